@@ -1,0 +1,237 @@
+"""Values: how each type represents them in Python, when two are equal, how they are ordered and written.
+
+Invariant: a *canonical* value is one that `canonical(type, value)` returns unchanged. Two canonical
+values of one type are the same element of a set iff Python's `==` or `is` says so: NaN is one object,
+-0.0 is written 0.0, a `float` is rounded to single precision, a decimal has exactly its type's scale, and
+a timestamp is in UTC. Rows of canonical values can therefore be kept in sets and dictionaries.
+
+`joins` is stricter than sameness: `none` is the same element as `none` but joins nothing.
+The order (`order_key`) is one for comparisons, min and max, sorted indexes and ranges alike: NaN after
+every number, false before true, strings by code point, `none` before everything.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+import struct
+from datetime import UTC, date, datetime
+from typing import Any, Final, TypeAlias, assert_never
+
+from tidelog.data import types
+from tidelog.data.types import Type
+
+__all__ = ["NAN", "BadValue", "Row", "Value", "canonical", "from_text", "joins", "order_key", "to_text"]
+
+Value: TypeAlias = bool | int | float | decimal.Decimal | str | bytes | date | datetime | None
+Row: TypeAlias = tuple[Value, ...]
+
+NAN: Final = float("nan")
+_EXACT = decimal.Context(prec=2 * types.MAX_DIGITS + 2, rounding=decimal.ROUND_HALF_EVEN)
+
+
+class BadValue(ValueError):
+    """A value that is not of its type; the message says why, for users."""
+
+
+def canonical(type_: Type, value: object) -> Value:
+    """The canonical form of a Python value of this type, or BadValue."""
+    if isinstance(type_, types.Option):
+        return None if value is None else canonical(type_.item, value)
+    if value is None:
+        raise BadValue(f"a missing value is not a {type_}; declare the column option<{type_}> to allow it")
+    match type_:
+        case types.Bool():
+            return _instance(type_, value, bool)
+        case types.Int() | types.BigInt() | types.Bit() | types.Signed():
+            return _integer(type_, value)
+        case types.Float() | types.Double():
+            return _floating(type_, value)
+        case types.Decimal():
+            return _decimal(type_, value)
+        case types.String():
+            return _string(value)
+        case types.Bytes():
+            if isinstance(value, bytearray | memoryview):
+                return bytes(value)
+            return _instance(type_, value, bytes)
+        case types.Date():
+            if isinstance(value, datetime):
+                raise BadValue(f"{value!r} is a moment, not a date")
+            return _instance(type_, value, date)
+        case types.Timestamp():
+            return _timestamp(value)
+        case _:
+            assert_never(type_)
+
+
+def _instance(type_: Type, value: object, wanted: type[Any]) -> Any:
+    if isinstance(value, wanted):
+        return value
+    raise BadValue(f"{value!r} is not a {type_}")
+
+
+def _integer(type_: Type, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BadValue(f"{value!r} is not a {type_}")
+    bounds = types.int_range(type_)
+    if bounds and not bounds[0] <= value <= bounds[1]:
+        raise BadValue(f"{value} does not fit a {type_} ({bounds[0]} to {bounds[1]})")
+    return int(value)
+
+
+def _floating(type_: types.Float | types.Double, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadValue(f"{value!r} is not a {type_}")
+    try:
+        number = float(value)
+        if isinstance(type_, types.Float) and math.isfinite(number):
+            number = struct.unpack("f", struct.pack("f", number))[0]
+    except OverflowError:
+        raise BadValue(f"{value} does not fit a {type_}") from None
+    if math.isnan(number):
+        return NAN
+    return number + 0.0  # turns -0.0 into 0.0
+
+
+def _decimal(type_: types.Decimal, value: object) -> decimal.Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | decimal.Decimal):
+        raise BadValue(f"{value!r} is not a {type_}")
+    number = decimal.Decimal(value)
+    if not number.is_finite():
+        raise BadValue(f"{value} is not a {type_}")
+    unit = decimal.Decimal(1).scaleb(-type_.scale)
+    try:
+        exact = number.quantize(unit, context=_EXACT)
+    except decimal.InvalidOperation:
+        raise BadValue(f"{value} does not fit a {type_}") from None
+    if exact != number:
+        raise BadValue(f"{value} has more than {type_.scale} digits behind the point")
+    if len(exact.as_tuple().digits) > type_.precision:
+        raise BadValue(f"{value} does not fit a {type_}")
+    return exact + 0 if exact else unit - unit
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        raise BadValue(f"{value!r} is not a string")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadValue(f"{value!r} is not text: it contains a lone surrogate") from None
+    return str(value)
+
+
+def _timestamp(value: object) -> datetime:
+    if not isinstance(value, datetime):
+        raise BadValue(f"{value!r} is not a timestamp")
+    if value.tzinfo is None:
+        return value.replace(tzinfo=UTC, fold=0)
+    try:
+        return value.astimezone(UTC).replace(fold=0)
+    except OverflowError:
+        raise BadValue(f"{value!r} is outside the years 1 to 9999 in UTC") from None
+
+
+def joins(left: Value, right: Value) -> bool:
+    """Whether two canonical values of one type match in a join or an equality: `none` matches nothing."""
+    return left is not None and (left is right or left == right)
+
+
+def order_key(type_: Type, value: Value) -> Any:
+    """A key by which Python sorts canonical values of this type in their order."""
+    if isinstance(type_, types.Option):
+        return (0,) if value is None else (1, order_key(type_.item, value))
+    if isinstance(value, float):
+        return (1, 0.0) if value is NAN else (0, value)
+    return value
+
+
+def to_text(type_: Type, value: Value) -> str:
+    """The one text of a canonical value; `from_text` reads it back."""
+    if value is None:
+        return "none"
+    match type_:
+        case types.Option(item):
+            return to_text(item, value)
+        case types.Bool():
+            return "true" if value else "false"
+        case types.Int() | types.BigInt() | types.Bit() | types.Signed():
+            return str(value)
+        case types.Float() | types.Double():
+            assert isinstance(value, float)
+            return _float_text(type_, value)
+        case types.Decimal():
+            return f"{value:f}"
+        case types.String():
+            assert isinstance(value, str)
+            return value
+        case types.Bytes():
+            assert isinstance(value, bytes)
+            return value.hex()
+        case types.Date():
+            assert isinstance(value, date)
+            return value.isoformat()
+        case types.Timestamp():
+            assert isinstance(value, datetime)
+            return value.replace(tzinfo=None).isoformat() + "Z"
+        case _:
+            assert_never(type_)
+
+
+def _float_text(type_: types.Float | types.Double, value: float) -> str:
+    if value is NAN:
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if isinstance(type_, types.Double):
+        return repr(value)
+    # the shortest digits that single precision reads back
+    short = (float(f"{value:.{digits}g}") for digits in range(1, 10))
+    return repr(next(s for s in short if _floating(type_, s) == value))
+
+
+_WORDS = {"NaN": NAN, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def from_text(type_: Type, text: str) -> Value:
+    """The value that a text stands for, or BadValue. An empty text is the empty string, never `none`."""
+    if isinstance(type_, types.Option):
+        return None if text == "none" else from_text(type_.item, text)
+    try:
+        return canonical(type_, _read(type_, text))
+    except BadValue:
+        raise
+    except (ValueError, ArithmeticError):
+        raise BadValue(f"{text!r} is not a {type_}") from None
+
+
+def _read(type_: Type, text: str) -> object:
+    match type_:
+        case types.Bool():
+            return {"true": True, "false": False}[text] if text in ("true", "false") else text
+        case types.Int() | types.BigInt() | types.Bit() | types.Signed():
+            return int(_plain(text))
+        case types.Float() | types.Double():
+            return _WORDS[text] if text in _WORDS else float(_plain(text))
+        case types.Decimal():
+            return decimal.Decimal(_plain(text))
+        case types.Bytes():
+            return bytes.fromhex(text) if " " not in text else text
+        case types.Date():
+            return date.fromisoformat(text) if len(text) == 10 else text
+        case types.Timestamp():
+            return datetime.fromisoformat(text)
+        case types.String() | types.Option():
+            return text
+        case _:
+            assert_never(type_)
+
+
+def _plain(text: str) -> str:
+    """A number in ASCII digits, without the blanks and underscores that Python would take."""
+    if not text.isascii() or not text.replace("-", "").replace("+", "").replace(".", "").isalnum():
+        raise BadValue(f"{text!r} is not a number")
+    if text[-1:].isalpha():
+        raise BadValue(f"{text!r} is not a number")
+    return text

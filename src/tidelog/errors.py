@@ -1,0 +1,162 @@
+"""What can go wrong, said to a person.
+
+A *diagnostic* is a value: a stable code, the place, a sentence, and where possible a note and a hint.
+Everything that looks at a program text collects diagnostics and goes on; whoever asked for the program
+gets them all, sorted by position. A *ProgramError* carries the diagnostics of a text that cannot be
+loaded; an *EngineError* says that a run failed and was undone.
+
+Invariant: a diagnostic's code is in the table of `CODES`, and each
+code is explained in `docs/error-codes.md`. This module knows nothing of the language itself.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+__all__ = [
+    "CODES",
+    "NOWHERE",
+    "Diagnostic",
+    "EngineError",
+    "ProgramError",
+    "Severity",
+    "Source",
+    "Span",
+    "TidelogError",
+    "render",
+    "sort",
+]
+
+# One line per code; the explanation with an example is in docs/error-codes.md.
+CODES: dict[str, str] = {}
+
+
+class Severity(Enum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text and the name users know it by; lines and columns are found by need."""
+
+    name: str
+    text: str
+    _starts: list[int] = field(default_factory=list, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._starts.append(0)
+        self._starts.extend(i + 1 for i, c in enumerate(self.text) if c == "\n")
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and column of an offset, both counted from 1."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of a line, counted from 1, without its end."""
+        start = self._starts[number - 1]
+        end = self._starts[number] if number < len(self._starts) else len(self.text)
+        return self.text[start:end].rstrip("\r\n")
+
+    @property
+    def lines(self) -> int:
+        return len(self._starts)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a source, from `start` up to but not including `end`."""
+
+    source: Source
+    start: int
+    end: int
+
+    def to(self, other: Span) -> Span:
+        """The stretch from the start of this one to the end of another of the same source."""
+        return Span(self.source, self.start, max(self.end, other.end))
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def __repr__(self) -> str:
+        line, column = self.source.position(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+
+NOWHERE = Span(Source("<none>", ""), 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    code: str
+    span: Span
+    message: str
+    note: str | None = None
+    hint: str | None = None
+
+    def __post_init__(self) -> None:
+        assert self.code in CODES, f"undocumented code {self.code}"
+
+    @property
+    def severity(self) -> Severity:
+        return Severity.WARNING if self.code.startswith("W") else Severity.ERROR
+
+    def __str__(self) -> str:
+        return render(self)
+
+
+def sort(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """In order of position, without repetitions: what a person reads from top to bottom."""
+    distinct = dict.fromkeys(diagnostics)
+    return tuple(sorted(distinct, key=lambda d: (d.span.source.name, d.span.start, d.span.end, d.code)))
+
+
+def render(diagnostic: Diagnostic) -> str:
+    """The diagnostic with its line and a caret below the place.
+
+    reach.dl:3:14: error[E101]: there is no relation `Egde`
+      |
+    3 | Reach(x, y) :- Egde(x, y).
+      |                ^^^^
+      = did you mean `Edge`?
+    """
+    span = diagnostic.span
+    head = f"{diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.message}"
+    if span.source is NOWHERE.source:
+        lines = [head]
+        gutter = ""
+    else:
+        number, column = span.source.position(span.start)
+        lines = [f"{span.source.name}:{number}:{column}: {head}"]
+        gutter = " " * len(str(number))
+        lines += _excerpt(span, number, column, gutter)
+    lines += [f"{gutter} = {text}" for text in (diagnostic.note, diagnostic.hint) if text]
+    return "\n".join(lines)
+
+
+def _excerpt(span: Span, number: int, column: int, gutter: str) -> list[str]:
+    line = span.source.line(number)
+    width = max(1, min(span.end - span.start, len(line) - column + 1))
+    before = "".join("\t" if c == "\t" else " " for c in line[: column - 1])
+    return [f"{gutter} |", f"{number} | {line}", f"{gutter} | {before}{'^' * width}"]
+
+
+class TidelogError(Exception):
+    """Whatever Tidelog raises for a user's sake."""
+
+
+class ProgramError(TidelogError):
+    """A program text that cannot be loaded, with all that is wrong with it."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = sort(diagnostics)
+        super().__init__("\n\n".join(render(d) for d in self.diagnostics))
+
+
+class EngineError(TidelogError):
+    """A run that failed; the transaction that asked for it changed nothing."""

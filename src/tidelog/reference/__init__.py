@@ -1,0 +1,1 @@
+"""Reference reasoners: slow, small, obviously right. They share no code with plans, strategies or engines."""
