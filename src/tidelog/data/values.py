@@ -16,7 +16,7 @@ import decimal
 import math
 import struct
 from datetime import UTC, date, datetime
-from typing import Any, Final, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, TypeVar, assert_never
 
 from tidelog.data import types
 from tidelog.data.types import Type
@@ -25,6 +25,8 @@ __all__ = ["NAN", "BadValue", "Row", "Value", "canonical", "from_text", "joins",
 
 Value: TypeAlias = bool | int | float | decimal.Decimal | str | bytes | date | datetime | None
 Row: TypeAlias = tuple[Value, ...]
+
+V = TypeVar("V")
 
 NAN: Final = float("nan")
 _EXACT = decimal.Context(prec=2 * types.MAX_DIGITS + 2, rounding=decimal.ROUND_HALF_EVEN)
@@ -65,7 +67,7 @@ def canonical(type_: Type, value: object) -> Value:
             assert_never(type_)
 
 
-def _instance(type_: Type, value: object, wanted: type[Any]) -> Any:
+def _instance(type_: Type, value: object, wanted: type[V]) -> V:
     if isinstance(value, wanted):
         return value
     raise BadValue(f"{value!r} is not a {type_}")
@@ -162,6 +164,7 @@ def to_text(type_: Type, value: Value) -> str:
             assert isinstance(value, float)
             return _float_text(type_, value)
         case types.Decimal():
+            assert isinstance(value, decimal.Decimal)
             return f"{value:f}"
         case types.String():
             assert isinstance(value, str)
