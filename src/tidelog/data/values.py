@@ -29,6 +29,7 @@ Row: TypeAlias = tuple[Value, ...]
 V = TypeVar("V")
 
 NAN: Final = float("nan")
+_SINGLE_LIMIT: Final = 2.0**128 - 2.0**103  # from here on, rounding to single precision overflows
 _EXACT = decimal.Context(prec=2 * types.MAX_DIGITS + 2, rounding=decimal.ROUND_HALF_EVEN)
 
 
@@ -70,7 +71,7 @@ def canonical(type_: Type, value: object) -> Value:
 def _instance(type_: Type, value: object, wanted: type[V]) -> V:
     if isinstance(value, wanted):
         return value
-    raise BadValue(f"{value!r} is not a {type_}")
+    raise BadValue(f"{_shown(value)} is not a {type_}")
 
 
 def _integer(type_: Type, value: object) -> int:
@@ -78,7 +79,7 @@ def _integer(type_: Type, value: object) -> int:
         raise BadValue(f"{value!r} is not a {type_}")
     bounds = types.int_range(type_)
     if bounds and not bounds[0] <= value <= bounds[1]:
-        raise BadValue(f"{value} does not fit a {type_} ({bounds[0]} to {bounds[1]})")
+        raise BadValue(f"{_shown(value)} does not fit a {type_} ({bounds[0]} to {bounds[1]})")
     return int(value)
 
 
@@ -88,9 +89,9 @@ def _floating(type_: types.Float | types.Double, value: object) -> float:
     try:
         number = float(value)
         if isinstance(type_, types.Float) and math.isfinite(number):
-            number = struct.unpack("f", struct.pack("f", number))[0]
+            number = struct.unpack("<f", struct.pack("<f", number))[0]
     except OverflowError:
-        raise BadValue(f"{value} does not fit a {type_}") from None
+        raise BadValue(f"{_shown(value)} does not fit a {type_}") from None
     if math.isnan(number):
         return NAN
     return number + 0.0  # turns -0.0 into 0.0
@@ -106,17 +107,24 @@ def _decimal(type_: types.Decimal, value: object) -> decimal.Decimal:
     try:
         exact = number.quantize(unit, context=_EXACT)
     except decimal.InvalidOperation:
-        raise BadValue(f"{value} does not fit a {type_}") from None
+        raise BadValue(f"{_shown(value)} does not fit a {type_}") from None
     if exact != number:
         raise BadValue(f"{value} has more than {type_.scale} digits behind the point")
     if len(exact.as_tuple().digits) > type_.precision:
         raise BadValue(f"{value} does not fit a {type_}")
-    return exact + 0 if exact else unit - unit
+    return exact if exact else exact.copy_abs()
+
+
+def _shown(value: object) -> str:
+    """A value for a message; a number too long to read is not written out."""
+    if isinstance(value, int) and value.bit_length() > 512:
+        return f"a number of {value.bit_length()} bits"
+    return str(value) if isinstance(value, decimal.Decimal) else repr(value)
 
 
 def _string(value: object) -> str:
     if not isinstance(value, str):
-        raise BadValue(f"{value!r} is not a string")
+        raise BadValue(f"{_shown(value)} is not a string")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -126,7 +134,7 @@ def _string(value: object) -> str:
 
 def _timestamp(value: object) -> datetime:
     if not isinstance(value, datetime):
-        raise BadValue(f"{value!r} is not a timestamp")
+        raise BadValue(f"{_shown(value)} is not a timestamp")
     if value.tzinfo is None:
         return value.replace(tzinfo=UTC, fold=0)
     try:
@@ -159,7 +167,8 @@ def to_text(type_: Type, value: Value) -> str:
         case types.Bool():
             return "true" if value else "false"
         case types.Int() | types.BigInt() | types.Bit() | types.Signed():
-            return str(value)
+            assert isinstance(value, int)
+            return _integer_text(value)
         case types.Float() | types.Double():
             assert isinstance(value, float)
             return _float_text(type_, value)
@@ -182,6 +191,11 @@ def to_text(type_: Type, value: Value) -> str:
             assert_never(type_)
 
 
+def _integer_text(value: int) -> str:
+    # Python's own conversion stops at 4,300 digits; decimal's does not
+    return str(value) if value.bit_length() < 10_000 else f"{decimal.Decimal(value):f}"
+
+
 def _float_text(type_: types.Float | types.Double, value: float) -> str:
     if value is NAN:
         return "NaN"
@@ -189,9 +203,9 @@ def _float_text(type_: types.Float | types.Double, value: float) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if isinstance(type_, types.Double):
         return repr(value)
-    # the shortest digits that single precision reads back
+    # the shortest digits that single precision reads back; rounded up they may pass its largest value
     short = (float(f"{value:.{digits}g}") for digits in range(1, 10))
-    return repr(next(s for s in short if _floating(type_, s) == value))
+    return repr(next(s for s in short if abs(s) < _SINGLE_LIMIT and _floating(type_, s) == value))
 
 
 _WORDS = {"NaN": NAN, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -214,21 +228,36 @@ def _read(type_: Type, text: str) -> object:
         case types.Bool():
             return {"true": True, "false": False}[text] if text in ("true", "false") else text
         case types.Int() | types.BigInt() | types.Bit() | types.Signed():
-            return int(_plain(text))
+            return _read_integer(_plain(text))
         case types.Float() | types.Double():
-            return _WORDS[text] if text in _WORDS else float(_plain(text))
+            return _WORDS[text] if text in _WORDS else _read_float(type_, _plain(text))
         case types.Decimal():
             return decimal.Decimal(_plain(text))
         case types.Bytes():
-            return bytes.fromhex(text) if " " not in text else text
+            return bytes.fromhex(text) if not text or text.isalnum() else text
         case types.Date():
-            return date.fromisoformat(text) if len(text) == 10 else text
+            return date.fromisoformat(text) if len(text) == 10 and "W" not in text else text
         case types.Timestamp():
             return datetime.fromisoformat(text)
         case types.String() | types.Option():
             return text
         case _:
             assert_never(type_)
+
+
+def _read_integer(text: str) -> int:
+    if len(text) < 4_000:
+        return int(text)
+    if not text.lstrip("+-").isdigit():
+        raise BadValue("a text this long is not a number")
+    return int(decimal.Decimal(text))
+
+
+def _read_float(type_: Type, text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise BadValue(f"{text} does not fit a {type_}")
+    return number
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,228 @@
+"""One alternative of a rule's body: its variables with their types, its literals typed and in order.
+
+Positive atoms bind variables first, wherever they stand, since the order of literals means nothing;
+then assignments, in whatever order they need each other; then everything else is checked. Expressions
+among the arguments of atoms get variables of their own (`$1`, `$2`, …), so that atoms hold only terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+
+from tidelog.data.types import BOOL, Type
+from tidelog.errors import Span
+from tidelog.program import typed
+from tidelog.program.atoms import Placed, place
+from tidelog.program.declarations import Declarations
+from tidelog.program.expressions import Typer
+from tidelog.program.problems import Problems
+from tidelog.program.typed import Absent, Bind, Body, Literal, Match, Term, Test, Var, Wildcard
+from tidelog.syntax import tree
+from tidelog.syntax.variables import expression_variables, literal_variables
+
+__all__ = ["MAX_ALTERNATIVES", "BodyMaker", "Simple", "alternatives"]
+
+MAX_ALTERNATIVES = 256
+
+Simple = tree.Atom | tree.Negation | tree.Condition | tree.Assignment
+
+
+def alternatives(literals: Sequence[tree.Literal]) -> list[tuple[Simple, ...]] | None:
+    """Disjunctions multiplied out; None if that gives too many."""
+    choices: list[list[tuple[Simple, ...]]] = []
+    total = 1
+    for literal in literals:
+        if not isinstance(literal, tree.Disjunction):
+            choices.append([(literal,)])
+            continue
+        inner = [alternatives(a) for a in literal.alternatives]
+        flat = [a for some in inner if some is not None for a in some]
+        total *= len(flat)
+        if None in inner or total > MAX_ALTERNATIVES:
+            return None
+        choices.append(flat)
+    return [tuple(literal for part in choice for literal in part) for choice in product(*choices)]
+
+
+class BodyMaker:
+    """Elaborates one alternative; `typer` afterwards knows its variables."""
+
+    def __init__(
+        self,
+        known: Declarations,
+        problems: Problems,
+        variables: Mapping[str, Type | None],
+        grouped_away: frozenset[str] = frozenset(),
+    ) -> None:
+        self.known = known
+        self.problems = problems
+        self.typer = Typer(known, problems)
+        self.typer.variables = dict(variables)
+        self.typer.grouped_away = grouped_away
+        self._given = frozenset(variables)
+        self._origins: dict[str, str] = {}
+        self._fresh = 0
+
+    def make(self, literals: Iterable[Simple]) -> Body | None:
+        """The typed literals, or None after a report."""
+        literals = list(literals)
+        atoms = {id(x): self._place(x) for x in literals if isinstance(x, tree.Atom | tree.Negation)}
+        for literal in literals:
+            if isinstance(literal, tree.Atom):
+                self._match_variables(literal, atoms[id(literal)])
+        values = self._assign([x for x in literals if isinstance(x, tree.Assignment)])
+        made: list[Literal | None] = []
+        for literal in literals:
+            made += self._literal(literal, atoms.get(id(literal)), values)
+        sound = [x for x in made if x is not None]
+        return _in_order(sound) if len(sound) == len(made) else None
+
+    def _place(self, literal: tree.Atom | tree.Negation) -> Placed | None:
+        atom = literal if isinstance(literal, tree.Atom) else literal.atom
+        return place(atom, self.known, self.problems, head=False)
+
+    # -- binding variables
+
+    def _match_variables(self, atom: tree.Atom, placed: Placed | None) -> None:
+        if placed is None:
+            for variable in literal_variables(atom):
+                self.typer.variables.setdefault(variable.name, None)
+            return
+        for arg, (column, type_) in zip(placed.args, placed.columns, strict=True):
+            if isinstance(arg, tree.Variable):
+                self._match_variable(arg, f"{atom.relation}.{column}", type_)
+
+    def _match_variable(self, variable: tree.Variable, column: str, type_: Type | None) -> None:
+        name = variable.name
+        if name in self.typer.grouped_away:
+            self.typer.unbound(name, variable.span)
+            return
+        before = self.typer.variables.get(name)
+        if before is None:
+            self.typer.variables[name] = type_
+            self._origins[name] = column
+        elif type_ is not None and type_ != before:
+            self.problems.report(
+                "E207",
+                variable.span,
+                f"`{name}` is `{type_}` in `{column}`, but `{before}` {self._origin(name)}",
+                hint="match it under another name and compare after a conversion with `as`",
+            )
+
+    def _origin(self, name: str) -> str:
+        return f"in `{self._origins[name]}`" if name in self._origins else "elsewhere in the rule"
+
+    def _assign(self, assignments: list[tree.Assignment]) -> dict[int, typed.Expr | None]:
+        """The typed values, by the identity of the assignment."""
+        values: dict[int, typed.Expr | None] = {}
+        waiting = [a for a in assignments if self._is_new(a, assignments)]
+        while waiting:
+            ready = [a for a in waiting if self._is_ready(a)] or waiting[:1]
+            for assignment in ready:
+                value = self.typer.infer(assignment.value)
+                self.typer.variables[assignment.name] = value.type if value else None
+                self._origins.pop(assignment.name, None)
+                values[id(assignment)] = value
+            waiting = [a for a in waiting if id(a) not in values]
+        return values
+
+    def _is_new(self, assignment: tree.Assignment, all_: list[tree.Assignment]) -> bool:
+        first = next(a for a in all_ if a.name == assignment.name)
+        if assignment is first and assignment.name not in self.typer.variables:
+            return True
+        self.problems.report(
+            "E303",
+            assignment.name_span,
+            f"`{assignment.name}` has a value already",
+            hint=f"compare with `{assignment.name} == …`, or choose another name",
+        )
+        return False
+
+    def _is_ready(self, assignment: tree.Assignment) -> bool:
+        return all(v.name in self.typer.variables for v in expression_variables(assignment.value))
+
+    # -- typing literals
+
+    def _literal(
+        self, literal: Simple, placed: Placed | None, values: Mapping[int, typed.Expr | None]
+    ) -> list[Literal | None]:
+        match literal:
+            case tree.Atom():
+                return self._match(placed) if placed else [None]
+            case tree.Negation():
+                return self._absent(placed) if placed else [None]
+            case tree.Condition(value):
+                condition = self.typer.check(value, BOOL)
+                return [None if condition is None else Test(condition)]
+            case tree.Assignment(name):
+                given = values.get(id(literal))
+                return [None if given is None else Bind(Var(name, given.type), given)]
+
+    def _match(self, placed: Placed) -> list[Literal | None]:
+        terms, named = self._terms(placed)
+        tests = [Test(typed.Binary("==", fresh, value, BOOL)) for fresh, value in named]
+        return [Match(placed.atom.relation, terms) if terms is not None else None, *tests]
+
+    def _absent(self, placed: Placed) -> list[Literal | None]:
+        terms, named = self._terms(placed)
+        binds = [Bind(fresh, value) for fresh, value in named]
+        return [*binds, Absent(placed.atom.relation, terms) if terms is not None else None]
+
+    def _terms(self, placed: Placed) -> tuple[tuple[Term, ...] | None, list[tuple[Var, typed.Expr]]]:
+        """The terms of an atom, and the expressions among its arguments under the names they were given."""
+        named: list[tuple[Var, typed.Expr]] = []
+        terms: list[Term] = []
+        for arg, (_, type_) in zip(placed.args, placed.columns, strict=True):
+            value = self._argument(arg, type_)
+            if isinstance(value, Var | typed.Constant | Wildcard):
+                terms.append(value)
+            elif value is not None:
+                self._fresh += 1
+                terms.append(Var(f"${self._fresh}", value.type))
+                named.append((Var(f"${self._fresh}", value.type), value))
+        return (tuple(terms) if len(terms) == len(placed.args) else None), named
+
+    def _argument(self, arg: tree.Expr, type_: Type | None) -> typed.Expr | Wildcard | None:
+        """The typed argument; None after a report, or if the column's type is unknown."""
+        if isinstance(arg, tree.Wildcard):
+            return Wildcard()
+        if isinstance(arg, tree.NoneLiteral):
+            self.problems.report(
+                "E205", arg.span, "nothing equals `none`", hint="name the column and use `is_none(…)`"
+            )
+            return None
+        if type_ is None:
+            self.typer.infer(arg)
+            return None
+        if isinstance(arg, tree.Variable) and self.typer.variables.get(arg.name) not in (None, type_):
+            self._mismatch(arg.name, arg.span, type_)
+            return None
+        return self.typer.check(arg, type_)
+
+    def _mismatch(self, name: str, span: Span, type_: Type) -> None:
+        """A variable of another type than its column: told already for positive atoms."""
+        have = self.typer.variables[name]
+        told = any(d.code == "E207" and d.span == span for d in self.problems.found)
+        if not told:
+            self.problems.report(
+                "E207",
+                span,
+                f"`{name}` is `{have}` {self._origin(name)}, but this column is `{type_}`",
+                hint=f"convert it with `{name} as {type_}`",
+            )
+
+
+def _in_order(literals: list[Literal]) -> Body:
+    """The same literals with each binding behind those whose variables it reads."""
+    binds = [x for x in literals if isinstance(x, Bind)]
+    waiting = {b.variable.name for b in binds}
+    ordered: list[Bind] = []
+    while len(ordered) < len(binds):
+        for bind in binds:
+            reads = {v.name for v in typed.variables(bind.value)}
+            if bind.variable.name in waiting and not reads & waiting:
+                ordered.append(bind)
+                waiting.discard(bind.variable.name)
+    supply = iter(ordered)
+    return tuple(next(supply) if isinstance(x, Bind) else x for x in literals)

@@ -1,0 +1,180 @@
+"""A program in the making: what a transaction does to a program before it is committed.
+
+Names, types and safety are checked when something is added, and a text with a mistake adds nothing.
+Whether the whole can be stratified is asked at the end (`finish`), since only the final program has to be:
+rules may come and go in any order before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, sort
+from tidelog.program.declarations import Declarations, declare
+from tidelog.program.functions import elaborate_functions, from_python
+from tidelog.program.lint import warn, warn_single_variables
+from tidelog.program.model import EMPTY, Program
+from tidelog.program.problems import Problems, did_you_mean
+from tidelog.program.rules import elaborate_rule
+from tidelog.program.strata import stratify
+from tidelog.program.typed import Absent, Match, PythonFunction, Rule
+from tidelog.syntax import tree
+from tidelog.syntax.parser import read
+
+__all__ = ["Draft", "check", "load"]
+
+
+class Draft:
+    def __init__(self, program: Program = EMPTY) -> None:
+        self._declared = Declarations(aliases=dict(program.aliases))
+        for relation in program.relations.values():
+            self._declared.add_relation(relation)
+        for function in program.functions.values():
+            self._declared.add_function(function)
+        self._rules = dict(program.rules)
+        self._warnings: list[Diagnostic] = list(program.warnings)
+
+    def register(self, function: Callable[..., object], name: str | None = None) -> PythonFunction:
+        """Make a Python function callable from rules; its types come from its annotations."""
+        made = from_python(function, name)
+        before = self._declared.functions.get(made.name)
+        if made.name in self._declared.calls and before != made:
+            message = f"there is a function `{made.name}` already"
+            raise ProgramError([Diagnostic("E112", NOWHERE, message)])
+        self._declared.add_function(made)
+        return made
+
+    def load(self, text: str, name: str = "<text>") -> tuple[Rule, ...]:
+        """Add the declarations and rules of a text; its rules, new or not. A mistake adds nothing."""
+        declared, rules, problems = self._elaborate(Source(name, text))
+        _raise_errors(problems)
+        self._accept(declared, rules, problems)
+        return tuple(rules)
+
+    def add_rule(self, text: str, name: str = "<rule>") -> Rule:
+        """Add one rule."""
+        return _only(self.load(text, name), text)
+
+    def remove_rule(self, rule: Rule | str) -> Rule:
+        """Remove a rule, named by itself, its identity or its text; a ProgramError if there is none."""
+        id_ = rule.id if isinstance(rule, Rule) else rule
+        if isinstance(rule, str) and rule not in self._rules:
+            _, rules, problems = self._elaborate(Source("<rule>", rule))
+            _raise_errors(problems)
+            id_ = _only(rules, rule).id
+        if id_ not in self._rules:
+            raise ProgramError([Diagnostic("E113", NOWHERE, f"the program has no rule `{id_}`")])
+        return self._rules.pop(id_)
+
+    def drop(self, relation: str) -> None:
+        """Forget a relation that no rule mentions."""
+        if relation not in self._declared.relations:
+            hint = did_you_mean(relation, self._declared.relations)
+            message = f"there is no relation `{relation}`"
+            raise ProgramError([Diagnostic("E101", NOWHERE, message, hint=hint)])
+        users = [r for r in self._rules.values() if relation in _mentioned(r)]
+        if users:
+            raise ProgramError(
+                [Diagnostic("E114", r.span, f"this rule still uses `{relation}`") for r in users]
+            )
+        del self._declared.relations[relation]
+        del self._declared.known[relation]
+
+    def finish(self) -> Program:
+        """The program as it now is, or a ProgramError if it cannot be stratified."""
+        problems = Problems()
+        program = self._program(problems)
+        _raise_errors(problems)
+        return program
+
+    # -- how
+
+    def _accept(self, declared: Declarations, rules: Iterable[Rule], problems: Problems) -> None:
+        self._declared = declared
+        self._rules.update((r.id, r) for r in rules if r.id not in self._rules)
+        self._warnings += [d for d in problems.found if d.severity is Severity.WARNING]
+
+    def _program(self, problems: Problems) -> Program:
+        strata = stratify(self._declared.relations, self._rules.values(), problems)
+        return Program(
+            dict(self._declared.relations),
+            dict(self._declared.aliases),
+            dict(self._declared.functions),
+            dict(self._rules),
+            strata,
+            tuple(self._warnings),
+        )
+
+    def _elaborate(self, source: Source) -> tuple[Declarations, list[Rule], Problems]:
+        problems = Problems()
+        program, unread = read(source)
+        problems.found += unread
+        declared = self._declared.copy()
+        functions = declare(program.items, declared, problems)
+        elaborate_functions(functions, declared, problems)
+        rules = _elaborate_rules(program.items, declared, problems)
+        if not unread:
+            warn(program, problems)
+        return declared, rules, problems
+
+
+def _raise_errors(problems: Problems) -> None:
+    errors = [d for d in problems.found if d.severity is Severity.ERROR]
+    if errors:
+        raise ProgramError(errors)
+
+
+def _only(rules: Sequence[Rule], text: str) -> Rule:
+    if len(rules) == 1:
+        return rules[0]
+    message = f"expected one rule, found {len(rules)} in `{text}`"
+    raise ProgramError([Diagnostic("E003", NOWHERE, message)])
+
+
+def _elaborate_rules(items: Iterable[tree.Item], declared: Declarations, problems: Problems) -> list[Rule]:
+    rules: dict[str, Rule] = {}
+    for item in items:
+        if not isinstance(item, tree.Rule):
+            continue
+        rule = elaborate_rule(item, declared, problems)
+        if rule is None:
+            continue
+        warn_single_variables(item, problems)
+        if rule.id in rules:
+            first = rules[rule.id].span
+            problems.report(
+                "W006", item.span, "this rule says what an earlier one says", note=f"at {first!r}"
+            )
+        else:
+            rules[rule.id] = rule
+    return list(rules.values())
+
+
+def _mentioned(rule: Rule) -> set[str]:
+    literals = (x for body in (*rule.bodies, *rule.after) for x in body)
+    read_ = {x.relation for x in literals if isinstance(x, Match | Absent)}
+    return read_ | {h.relation for h in rule.heads}
+
+
+def load(text: str, name: str = "<text>", functions: Iterable[Callable[..., object]] = ()) -> Program:
+    """The program of a text, or a ProgramError with all that is wrong with it."""
+    program, problems = _elaborated(text, name, functions)
+    _raise_errors(problems)
+    return program
+
+
+def check(
+    text: str, name: str = "<text>", functions: Iterable[Callable[..., object]] = ()
+) -> tuple[Diagnostic, ...]:
+    """All that is wrong, or looks wrong, with a text, sorted by position."""
+    return sort(_elaborated(text, name, functions)[1].found)
+
+
+def _elaborated(text: str, name: str, functions: Iterable[Callable[..., object]]) -> tuple[Program, Problems]:
+    """The program as far as it can be made, strata included, and everything found on the way."""
+    draft = Draft()
+    for function in functions:
+        draft.register(function)
+    declared, rules, problems = draft._elaborate(Source(name, text))
+    draft._accept(declared, rules, problems)
+    return draft._program(problems), problems

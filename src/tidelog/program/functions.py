@@ -1,0 +1,163 @@
+"""Functions that programs define, in the language or in Python.
+
+Functions of the language are typed like rules and never call themselves, directly or in a circle.
+Functions of Python take their types from annotations: `bool`, `int`, `float` (a double), `str`, `bytes`,
+`datetime.date`, `datetime.datetime`, any of them `| None` for an option; every other type of the language
+is written `Annotated[int, "bit<32>"]`. They must be pure, and are known to other processes by module and
+name, so a lambda or a function inside a function is refused.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types as python_types
+import typing
+from collections.abc import Callable, Iterable
+from datetime import date, datetime
+
+from tidelog.data import types
+from tidelog.data.types import Type
+from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Source
+from tidelog.program.declarations import Declarations, resolve_type
+from tidelog.program.expressions import Typer
+from tidelog.program.library import FUNCTION_NAMES
+from tidelog.program.problems import Problems
+from tidelog.program.typed import Column, Function, PythonFunction
+from tidelog.syntax import tree
+from tidelog.syntax.cursor import Cursor, Unexpected
+from tidelog.syntax.expressions import type_name
+from tidelog.syntax.lexer import tokenize
+from tidelog.syntax.variables import calls
+
+__all__ = ["elaborate_functions", "from_python"]
+
+
+# -- of the language
+
+
+def elaborate_functions(functions: Iterable[tree.Function], known: Declarations, problems: Problems) -> None:
+    """Type the bodies of declared functions and enter them."""
+    functions = {f.name: f for f in functions}.values()
+    for function in functions:
+        cycle = _cycle(function, {f.name: f for f in functions})
+        if cycle:
+            steps = " calls ".join(f"`{name}`" for name in (*cycle, function.name))
+            problems.report(
+                "E109",
+                function.name_span,
+                f"the function `{function.name}` calls itself",
+                note=f"{steps}",
+                hint="functions cannot be recursive; a rule can",
+            )
+        elaborated = _elaborate(function, known, problems)
+        if elaborated is not None and not cycle:
+            known.functions[function.name] = elaborated
+
+
+def _elaborate(function: tree.Function, known: Declarations, problems: Problems) -> Function | None:
+    signature = known.calls[function.name]
+    assert signature.result is not None
+    typer = Typer(known, problems)
+    typer.variables = dict(signature.columns)
+    body = typer.check(function.body, signature.result)
+    parameters = tuple(Column(name, type_) for name, type_ in signature.columns if type_ is not None)
+    if body is None:
+        return None
+    return Function(function.name, parameters, signature.result, body, function.span)
+
+
+def _cycle(function: tree.Function, functions: dict[str, tree.Function]) -> list[str]:
+    """The names on a way of calls from a function to itself, or nothing."""
+    ways = {function.name: [function.name]}
+    queue = [function.name]
+    for name in queue:
+        for call in calls(functions[name].body):
+            if call.function == function.name:
+                return ways[name]
+            if call.function in functions and call.function not in ways:
+                ways[call.function] = [*ways[name], call.function]
+                queue.append(call.function)
+    return []
+
+
+# -- of Python
+
+_PYTHON: dict[object, Type] = {
+    bool: types.BOOL,
+    int: types.INT,
+    float: types.DOUBLE,
+    str: types.STRING,
+    bytes: types.BYTES,
+    date: types.DATE,
+    datetime: types.TIMESTAMP,
+}
+
+
+def from_python(function: Callable[..., object], name: str | None = None) -> PythonFunction:
+    """A Python function with types from its annotations, or a ProgramError that says what is missing."""
+    qualname = getattr(function, "__qualname__", "")
+    module = getattr(function, "__module__", None)
+    shown = name or str(getattr(function, "__name__", function))
+    if not module or not qualname or "<" in qualname or not inspect.isfunction(function):
+        raise _refusal(shown, "it is not a function that its module knows by name")
+    if not shown.isidentifier() or not shown[0].islower():
+        raise _refusal(shown, "its name has to start with a small letter")
+    if shown in FUNCTION_NAMES:
+        raise _refusal(shown, "there is a standard function of that name")
+    hints = _hints(function, shown)
+    parameters = tuple(_parameter(p, hints, shown) for p in inspect.signature(function).parameters.values())
+    if "return" not in hints:
+        raise _refusal(shown, "its result has no annotation")
+    result = _type(hints["return"], shown, "result")
+    return PythonFunction(shown, parameters, result, module, qualname, function)
+
+
+def _refusal(name: str, reason: str) -> ProgramError:
+    return ProgramError(
+        [Diagnostic("E115", NOWHERE, f"the Python function `{name}` cannot be used: {reason}")]
+    )
+
+
+def _hints(function: Callable[..., object], name: str) -> dict[str, object]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise _refusal(name, f"its annotations cannot be read ({error})") from None
+
+
+def _parameter(parameter: inspect.Parameter, hints: dict[str, object], name: str) -> Column:
+    if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+        raise _refusal(name, f"`{parameter}` is not a plain parameter")
+    if parameter.name not in hints:
+        raise _refusal(name, f"the parameter `{parameter.name}` has no annotation")
+    return Column(parameter.name, _type(hints[parameter.name], name, f"parameter `{parameter.name}`"))
+
+
+def _type(hint: object, name: str, what: str) -> Type:
+    if hint in _PYTHON:
+        return _PYTHON[hint]
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        text = next((a for a in args[1:] if isinstance(a, str)), None)
+        if text is not None:
+            return _named_type(text, name, what)
+    if origin in (typing.Union, python_types.UnionType) and len(args) == 2 and type(None) in args:
+        item = _type(next(a for a in args if a is not type(None)), name, what)
+        if not isinstance(item, types.Option):
+            return types.Option(item)
+    raise _refusal(
+        name, f'the type of its {what} is unknown; write `Annotated[…, "decimal(10, 2)"]`, for example'
+    )
+
+
+def _named_type(text: str, name: str, what: str) -> Type:
+    source = Source(f"<type of the {what}>", text)
+    problems = Problems()
+    cursor = Cursor(source, tokenize(source)[0], problems.found)
+    try:
+        type_ = resolve_type(type_name(cursor), Declarations(), problems)
+    except Unexpected:
+        type_ = None
+    if type_ is None or cursor.token.kind != "end":
+        raise _refusal(name, f"`{text}`, the type of its {what}, is no type of the language")
+    return type_

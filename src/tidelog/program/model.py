@@ -1,0 +1,53 @@
+"""The program as a value, and the difference of two programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tidelog.data.types import Type
+from tidelog.errors import Diagnostic
+from tidelog.program.typed import Function, PythonFunction, Relation, Rule, Stratum
+
+__all__ = ["EMPTY", "Difference", "Program", "difference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A typed, safe, stratified program. Rules are known by their canonical form."""
+
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    aliases: Mapping[str, Type] = field(default_factory=dict)
+    functions: Mapping[str, Function | PythonFunction] = field(default_factory=dict)
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    strata: tuple[Stratum, ...] = ()
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
+
+
+EMPTY = Program()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What each program has that the other has not; `strata` are those that only the new one has."""
+
+    declared: tuple[Relation, ...]
+    dropped: tuple[Relation, ...]
+    added: tuple[Rule, ...]
+    removed: tuple[Rule, ...]
+    strata: tuple[Stratum, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.declared or self.dropped or self.added or self.removed)
+
+
+def difference(old: Program, new: Program) -> Difference:
+    """What has to be done to the old program to make it the new one."""
+    before = set(old.strata)
+    return Difference(
+        tuple(r for name, r in new.relations.items() if name not in old.relations),
+        tuple(r for name, r in old.relations.items() if name not in new.relations),
+        tuple(r for id_, r in new.rules.items() if id_ not in old.rules),
+        tuple(r for id_, r in old.rules.items() if id_ not in new.rules),
+        tuple(s for s in new.strata if s not in before),
+    )

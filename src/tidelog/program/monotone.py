@@ -1,0 +1,222 @@
+"""`min` and `max` in recursion: which relations keep the best value per key, and when that is sound.
+
+A relation derived by `min` or `max` from itself keeps one row per key, the best over all its rules. The
+recursion then has one answer, whatever the order of evaluation, if a better value never makes anything
+worse: it gives an equal or better head and never falsifies a condition. That is checked by following the
+value through the rule. Each expression has a *direction*: 1 if it rises or stays when the values it is
+made of get better, -1 if it falls or stays, 0 if it does not depend on them. A value of `min` gets better
+downwards (-1), one of `max` upwards (1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from tidelog.data.types import is_number
+from tidelog.errors import Span
+from tidelog.program import typed
+from tidelog.program.problems import Problems
+from tidelog.program.typed import Absent, Best, Bind, Body, Expr, Match, Rule, Test, Var
+
+__all__ = ["best_relations", "check_monotone"]
+
+_BETTER = {"min": -1, "max": 1}
+_MONOTONE_CALLS = frozenset(["min", "max", "floor", "ceil", "round"])
+
+
+# -- which relations
+
+
+def best_relations(
+    relations: Iterable[str], rules: tuple[Rule, ...], through: frozenset[str], problems: Problems
+) -> dict[str, Best]:
+    """The relations among `through` that are kept as the best value per key."""
+    best: dict[str, Best] = {}
+    for name in sorted(through):
+        deriving = [r for r in rules if any(h.relation == name for h in r.heads) and not r.is_fact]
+        forms = [_form(r, name) for r in deriving]
+        chosen = next((f for f in forms if f is not None), None)
+        if chosen is None:
+            continue
+        best[name] = chosen
+        for rule, form in zip(deriving, forms, strict=True):
+            if form != chosen:
+                problems.report(
+                    "E503",
+                    rule.span,
+                    f"`{name}` keeps the {chosen.function} of its column {chosen.column + 1} per key, "
+                    "so every rule for it has to end that way",
+                    hint=f"end the body with `var v = ….group_by(…).{chosen.function}()` "
+                    f"and give `v` as column {chosen.column + 1}",
+                )
+    return best
+
+
+def _form(rule: Rule, name: str) -> Best | None:
+    """The column and function if the rule's last step is one `min` or `max` that goes into one column."""
+    if rule.group is None or rule.after != ((),) or len(rule.group.aggregates) != 1:
+        return None
+    aggregate = rule.group.aggregates[0]
+    if aggregate.function not in _BETTER:
+        return None
+    forms = set()
+    for head in (h for h in rule.heads if h.relation == name):
+        columns = [i for i, v in enumerate(head.values) if aggregate.result in typed.variables(v)]
+        if len(columns) != 1 or head.values[columns[0]] != aggregate.result:
+            return None
+        forms.add(Best(columns[0], aggregate.function))
+    return forms.pop() if len(forms) == 1 else None
+
+
+# -- when it is sound
+
+
+class _NotMonotone(Exception):
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+
+def check_monotone(
+    relations: frozenset[str], rules: tuple[Rule, ...], best: Mapping[str, Best], problems: Problems
+) -> None:
+    """Report each rule of a recursive stratum that could make something worse from a better value."""
+    for rule in rules:
+        try:
+            for body in rule.bodies:
+                directions = _follow(body, best)
+                _check_heads(rule, relations, best, directions)
+            for body in rule.after if rule.group else ():
+                _follow(body, best)
+        except _NotMonotone as failure:
+            _report(rule.span, failure.what, best, problems)
+
+
+def _report(span: Span, what: str, best: Mapping[str, Best], problems: Problems) -> None:
+    kept = ", ".join(f"`{name}` ({b.function})" for name, b in sorted(best.items()))
+    problems.report(
+        "E504",
+        span,
+        f"{what}, so a better value could lead to a worse result",
+        note=f"kept as the best value per key: {kept}",
+        hint="inside the recursion, values may be added to, compared one way, and passed through min and max",
+    )
+
+
+def _follow(body: Body, best: Mapping[str, Best]) -> dict[str, int]:
+    """The directions of the variables of a body, or _NotMonotone."""
+    directions: dict[str, int] = {}
+    for literal in body:
+        if isinstance(literal, Match) and literal.relation in best:
+            kept = best[literal.relation]
+            match literal.terms[kept.column]:
+                case Var(name):
+                    if name in directions or _occurrences(name, body) > 1:
+                        raise _NotMonotone(f"`{name}` has to equal another value")
+                    directions[name] = _BETTER[kept.function]
+                case typed.Constant():
+                    raise _NotMonotone(f"the value of `{literal.relation}` has to equal a constant")
+    for literal in body:
+        if isinstance(literal, Bind):
+            directions[literal.variable.name] = _direction(literal.value, directions)
+    for literal in body:
+        if isinstance(literal, Test) and _direction(literal.condition, directions) < 0:
+            raise _NotMonotone("a condition becomes false as a value gets better")
+    return {name: d for name, d in directions.items() if d}
+
+
+def _occurrences(name: str, body: Body) -> int:
+    """How often a variable stands in an atom of the body."""
+    atoms = (x for x in body if isinstance(x, Match | Absent))
+    return sum(1 for x in atoms for t in x.terms if isinstance(t, Var) and t.name == name)
+
+
+def _check_heads(
+    rule: Rule, relations: frozenset[str], best: Mapping[str, Best], directions: Mapping[str, int]
+) -> None:
+    if rule.group is not None:
+        for key in rule.group.keys:
+            if key.name in directions:
+                raise _NotMonotone(f"`{key.name}` is part of a key")
+        for aggregate in rule.group.aggregates:
+            direction = _direction(aggregate.args[0], directions)
+            wanted = _BETTER.get(aggregate.function, 0)
+            if direction not in (0, wanted):
+                raise _NotMonotone(f"the value of `{aggregate.function}` gets worse as a value gets better")
+        return
+    for head in (h for h in rule.heads if h.relation in relations and h.relation not in best):
+        for value in head.values:
+            if _direction(value, directions):
+                raise _NotMonotone(f"a value becomes a column of `{head.relation}`, which keeps every row")
+
+
+def _direction(expr: Expr, directions: Mapping[str, int]) -> int:
+    """How an expression moves as the values get better, or _NotMonotone if that cannot be said."""
+    if not any(v.name in directions and directions[v.name] for v in typed.variables(expr)):
+        return 0
+    match expr:
+        case Var(name):
+            return directions[name]
+        case typed.Binary(op, left, right):
+            return _binary(op, left, right, directions)
+        case typed.Unary("-" | "not", operand):
+            return -_direction(operand, directions)
+        case typed.If(condition, then, otherwise) if not _direction(condition, directions):
+            return _same(_direction(then, directions), _direction(otherwise, directions), "`if`")
+        case typed.Let(name, value, body):
+            return _direction(body, {**directions, name: _direction(value, directions)})
+        case typed.Call(function, args) if function in _MONOTONE_CALLS:
+            first, *rest = (_direction(a, directions) for a in args)
+            for other in rest:
+                first = _same(first, other, f"`{function}`")
+            return first
+        case typed.Cast(operand, type_) if is_number(operand.type) and is_number(type_):
+            return _direction(operand, directions)
+        case _:
+            raise _NotMonotone(f"{_operation(expr)} does not keep the order of values")
+
+
+def _binary(op: str, left: Expr, right: Expr, directions: Mapping[str, int]) -> int:
+    lhs, rhs = _direction(left, directions), _direction(right, directions)
+    match op:
+        case "+" | "and" | "or":
+            return _same(lhs, rhs, f"`{op}`")
+        case "-" | ">" | ">=":
+            return _same(lhs, -rhs, f"`{op}`")
+        case "<" | "<=":
+            return _same(-lhs, rhs, f"`{op}`")
+        case "*" if not rhs and (sign := _sign(right)) is not None:
+            return lhs * sign
+        case "*" if not lhs and (sign := _sign(left)) is not None:
+            return rhs * sign
+        case "/" if not rhs and (sign := _sign(right)):
+            return lhs * sign
+        case _:
+            raise _NotMonotone(f"`{op}` does not keep the order of values")
+
+
+def _same(first: int, second: int, what: str) -> int:
+    if first and second and first != second:
+        raise _NotMonotone(f"{what} gets a rising and a falling value")
+    return first or second
+
+
+def _sign(expr: Expr) -> int | None:
+    """The sign of a constant number: -1, 0 or 1; None for anything else."""
+    if not isinstance(expr, typed.Constant) or not isinstance(expr.value, int | float | Decimal):
+        return None
+    return (expr.value > 0) - (expr.value < 0)
+
+
+def _operation(expr: Expr) -> str:
+    match expr:
+        case typed.Unary(op):
+            return f"`{op}`"
+        case typed.If():
+            return "`if` on the value"
+        case typed.Call(function):
+            return f"`{function}`"
+        case typed.Cast(_, type_):
+            return f"`as {type_}`"
+        case _:
+            return "this expression"

@@ -1,0 +1,167 @@
+"""Typed programs as text, by way of the tree: what `show program` prints, and the identity of rules.
+
+The identity of a rule is its canonical form: the typed rule with its variables numbered in the order in
+which they first occur. Two rules share it iff they differ in names of variables, in the way arguments
+were given (by position or by name), or in layout alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import assert_never
+
+from tidelog.data import types
+from tidelog.data.types import Type
+from tidelog.data.values import Value, to_text
+from tidelog.program import typed
+from tidelog.program.typed import Body, Group, Head, Rule
+from tidelog.syntax import tree
+from tidelog.syntax.printer import print_item, print_line
+
+__all__ = ["canonical_id", "constant_tree", "print_relation", "print_rule"]
+
+
+def canonical_id(
+    heads: tuple[Head, ...], bodies: tuple[Body, ...], group: Group | None, after: tuple[Body, ...]
+) -> str:
+    """The rule's text on one line, with its variables numbered."""
+    return print_line(_rule(Rule("", heads, bodies, group, after), _Numbering()))
+
+
+class _Numbering(dict[str, str]):
+    """Gives each name a number when it is first asked for."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = f"v{len(self)}"
+        return self[name]
+
+
+class _AsIs(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return name
+
+
+def print_rule(rule: Rule) -> str:
+    """The rule as the language would write it; variables that elaboration made are `$1`, `$2`, …"""
+    return print_item(_rule(rule, _AsIs()))
+
+
+def print_relation(relation: typed.Relation) -> str:
+    role = "" if relation.role is typed.Role.INTERNAL else relation.role.value
+    columns = tuple(tree.Column(c.name, _type(c.type)) for c in relation.columns)
+    key = relation.key
+    names = None if key is None else tuple(tree.Variable(relation.columns[i].name) for i in key)
+    return print_item(tree.Relation(role, relation.name, columns, names))
+
+
+# -- from typed to tree
+
+Names = Mapping[str, str]
+
+
+def _rule(rule: Rule, names: Names) -> tree.Rule:
+    heads = tuple(
+        tree.Atom(h.relation, tuple(tree.Argument(_expr(v, names)) for v in h.values)) for h in rule.heads
+    )
+    body = _choice(rule.bodies, names)
+    if rule.group is not None:
+        body += tuple(_aggregate(a, rule.group, names) for a in rule.group.aggregates)
+        body += _choice(rule.after, names)
+    return tree.Rule(heads, body)
+
+
+def _choice(bodies: tuple[Body, ...], names: Names) -> tuple[tree.Literal, ...]:
+    made = tuple(tuple(_literal(x, names) for x in body) for body in bodies)
+    return made[0] if len(made) == 1 else (tree.Disjunction(made),)
+
+
+def _literal(literal: typed.Literal, names: Names) -> tree.Literal:
+    match literal:
+        case typed.Match(relation, terms):
+            return _atom(relation, terms, names)
+        case typed.Absent(relation, terms):
+            return tree.Negation(_atom(relation, terms, names))
+        case typed.Test(condition):
+            return tree.Condition(_expr(condition, names))
+        case typed.Bind(variable, value):
+            return tree.Assignment(names[variable.name], _expr(value, names))
+        case _:
+            assert_never(literal)
+
+
+def _atom(relation: str, terms: Iterable[typed.Term], names: Names) -> tree.Atom:
+    return tree.Atom(
+        relation,
+        tuple(
+            tree.Argument(tree.Wildcard() if isinstance(t, typed.Wildcard) else _expr(t, names))
+            for t in terms
+        ),
+    )
+
+
+def _aggregate(aggregate: typed.Aggregate, group: Group, names: Names) -> tree.Assignment:
+    value, *extra = (_expr(a, names) for a in aggregate.args)
+    keys = tuple(tree.Variable(names[k.name]) for k in group.keys)
+    call = tree.Aggregate(value, keys, aggregate.function, tuple(extra), aggregate.distinct)
+    return tree.Assignment(names[aggregate.result.name], call)
+
+
+def _expr(expr: typed.Expr, names: Names) -> tree.Expr:
+    match expr:
+        case typed.Constant(value, type_):
+            return constant_tree(type_, value)
+        case typed.Var(name):
+            return tree.Variable(names[name])
+        case typed.Unary(op, operand):
+            return tree.Unary(op, _expr(operand, names))
+        case typed.Binary(op, left, right):
+            return tree.Binary(op, _expr(left, names), _expr(right, names))
+        case typed.If(condition, then, otherwise):
+            return tree.Conditional(_expr(condition, names), _expr(then, names), _expr(otherwise, names))
+        case typed.Let(name, value, body):
+            binding = tree.Assignment(names[name], _expr(value, names))
+            return tree.Block((binding,), _expr(body, names))
+        case typed.Call(function, args):
+            return tree.Call(function, tuple(_expr(a, names) for a in args))
+        case typed.Cast(operand, type_):
+            return tree.Cast(_expr(operand, names), _type(type_))
+        case _:
+            assert_never(expr)
+
+
+def constant_tree(type_: Type, value: Value) -> tree.Expr:
+    """The expression that elaborates to a constant of this type and value, whatever surrounds it."""
+    match type_, value:
+        case (types.Bool(), bool()):
+            return tree.BoolLiteral(value)
+        case (types.Int(), int()):
+            return tree.IntLiteral(value)
+        case (types.String(), str()):
+            return tree.StringLiteral(value)
+        case (types.Bytes(), bytes()):
+            return tree.BytesLiteral(value)
+        case (types.Double(), float()) if value - value == 0.0:
+            return tree.FractionLiteral(Decimal(repr(value)))
+        case (types.BigInt() | types.Bit() | types.Signed(), int()):
+            return tree.Cast(tree.IntLiteral(value), _type(type_))
+        case (types.Decimal(), Decimal()):
+            return tree.Cast(tree.FractionLiteral(value), _type(type_))
+        case (types.Option(), None):
+            return tree.Cast(tree.NoneLiteral(), _type(type_))
+        case (types.Option(item), _):
+            return tree.Cast(constant_tree(item, value), _type(type_))
+        case _:
+            return tree.Cast(tree.StringLiteral(to_text(type_, value)), _type(type_))
+
+
+def _type(type_: Type) -> tree.TypeName:
+    match type_:
+        case types.Bit(width) | types.Signed(width):
+            return tree.TypeName("bit" if isinstance(type_, types.Bit) else "signed", (width,))
+        case types.Decimal(precision, scale):
+            return tree.TypeName("decimal", (precision, scale))
+        case types.Option(item):
+            return tree.TypeName("option", (_type(item),))
+        case _:
+            return tree.TypeName(str(type_))

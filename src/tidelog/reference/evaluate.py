@@ -1,0 +1,230 @@
+"""The meaning of expressions, spelled out: `evaluate` is total, and gives a value or says why there is none.
+
+- A failure is a value of its own: it passes through every operation that reads it and through nothing
+  else. An untaken branch, the right side of an `and` or `or` that is settled by the left, and a name that
+  is never read cannot fail.
+- Arithmetic is exact and then rounded or checked by its type (see `convert`); a result that does not fit
+  is a failure, never a wrapped number. `/` and `%` of integers cut toward zero, so that the remainder has
+  the sign of the dividend. Division by zero fails for every type.
+- A float or double with a NaN or infinite operand follows IEEE 754; from finite operands, a result that
+  is not finite is a failure.
+- Every result is canonical for the type of its expression.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias, assert_never
+
+from tidelog.data import types
+from tidelog.data.types import Type
+from tidelog.data.values import BadValue, Value, canonical, joins, order_key
+from tidelog.program import typed
+from tidelog.program.library import MAX_BIGINT_SHIFT
+from tidelog.program.typed import Expr
+from tidelog.reference.convert import Undefined, cast, checked, exact, number_at
+from tidelog.reference.functions import call_standard
+
+__all__ = ["Environment", "Failure", "Functions", "evaluate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an expression has no value."""
+
+    reason: str
+
+
+Environment: TypeAlias = Mapping[str, Value | Failure]
+Functions: TypeAlias = Mapping[str, typed.Function | typed.PythonFunction]
+
+
+def evaluate(expr: Expr, env: Environment, functions: Functions) -> Value | Failure:
+    """The value of an expression where its variables have these values, or its failure."""
+    try:
+        return _value(expr, env, functions)
+    except (Undefined, BadValue) as problem:
+        return Failure(str(problem))
+
+
+def _value(expr: Expr, env: Environment, functions: Functions) -> Value:
+    match expr:
+        case typed.Constant(value, type_):
+            return canonical(type_, value)
+        case typed.Var(name):
+            return _read(env[name])
+        case typed.Unary(op, operand, type_):
+            return _unary(op, type_, _value(operand, env, functions))
+        case typed.Binary(op="and" | "or"):
+            return _connective(expr, env, functions)
+        case typed.Binary(op, left, right):
+            a, b = _value(left, env, functions), _value(right, env, functions)
+            return _binary(op, left.type, a, b)
+        case typed.If(condition, then, otherwise):
+            return _value(then if _value(condition, env, functions) else otherwise, env, functions)
+        case typed.Let(name, value, body):
+            return _value(body, {**env, name: evaluate(value, env, functions)}, functions)
+        case typed.Call():
+            return _call(expr, env, functions)
+        case typed.Cast(operand, type_):
+            return checked(type_, cast(operand.type, type_, _value(operand, env, functions)))
+        case _:
+            assert_never(expr)
+
+
+def _read(value: Value | Failure) -> Value:
+    if isinstance(value, Failure):
+        raise Undefined(value.reason)
+    return value
+
+
+def _connective(expr: typed.Binary, env: Environment, functions: Functions) -> Value:
+    left = _value(expr.left, env, functions)
+    settled = left == (expr.op == "or")
+    return left if settled else _value(expr.right, env, functions)
+
+
+# -- calls
+
+
+def _call(call: typed.Call, env: Environment, functions: Functions) -> Value:
+    match functions.get(call.function):
+        case typed.Function() as function:
+            names = [p.name for p in function.parameters]
+            arguments = [evaluate(a, env, functions) for a in call.args]
+            return _value(function.body, dict(zip(names, arguments, strict=True)), functions)
+        case typed.PythonFunction() as function:
+            return _call_python(function, [_value(a, env, functions) for a in call.args])
+        case None:
+            values = tuple(_value(a, env, functions) for a in call.args)
+            return checked(call.type, call_standard(call.function, values, tuple(a.type for a in call.args)))
+
+
+def _call_python(function: typed.PythonFunction, arguments: list[Value]) -> Value:
+    try:
+        return checked(function.result, function.call(*arguments))
+    except Undefined as problem:
+        raise Undefined(f"{function.name}: {problem}") from None
+    except Exception as error:
+        raise Undefined(f"{function.name}: {type(error).__name__}: {error}") from None
+
+
+# -- operators
+
+
+def _unary(op: str, type_: Type, operand: Value) -> Value:
+    match op:
+        case "not":
+            return not operand
+        case "-":
+            if isinstance(operand, float):
+                return checked(type_, -operand)
+            return number_at(type_, -exact(operand))
+        case "~":
+            assert isinstance(operand, int)
+            return _lowest_bits(type_, ~operand)
+        case _:
+            raise AssertionError(op)
+
+
+def _binary(op: str, type_: Type, left: Value, right: Value) -> Value:
+    """The result on operands of a type; a shift's right side is an int."""
+    match op:
+        case "==" | "!=":
+            return joins(left, right) == (op == "==")
+        case "<" | "<=" | ">" | ">=":
+            return _COMPARISONS[op](order_key(type_, left), order_key(type_, right))
+        case "++":
+            assert isinstance(left, str)
+            assert isinstance(right, str)
+            return left + right
+        case "&" | "|" | "^":
+            return _BITWISE[op](left, right)
+        case "<<" | ">>":
+            assert isinstance(left, int)
+            assert isinstance(right, int)
+            return _shift(op, type_, left, right)
+        case _ if isinstance(left, float) and isinstance(right, float):
+            return _float_arithmetic(op, type_, left, right)
+        case _:
+            return number_at(type_, _arithmetic(op, exact(left), exact(right)))
+
+
+_COMPARISONS: Mapping[str, Callable[..., bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+_BITWISE: Mapping[str, Callable[..., int]] = {"&": operator.and_, "|": operator.or_, "^": operator.xor}
+
+
+def _arithmetic(op: str, left: Fraction, right: Fraction) -> Fraction:
+    """The exact result, which its type will cut or round."""
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "/" | "%" if right == 0:
+            raise Undefined("division by zero")
+        case "/":
+            return left / right
+        case "%":
+            return left - right * math.trunc(left / right)
+        case _:
+            raise AssertionError(op)
+
+
+def _float_arithmetic(op: str, type_: Type, left: float, right: float) -> Value:
+    if math.isfinite(left) and math.isfinite(right):
+        return number_at(type_, _arithmetic(op, Fraction(left), Fraction(right)))
+    match op:
+        case "+":
+            result = left + right
+        case "-":
+            result = left - right
+        case "*":
+            result = left * right
+        case "/" | "%" if right == 0:
+            raise Undefined("division by zero")
+        case "/":
+            result = left / right
+        case "%":
+            result = left if math.isfinite(left) and math.isinf(right) else math.nan
+        case _:
+            raise AssertionError(op)
+    return canonical(type_, result)
+
+
+def _shift(op: str, type_: Type, number: int, amount: int) -> Value:
+    limit = _shift_limit(type_)
+    if not 0 <= amount <= limit:
+        raise Undefined(f"a {type_} shifts by 0 to {limit} bits, not by {amount}")
+    if op == ">>":
+        return number >> amount
+    return _lowest_bits(type_, number << amount)
+
+
+def _shift_limit(type_: Type) -> int:
+    match type_:
+        case types.Bit(width) | types.Signed(width):
+            return width - 1
+        case types.BigInt():
+            return MAX_BIGINT_SHIFT
+        case _:
+            return 63
+
+
+def _lowest_bits(type_: Type, number: int) -> Value:
+    """Bits know no overflow: those beyond a `bit<N>` are lost. Numbers do: they are checked."""
+    if isinstance(type_, types.Bit):
+        return number & ((1 << type_.width) - 1)
+    return checked(type_, number)

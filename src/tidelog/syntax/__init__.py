@@ -1,0 +1,1 @@
+"""From text to tree and back: lexer, parser, tree, printer. Knows form, not meaning."""

@@ -1,0 +1,101 @@
+"""A place in a list of tokens, with the questions and complaints that parsing is made of.
+
+`Unexpected` carries one diagnostic out of the construct being read, up to whoever can find a place to go
+on from.
+"""
+
+from __future__ import annotations
+
+from tidelog.errors import Diagnostic, Source, Span
+from tidelog.syntax.lexer import Token
+
+__all__ = ["Cursor", "Unexpected", "describe"]
+
+
+class Unexpected(Exception):
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        self.diagnostic = diagnostic
+
+
+def describe(token: Token) -> str:
+    if token.kind == "end":
+        return "the end of the text"
+    return f"`{token.text}`" if len(token.text) <= 30 else f"`{token.text[:27]}…`"
+
+
+class Cursor:
+    """`token` is the next token to be read."""
+
+    __slots__ = ("index", "problems", "source", "token", "tokens")
+
+    def __init__(self, source: Source, tokens: list[Token], problems: list[Diagnostic]) -> None:
+        self.source = source
+        self.tokens = tokens
+        self.problems = problems
+        self.index = 0
+        self.token = tokens[0]
+
+    def peek(self, ahead: int = 1) -> Token:
+        return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
+
+    def advance(self) -> Token:
+        token = self.token
+        if token.kind != "end":
+            self.index += 1
+            self.token = self.tokens[self.index]
+        return token
+
+    def at(self, text: str) -> bool:
+        return self.token.text == text and self.token.kind in ("op", "keyword")
+
+    def accept(self, text: str) -> bool:
+        if self.at(text):
+            self.advance()
+            return True
+        return False
+
+    def expect(self, text: str, where: str) -> Token:
+        if self.at(text):
+            return self.advance()
+        raise self.unexpected(f"expected `{text}` {where}, found {describe(self.token)}")
+
+    def expect_kind(self, kind: str, what: str) -> Token:
+        if self.token.kind == kind:
+            return self.advance()
+        raise self.unexpected(f"expected {what}, found {describe(self.token)}")
+
+    def split(self) -> None:
+        """Read `>>` as two `>`, as nested type arguments need."""
+        kind, text, start, end = self.token
+        self.tokens[self.index : self.index + 1] = [
+            Token(kind, text[0], start, start + 1),
+            Token(kind, text[1], start + 1, end),
+        ]
+        self.token = self.tokens[self.index]
+
+    # -- places
+
+    def span(self, token: Token) -> Span:
+        return Span(self.source, token.start, token.end)
+
+    def since(self, start: int) -> Span:
+        """From an offset to the end of the last token read."""
+        return Span(self.source, start, self.tokens[self.index - 1].end if self.index else start)
+
+    def starts_line(self) -> bool:
+        """Whether the next token is the first on its line."""
+        before = self.tokens[self.index - 1].end if self.index else 0
+        return self.index == 0 or "\n" in self.source.text[before : self.token.start]
+
+    # -- complaints
+
+    def unexpected(self, message: str, hint: str | None = None, code: str = "E003") -> Unexpected:
+        """Points at the next token, or behind the last one if the next is on another line."""
+        if self.index and self.starts_line():
+            end = self.tokens[self.index - 1].end
+            return Unexpected(Diagnostic(code, Span(self.source, end, end), message, hint=hint))
+        return Unexpected(Diagnostic(code, self.span(self.token), message, hint=hint))
+
+    def complain(self, code: str, span: Span, message: str, hint: str | None = None) -> None:
+        """Note a problem that does not stop the reading."""
+        self.problems.append(Diagnostic(code, span, message, hint=hint))

@@ -1,0 +1,324 @@
+"""Parsing expressions, by precedence.
+
+From loosest to tightest: `if`, `or`, `and`, `not`, comparisons (which do not chain), `|`, `^`, `&`,
+shifts, `++`, `+ -`, `* / %`, `as`, unary `- ~`, and what follows a value (`.function(…)`).
+The printer reads the same table.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from tidelog.errors import Span
+from tidelog.syntax import tree
+from tidelog.syntax.cursor import Cursor, describe
+from tidelog.syntax.lexer import Token, hole_end, tokenize
+
+__all__ = ["BINARY", "CAST", "COMPARISON", "LOOSEST", "NOT", "POSTFIX", "UNARY", "expression", "type_name"]
+
+LOOSEST, NOT, COMPARISON, CAST, UNARY, POSTFIX = 0, 3, 4, 12, 13, 14
+_LEVELS = ("or", "and", "", "== != < <= > >=", "|", "^", "&", "<< >>", "++", "+ -", "* / %")
+BINARY = {op: level for level, ops in enumerate(_LEVELS, start=1) for op in ops.split()}
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "$": "$"}
+_PIECE = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\(.)|[^\\$]+|\$", re.DOTALL)
+
+
+def expression(c: Cursor, level: int = LOOSEST) -> tree.Expr:
+    """An expression whose outermost operator binds at least as tightly as `level`."""
+    start = c.token.start
+    left = _prefix(c, level)
+    while True:
+        op = c.token.text
+        if c.token.kind not in ("op", "keyword"):
+            return left
+        if op == "as" and level <= CAST:
+            c.advance()
+            left = tree.Cast(left, type_name(c), c.since(start))
+            continue
+        precedence = BINARY.get(op)
+        if precedence is None or precedence < level:
+            return left
+        c.advance()
+        left = tree.Binary(op, left, expression(c, precedence + 1), c.since(start))
+        if precedence == COMPARISON and BINARY.get(c.token.text) == COMPARISON:
+            raise c.unexpected("comparisons do not chain", "write `a < b and b < c`")
+
+
+def _prefix(c: Cursor, level: int) -> tree.Expr:
+    start = c.token.start
+    if c.at("not"):
+        if level > NOT:
+            raise c.unexpected("`not` has to stand in parentheses here", "write `(not …)`")
+        c.advance()
+        return tree.Unary("not", expression(c, NOT), c.since(start))
+    if c.at("if"):
+        return _conditional(c)
+    return _unary(c)
+
+
+def _unary(c: Cursor) -> tree.Expr:
+    start = c.token.start
+    if c.at("-") and c.peek().kind in ("int", "fraction") and not _is_method(c, 2):
+        c.advance()
+        return _negative(_number(c), c.since(start))
+    if c.at("-") or c.at("~"):
+        op = c.advance().text
+        return tree.Unary(op, _unary(c), c.since(start))
+    return _postfix(c)
+
+
+def _negative(number: tree.IntLiteral | tree.FractionLiteral, span: Span) -> tree.Expr:
+    if isinstance(number, tree.IntLiteral):
+        return tree.IntLiteral(-number.value, span)
+    return tree.FractionLiteral(-number.value, span)
+
+
+def _conditional(c: Cursor) -> tree.Expr:
+    start = c.advance().start
+    c.expect("(", "before the condition of `if`")
+    condition = expression(c)
+    c.expect(")", "after the condition of `if`")
+    then = expression(c)
+    c.expect("else", "after the first branch of `if`: every `if` has a value")
+    return tree.Conditional(condition, then, expression(c), c.since(start))
+
+
+# -- values and what follows them
+
+
+def _is_method(c: Cursor, ahead: int = 0) -> bool:
+    """Whether `.name(` comes next, without a blank behind the point (which would end a rule)."""
+    dot, name, paren = c.peek(ahead), c.peek(ahead + 1), c.peek(ahead + 2)
+    return dot.text == "." and name.kind == "name" and name.start == dot.end and paren.text == "("
+
+
+def _postfix(c: Cursor) -> tree.Expr:
+    start = c.token.start
+    value = _primary(c)
+    while _is_method(c):
+        c.advance()
+        name = c.advance()
+        args = _arguments(c, f"of `{name.text}`")
+        if name.text == "group_by":
+            value = _aggregate(c, value, args, start)
+        else:
+            value = tree.Call(name.text, (value, *args), True, c.since(start), c.span(name))
+    return value
+
+
+def _aggregate(c: Cursor, value: tree.Expr, keys: tuple[tree.Expr, ...], start: int) -> tree.Expr:
+    distinct = False
+    while True:
+        if not _is_method(c):
+            raise c.unexpected(
+                "expected an aggregate after `group_by`", "write `.group_by(…).count()`, for example"
+            )
+        c.advance()
+        name = c.advance()
+        args = _arguments(c, f"of `{name.text}`")
+        if name.text != "distinct" or args:
+            return tree.Aggregate(value, keys, name.text, args, distinct, c.since(start), c.span(name))
+        distinct = True
+
+
+def _arguments(c: Cursor, where: str) -> tuple[tree.Expr, ...]:
+    c.expect("(", f"before the arguments {where}")
+    args: list[tree.Expr] = []
+    while not c.at(")"):
+        args.append(expression(c))
+        if not c.accept(","):
+            break
+    c.expect(")", f"after the arguments {where}")
+    return tuple(args)
+
+
+def _primary(c: Cursor) -> tree.Expr:
+    token = c.token
+    match token.kind:
+        case "int" | "fraction":
+            return _number(c)
+        case "string":
+            c.advance()
+            return _string(c, token)
+        case "bytes":
+            c.advance()
+            return _bytes(c, token)
+        case "name":
+            c.advance()
+            if token.text == "_":
+                return tree.Wildcard(c.span(token))
+            return _call(c, token) if c.at("(") else tree.Variable(token.text, c.span(token))
+        case "Name":
+            return _capitalised(c)
+        case "keyword" if token.text in ("true", "false"):
+            c.advance()
+            return tree.BoolLiteral(token.text == "true", c.span(token))
+        case "keyword" if token.text == "none":
+            c.advance()
+            return tree.NoneLiteral(c.span(token))
+        case "keyword" if token.text == "if":
+            return _conditional(c)
+    if c.accept("("):
+        inner = expression(c)
+        c.expect(")", "to close the parenthesis")
+        return inner
+    if c.at("{"):
+        return block(c)
+    raise c.unexpected(f"expected an expression, found {describe(token)}")
+
+
+def _call(c: Cursor, name: Token) -> tree.Expr:
+    args = _arguments(c, f"of `{name.text}`")
+    return tree.Call(name.text, args, False, c.since(name.start), c.span(name))
+
+
+def _capitalised(c: Cursor) -> tree.Expr:
+    token = c.token
+    if "::" in token.text and c.peek().text == "(":
+        return _call(c, c.advance())
+    if c.peek().text == "(":
+        raise c.unexpected(
+            f"the relation `{token.text}` cannot be used inside an expression",
+            "make it a literal of its own in the body of the rule",
+        )
+    raise c.unexpected(
+        f"`{token.text}` is capitalised, and so a relation; expected an expression",
+        f"variables start with a small letter: `{token.text[0].lower()}{token.text[1:]}`",
+    )
+
+
+def block(c: Cursor) -> tree.Block:
+    """`{ var a = …; result }`"""
+    start = c.expect("{", "before the body").start
+    bindings: list[tree.Assignment] = []
+    while c.at("var"):
+        bindings.append(assignment(c))
+        c.expect(";", "after the value of a variable")
+    result = expression(c)
+    c.expect("}", "after the result")
+    return tree.Block(tuple(bindings), result, c.since(start))
+
+
+def assignment(c: Cursor) -> tree.Assignment:
+    """`var name = value`"""
+    start = c.advance().start
+    name = c.expect_kind("name", "the name of a variable after `var`")
+    if name.text == "_":
+        c.complain("E003", c.span(name), "`_` cannot be given a value", "give the variable a name")
+    if c.at("=="):
+        raise c.unexpected("a variable is given its value with `=`", f"write `var {name.text} = …`")
+    c.expect("=", f"after `var {name.text}`")
+    value = expression(c)
+    return tree.Assignment(name.text, value, c.since(start), c.span(name))
+
+
+# -- constants
+
+
+def _number(c: Cursor) -> tree.IntLiteral | tree.FractionLiteral:
+    token = c.advance()
+    digits = token.text.replace("_", "")
+    if token.kind == "fraction":
+        return tree.FractionLiteral(Decimal(digits), c.span(token))
+    base = {"0x": 16, "0b": 2}.get(digits[:2], 10)
+    if base != 10 and len(digits) == 2:
+        c.complain("E003", c.span(token), "this number has no digits")
+        return tree.IntLiteral(0, c.span(token))
+    return tree.IntLiteral(int(digits, base), c.span(token))
+
+
+def _bytes(c: Cursor, token: Token) -> tree.BytesLiteral:
+    try:
+        value = bytes.fromhex(token.text[2:-1])
+    except ValueError:
+        c.complain("E004", c.span(token), "these are not bytes", 'write two hex digits a byte: `x"00ff"`')
+        value = b""
+    return tree.BytesLiteral(value, c.span(token))
+
+
+def _string(c: Cursor, token: Token) -> tree.Expr:
+    """A string, or an interpolation if it has `${…}` in it."""
+    parts: list[str | tree.Expr] = []
+    text = c.source.text
+    position, end = token.start + 1, token.end - 1 if len(token.text) > 1 else token.end
+    while position < end:
+        if text.startswith("${", position):
+            value, position = _hole(c, position + 2, end)
+            parts.append(value)
+        else:
+            plain, position = _text(c, position, end)
+            parts.append(plain)
+    if any(not isinstance(p, str) for p in parts):
+        return tree.Interpolation(tuple(parts), c.span(token))
+    return tree.StringLiteral("".join(p for p in parts if isinstance(p, str)), c.span(token))
+
+
+def _text(c: Cursor, position: int, end: int) -> tuple[str, int]:
+    """The plain text up to the next `${` or the end, and where that is."""
+    out: list[str] = []
+    while position < end and not c.source.text.startswith("${", position):
+        piece = _PIECE.match(c.source.text, position, end)
+        if piece is None:
+            c.complain("E004", Span(c.source, position, end), "nothing follows this backslash")
+            return "".join(out), end
+        code, letter = piece.groups()
+        if code is not None:
+            out.append(_code_point(c, int(code, 16), Span(c.source, *piece.span())))
+        elif letter is not None:
+            if letter not in _ESCAPES:
+                c.complain(
+                    "E004",
+                    Span(c.source, *piece.span()),
+                    f"`\\{letter}` is not an escape",
+                    r"there are \n \t \r \0 \\ \" \$ and \u{1F600}",
+                )
+            out.append(_ESCAPES.get(letter, letter))
+        else:
+            out.append(piece.group())
+        position = piece.end()
+    return "".join(out), position
+
+
+def _code_point(c: Cursor, code: int, span: Span) -> str:
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        c.complain("E004", span, "there is no such character")
+        return ""
+    return chr(code)
+
+
+def _hole(c: Cursor, start: int, end: int) -> tuple[tree.Expr, int]:
+    """The expression of a `${…}` whose inside starts at `start`, and the position behind its `}`."""
+    tokens, _, problems = tokenize(c.source, start, min(end, hole_end(c.source.text, start)))
+    c.problems.extend(problems)
+    inner = Cursor(c.source, tokens, c.problems)
+    value = expression(inner)
+    return value, inner.expect("}", "to close `${`").end
+
+
+# -- types
+
+
+def type_name(c: Cursor) -> tree.TypeName:
+    """`name`, `name<…>` or `name(…)`; arguments follow the name without a blank."""
+    token = c.token
+    if token.kind not in ("name", "Name"):
+        raise c.unexpected(f"expected a type, found {describe(token)}")
+    c.advance()
+    if c.token.start != token.end or not (c.at("<") or c.at("(")):
+        return tree.TypeName(token.text, (), c.span(token))
+    closing = ">" if c.advance().text == "<" else ")"
+    args = [_type_argument(c)]
+    while c.accept(","):
+        args.append(_type_argument(c))
+    if closing == ">" and c.at(">>"):
+        c.split()
+    c.expect(closing, f"after the arguments of `{token.text}`")
+    return tree.TypeName(token.text, tuple(args), c.since(token.start))
+
+
+def _type_argument(c: Cursor) -> tree.TypeName | int:
+    if c.token.kind == "int":
+        return int(c.advance().text.replace("_", ""), 0)
+    return type_name(c)

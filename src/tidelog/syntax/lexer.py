@@ -1,0 +1,138 @@
+"""Text to tokens, with one regular expression.
+
+Tokens are small tuples `(kind, text, start, end)`: a file of ten thousand rules has some two hundred
+thousand of them. Kinds: `name` (lower case), `Name` (a relation: capitalised, or namespaced with `::`),
+`int`, `fraction`, `string` (quotes included, with escapes and `${…}` still unread), `bytes`, `op`,
+`keyword` (the keyword itself is the text) and `end`. Comments go to a list of their own.
+
+What cannot be read becomes a diagnostic and is left out; the lexer never stops early.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tidelog.errors import Diagnostic, Source, Span
+from tidelog.syntax.tree import Comment
+
+__all__ = ["KEYWORDS", "Token", "hole_end", "tokenize"]
+
+KEYWORDS = frozenset(
+    "input output relation typedef function primary key not var if else true false none and or as".split()
+)
+
+
+class Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+_TOKEN = re.compile(
+    r"""
+      (?P<blank>\s+)
+    | (?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)
+    | (?P<bytes>x"[^"\n]*")
+    | (?P<name>[^\W\d]\w*(?:::[^\W\d]\w*)*)
+    | (?P<number>0x[0-9A-Fa-f_]+|0b[01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)
+    | (?P<string>")
+    | (?P<op>:-|\+\+|<<|>>|==|!=|<=|>=|[-+*/%&|^~<>=(){},;:.])
+    """,
+    re.VERBOSE,
+)
+_PLAIN = re.compile(r'[^"\\$\n]+')
+
+
+def tokenize(
+    source: Source, start: int = 0, end: int | None = None
+) -> tuple[list[Token], list[Comment], list[Diagnostic]]:
+    """All tokens of a stretch, ending in one of kind `end`; its comments; and what could not be read."""
+    text = source.text
+    stop = len(text) if end is None else end
+    tokens: list[Token] = []
+    comments: list[Comment] = []
+    problems: list[Diagnostic] = []
+    match_at = _TOKEN.match
+    position = start
+    while position < stop:
+        match = match_at(text, position, stop)
+        if match is None:
+            position = _unreadable(source, position, problems)
+            continue
+        kind = match.lastgroup
+        start, position = match.span()
+        if kind == "blank":
+            continue
+        if kind == "comment":
+            comments.append(_comment(source, tokens, start, position))
+        elif kind == "string":
+            position, closed = _string_end(text, start)
+            if not closed:
+                problems.append(_no_end(Span(source, start, position), "string", '`"` on the same line'))
+            tokens.append(Token("string", text[start:position], start, position))
+        else:
+            assert kind is not None
+            word = match.group()
+            tokens.append(Token(_kind(kind, word), word, start, position))
+    tokens.append(Token("end", "", stop, stop))
+    return tokens, comments, problems
+
+
+def _kind(kind: str, word: str) -> str:
+    if kind == "name":
+        if word in KEYWORDS:
+            return "keyword"
+        return "Name" if word[0].isupper() or "::" in word else "name"
+    if kind == "number":
+        is_fraction = word[:2] not in ("0x", "0b") and not word.replace("_", "").isdigit()
+        return "fraction" if is_fraction else "int"
+    return kind
+
+
+def _comment(source: Source, tokens: list[Token], start: int, end: int) -> Comment:
+    line_start = source.text.rfind("\n", 0, start) + 1
+    trailing = bool(tokens) and tokens[-1].end > line_start
+    return Comment(source.text[start:end].rstrip(), trailing, Span(source, start, end))
+
+
+def _unreadable(source: Source, position: int, problems: list[Diagnostic]) -> int:
+    if source.text.startswith("/*", position):
+        problems.append(_no_end(Span(source, position, position + 2), "comment", "`*/`"))
+        return len(source.text)
+    span = Span(source, position, position + 1)
+    problems.append(Diagnostic("E001", span, f"unexpected character {span.text!r}"))
+    return position + 1
+
+
+def _no_end(span: Span, what: str, closing: str) -> Diagnostic:
+    return Diagnostic("E002", span, f"this {what} has no end", hint=f"close it with {closing}")
+
+
+def _string_end(text: str, start: int) -> tuple[int, bool]:
+    """The position behind a string that starts with the quote at `start`, and whether it was closed."""
+    position = start + 1
+    while position < len(text) and text[position] != "\n":
+        if text[position] == '"':
+            return position + 1, True
+        if text[position] == "\\":
+            position += 2
+        elif text.startswith("${", position):
+            position = hole_end(text, position + 2)
+        else:
+            plain = _PLAIN.match(text, position)
+            position = plain.end() if plain else position + 1
+    return min(position, len(text)), False
+
+
+def hole_end(text: str, position: int) -> int:
+    """The position behind the `}` of an interpolated expression, or of the line's end."""
+    depth = 1
+    while depth and position < len(text) and text[position] != "\n":
+        if text[position] == '"':
+            position, _ = _string_end(text, position)
+            continue
+        depth += (text[position] == "{") - (text[position] == "}")
+        position += 1
+    return position

@@ -1,0 +1,254 @@
+"""Text to tree, by recursive descent, with all that is wrong with the text.
+
+After a mistake the parser goes on at the next place where something surely begins: behind the full stop
+that ends the rule, or at a declaration or rule that starts a line. So one mistake costs one item, and a
+file's mistakes are all reported at once. Why by hand and not by a parser library: docs/adr/0001.
+"""
+
+from __future__ import annotations
+
+from tidelog.errors import Diagnostic, ProgramError, Source
+from tidelog.syntax import tree
+from tidelog.syntax.cursor import Cursor, Unexpected, describe
+from tidelog.syntax.expressions import assignment, block, expression, type_name
+from tidelog.syntax.lexer import tokenize
+
+__all__ = ["parse", "read"]
+
+_STARTS = frozenset(["input", "output", "relation", "typedef", "function"])
+
+
+def parse(text: str, name: str = "<text>") -> tree.Program:
+    """The tree of a text, or a ProgramError with everything that is wrong with its form."""
+    program, problems = read(Source(name, text))
+    if problems:
+        raise ProgramError(problems)
+    return program
+
+
+def read(source: Source) -> tuple[tree.Program, list[Diagnostic]]:
+    """What can be read of a source, and what is wrong with the rest."""
+    tokens, comments, problems = tokenize(source)
+    cursor = Cursor(source, tokens, problems)
+    items: list[tree.Item] = []
+    while cursor.token.kind != "end":
+        start = cursor.index
+        try:
+            items.append(_item(cursor))
+        except Unexpected as unexpected:
+            problems.append(unexpected.diagnostic)
+            _recover(cursor, start)
+        except RecursionError:
+            problems.append(
+                Diagnostic("E006", cursor.span(tokens[start]), "this is nested too deeply to be read")
+            )
+            _recover(cursor, start)
+    return tree.Program(tuple(items), tuple(comments)), problems
+
+
+def _recover(c: Cursor, start: int) -> None:
+    """Move to where the next item begins."""
+    if c.index == start:
+        c.advance()
+    while c.token.kind != "end":
+        if c.starts_line() and (c.token.kind == "Name" or c.token.text in _STARTS):
+            column = c.source.position(c.token.start)[1]
+            if column == 1 or c.token.text in _STARTS:
+                return
+        if c.at("."):
+            stop = c.advance()
+            if c.token.start != stop.end or c.token.kind == "Name":
+                return
+            continue
+        c.advance()
+
+
+def _item(c: Cursor) -> tree.Item:
+    match c.token.text if c.token.kind == "keyword" else "":
+        case "input" | "output" | "relation":
+            return _relation(c)
+        case "typedef":
+            return _alias(c)
+        case "function":
+            return _function(c)
+    if c.token.kind == "Name":
+        return _rule(c)
+    if c.token.kind == "name" and c.peek().text == "(":
+        capital = c.token.text[0].upper() + c.token.text[1:]
+        raise c.unexpected(
+            f"`{c.token.text}` cannot be a relation: relations are capitalised", f"write `{capital}`", "E005"
+        )
+    raise c.unexpected(f"expected a declaration or a rule, found {describe(c.token)}")
+
+
+# -- declarations
+
+
+def _relation(c: Cursor) -> tree.Relation:
+    start = c.token.start
+    role = c.advance().text if not c.at("relation") else ""
+    c.expect("relation", f"after `{role}`")
+    name = c.token
+    if name.kind == "name":
+        capital = name.text[0].upper() + name.text[1:]
+        c.complain("E005", c.span(name), "the name of a relation is capitalised", f"write `{capital}`")
+        c.advance()
+    else:
+        c.expect_kind("Name", "the name of a relation")
+    columns = _columns(c, f"the relation `{name.text}`")
+    key = _primary_key(c) if c.at("primary") else None
+    if c.at("."):
+        raise c.unexpected("a declaration does not end with a full stop", "take it away")
+    return tree.Relation(role, name.text, columns, key, c.since(start), c.span(name))
+
+
+def _columns(c: Cursor, of: str) -> tuple[tree.Column, ...]:
+    c.expect("(", f"before the columns of {of}")
+    columns: list[tree.Column] = []
+    while not c.at(")"):
+        start = c.token.start
+        name = _column_name(c, of)
+        c.expect(":", f"between the name `{name}` and its type")
+        columns.append(tree.Column(name, type_name(c), c.since(start)))
+        if not c.accept(","):
+            break
+    c.expect(")", f"after the columns of {of}")
+    return tuple(columns)
+
+
+def _column_name(c: Cursor, of: str) -> str:
+    """Column names come from people's files, so keywords and capitals are welcome."""
+    if c.token.kind in ("name", "Name", "keyword") and c.token.text != "_" and "::" not in c.token.text:
+        return c.advance().text
+    raise c.unexpected(f"expected the name of a column of {of}, found {describe(c.token)}")
+
+
+def _primary_key(c: Cursor) -> tuple[tree.Variable, ...]:
+    c.advance()
+    c.expect("key", "after `primary`")
+    c.expect("(", "before the columns of the key")
+    columns: list[tree.Variable] = []
+    while not c.at(")"):
+        token = c.token
+        columns.append(tree.Variable(_column_name(c, "the key"), c.span(token)))
+        if not c.accept(","):
+            break
+    c.expect(")", "after the columns of the key")
+    return tuple(columns)
+
+
+def _alias(c: Cursor) -> tree.Alias:
+    start = c.advance().start
+    name = c.token
+    if name.kind not in ("name", "Name"):
+        raise c.unexpected(f"expected the name of a type, found {describe(name)}")
+    c.advance()
+    c.expect("=", f"after the name `{name.text}`")
+    return tree.Alias(name.text, type_name(c), c.since(start), c.span(name))
+
+
+def _function(c: Cursor) -> tree.Function:
+    start = c.advance().start
+    name = c.expect_kind("name", "the name of a function, which starts with a small letter")
+    parameters = _columns(c, f"the function `{name.text}`")
+    c.expect(":", "before the type of the result")
+    result = type_name(c)
+    body = block(c)
+    return tree.Function(name.text, parameters, result, body, c.since(start), c.span(name))
+
+
+# -- rules
+
+
+def _rule(c: Cursor) -> tree.Rule:
+    start = c.token.start
+    heads = [_atom(c)]
+    while c.accept(","):
+        if c.token.kind != "Name":
+            raise c.unexpected(f"expected another head of the rule, found {describe(c.token)}")
+        heads.append(_atom(c))
+    body = _literals(c) if c.accept(":-") else ()
+    if not c.at("."):
+        what = "a `,` or the full stop that ends the rule" if body else "`:-` or the full stop"
+        raise c.unexpected(f"expected {what}, found {describe(c.token)}")
+    c.advance()
+    return tree.Rule(tuple(heads), body, c.since(start))
+
+
+def _literals(c: Cursor) -> tuple[tree.Literal, ...]:
+    literals = [_literal(c)]
+    while c.accept(","):
+        literals.append(_literal(c))
+    return tuple(literals)
+
+
+def _literal(c: Cursor) -> tree.Literal:
+    start = c.token.start
+    if c.token.kind == "Name" and c.peek().text == "(":
+        return _atom(c)
+    if c.at("not") and c.peek().kind == "Name" and c.peek(2).text == "(":
+        c.advance()
+        return tree.Negation(_atom(c), c.since(start))
+    if c.at("var"):
+        return assignment(c)
+    if c.at("(") and _is_disjunction(c):
+        return _disjunction(c)
+    value = expression(c)
+    if c.at("=") and isinstance(value, tree.Variable):
+        raise c.unexpected(
+            "`=` does not compare", f"write `var {value.name} = …` to name a value, `==` to compare"
+        )
+    return tree.Condition(value, c.since(start))
+
+
+def _is_disjunction(c: Cursor) -> bool:
+    """Whether the parenthesis that comes next holds literals, not an expression."""
+    first, second = c.peek(1), c.peek(2)
+    if first.text in ("not", "var") and first.kind == "keyword":
+        first, second = second, c.peek(3)
+        if c.peek(1).text == "var":
+            return True
+    if first.kind == "Name" and second.text == "(":
+        return True
+    depth, ahead = 0, 0
+    while True:
+        token = c.peek(ahead)
+        if token.kind == "end":
+            return False
+        if token.kind == "op":
+            depth += (token.text in "({") - (token.text in ")}")
+            if depth == 0:
+                return False
+            if depth == 1 and token.text in (";", ","):
+                return True
+        ahead += 1
+
+
+def _disjunction(c: Cursor) -> tree.Disjunction:
+    start = c.advance().start
+    alternatives = [_literals(c)]
+    while c.accept(";"):
+        alternatives.append(_literals(c))
+    c.expect(")", "after the alternatives")
+    return tree.Disjunction(tuple(alternatives), c.since(start))
+
+
+def _atom(c: Cursor) -> tree.Atom:
+    name = c.advance()
+    c.expect("(", f"after the relation `{name.text}`")
+    args: list[tree.Argument] = []
+    while not c.at(")"):
+        args.append(_argument(c))
+        if not c.accept(","):
+            break
+    c.expect(")", f"after the arguments of `{name.text}`")
+    return tree.Atom(name.text, tuple(args), c.since(name.start), c.span(name))
+
+
+def _argument(c: Cursor) -> tree.Argument:
+    start = c.token.start
+    if not c.accept("."):
+        return tree.Argument(expression(c), None, c.since(start))
+    name = _column_name(c, "the relation")
+    c.expect("=", f"after `.{name}`")
+    return tree.Argument(expression(c), name, c.since(start))

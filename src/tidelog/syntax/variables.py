@@ -1,0 +1,73 @@
+"""Which variables an expression or literal reads, in the order of the text, with repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from tidelog.syntax import tree
+
+__all__ = ["calls", "children", "expression_variables", "literal_variables"]
+
+
+def children(expr: tree.Expr) -> tuple[tree.Expr, ...]:
+    """The expressions directly below this one."""
+    match expr:
+        case tree.Interpolation(parts):
+            return tuple(p for p in parts if not isinstance(p, str))
+        case tree.Unary(operand=operand) | tree.Cast(operand=operand):
+            return (operand,)
+        case tree.Binary(left=left, right=right):
+            return (left, right)
+        case tree.Conditional(condition, then, otherwise):
+            return (condition, then, otherwise)
+        case tree.Block(bindings, result):
+            return (*(b.value for b in bindings), result)
+        case tree.Call(args=args):
+            return args
+        case tree.Aggregate(value, keys, _, args):
+            return (value, *keys, *args)
+        case _:
+            return ()
+
+
+def expression_variables(expr: tree.Expr) -> Iterator[tree.Variable]:
+    """The variables read from outside; what a block names itself is not among them."""
+    match expr:
+        case tree.Variable():
+            yield expr
+        case tree.Block(bindings, result):
+            local: set[str] = set()
+            for binding in bindings:
+                yield from (v for v in expression_variables(binding.value) if v.name not in local)
+                local.add(binding.name)
+            yield from (v for v in expression_variables(result) if v.name not in local)
+        case _:
+            for child in children(expr):
+                yield from expression_variables(child)
+
+
+def literal_variables(literal: tree.Literal) -> Iterator[tree.Variable]:
+    """The variables a literal reads or matches; the one an assignment names is not among them."""
+    match literal:
+        case tree.Atom(args=args):
+            for argument in args:
+                yield from expression_variables(argument.value)
+        case tree.Negation(atom):
+            yield from literal_variables(atom)
+        case tree.Condition(value) | tree.Assignment(value=value):
+            yield from expression_variables(value)
+        case tree.Disjunction(alternatives):
+            for alternative in alternatives:
+                for inner in alternative:
+                    yield from literal_variables(inner)
+        case _:
+            assert_never(literal)
+
+
+def calls(expr: tree.Expr) -> Iterator[tree.Call]:
+    """The calls inside an expression."""
+    if isinstance(expr, tree.Call):
+        yield expr
+    for child in children(expr):
+        yield from calls(child)
