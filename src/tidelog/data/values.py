@@ -42,7 +42,7 @@ def canonical(type_: Type, value: object) -> Value:
     if isinstance(type_, types.Option):
         return None if value is None else canonical(type_.item, value)
     if value is None:
-        raise BadValue(f"a missing value is not a {type_}; declare the column option<{type_}> to allow it")
+        raise BadValue(f"a missing value is not of type {type_}; declare the column option<{type_}> to allow it")
     match type_:
         case types.Bool():
             return _instance(type_, value, bool)
@@ -71,27 +71,27 @@ def canonical(type_: Type, value: object) -> Value:
 def _instance(type_: Type, value: object, wanted: type[V]) -> V:
     if isinstance(value, wanted):
         return value
-    raise BadValue(f"{_shown(value)} is not a {type_}")
+    raise BadValue(f"{_shown(value)} is not of type {type_}")
 
 
 def _integer(type_: Type, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise BadValue(f"{value!r} is not a {type_}")
+        raise BadValue(f"{value!r} is not of type {type_}")
     bounds = types.int_range(type_)
     if bounds and not bounds[0] <= value <= bounds[1]:
-        raise BadValue(f"{_shown(value)} does not fit a {type_} ({bounds[0]} to {bounds[1]})")
+        raise BadValue(f"{_shown(value)} does not fit {type_} ({bounds[0]} to {bounds[1]})")
     return int(value)
 
 
 def _floating(type_: types.Float | types.Double, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadValue(f"{value!r} is not a {type_}")
+        raise BadValue(f"{value!r} is not of type {type_}")
     try:
         number = float(value)
         if isinstance(type_, types.Float) and math.isfinite(number):
             number = struct.unpack("<f", struct.pack("<f", number))[0]
     except OverflowError:
-        raise BadValue(f"{_shown(value)} does not fit a {type_}") from None
+        raise BadValue(f"{_shown(value)} does not fit {type_}") from None
     if math.isnan(number):
         return NAN
     return number + 0.0  # turns -0.0 into 0.0
@@ -99,19 +99,19 @@ def _floating(type_: types.Float | types.Double, value: object) -> float:
 
 def _decimal(type_: types.Decimal, value: object) -> decimal.Decimal:
     if isinstance(value, bool) or not isinstance(value, int | decimal.Decimal):
-        raise BadValue(f"{value!r} is not a {type_}")
+        raise BadValue(f"{value!r} is not of type {type_}")
     number = decimal.Decimal(value)
     if not number.is_finite():
-        raise BadValue(f"{value} is not a {type_}")
+        raise BadValue(f"{value} is not of type {type_}")
     unit = decimal.Decimal(1).scaleb(-type_.scale)
     try:
         exact = number.quantize(unit, context=_EXACT)
     except decimal.InvalidOperation:
-        raise BadValue(f"{_shown(value)} does not fit a {type_}") from None
+        raise BadValue(f"{_shown(value)} does not fit {type_}") from None
     if exact != number:
         raise BadValue(f"{value} has more than {type_.scale} digits behind the point")
     if len(exact.as_tuple().digits) > type_.precision:
-        raise BadValue(f"{value} does not fit a {type_}")
+        raise BadValue(f"{value} does not fit {type_}")
     return exact if exact else exact.copy_abs()
 
 
@@ -220,7 +220,7 @@ def from_text(type_: Type, text: str) -> Value:
     except BadValue:
         raise
     except (ValueError, ArithmeticError):
-        raise BadValue(f"{text!r} is not a {type_}") from None
+        raise BadValue(f"{text!r} is not of type {type_}") from None
 
 
 def _read(type_: Type, text: str) -> object:
@@ -256,7 +256,7 @@ def _read_integer(text: str) -> int:
 def _read_float(type_: Type, text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise BadValue(f"{text} does not fit a {type_}")
+        raise BadValue(f"{text} does not fit {type_}")
     return number
 
 

@@ -38,7 +38,8 @@ def place(atom: tree.Atom, known: Declarations, problems: Problems, *, head: boo
         return None
     positional = [a for a in atom.args if a.name is None]
     named = [a for a in atom.args if a.name is not None]
-    if len(positional) > len(signature.columns) or (not named and len(positional) < len(signature.columns)):
+    is_short = not named and len(positional) < len(signature.columns)
+    if is_short or len(positional) > len(signature.columns):
         columns = ", ".join(signature.names)
         problems.report(
             "E105",
@@ -46,7 +47,7 @@ def place(atom: tree.Atom, known: Declarations, problems: Problems, *, head: boo
             f"`{atom.relation}` has {_count(len(signature.columns), 'column')}, "
             f"but got {_count(len(positional), 'argument')}",
             note=f"its columns are {atom.relation}({columns})",
-            hint=None if head or not positional else "use `_` for columns that do not matter",
+            hint="use `_` for columns that do not matter" if not head and positional and is_short else None,
         )
         return None
     slots: list[tree.Expr | None] = [a.value for a in positional]

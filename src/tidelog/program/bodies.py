@@ -1,8 +1,9 @@
 """One alternative of a rule's body: its variables with their types, its literals typed and in order.
 
 Positive atoms bind variables first, wherever they stand, since the order of literals means nothing;
-then assignments, in whatever order they need each other; then everything else is checked. Expressions
-among the arguments of atoms get variables of their own (`$1`, `$2`, …), so that atoms hold only terms.
+then assignments, in whatever order they need each other (one whose variable an atom binds too is an
+equation); then everything else is checked. Expressions among the arguments of atoms get variables of
+their own (`$1`, `$2`, …), so that atoms hold only terms.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class BodyMaker:
         self.typer.variables = dict(variables)
         self.typer.grouped_away = grouped_away
         self._given = frozenset(variables)
-        self._origins: dict[str, str] = {}
+        self._origins: dict[str, str] = {}  # the column that a matched variable was first met in
         self._fresh = 0
 
     def make(self, literals: Iterable[Simple]) -> Body | None:
@@ -71,7 +72,9 @@ class BodyMaker:
         for literal in literals:
             if isinstance(literal, tree.Atom):
                 self._match_variables(literal, atoms[id(literal)])
-        values = self._assign([x for x in literals if isinstance(x, tree.Assignment)])
+        assignments = [x for x in literals if isinstance(x, tree.Assignment)]
+        self.typer.reserved = frozenset(a.name for a in assignments)
+        values = self._assign(assignments)
         made: list[Literal | None] = []
         for literal in literals:
             made += self._literal(literal, atoms.get(id(literal)), values)
@@ -88,6 +91,7 @@ class BodyMaker:
         if placed is None:
             for variable in literal_variables(atom):
                 self.typer.variables.setdefault(variable.name, None)
+                self._origins.setdefault(variable.name, atom.relation)
             return
         for arg, (column, type_) in zip(placed.args, placed.columns, strict=True):
             if isinstance(arg, tree.Variable):
@@ -117,19 +121,19 @@ class BodyMaker:
         """The typed values, by the identity of the assignment."""
         values: dict[int, typed.Expr | None] = {}
         waiting = [a for a in assignments if self._is_new(a, assignments)]
+        waiting = [a for a in waiting if a.name not in self._origins]
         while waiting:
             ready = [a for a in waiting if self._is_ready(a)] or waiting[:1]
             for assignment in ready:
                 value = self.typer.infer(assignment.value)
                 self.typer.variables[assignment.name] = value.type if value else None
-                self._origins.pop(assignment.name, None)
                 values[id(assignment)] = value
             waiting = [a for a in waiting if id(a) not in values]
         return values
 
     def _is_new(self, assignment: tree.Assignment, all_: list[tree.Assignment]) -> bool:
         first = next(a for a in all_ if a.name == assignment.name)
-        if assignment is first and assignment.name not in self.typer.variables:
+        if assignment is first and assignment.name not in self._given:
             return True
         self.problems.report(
             "E303",
@@ -155,9 +159,19 @@ class BodyMaker:
             case tree.Condition(value):
                 condition = self.typer.check(value, BOOL)
                 return [None if condition is None else Test(condition)]
+            case tree.Assignment(name) if name in self._origins:
+                return [self._equation(literal)]
             case tree.Assignment(name):
                 given = values.get(id(literal))
                 return [None if given is None else Bind(Var(name, given.type), given)]
+
+    def _equation(self, assignment: tree.Assignment) -> Literal | None:
+        """A variable that an atom binds as well: its value has to equal what the atom matched."""
+        type_ = self.typer.variables[assignment.name]
+        value = None if type_ is None else self.typer.check(assignment.value, type_)
+        if type_ is None or value is None:
+            return None
+        return Test(typed.Binary("==", Var(assignment.name, type_), value, BOOL))
 
     def _match(self, placed: Placed) -> list[Literal | None]:
         terms, named = self._terms(placed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tidelog.data import types
 from tidelog.data.types import Type
-from tidelog.errors import Span
+from tidelog.errors import NOWHERE, Span
 from tidelog.program.library import FUNCTION_NAMES
 from tidelog.program.problems import Problems, did_you_mean
 from tidelog.program.typed import Column, Function, PythonFunction, Relation, Role
@@ -220,7 +220,7 @@ def _columns(
 
 def _declare_relation(item: tree.Relation, known: Declarations, problems: Problems) -> None:
     columns = _columns(item.columns, "column", known, problems)
-    key = _key(item, problems)
+    key = _key(item, [type_ for _, type_ in columns], problems)
     if len(columns) > MAX_COLUMNS:
         message = f"`{item.name}` has {len(columns)} columns; {MAX_COLUMNS} are allowed"
         problems.report("E110", item.name_span, message)
@@ -237,7 +237,7 @@ def _declare_relation(item: tree.Relation, known: Declarations, problems: Proble
         _twice(item.name, "relation", item.name_span, before.span, problems)
 
 
-def _key(item: tree.Relation, problems: Problems) -> tuple[int, ...] | None:
+def _key(item: tree.Relation, column_types: list[Type | None], problems: Problems) -> tuple[int, ...] | None:
     if item.key is None:
         return None
     if item.role != "input":
@@ -254,7 +254,7 @@ def _key(item: tree.Relation, problems: Problems) -> tuple[int, ...] | None:
             problems.report("E111", column.span, f"`{column.name}` is in the key twice")
         else:
             positions.append(names.index(column.name))
-            if item.columns[positions[-1]].type.name == "option":
+            if isinstance(column_types[positions[-1]], types.Option):
                 message = f"`{column.name}` may be missing, so it cannot be part of a key"
                 problems.report("E107", column.span, message)
     if not item.key:
@@ -270,9 +270,8 @@ def _declare_function(item: tree.Function, known: Declarations, problems: Proble
         problems.report("E112", item.name_span, f"`{item.name}` is a standard function")
         return False
     if item.name in known.calls:
-        before = known.functions.get(item.name)
-        first = before.span if isinstance(before, Function) else item.span
-        if first.source is item.span.source or first.text != item.span.text:
+        first = before.span if isinstance(before := known.functions.get(item.name), Function) else NOWHERE
+        if first.text != item.span.text:
             _twice(item.name, "function", item.name_span, first, problems)
         return False
     known.calls[item.name] = signature

@@ -23,6 +23,9 @@ from tidelog.syntax.parser import read
 
 __all__ = ["Draft", "check", "load"]
 
+# with one of these, what looks unused may just be misspelt where it is used
+_UNKNOWN_NAMES = frozenset(["E101", "E103", "E108"])
+
 
 class Draft:
     def __init__(self, program: Program = EMPTY) -> None:
@@ -33,6 +36,14 @@ class Draft:
             self._declared.add_function(function)
         self._rules = dict(program.rules)
         self._warnings: list[Diagnostic] = list(program.warnings)
+
+    def copy(self) -> Draft:
+        """Another draft of the same state, to try things on."""
+        new = Draft()
+        new._declared = self._declared.copy()
+        new._rules = dict(self._rules)
+        new._warnings = list(self._warnings)
+        return new
 
     def register(self, function: Callable[..., object], name: str | None = None) -> PythonFunction:
         """Make a Python function callable from rules; its types come from its annotations."""
@@ -46,14 +57,11 @@ class Draft:
 
     def load(self, text: str, name: str = "<text>") -> tuple[Rule, ...]:
         """Add the declarations and rules of a text; its rules, new or not. A mistake adds nothing."""
-        declared, rules, problems = self._elaborate(Source(name, text))
-        _raise_errors(problems)
-        self._accept(declared, rules, problems)
-        return tuple(rules)
+        return tuple(self._load(Source(name, text), one=False))
 
     def add_rule(self, text: str, name: str = "<rule>") -> Rule:
         """Add one rule."""
-        return _only(self.load(text, name), text)
+        return self._load(Source(name, text), one=True)[0]
 
     def remove_rule(self, rule: Rule | str) -> Rule:
         """Remove a rule, named by itself, its identity or its text; a ProgramError if there is none."""
@@ -61,7 +69,8 @@ class Draft:
         if isinstance(rule, str) and rule not in self._rules:
             _, rules, problems = self._elaborate(Source("<rule>", rule))
             _raise_errors(problems)
-            id_ = _only(rules, rule).id
+            _expect_one(rules, rule)
+            id_ = rules[0].id
         if id_ not in self._rules:
             raise ProgramError([Diagnostic("E113", NOWHERE, f"the program has no rule `{id_}`")])
         return self._rules.pop(id_)
@@ -89,6 +98,14 @@ class Draft:
 
     # -- how
 
+    def _load(self, source: Source, *, one: bool) -> list[Rule]:
+        declared, rules, problems = self._elaborate(source)
+        _raise_errors(problems)
+        if one:
+            _expect_one(rules, source.text)
+        self._accept(declared, rules, problems)
+        return rules
+
     def _accept(self, declared: Declarations, rules: Iterable[Rule], problems: Problems) -> None:
         self._declared = declared
         self._rules.update((r.id, r) for r in rules if r.id not in self._rules)
@@ -102,7 +119,7 @@ class Draft:
             dict(self._declared.functions),
             dict(self._rules),
             strata,
-            tuple(self._warnings),
+            tuple(dict.fromkeys(self._warnings)),
         )
 
     def _elaborate(self, source: Source) -> tuple[Declarations, list[Rule], Problems]:
@@ -113,7 +130,7 @@ class Draft:
         functions = declare(program.items, declared, problems)
         elaborate_functions(functions, declared, problems)
         rules = _elaborate_rules(program.items, declared, problems)
-        if not unread:
+        if not unread and not any(d.code in _UNKNOWN_NAMES for d in problems.found):
             warn(program, problems)
         return declared, rules, problems
 
@@ -124,11 +141,10 @@ def _raise_errors(problems: Problems) -> None:
         raise ProgramError(errors)
 
 
-def _only(rules: Sequence[Rule], text: str) -> Rule:
-    if len(rules) == 1:
-        return rules[0]
-    message = f"expected one rule, found {len(rules)} in `{text}`"
-    raise ProgramError([Diagnostic("E003", NOWHERE, message)])
+def _expect_one(rules: Sequence[Rule], text: str) -> None:
+    if len(rules) != 1:
+        message = f"expected one rule, found {len(rules)} in `{text}`"
+        raise ProgramError([Diagnostic("E003", NOWHERE, message)])
 
 
 def _elaborate_rules(items: Iterable[tree.Item], declared: Declarations, problems: Problems) -> list[Rule]:
@@ -143,7 +159,10 @@ def _elaborate_rules(items: Iterable[tree.Item], declared: Declarations, problem
         if rule.id in rules:
             first = rules[rule.id].span
             problems.report(
-                "W006", item.span, "this rule says what an earlier one says", note=f"at {first!r}"
+                "W006",
+                item.span,
+                "this rule says what an earlier one says",
+                note=f"the earlier one is at {first!r}",
             )
         else:
             rules[rule.id] = rule

@@ -48,13 +48,17 @@ def is_flexible(expr: tree.Expr) -> bool:
 
 
 class Typer:
-    """`variables` maps the names in scope to their types, None where a type is unknown."""
+    """`variables` maps the names in scope to their types, None where a type is unknown.
+
+    A block may reuse neither those names nor the `reserved` ones, which come into scope later.
+    """
 
     def __init__(self, known: Declarations, problems: Problems) -> None:
         self.known = known
         self.problems = problems
         self.variables: dict[str, Type | None] = {}
         self.grouped_away: frozenset[str] = frozenset()
+        self.reserved: frozenset[str] = frozenset()
 
     def check(self, expr: tree.Expr, wanted: Type) -> Expr | None:
         """The expression as a value of the wanted type, or None."""
@@ -132,7 +136,7 @@ class Typer:
                 raise OverflowError
             return Constant(canonical(type_, value), type_)
         except OverflowError:
-            self.problems.report("E203", expr.span, f"this number does not fit a {type_}")
+            self.problems.report("E203", expr.span, f"this number does not fit {type_}")
         except BadValue as bad:
             self.problems.report("E203", expr.span, str(bad))
         return None
@@ -255,6 +259,8 @@ class Typer:
         if options and isinstance(right.type, types.Option) and right.type.item == left.type:
             return self._fit(left, right.type, first.span), right
         hint = self._conversion(right.type, left.type) or self._conversion(left.type, right.type)
+        if what == "`+`" and STRING in (left.type, right.type):
+            hint = 'write text with values in it as `"… ${value} …"`'
         self.problems.report(
             "E202",
             first.span.to(second.span),
@@ -275,8 +281,9 @@ class Typer:
         values: list[tuple[str, Expr | None]] = []
         for binding in expr.bindings:
             value = self.infer(binding.value)
-            if binding.name in self.variables:
-                self.problems.report("E303", binding.name_span, f"`{binding.name}` has a value already")
+            if binding.name in self.variables or binding.name in self.reserved:
+                message, hint = f"`{binding.name}` has a value already", "choose another name"
+                self.problems.report("E303", binding.name_span, message, hint=hint)
             self.variables[binding.name] = value.type if value else None
             values.append((binding.name, value))
         result = self.infer(expr.result, wanted)

@@ -26,7 +26,7 @@ from tidelog.program.typed import Column, Function, PythonFunction
 from tidelog.syntax import tree
 from tidelog.syntax.cursor import Cursor, Unexpected
 from tidelog.syntax.expressions import type_name
-from tidelog.syntax.lexer import tokenize
+from tidelog.syntax.lexer import KEYWORDS, tokenize
 from tidelog.syntax.variables import calls
 
 __all__ = ["elaborate_functions", "from_python"]
@@ -104,6 +104,8 @@ def from_python(function: Callable[..., object], name: str | None = None) -> Pyt
         raise _refusal(shown, "its name has to start with a small letter")
     if shown in FUNCTION_NAMES:
         raise _refusal(shown, "there is a standard function of that name")
+    if shown in KEYWORDS:
+        raise _refusal(shown, "its name is a word of the language; register it under another")
     hints = _hints(function, shown)
     parameters = tuple(_parameter(p, hints, shown) for p in inspect.signature(function).parameters.values())
     if "return" not in hints:
@@ -121,7 +123,7 @@ def _refusal(name: str, reason: str) -> ProgramError:
 def _hints(function: Callable[..., object], name: str) -> dict[str, object]:
     try:
         return typing.get_type_hints(function, include_extras=True)
-    except (NameError, TypeError) as error:
+    except Exception as error:  # an annotation in quotes is any code
         raise _refusal(name, f"its annotations cannot be read ({error})") from None
 
 
@@ -134,7 +136,7 @@ def _parameter(parameter: inspect.Parameter, hints: dict[str, object], name: str
 
 
 def _type(hint: object, name: str, what: str) -> Type:
-    if hint in _PYTHON:
+    if isinstance(hint, type) and hint in _PYTHON:
         return _PYTHON[hint]
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:

@@ -81,13 +81,14 @@ def _warn_relations(relations: dict[str, tree.Relation], rules: list[tree.Rule],
                 relation.name_span,
                 f"`{name}` is always empty: it is no input, and no rule derives it",
             )
-    for rule in _dead(relations, rules):
+    told = {n for n, r in relations.items() if n in read and n not in derived and r.role != "input"}
+    for rule in _dead(relations, rules, told):
         problems.report("W008", rule.span, "this rule never gives a row: what it reads is always empty")
 
 
-def _dead(relations: dict[str, tree.Relation], rules: list[tree.Rule]) -> list[tree.Rule]:
-    """The rules that read, in each alternative, a relation that can have no rows."""
-    live = {name for name, relation in relations.items() if relation.role == "input"}
+def _dead(relations: dict[str, tree.Relation], rules: list[tree.Rule], told: set[str]) -> list[tree.Rule]:
+    """The rules that read, in each alternative, a relation that can have no rows and was not told of."""
+    live = told | {name for name, relation in relations.items() if relation.role == "input"}
     live |= {name for rule in rules for name in _reads(rule) if name not in relations}
     while True:
         heads = {h.relation for rule in rules if _can_fire(rule.body, live) for h in rule.heads}
@@ -110,19 +111,18 @@ def _can_fire(literals: Sequence[tree.Literal], live: set[str]) -> bool:
 def _warn_unreachable(
     relations: dict[str, tree.Relation], rules: list[tree.Rule], problems: Problems
 ) -> None:
-    """Internal relations that are read, but by nothing that ends in an output."""
-    outputs = {name for name, relation in relations.items() if relation.role == "output"}
-    if not outputs:
+    """Internal relations that are read, but by nothing that ends in an output or was told to be unused."""
+    read = {name for rule in rules for name in _reads(rule)}
+    if not any(relation.role == "output" for relation in relations.values()):
         return
-    useful = set(outputs)
+    useful = {name for name, relation in relations.items() if relation.role == "output" or name not in read}
     while True:
         more = {n for rule in rules if any(h.relation in useful for h in rule.heads) for n in _reads(rule)}
         if more <= useful:
             break
         useful |= more
-    read = {name for rule in rules for name in _reads(rule)}
     for name, relation in relations.items():
-        if name in read and name not in useful:
+        if not relation.role and name not in useful:
             problems.report("W007", relation.name_span, f"no output depends on `{name}`")
 
 

@@ -17,7 +17,7 @@ from tidelog.data.types import is_number
 from tidelog.errors import Span
 from tidelog.program import typed
 from tidelog.program.problems import Problems
-from tidelog.program.typed import Absent, Best, Bind, Body, Expr, Match, Rule, Test, Var
+from tidelog.program.typed import Absent, Best, Bind, Body, Expr, Group, Match, Rule, Test, Var
 
 __all__ = ["best_relations", "check_monotone"]
 
@@ -83,11 +83,7 @@ def check_monotone(
     """Report each rule of a recursive stratum that could make something worse from a better value."""
     for rule in rules:
         try:
-            for body in rule.bodies:
-                directions = _follow(body, best)
-                _check_heads(rule, relations, best, directions)
-            for body in rule.after if rule.group else ():
-                _follow(body, best)
+            _check_rule(rule, relations, best)
         except _NotMonotone as failure:
             _report(rule.span, failure.what, best, problems)
 
@@ -103,15 +99,27 @@ def _report(span: Span, what: str, best: Mapping[str, Best], problems: Problems)
     )
 
 
-def _follow(body: Body, best: Mapping[str, Best]) -> dict[str, int]:
-    """The directions of the variables of a body, or _NotMonotone."""
+def _check_rule(rule: Rule, relations: frozenset[str], best: Mapping[str, Best]) -> None:
+    if rule.group is None:
+        for body in rule.bodies:
+            _check_heads(rule, relations, best, _follow(body, best))
+        return
+    for body in rule.bodies:
+        _check_group(rule.group, _follow(body, best))
+    given = {k.name for k in rule.group.keys} | {a.result.name for a in rule.group.aggregates}
+    for body in rule.after:
+        _check_heads(rule, relations, best, _follow(body, best, frozenset(given)))
+
+
+def _follow(body: Body, best: Mapping[str, Best], given: frozenset[str] = frozenset()) -> dict[str, int]:
+    """The directions of the variables of a body, or _NotMonotone; `given` ones have their values already."""
     directions: dict[str, int] = {}
     for literal in body:
         if isinstance(literal, Match) and literal.relation in best:
             kept = best[literal.relation]
             match literal.terms[kept.column]:
                 case Var(name):
-                    if name in directions or _occurrences(name, body) > 1:
+                    if name in given or _occurrences(name, body) > 1:
                         raise _NotMonotone(f"`{name}` has to equal another value")
                     directions[name] = _BETTER[kept.function]
                 case typed.Constant():
@@ -122,6 +130,8 @@ def _follow(body: Body, best: Mapping[str, Best]) -> dict[str, int]:
     for literal in body:
         if isinstance(literal, Test) and _direction(literal.condition, directions) < 0:
             raise _NotMonotone("a condition becomes false as a value gets better")
+        if isinstance(literal, Absent) and any(_direction(e, directions) for e in typed.expressions(literal)):
+            raise _NotMonotone(f"a value is looked up in `{literal.relation}` under `not`")
     return {name: d for name, d in directions.items() if d}
 
 
@@ -131,19 +141,19 @@ def _occurrences(name: str, body: Body) -> int:
     return sum(1 for x in atoms for t in x.terms if isinstance(t, Var) and t.name == name)
 
 
+def _check_group(group: Group, directions: Mapping[str, int]) -> None:
+    for key in group.keys:
+        if key.name in directions:
+            raise _NotMonotone(f"`{key.name}` is part of a key")
+    for aggregate in group.aggregates:
+        direction = _direction(aggregate.args[0], directions)
+        if direction not in (0, _BETTER.get(aggregate.function, 0)):
+            raise _NotMonotone(_turning(aggregate.args[0], directions, aggregate.function))
+
+
 def _check_heads(
     rule: Rule, relations: frozenset[str], best: Mapping[str, Best], directions: Mapping[str, int]
 ) -> None:
-    if rule.group is not None:
-        for key in rule.group.keys:
-            if key.name in directions:
-                raise _NotMonotone(f"`{key.name}` is part of a key")
-        for aggregate in rule.group.aggregates:
-            direction = _direction(aggregate.args[0], directions)
-            wanted = _BETTER.get(aggregate.function, 0)
-            if direction not in (0, wanted):
-                raise _NotMonotone(f"the value of `{aggregate.function}` gets worse as a value gets better")
-        return
     for head in (h for h in rule.heads if h.relation in relations and h.relation not in best):
         for value in head.values:
             if _direction(value, directions):
@@ -167,6 +177,8 @@ def _direction(expr: Expr, directions: Mapping[str, int]) -> int:
             return _direction(body, {**directions, name: _direction(value, directions)})
         case typed.Call(function, args) if function in _MONOTONE_CALLS:
             first, *rest = (_direction(a, directions) for a in args)
+            if function == "round" and any(rest):
+                raise _NotMonotone("the digits of `round` depend on a value")
             for other in rest:
                 first = _same(first, other, f"`{function}`")
             return first
@@ -208,9 +220,20 @@ def _sign(expr: Expr) -> int | None:
     return (expr.value > 0) - (expr.value < 0)
 
 
+def _turning(expr: Expr, directions: Mapping[str, int], function: str) -> str:
+    """What makes an expression under an aggregate worse as the values it is made of get better."""
+    for sub in typed.subexpressions(expr):
+        direction = _direction(sub, directions) if not isinstance(expr, typed.Let) else 0
+        if direction == -_direction(expr, directions):
+            return f"{_operation(expr)} turns the order of values round"
+        if direction:
+            return _turning(sub, directions, function)
+    return f"what is better for `{function}` is worse for the relation it is taken from"
+
+
 def _operation(expr: Expr) -> str:
     match expr:
-        case typed.Unary(op):
+        case typed.Unary(op) | typed.Binary(op):
             return f"`{op}`"
         case typed.If():
             return "`if` on the value"

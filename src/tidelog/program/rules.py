@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tidelog.data.types import INT, STRING, Type
 from tidelog.program import library, typed
@@ -18,11 +19,13 @@ from tidelog.program.declarations import Declarations
 from tidelog.program.expressions import Typer
 from tidelog.program.problems import Problems, did_you_mean
 from tidelog.program.text import canonical_id
-from tidelog.program.typed import Aggregate, Body, Constant, Group, Head, Rule, Var
+from tidelog.program.typed import Aggregate, Body, Constant, Group, Head, Role, Rule, Var
 from tidelog.syntax import tree
 from tidelog.syntax.variables import literal_variables
 
 __all__ = ["elaborate_rule"]
+
+Scope: TypeAlias = dict[str, Type | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ def _check_target(
     rule: tree.Rule, head: tree.Atom, placed: Placed | None, known: Declarations, problems: Problems
 ) -> None:
     relation = known.relations.get(head.relation)
-    if placed and relation and relation.key is not None and rule.body:
+    if placed and relation and relation.key is not None and relation.role is Role.INPUT and rule.body:
         problems.report(
             "E107",
             head.name_span,
@@ -80,11 +83,13 @@ class _RuleMaker:
             return None
         bodies: list[Body | None] = []
         groups: list[Group | None] = []
-        bound: dict[str, Type | None] = {}
+        scopes: list[Scope] = []
+        bound: Scope = {}
         for literals in inside:
             maker = BodyMaker(self.known, self.problems, {})
             bodies.append(maker.make(literals))
             groups.append(self._group(grouping, keys, maker.typer))
+            scopes.append(maker.typer.variables)
             bound |= maker.typer.variables
         group = groups[0]
         scope = {name: bound.get(name) for name in keys}
@@ -96,7 +101,7 @@ class _RuleMaker:
         scope |= {a.name: None for a, _ in grouping.results} | {a.result.name: a.result.type for a in results}
         made = self._alternatives(grouping.after, scope, frozenset(bound) - set(scope))
         sound = tuple(b for b in bodies if b is not None)
-        if made is None or group is None or len(sound) < len(bodies) or not self._agree(groups):
+        if made is None or group is None or len(sound) < len(bodies) or not self._agree(groups, scopes):
             return None
         return self._rule(made[1], sound, group, made[0])
 
@@ -117,7 +122,7 @@ class _RuleMaker:
         return expanded
 
     def _alternatives(
-        self, literals: Sequence[tree.Literal], scope: dict[str, Type | None], away: frozenset[str]
+        self, literals: Sequence[tree.Literal], scope: Scope, away: frozenset[str]
     ) -> tuple[tuple[Body, ...], tuple[Head, ...]] | None:
         """The typed alternatives, with the heads that all of them share."""
         expanded = self._expand(literals)
@@ -125,24 +130,33 @@ class _RuleMaker:
             return None
         bodies: list[Body | None] = []
         heads: list[tuple[Head, ...] | None] = []
+        scopes: list[Scope] = []
         for choice in expanded:
             maker = BodyMaker(self.known, self.problems, scope, away)
             bodies.append(maker.make(choice))
             heads.append(self._heads(maker.typer))
+            scopes.append(maker.typer.variables)
         sound = tuple(b for b in bodies if b is not None)
         shared = heads[0]
-        if shared is None or len(sound) < len(bodies) or not self._agree(heads):
+        if shared is None or len(sound) < len(bodies) or not self._agree(heads, scopes):
             return None
         return sound, shared
 
-    def _agree(self, made: Sequence[object]) -> bool:
+    def _agree(self, made: Sequence[object], scopes: Sequence[Scope]) -> bool:
         """Whether all alternatives gave the same thing; they differ only in the types of variables."""
         if None in made:
             return False
         if all(m == made[0] for m in made):
             return True
+        decisive = _reads_of(self.rule)
+        name, first, other = next(
+            (n, t, s[n]) for s in scopes for n, t in scopes[0].items() if n in decisive and s.get(n, t) != t
+        )
         self.problems.report(
-            "E208", self.rule.span, "a variable has another type in another alternative of this rule"
+            "E208",
+            self.rule.span,
+            f"`{name}` is `{first}` in one alternative of this rule and `{other}` in another",
+            hint="give it one type in all of them, or make a rule of each",
         )
         return False
 
@@ -166,7 +180,7 @@ class _RuleMaker:
         for _, aggregate in grouping.results:
             for key in aggregate.keys:
                 if not isinstance(key, tree.Variable):
-                    message = "a group is made by variables"
+                    message = "`group_by` takes variables, not expressions"
                     hint = "give the value a name first: `var k = …`, then `group_by(k)`"
                     self.problems.report("E403", key.span, message, hint=hint)
                     return None
@@ -287,6 +301,15 @@ def _needing(literals: list[tree.Literal], results: set[str]) -> list[tree.Liter
         inside = [x for x in literals if not any(x is y for y in after)]
         elsewhere = {name for x in inside for name in _binds(x)}
         names |= {name for x in after for name in _binds(x)} - elsewhere
+
+
+def _reads_of(rule: tree.Rule) -> set[str]:
+    """The variables that the heads and the aggregates of a rule are made of."""
+    decisive: list[tree.Literal] = [*rule.heads]
+    decisive += [
+        x for x in rule.body if isinstance(x, tree.Assignment) and isinstance(x.value, tree.Aggregate)
+    ]
+    return {name for literal in decisive for name in _reads(literal)}
 
 
 def _reads(literal: tree.Literal) -> set[str]:

@@ -19,7 +19,7 @@ from tidelog.program.typed import Body, Group, Head, Rule
 from tidelog.syntax import tree
 from tidelog.syntax.printer import print_item, print_line
 
-__all__ = ["canonical_id", "constant_tree", "print_relation", "print_rule"]
+__all__ = ["canonical_id", "constant_tree", "print_function", "print_relation", "print_rule"]
 
 
 def canonical_id(
@@ -55,7 +55,16 @@ def print_relation(relation: typed.Relation) -> str:
     return print_item(tree.Relation(role, relation.name, columns, names))
 
 
+def print_function(function: typed.Function) -> str:
+    parameters = tuple(tree.Column(p.name, _type(p.type)) for p in function.parameters)
+    body = _expr(function.body, _AsIs())
+    block = body if isinstance(body, tree.Block) else tree.Block((), body)
+    return print_item(tree.Function(function.name, parameters, _type(function.result), block))
+
+
 # -- from typed to tree
+
+_LONG = 1024  # a number of more bits is written as text
 
 Names = Mapping[str, str]
 
@@ -143,7 +152,7 @@ def constant_tree(type_: Type, value: Value) -> tree.Expr:
             return tree.BytesLiteral(value)
         case (types.Double(), float()) if value - value == 0.0:
             return tree.FractionLiteral(Decimal(repr(value)))
-        case (types.BigInt() | types.Bit() | types.Signed(), int()):
+        case (types.BigInt() | types.Bit() | types.Signed(), int()) if value.bit_length() <= _LONG:
             return tree.Cast(tree.IntLiteral(value), _type(type_))
         case (types.Decimal(), Decimal()):
             return tree.Cast(tree.FractionLiteral(value), _type(type_))

@@ -70,7 +70,7 @@ def number_at(type_: Type, value: Fraction) -> Value:
 def _decimal_at(type_: types.Decimal, value: Fraction) -> decimal.Decimal:
     units = round(value * 10**type_.scale)  # halves go to even
     if abs(units) >= 10**type_.precision:
-        raise Undefined(f"overflow: the result does not fit a {type_}")
+        raise Undefined(f"overflow: the result does not fit {type_}")
     digits = tuple(int(d) for d in str(abs(units)))
     return decimal.Decimal((int(units < 0), digits, -type_.scale))
 

@@ -207,7 +207,7 @@ def _float_arithmetic(op: str, type_: Type, left: float, right: float) -> Value:
 def _shift(op: str, type_: Type, number: int, amount: int) -> Value:
     limit = _shift_limit(type_)
     if not 0 <= amount <= limit:
-        raise Undefined(f"a {type_} shifts by 0 to {limit} bits, not by {amount}")
+        raise Undefined(f"{type_} shifts by 0 to {limit} bits, not by {amount}")
     if op == ">>":
         return number >> amount
     return _lowest_bits(type_, number << amount)

@@ -1,0 +1,46 @@
+# `make demo` runs the main job, `make test` everything that has to hold. Both make their own environment.
+
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.PHONY: demo test lint types imports unit bench format clean
+
+demo: $(READY)
+	$(BIN)/python examples/access/demo.py
+
+test: lint types imports unit
+
+lint: $(READY)
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+
+types: $(READY)
+	$(BIN)/mypy
+
+imports: $(READY)
+	$(BIN)/lint-imports --no-cache
+
+unit: $(READY)
+	$(BIN)/pytest -n 2
+
+bench: $(READY)
+	$(BIN)/pip install --quiet --group bench
+	$(BIN)/python bench/parse.py
+
+format: $(READY)
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --quiet --fix .
+
+clean:
+	rm -rf $(VENV) build dist out
+
+$(READY): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Tidelog needs Python 3.11 or later; set PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "This Python cannot make virtual environments; on Debian, install python3-venv"; exit 1; }
+	@echo "installing into $(VENV)…"
+	@$(BIN)/python -m pip install --quiet --upgrade pip==26.3
+	@$(BIN)/python -m pip install --quiet --editable '.[spark]' --group dev
+	@touch $@

@@ -1,0 +1,56 @@
+"""Programs and their strata as people read them: what `tidelog show program` and `show strata` print."""
+
+from __future__ import annotations
+
+from tidelog.program.model import Program
+from tidelog.program.strata import dependencies
+from tidelog.program.text import print_function, print_relation, print_rule
+from tidelog.program.typed import Function, Stratum
+
+__all__ = ["describe_program", "describe_strata"]
+
+
+def describe_program(program: Program) -> str:
+    """Declarations and rules with names and types resolved, in the language itself."""
+    parts = [
+        [f"typedef {name} = {type_}" for name, type_ in program.aliases.items()],
+        [print_relation(r) for r in program.relations.values()],
+        [
+            print_function(f) if isinstance(f, Function) else f"// {f.name}: Python, {f.module}.{f.qualname}"
+            for f in program.functions.values()
+        ],
+        [print_rule(r) for r in program.rules.values()],
+    ]
+    return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def describe_strata(program: Program) -> str:
+    """One line a stratum, in the order of evaluation, and what each reads."""
+    lines: list[str] = []
+    width = max((len(", ".join(sorted(s.relations))) for s in program.strata), default=0)
+    for number, stratum in enumerate(program.strata, start=1):
+        names = ", ".join(sorted(stratum.relations))
+        lines.append(f"{number:>3}  {names:<{min(width, 40)}}  {_about(program, stratum)}".rstrip())
+    return "\n".join(lines)
+
+
+def _about(program: Program, stratum: Stratum) -> str:
+    roles = {program.relations[name].role.value for name in stratum.relations}
+    parts = sorted(roles - {"internal"})
+    if stratum.rules:
+        count = len(stratum.rules)
+        parts.append(f"{count} rule{'s' * (count != 1)}")
+    if stratum.recursive:
+        parts.append("recursive")
+    for name, best in stratum.best:
+        column = program.relations[name].columns[best.column].name
+        parts.append(f"keeps the {best.function} of {name}.{column} per key")
+    reads = dict.fromkeys(
+        f"{edge.how} {edge.body}".strip() if edge.how == "not" else edge.body
+        for rule in stratum.rules
+        for edge in dependencies(rule)
+        if edge.head in stratum.relations and edge.body not in stratum.relations
+    )
+    if reads:
+        parts.append(f"reads {', '.join(reads)}")
+    return "; ".join(parts)

@@ -1,0 +1,303 @@
+"""The substitution-based reasoner: the plainest account of what a program means.
+
+A stratum at a time, from scratch on every change. A rule's body is a set of substitutions that grows atom
+by atom: start with the empty one, and extend each by every fact that the next atom unifies with; then
+give assignments their values and keep what satisfies the conditions and negations. What remains, applied
+to the head, is a fact. Repeat until nothing is new (semi-naive: after the first round, at least one atom
+has to match a fact of the round before).
+
+- An expression that fails is an error only if everything else about its row holds.
+- A group's rows are made once, before the rounds: what is inside a group is always below.
+- In a stratum with relations kept as the best value per key, each round replaces worse values by better
+  ones, and failures count only at the end, since values on the way may be superseded.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidelog.data.values import Row, Value, order_key
+from tidelog.data.zset import ZSet
+from tidelog.errors import EngineError
+from tidelog.program.model import EMPTY, Program
+from tidelog.program.text import print_rule
+from tidelog.program.typed import Absent, Best, Bind, Body, Expr, Group, Literal, Match, Rule, Stratum, Test
+from tidelog.reference.aggregates import aggregate
+from tidelog.reference.evaluate import Failure, evaluate
+from tidelog.reference.facts import Facts, IndexedFacts, Substitution
+
+__all__ = ["Chibi", "consequences"]
+
+DEFAULT_ROUNDS = 100_000
+
+
+class Chibi:
+    """Facts and a program that change, with their consequences recomputed at every commit."""
+
+    def __init__(self, *, indexed: bool = True, max_rounds: int = DEFAULT_ROUNDS) -> None:
+        self.indexed = indexed
+        self.max_rounds = max_rounds
+        self.program: Program = EMPTY
+        self.given: dict[str, frozenset[Row]] = {}
+        self.contents: dict[str, frozenset[Row]] = {}
+
+    def commit(self, program: Program, facts: Mapping[str, ZSet[Row]] | None = None) -> dict[str, ZSet[Row]]:
+        """Take a program and a change of the asserted facts; the net change of every relation.
+
+        Inserting a fact that is there or deleting one that is not changes nothing. If this raises, nothing
+        has changed.
+        """
+        given = dict(self.given)
+        for relation, change in (facts or {}).items():
+            kept = given.get(relation, frozenset()) - {row for row, weight in change.items() if weight < 0}
+            given[relation] = kept | {row for row, weight in change.items() if weight > 0}
+        after = consequences(program, given, indexed=self.indexed, max_rounds=self.max_rounds)
+        before = self.contents
+        self.program, self.given, self.contents = program, given, after
+        changes = {
+            name: ZSet.of(after.get(name, ())) - ZSet.of(before.get(name, ())) for name in {**before, **after}
+        }
+        return {name: change for name, change in changes.items() if change}
+
+
+def consequences(
+    program: Program,
+    given: Mapping[str, Iterable[Row]],
+    *,
+    indexed: bool = True,
+    max_rounds: int = DEFAULT_ROUNDS,
+) -> dict[str, frozenset[Row]]:
+    """Everything that follows from the given facts; an EngineError if an expression fails."""
+    facts = (IndexedFacts if indexed else Facts)(given)
+    for stratum in program.strata:
+        run = _StratumRun(program, stratum, facts, max_rounds)
+        if stratum.best:
+            run.keep_best()
+        else:
+            run.fixpoint()
+    return facts.contents()
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """A rule with the bodies still to be matched, and the substitutions to start from."""
+
+    rule: Rule
+    bodies: tuple[Body, ...]
+    substitutions: tuple[Substitution, ...]
+
+
+class _StratumRun:
+    def __init__(self, program: Program, stratum: Stratum, facts: Facts, max_rounds: int) -> None:
+        self.program = program
+        self.stratum = stratum
+        self.facts = facts
+        self.max_rounds = max_rounds
+        self.best: Mapping[str, Best] = dict(stratum.best)
+
+    # -- sets
+
+    def fixpoint(self) -> None:
+        """Add everything that follows, by semi-naive rounds."""
+        starts = [self._start(rule) for rule in self.stratum.rules]
+        new = self._add(fact for start in starts for fact in self._heads(start, None))
+        rounds = 0
+        while new.rows and self.stratum.recursive:
+            rounds += 1
+            self._check_rounds(rounds)
+            new = self._add(fact for start in starts for fact in self._heads(start, new))
+
+    def _check_rounds(self, rounds: int) -> None:
+        if rounds > self.max_rounds:
+            names = ", ".join(sorted(self.stratum.relations))
+            raise EngineError(f"{names} still grew after {self.max_rounds} rounds, the limit of iterations")
+
+    def _add(self, found: Iterable[tuple[str, Row]]) -> Facts:
+        """Add facts once all are found; those that were new."""
+        new = type(self.facts)()
+        for relation, row in list(found):
+            if self.facts.add(relation, row):
+                new.add(relation, row)
+        return new
+
+    def _start(self, rule: Rule) -> _Start:
+        if rule.group is None:
+            return _Start(rule, rule.bodies, ({},))
+        return _Start(rule, rule.after, tuple(self._groups(rule, rule.group)))
+
+    def _heads(self, start: _Start, new: Facts | None) -> Iterator[tuple[str, Row]]:
+        """The facts a rule gives; with `new`, only from instances in which some atom matches a new fact."""
+        for body in start.bodies:
+            for sources in self._sources(body, new):
+                for known in start.substitutions:
+                    for instance in self._instances(start.rule, body, known, sources):
+                        yield from self._apply(start.rule, instance)
+
+    def _sources(self, body: Body, new: Facts | None) -> Iterator[list[Facts]]:
+        atoms = [x for x in body if isinstance(x, Match)]
+        everything = [self.facts] * len(atoms)
+        if new is None:
+            yield everything
+            return
+        for i, atom in enumerate(atoms):
+            if atom.relation in self.stratum.relations:
+                yield [*everything[:i], new, *everything[i + 1 :]]
+
+    def _apply(self, rule: Rule, known: Substitution) -> Iterator[tuple[str, Row]]:
+        """The heads under a substitution that satisfies the body."""
+        for head in rule.heads:
+            if head.relation in self.stratum.relations:
+                values = tuple(self._value(v, known) for v in head.values)
+                yield head.relation, self._sound(rule, values, known)
+
+    # -- instances
+
+    def _instances(
+        self, rule: Rule, body: Body, known: Substitution, sources: Sequence[Facts]
+    ) -> Iterator[Substitution]:
+        """The substitutions that satisfy a body; an error for one that fails and satisfies the rest."""
+        for instance, failures in self._candidates(body, known, sources):
+            if failures:
+                raise _failed(rule, failures[0], instance)
+            yield instance
+
+    def _candidates(
+        self, body: Body, known: Substitution, sources: Sequence[Facts]
+    ) -> Iterator[tuple[Substitution, list[Failure]]]:
+        """The substitutions that satisfy every literal that does not fail, with the failures."""
+        substitutions = [known]
+        atoms = [x for x in body if isinstance(x, Match)]
+        for atom, source in zip(atoms, sources, strict=True):
+            substitutions = [
+                extended
+                for substitution in substitutions
+                for extended in source.unifying(atom.relation, atom.terms, substitution)
+            ]
+        for substitution in substitutions:
+            instance = dict(substitution)
+            for literal in body:
+                if isinstance(literal, Bind):
+                    instance[literal.variable.name] = self._value(literal.value, instance)
+            truths = [self._truth(x, instance) for x in body if not isinstance(x, Match)]
+            if False not in truths:
+                yield instance, [t for t in truths if isinstance(t, Failure)]
+
+    def _truth(self, literal: Literal, instance: Substitution) -> bool | Failure:
+        match literal:
+            case Match():
+                return True
+            case Bind(variable):
+                value = instance[variable.name]
+                return value if isinstance(value, Failure) else True
+            case Test(condition):
+                truth = self._value(condition, instance)
+                return truth if isinstance(truth, Failure) else bool(truth)
+            case Absent(relation, terms):
+                failed = any(isinstance(instance.get(getattr(t, "name", "")), Failure) for t in terms)
+                return failed or not any(True for _ in self.facts.unifying(relation, terms, instance))
+
+    def _value(self, expr: Expr, known: Substitution) -> Value | Failure:
+        return evaluate(expr, known, self.program.functions)
+
+    @staticmethod
+    def _sound(rule: Rule, values: tuple[Value | Failure, ...], known: Substitution) -> Row:
+        for value in values:
+            if isinstance(value, Failure):
+                raise _failed(rule, value, known)
+        return tuple(v for v in values if not isinstance(v, Failure))
+
+    # -- groups
+
+    def _groups(self, rule: Rule, group: Group) -> Iterator[Substitution]:
+        """One substitution for each group: its keys and the results of the aggregates."""
+        members: defaultdict[Row, list[tuple[Row, ...]]] = defaultdict(list)
+        for body in rule.bodies:
+            everything = [self.facts] * sum(isinstance(x, Match) for x in body)
+            for instance in self._instances(rule, body, {}, everything):
+                key = self._sound(rule, tuple(instance[k.name] for k in group.keys), instance)
+                values = tuple(
+                    self._sound(rule, tuple(self._value(a, instance) for a in aggregate_.args), instance)
+                    for aggregate_ in group.aggregates
+                )
+                members[key].append(values)
+        for key, rows in members.items():
+            known: dict[str, Value | Failure] = {k.name: v for k, v in zip(group.keys, key, strict=True)}
+            for i, agg in enumerate(group.aggregates):
+                types = tuple(a.type for a in agg.args)
+                column = [row[i] for row in rows]
+                result = aggregate(agg.function, column, types, agg.result.type, distinct=agg.distinct)
+                if isinstance(result, Failure):
+                    raise _failed(rule, result, known)
+                known[agg.result.name] = result
+            yield known
+
+    # -- the best value per key
+
+    def keep_best(self) -> None:
+        """Rounds over the whole stratum in which a better row takes a worse one's place."""
+        kept: dict[tuple[str, Row], Row] = {}
+        for relation in self.best:
+            for row in tuple(self.facts.rows[relation]):
+                self.facts.discard(relation, row)
+                self._improve(relation, row, kept)
+        rules = [_without_group(r, self.best) for r in self.stratum.rules]
+        starts = [self._start(rule) for rule in rules]
+        rounds, improved = 0, True
+        while improved:
+            rounds += 1
+            self._check_rounds(rounds)
+            found = [fact for start in starts for fact in self._sound_heads(start)]
+            improved = sum(self._improve(relation, row, kept) for relation, row in found) > 0
+        for start in starts:
+            for _ in self._heads(start, None):
+                pass  # a failure that is still there at the end is an error
+
+    def _sound_heads(self, start: _Start) -> Iterator[tuple[str, Row]]:
+        for body in start.bodies:
+            everything = [self.facts] * sum(isinstance(x, Match) for x in body)
+            for known in start.substitutions:
+                for instance, failures in self._candidates(body, known, everything):
+                    try:
+                        yield from () if failures else self._apply(start.rule, instance)
+                    except EngineError:
+                        continue
+
+    def _improve(self, relation: str, row: Row, kept: dict[tuple[str, Row], Row]) -> bool:
+        """Take a row in, in place of a worse one of its key; whether anything changed."""
+        best = self.best.get(relation)
+        if best is None:
+            return self.facts.add(relation, row)
+        key = relation, row[: best.column] + row[best.column + 1 :]
+        before = kept.get(key)
+        if before is not None and not self._is_better(relation, best, row, before):
+            return False
+        if before is not None:
+            self.facts.discard(relation, before)
+        kept[key] = row
+        return self.facts.add(relation, row)
+
+    def _is_better(self, relation: str, best: Best, row: Row, before: Row) -> bool:
+        type_ = self.program.relations[relation].columns[best.column].type
+        new, old = (order_key(type_, r[best.column]) for r in (row, before))
+        return bool(new < old if best.function == "min" else new > old)
+
+
+def _without_group(rule: Rule, best: Mapping[str, Best]) -> Rule:
+    """A rule whose last step is the stratum's own `min` or `max`, with candidates in place of the group."""
+    if rule.group is None or not any(h.relation in best for h in rule.heads):
+        return rule
+    result = rule.group.aggregates[0]
+    bodies = tuple((*body, Bind(result.result, result.args[0])) for body in rule.bodies)
+    return Rule(rule.id, rule.heads, bodies, None, ((),), rule.span)
+
+
+def _failed(rule: Rule, failure: Failure, known: Substitution) -> EngineError:
+    row = ", ".join(f"{name} = {_shown(value)}" for name, value in known.items() if not name.startswith("$"))
+    where = f", where {row}" if row else ""
+    return EngineError(f"{failure.reason}{where}, in the rule `{print_rule(rule)}`")
+
+
+def _shown(value: Value | Failure) -> str:
+    return "(failed)" if isinstance(value, Failure) else repr(value)

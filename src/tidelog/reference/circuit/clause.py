@@ -1,0 +1,174 @@
+"""Clauses: rules taken apart until nothing is left to choose.
+
+Idea: each head of a rule with each of its alternative bodies is one clause. The literals of a body are put
+in the order in which rewriting will meet them, and variables are numbered by first occurrence, so bodies
+that begin alike in all but the names of variables begin with equal literals.
+
+Invariants:
+
+- a condition, assignment or negated atom comes as soon as all it reads is bound, and an atom that shares
+  something with the literals before it comes before one that does not;
+- an assignment to a variable that some positive atom also binds comes after that atom, as a check: a
+  failed expression is then never looked up in a relation;
+- the variable that is bound n-th is called `#n`, which no variable of a program text can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from tidelog.errors import EngineError
+from tidelog.program.typed import (
+    Absent,
+    Binary,
+    Bind,
+    Body,
+    Call,
+    Cast,
+    Constant,
+    Expr,
+    Head,
+    If,
+    Let,
+    Literal,
+    Match,
+    Rule,
+    Term,
+    Test,
+    Unary,
+    Var,
+    Wildcard,
+    expressions,
+    variables,
+)
+
+__all__ = ["Clause", "binds", "clauses", "name", "slot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """`rule` is the identity of the rule it came from, for messages."""
+
+    rule: str
+    head: Head
+    body: Body
+
+
+def clauses(rules: Iterable[Rule]) -> frozenset[Clause]:
+    """The clauses of these rules, or EngineError for a rule that this circuit has no operators for."""
+    return frozenset(
+        _clause(rule, head, body) for rule in rules for body in _bodies(rule) for head in rule.heads
+    )
+
+
+def name(slot: int) -> str:
+    """What the variable that is bound `slot`-th is called."""
+    return f"#{slot}"
+
+
+def slot(variable: Var) -> int:
+    """The number of a clause's variable."""
+    return int(variable.name[1:])
+
+
+def binds(literal: Literal) -> list[str]:
+    """The variables that a literal gives a value to, in order, without repetitions."""
+    match literal:
+        case Match(terms=terms):
+            return list(dict.fromkeys(t.name for t in terms if isinstance(t, Var)))
+        case Bind(variable=variable):
+            return [variable.name]
+        case Absent() | Test():
+            return []
+
+
+def _bodies(rule: Rule) -> tuple[Body, ...]:
+    if rule.group is not None:
+        raise EngineError(f"rule {rule.id}: the circuit has no aggregates")
+    return rule.bodies
+
+
+def _clause(rule: Rule, head: Head, body: Body) -> Clause:
+    names: dict[str, str] = {}
+    renamed: list[Literal] = []
+    for literal in _ordered(rule, body):
+        for variable in binds(literal):
+            names.setdefault(variable, name(len(names)))
+        renamed.append(_rename_literal(literal, names))
+    unbound = {v.name for value in head.values for v in variables(value)} - names.keys()
+    if unbound:
+        raise EngineError(f"rule {rule.id}: nothing binds {', '.join(sorted(unbound))}")
+    values = tuple(_rename(value, names) for value in head.values)
+    return Clause(rule.id, Head(head.relation, values), tuple(renamed))
+
+
+def _ordered(rule: Rule, body: Body) -> list[Literal]:
+    matched = {v for literal in body if isinstance(literal, Match) for v in binds(literal)}
+    pending, ordered = list(body), list[Literal]()
+    bound: set[str] = set()
+    while pending:
+        literal = _next(pending, bound, matched)
+        if literal is None:
+            raise EngineError(f"rule {rule.id}: nothing binds what {pending[0]} reads")
+        pending.remove(literal)
+        ordered.append(literal)
+        bound.update(binds(literal))
+    return ordered
+
+
+def _next(pending: list[Literal], bound: set[str], matched: set[str]) -> Literal | None:
+    for literal in pending:
+        if not isinstance(literal, Match) and _ready(literal, bound, matched):
+            return literal
+    atoms = [literal for literal in pending if isinstance(literal, Match)]
+    return min(atoms, key=lambda atom: not _anchored(atom, bound), default=None)
+
+
+def _ready(literal: Literal, bound: set[str], matched: set[str]) -> bool:
+    reads = {v.name for expr in expressions(literal) for v in variables(expr)}
+    waits = set(binds(literal)) & matched
+    return reads | waits <= bound
+
+
+def _anchored(atom: Match, bound: set[str]) -> bool:
+    return any(isinstance(t, Constant) or (isinstance(t, Var) and t.name in bound) for t in atom.terms)
+
+
+def _rename_literal(literal: Literal, names: Mapping[str, str]) -> Literal:
+    match literal:
+        case Match(relation, terms):
+            return Match(relation, tuple(_rename_term(t, names) for t in terms))
+        case Absent(relation, terms):
+            return Absent(relation, tuple(_rename_term(t, names) for t in terms))
+        case Test(condition):
+            return Test(_rename(condition, names))
+        case Bind(variable, value):
+            return Bind(Var(names[variable.name], variable.type), _rename(value, names))
+
+
+def _rename_term(term: Term, names: Mapping[str, str]) -> Term:
+    match term:
+        case Var(name=old, type=type_):
+            return Var(names[old], type_)
+        case Constant() | Wildcard():
+            return term
+
+
+def _rename(expr: Expr, names: Mapping[str, str]) -> Expr:
+    match expr:
+        case Constant():
+            return expr
+        case Var(name=old):
+            return replace(expr, name=names.get(old, old))  # a name of `let` keeps itself
+        case Unary(operand=operand) | Cast(operand=operand):
+            return replace(expr, operand=_rename(operand, names))
+        case Binary(left=left, right=right):
+            return replace(expr, left=_rename(left, names), right=_rename(right, names))
+        case If(condition, then, otherwise, type_):
+            return If(_rename(condition, names), _rename(then, names), _rename(otherwise, names), type_)
+        case Let(local, value, body, type_):
+            inside = {old: new for old, new in names.items() if old != local}
+            return Let(local, _rename(value, names), _rename(body, inside), type_)
+        case Call(args=args):
+            return replace(expr, args=tuple(_rename(arg, names) for arg in args))

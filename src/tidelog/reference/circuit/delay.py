@@ -1,0 +1,29 @@
+"""z⁻¹: everything one tick later, starting with zero.
+
+Idea: delay is what lets a circuit contain a cycle. The output of a tick is known before its input is, so
+a result can be fed back: read `output`, compute with it, and hand the result to `step`.
+
+Invariant: `output` is the value given to the last `step`, or zero if there was none.
+
+Mathematics: z⁻¹(s)[0] = 0 and z⁻¹(s)[t] = s[t-1]. It is linear and strict; a causal operator fed back
+through it has exactly one solution.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from tidelog.reference.circuit.stream import Group
+
+__all__ = ["Delay"]
+
+A = TypeVar("A")
+
+
+class Delay(Generic[A]):
+    def __init__(self, group: Group[A]) -> None:
+        self.output = group.zero
+
+    def step(self, x: A) -> A:
+        output, self.output = self.output, x
+        return output

@@ -1,0 +1,64 @@
+"""What it means to be incremental, by definition.
+
+Idea: the incremental version of a function takes changes and gives changes. The definition goes the long
+way round: sum the changes up, apply the function to whole states, take differences. It is slow and leaves
+nothing to doubt, so the operators that only touch what changed are checked against it.
+
+Mathematics: for streams Q^Δ = D ∘ ↑Q ∘ I. For nested streams the sums and differences are taken over both
+clocks: (↑(↑Q)^Δ)^Δ = D ∘ ↑D ∘ ↑↑Q ∘ ↑I ∘ I.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeAlias, TypeVar
+
+from tidelog.data.zset import ZSet
+from tidelog.reference.circuit.differentiate import Differentiate
+from tidelog.reference.circuit.integrate import Integrate
+from tidelog.reference.circuit.lift import LiftOperator
+from tidelog.reference.circuit.stream import run, streams, zsets
+
+__all__ = ["Nested", "Stream", "incremental", "nested_incremental"]
+
+K = TypeVar("K", bound=Hashable)
+Stream: TypeAlias = list[ZSet[K]]
+Nested: TypeAlias = list[Stream[K]]
+
+
+def incremental(function: Callable[..., ZSet[K]], *inputs: Stream[Any]) -> Stream[K]:
+    """D ∘ ↑function ∘ I, of one stream per argument."""
+    states = [_integral(xs) for xs in inputs]
+    return _derivative([function(*values) for values in zip(*states, strict=True)])
+
+
+def nested_incremental(function: Callable[..., ZSet[K]], *inputs: Nested[Any]) -> Nested[K]:
+    """D ∘ ↑D ∘ ↑↑function ∘ ↑I ∘ I, of one nested stream per argument, all inner streams equally long."""
+    length = len(inputs[0][0]) if inputs[0] else 0
+    states = [_nested_integral(xs, length) for xs in inputs]
+    results = [
+        [function(*values) for values in zip(*rows, strict=True)] for rows in zip(*states, strict=True)
+    ]
+    return _nested_derivative(results, length)
+
+
+def _integral(xs: Stream[K]) -> Stream[K]:
+    operator: Integrate[ZSet[K]] = Integrate(zsets())
+    return run(operator, xs)
+
+
+def _derivative(xs: Stream[K]) -> Stream[K]:
+    operator: Differentiate[ZSet[K]] = Differentiate(zsets())
+    return run(operator, xs)
+
+
+def _nested_integral(xs: Nested[K], length: int) -> Nested[K]:
+    outer: Integrate[Stream[K]] = Integrate(streams(zsets(), length))
+    inner: LiftOperator[ZSet[K], ZSet[K]] = LiftOperator(lambda: Integrate(zsets()))
+    return run(inner, run(outer, xs))
+
+
+def _nested_derivative(xs: Nested[K], length: int) -> Nested[K]:
+    outer: Differentiate[Stream[K]] = Differentiate(streams(zsets(), length))
+    inner: LiftOperator[ZSet[K], ZSet[K]] = LiftOperator(lambda: Differentiate(zsets()))
+    return run(outer, run(inner, xs))

@@ -1,0 +1,115 @@
+"""Rewrites: values for the variables of a prefix, and how one more literal extends them.
+
+Idea: a rewrite is what is known of a body instance after a prefix of the body. A *candidate* is a rewrite
+that was sent on: its prefix is already the next one, whose last literal still has to be met.
+
+Invariant: the value of variable `#n` is at position n. A rewrite whose expression failed says so and goes
+on: the failure counts only if the rewrite reaches a head. A failed value can stand in a rewrite but is
+never matched with a column (assignments to matched variables are checks, see `clause`).
+
+Mathematics: each function here works on one candidate (and one row); extended to Z-sets they are linear
+in the candidates and in the rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias, assert_never
+
+from tidelog.data.values import Row, Value, joins
+from tidelog.program.typed import (
+    Absent,
+    Bind,
+    Constant,
+    Expr,
+    Match,
+    Term,
+    Test,
+    Var,
+    Wildcard,
+)
+from tidelog.reference.circuit.clause import name, slot
+from tidelog.reference.circuit.kit import Order, Prefix
+from tidelog.reference.evaluate import Failure, Functions, evaluate
+
+__all__ = ["Fact", "Known", "Rewrite", "advance", "key", "unify", "value_of"]
+
+Known: TypeAlias = Value | Failure
+
+
+class Fact(NamedTuple):
+    relation: str
+    row: Row
+
+
+class Rewrite(NamedTuple):
+    prefix: Prefix
+    values: tuple[Known, ...] = ()
+    failure: Failure | None = None
+
+    def marked(self, failure: Failure) -> Rewrite:
+        return self if self.failure else self._replace(failure=failure)
+
+
+def unify(candidate: Rewrite, row: Row) -> Rewrite | None:
+    """The candidate extended by a row of the relation that its last literal matches, or None."""
+    atom = candidate.prefix.last
+    assert isinstance(atom, Match)
+    values = list(candidate.values)
+    for term, value in zip(atom.terms, row, strict=True):
+        match term:
+            case Wildcard():
+                continue
+            case Var() if slot(term) == len(values):
+                values.append(value)
+            case Var() | Constant():
+                known = _value(term, values)
+                if isinstance(known, Failure) or not joins(known, value):
+                    return None
+            case _:
+                assert_never(term)
+    return candidate._replace(values=tuple(values))
+
+
+def advance(candidate: Rewrite, functions: Functions) -> Rewrite | None:
+    """The candidate after the condition or assignment that is its last literal, or None."""
+    match candidate.prefix.last:
+        case Test(condition):
+            truth = value_of(condition, candidate, functions)
+            if isinstance(truth, Failure):
+                return candidate.marked(truth)
+            return candidate if truth is True else None
+        case Bind(variable, expr):
+            return _assign(candidate, slot(variable), value_of(expr, candidate, functions))
+        case other:
+            raise AssertionError(f"{other} needs a relation")
+
+
+def key(candidate: Rewrite, order: Order) -> tuple[Known, ...]:
+    """What the candidate's last literal asks of these columns."""
+    atom = candidate.prefix.last
+    assert isinstance(atom, Match | Absent)
+    return tuple(_value(atom.terms[column], candidate.values) for column in order.columns)
+
+
+def value_of(expr: Expr, rewrite: Rewrite, functions: Functions) -> Known:
+    return evaluate(expr, {name(n): value for n, value in enumerate(rewrite.values)}, functions)
+
+
+def _assign(candidate: Rewrite, position: int, value: Known) -> Rewrite | None:
+    if position == len(candidate.values):
+        candidate = candidate._replace(values=(*candidate.values, value))
+        return candidate.marked(value) if isinstance(value, Failure) else candidate
+    if isinstance(value, Failure):
+        return candidate.marked(value)
+    known = candidate.values[position]
+    return candidate if isinstance(known, Failure) or joins(known, value) else None
+
+
+def _value(term: Term, values: tuple[Known, ...] | list[Known]) -> Known:
+    match term:
+        case Var():
+            return values[slot(term)]
+        case Constant(value=value):
+            return value
+        case Wildcard():
+            raise AssertionError("a wildcard has no value")

@@ -1,0 +1,51 @@
+"""Strata: the level at which each clause works.
+
+Idea: a clause may look at what is *absent* only where that is settled, so the relations of its negated
+atoms must be complete one level below. Levels are as low as that allows.
+
+Invariant: the head of a clause is at least as high as every relation it matches and higher than every
+relation it negates; a relation that no clause derives is at level 0.
+
+Mathematics: the least solution of these inequalities. The level of a relation counts the negations on some
+path below it, and a path that repeats no relation has at most one negation per derived relation; a level
+above their number therefore belongs to a cycle through a negation, and there is no solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from tidelog.errors import EngineError
+from tidelog.program.typed import Absent, Bind, Match, Test
+from tidelog.reference.circuit.clause import Clause
+
+__all__ = ["levels"]
+
+
+def levels(clauses: Collection[Clause]) -> dict[Clause, int]:
+    """The level of each clause, or EngineError if a relation depends on its own absence."""
+    level = dict.fromkeys((c.head.relation for c in clauses), 0)
+    rising = True
+    while rising:
+        rising = False
+        for clause in clauses:
+            relation, lowest = clause.head.relation, _lowest(clause, level)
+            if lowest > len(level):
+                raise EngineError(f"rule {clause.rule}: {relation} depends on its own absence")
+            if lowest > level[relation]:
+                level[relation] = lowest
+                rising = True
+    return {clause: level[clause.head.relation] for clause in clauses}
+
+
+def _lowest(clause: Clause, level: Mapping[str, int]) -> int:
+    lowest = 0
+    for literal in clause.body:
+        match literal:
+            case Match(relation=relation):
+                lowest = max(lowest, level.get(relation, 0))
+            case Absent(relation=relation):
+                lowest = max(lowest, level.get(relation, 0) + 1)
+            case Test() | Bind():
+                pass
+    return lowest

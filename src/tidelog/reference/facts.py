@@ -1,0 +1,106 @@
+"""Ground facts by relation, and how an atom finds those it unifies with.
+
+Two ways, the two algorithms of the substitution-based method: `Facts` offers every fact of the relation
+to unification; `IndexedFacts` only those that agree with the atom's bound columns, from an index over
+just these columns that is built when it is first asked for, shared by all rules, and kept up to date as
+facts are added. Both find the same facts: an index only leaves out what unification would refuse.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from tidelog.data.values import Row, Value, joins
+from tidelog.program.typed import Constant, Term, Wildcard
+from tidelog.reference.evaluate import Failure
+
+__all__ = ["Facts", "IndexedFacts", "Substitution"]
+
+Substitution: TypeAlias = Mapping[str, Value | Failure]
+
+
+class Facts:
+    def __init__(self, facts: Mapping[str, Iterable[Row]] | None = None) -> None:
+        self.rows: defaultdict[str, set[Row]] = defaultdict(set)
+        for relation, rows in (facts or {}).items():
+            for row in rows:
+                self.add(relation, row)
+
+    def add(self, relation: str, row: Row) -> bool:
+        """Add a fact; whether it is new."""
+        if row in self.rows[relation]:
+            return False
+        self.rows[relation].add(row)
+        return True
+
+    def discard(self, relation: str, row: Row) -> None:
+        self.rows[relation].discard(row)
+
+    def unifying(self, relation: str, terms: tuple[Term, ...], known: Substitution) -> Iterator[Substitution]:
+        """The extensions of a substitution that make the terms a fact, one for each such fact."""
+        for row in self._candidates(relation, terms, known):
+            extended = _unify(terms, row, known)
+            if extended is not None:
+                yield extended
+
+    def _candidates(self, relation: str, terms: tuple[Term, ...], known: Substitution) -> Iterable[Row]:
+        return tuple(self.rows[relation])
+
+    def contents(self) -> dict[str, frozenset[Row]]:
+        return {relation: frozenset(rows) for relation, rows in self.rows.items() if rows}
+
+
+class IndexedFacts(Facts):
+    def __init__(self, facts: Mapping[str, Iterable[Row]] | None = None) -> None:
+        self._indexes: dict[str, dict[tuple[int, ...], defaultdict[Row, set[Row]]]] = defaultdict(dict)
+        super().__init__(facts)
+
+    def add(self, relation: str, row: Row) -> bool:
+        if not super().add(relation, row):
+            return False
+        for columns, index in self._indexes[relation].items():
+            index[tuple(row[i] for i in columns)].add(row)
+        return True
+
+    def discard(self, relation: str, row: Row) -> None:
+        super().discard(relation, row)
+        for columns, index in self._indexes[relation].items():
+            index[tuple(row[i] for i in columns)].discard(row)
+
+    def _candidates(self, relation: str, terms: tuple[Term, ...], known: Substitution) -> Iterable[Row]:
+        bound = {
+            i: term.value if isinstance(term, Constant) else known[term.name]
+            for i, term in enumerate(terms)
+            if isinstance(term, Constant) or (not isinstance(term, Wildcard) and term.name in known)
+        }
+        columns = tuple(i for i, value in bound.items() if not isinstance(value, Failure))
+        index = self._indexes[relation].get(columns)
+        if index is None:
+            index = self._indexes[relation][columns] = defaultdict(set)
+            for row in self.rows[relation]:
+                index[tuple(row[i] for i in columns)].add(row)
+        key: Row = tuple(value for value in bound.values() if not isinstance(value, Failure))
+        return tuple(index.get(key, ()))
+
+
+def _unify(terms: tuple[Term, ...], row: Row, known: Substitution) -> Substitution | None:
+    """The substitution extended so that the terms become the row, or None if nothing does that.
+
+    A variable whose value failed agrees with anything: whether its row is an error is decided later.
+    """
+    extended = dict(known)
+    for term, value in zip(terms, row, strict=True):
+        if isinstance(term, Wildcard):
+            continue
+        if isinstance(term, Constant):
+            if not joins(term.value, value):
+                return None
+        elif term.name not in extended:
+            extended[term.name] = value
+        else:
+            before = extended[term.name]
+            if not isinstance(before, Failure) and not joins(before, value):
+                return None
+    return extended

@@ -1,0 +1,131 @@
+"""Golden cases: a folder with a program, facts, steps, and what holds after each commit.
+
+    program.dl        the program to start with
+    facts/R.csv       asserted facts of R, with a header; an empty cell of an option is none
+    steps             one change a line, `+ item` or `- item`, an item being a fact (asserted, not loaded), a
+                      rule or a declaration; `commit` ends a step; `fails TEXT` ends one that must be refused
+                      with an error that contains TEXT, and leaves everything as it was
+    expected/N.dl     the contents of all output relations after commit N; 0 is the first load
+
+The same expectation holds for every engine and strategy.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidelog.data import types
+from tidelog.data.values import Row, Value, from_text
+from tidelog.data.zset import ZSet
+from tidelog.program.draft import Draft, load
+from tidelog.program.model import Program
+from tidelog.program.text import constant_tree
+from tidelog.program.typed import Relation, Role
+from tidelog.reference.evaluate import Failure, evaluate
+from tidelog.syntax import tree
+from tidelog.syntax.printer import print_line
+
+CASES = Path(__file__).parent / "cases"
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A program and a change of facts to commit; `fails` is part of the error it must end in."""
+
+    program: Program
+    facts: Mapping[str, ZSet[Row]]
+    fails: str | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    def commits(self) -> Iterator[Commit]:
+        """The first load, then what each step asks for."""
+        program = load((self.folder / "program.dl").read_text(), f"{self.name}/program.dl")
+        yield Commit(program, {r.name: ZSet.of(self._given(r)) for r in program.relations.values()})
+        lines = self._steps()
+        while lines:
+            end = next(i for i, line in enumerate(lines) if line.split()[0] in ("commit", "fails"))
+            commit = _step(program, lines[:end], lines[end])
+            yield commit
+            program = program if commit.fails else commit.program
+            lines = lines[end + 1 :]
+
+    def _steps(self) -> list[str]:
+        path = self.folder / "steps"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [line for line in lines if line.strip() and not line.startswith("//")]
+
+    def _given(self, relation: Relation) -> Iterator[Row]:
+        path = self.folder / "facts" / f"{relation.name}.csv"
+        if not path.exists():
+            return
+        with path.open(newline="") as file:
+            for record in csv.DictReader(file):
+                yield tuple(_cell(record[c.name], c.type) for c in relation.columns)
+
+    def expected(self, number: int) -> str:
+        return (self.folder / "expected" / f"{number}.dl").read_text()
+
+
+def _cell(text: str, type_: types.Type) -> Value:
+    return None if text == "" and isinstance(type_, types.Option) else from_text(type_, text)
+
+
+def _step(program: Program, lines: list[str], end: str) -> Commit:
+    draft = Draft(program)
+    facts: dict[str, ZSet[Row]] = {}
+    for line in lines:
+        sign, item = line[0], line[1:].strip()
+        assert sign in "+-", f"a step starts with + or -: {line!r}"
+        row = _fact(draft, item)
+        if row is not None:
+            relation, values = row
+            change = ZSet({values: 1 if sign == "+" else -1})
+            facts[relation] = facts.get(relation, ZSet()) + change
+        elif sign == "+":
+            draft.load(item)
+        else:
+            draft.remove_rule(item)
+    return Commit(
+        draft.finish(), facts, end.removeprefix("fails").strip() if end.startswith("fails") else None
+    )
+
+
+def _fact(draft: Draft, item: str) -> tuple[str, Row] | None:
+    """The row of a fact; None for a rule or a declaration."""
+    rules = draft.copy().load(item)
+    if len(rules) != 1 or not rules[0].is_fact:
+        return None
+    head = rules[0].heads[0]
+    values = [evaluate(v, {}, {}) for v in head.values]
+    assert not any(isinstance(v, Failure) for v in values)
+    return head.relation, tuple(v for v in values if not isinstance(v, Failure))
+
+
+def show_outputs(program: Program, contents: Mapping[str, frozenset[Row]]) -> str:
+    """The rows of all output relations as facts, sorted, one a line."""
+    lines: list[str] = []
+    for relation in program.relations.values():
+        if relation.role is Role.OUTPUT:
+            lines += sorted(show_fact(relation, row) for row in contents.get(relation.name, ()))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def show_fact(relation: Relation, row: Row) -> str:
+    values = (constant_tree(t, v) for t, v in zip(relation.types, row, strict=True))
+    atom = tree.Atom(relation.name, tuple(tree.Argument(v) for v in values))
+    return print_line(tree.Rule((atom,)))
+
+
+def cases() -> list[Case]:
+    return [Case(folder) for folder in sorted(CASES.iterdir()) if (folder / "program.dl").exists()]
