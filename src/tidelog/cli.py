@@ -35,7 +35,18 @@ _FUNCTIONS = click.option(
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Shows what is wrong with a program in place of a traceback, whichever command found it."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except ProgramError as error:
+            _show(error.diagnostics)
+            sys.exit(1)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tidelog")
 def main() -> None:
     """Tidelog: Datalog whose facts and rules change while it runs."""
@@ -70,15 +81,11 @@ def show(what: str, file: Path, modules: tuple[str, ...]) -> None:
     strata: what is computed after what, and what depends on itself.
     """
     text, name = _read(file)
-    try:
-        if what == "tree":
-            click.echo(outline(parse(text, name)))
-        else:
-            program = load(text, name, _functions(modules))
-            click.echo(describe_program(program) if what == "program" else describe_strata(program))
-    except ProgramError as error:
-        _show(error.diagnostics)
-        sys.exit(1)
+    if what == "tree":
+        click.echo(outline(parse(text, name)))
+    else:
+        program = load(text, name, _functions(modules))
+        click.echo(describe_program(program) if what == "program" else describe_strata(program))
 
 
 @main.command()
@@ -132,12 +139,13 @@ def _read(file: Path) -> tuple[str, str]:
 
 def _functions(modules: Iterable[str]) -> list[Callable[..., object]]:
     """The annotated public functions that the named modules define."""
-    sys.path.insert(0, "")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # modules of the working directory, as `python -m` finds them
     found: list[Callable[..., object]] = []
     for name in modules:
         try:
             module = importlib.import_module(name)
-        except ImportError as error:
+        except Exception as error:  # whatever the module raises, it is the user's
             raise click.ClickException(f"the module {name} cannot be imported: {error}") from None
         for member, function in inspect.getmembers(module, inspect.isfunction):
             if function.__module__ == module.__name__ and not member.startswith("_"):

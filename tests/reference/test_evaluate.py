@@ -364,7 +364,7 @@ def test_a_function_of_the_language_sees_its_parameters_only() -> None:
     functions = {"twice": twice, "constant": constant}
     assert evaluate(call, {"x": 3, "n": 100}, functions) == 12
     assert evaluate(call, {"x": 2**62}, functions) == Failure(
-        "9223372036854775808 does not fit a int (-9223372036854775808 to 9223372036854775807)"
+        "9223372036854775808 does not fit int (-9223372036854775808 to 9223372036854775807)"
     )
     assert evaluate(Call("constant", (BROKEN,), INT), {}, functions) == 7
 
@@ -384,6 +384,6 @@ def test_a_python_function_gives_a_canonical_value_of_its_type() -> None:
 
 def test_what_a_python_function_does_wrong_is_a_failure() -> None:
     assert python(lambda x: x // 0) == Failure("f: ZeroDivisionError: integer division or modulo by zero")
-    assert python(lambda x: "no", INT) == Failure("f: BadValue: 'no' is not a int")
+    assert python(lambda x: "no", INT) == Failure("f: BadValue: 'no' is not of type int")
     assert isinstance(python(lambda x: None), Failure)
     assert isinstance(python(lambda x: 1 << 2_000_000, BIGINT), Failure)

@@ -65,15 +65,11 @@ class Draft:
 
     def remove_rule(self, rule: Rule | str) -> Rule:
         """Remove a rule, named by itself, its identity or its text; a ProgramError if there is none."""
-        id_ = rule.id if isinstance(rule, Rule) else rule
-        if isinstance(rule, str) and rule not in self._rules:
-            _, rules, problems = self._elaborate(Source("<rule>", rule))
-            _raise_errors(problems)
-            _expect_one(rules, rule)
-            id_ = rules[0].id
-        if id_ not in self._rules:
-            raise ProgramError([Diagnostic("E113", NOWHERE, f"the program has no rule `{id_}`")])
-        return self._rules.pop(id_)
+        if isinstance(rule, str):
+            rule = self._rules.get(rule) or self._one_rule(rule)
+        if rule.id not in self._rules:
+            raise ProgramError([Diagnostic("E113", rule.span, "the program has no such rule")])
+        return self._rules.pop(rule.id)
 
     def drop(self, relation: str) -> None:
         """Forget a relation that no rule mentions."""
@@ -97,6 +93,12 @@ class Draft:
         return program
 
     # -- how
+
+    def _one_rule(self, text: str) -> Rule:
+        _, rules, problems = self._elaborate(Source("<rule>", text))
+        _raise_errors(problems)
+        _expect_one(rules, text)
+        return rules[0]
 
     def _load(self, source: Source, *, one: bool) -> list[Rule]:
         declared, rules, problems = self._elaborate(source)
