@@ -1,0 +1,190 @@
+"""Values as 64-bit integers, and back.
+
+Every column of the local engine is int64, so that rows are rows of integers whatever they mean. A type is
+*direct* if its values are numbers that fit: whole numbers, dates (days), timestamps (microseconds), decimals
+of up to 18 digits (in units of the last), floats (their bits, mirrored so that the order of the integers is
+the order of the numbers). All other types are *interned*: a code is the value's place in the dictionary of
+its type, which only grows while anything may refer to it.
+
+Invariants: equal codes mean equal values and the other way round; for direct types the order of the codes is
+the order of the values; `NONE` is the code of `none` and of nothing else.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.data import types
+from tidelog.data.types import Type
+from tidelog.data.values import NAN, BadValue, Value
+
+__all__ = ["NONE", "Codec", "Codes", "Dictionary", "double_codes", "doubles", "is_direct", "scalar"]
+
+Codes: TypeAlias = npt.NDArray[np.int64]
+
+NONE: Final = -(2**63)
+_MIRROR: Final = np.int64(2**63 - 1)
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def scalar(type_: Type) -> types.Scalar:
+    return type_.item if isinstance(type_, types.Option) else type_
+
+
+def is_direct(type_: Type) -> bool:
+    """Whether the codes of a type are numbers in the order of the values."""
+    match scalar(type_):
+        case types.Bit(width):
+            return width < 64
+        case types.Signed(width):
+            return width <= 64
+        case types.Decimal(precision):
+            return precision <= 18
+        case types.BigInt() | types.String() | types.Bytes():
+            return False
+        case _:
+            return True
+
+
+def double_codes(values: npt.NDArray[np.float64]) -> Codes:
+    """The codes of floating-point numbers: -0.0 as 0.0, one NaN, the largest of all."""
+    canonical = np.where(np.isnan(values), np.nan, values + 0.0)
+    bits = canonical.view(np.int64)
+    return np.where(bits < 0, bits ^ _MIRROR, bits)
+
+
+def doubles(codes: Codes) -> npt.NDArray[np.float64]:
+    """The numbers that `double_codes` encoded."""
+    return np.where(codes < 0, codes ^ _MIRROR, codes).view(np.float64)
+
+
+class Dictionary:
+    """The values of one interned type; a code is a position in `values`."""
+
+    __slots__ = ("_codes", "_ranks", "values")
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._codes: dict[Any, int] = {}
+        self._ranks: Codes | None = None
+
+    def code(self, value: object) -> int:
+        found = self._codes.get(value)
+        if found is None:
+            found = self._codes[value] = len(self.values)
+            self.values.append(value)
+        return found
+
+    def find(self, value: object) -> int | None:
+        """The code of a value that is there already."""
+        return self._codes.get(value)
+
+    def codes(self, values: Iterable[object]) -> Codes:
+        return np.array([self.code(v) for v in values], np.int64)
+
+    def ranks(self) -> Codes:
+        """For each code, the place of its value in the order of all values."""
+        if self._ranks is None or len(self._ranks) != len(self.values):
+            order = sorted(range(len(self.values)), key=self.values.__getitem__)
+            self._ranks = np.empty(len(self.values), np.int64)
+            self._ranks[order] = np.arange(len(self.values))
+        return self._ranks
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class Codec:
+    """The dictionaries of a session."""
+
+    def __init__(self) -> None:
+        self._dictionaries: dict[types.Scalar, Dictionary] = {}
+
+    def dictionary(self, type_: Type) -> Dictionary:
+        return self._dictionaries.setdefault(scalar(type_), Dictionary())
+
+    def encode(self, type_: Type, value: Value) -> int:
+        """The code of one canonical value."""
+        if value is None:
+            return NONE
+        item = scalar(type_)
+        if not is_direct(item):
+            return self.dictionary(item).code(value)
+        code = _direct_code(item, value)
+        if code == NONE and isinstance(type_, types.Option):
+            raise BadValue(f"{value!r} cannot be stored in a column of {type_}: its code stands for none")
+        return code
+
+    def encode_column(self, type_: Type, values: Sequence[Value]) -> Codes:
+        return np.array([self.encode(type_, v) for v in values], np.int64)
+
+    def find(self, type_: Type, value: Value) -> int | None:
+        """The code of a canonical value, or None if nothing has it yet: then no row does."""
+        if value is not None and not is_direct(type_):
+            return self.dictionary(type_).find(value)
+        return self.encode(type_, value)
+
+    def decode(self, type_: Type, code: int) -> Value:
+        if isinstance(type_, types.Option) and code == NONE:
+            return None
+        item = scalar(type_)
+        if not is_direct(item):
+            value: Value = self.dictionary(item).values[code]
+            return value
+        return _direct_value(item, int(code))
+
+    def decode_column(self, type_: Type, codes: Codes) -> list[Value]:
+        item = scalar(type_)
+        listed = codes.tolist()
+        if is_direct(item) and isinstance(item, types.Int | types.Bit | types.Signed):
+            decoded: list[Value] = listed
+        elif is_direct(item):
+            decoded = [_direct_value(item, c) if c != NONE else None for c in listed]
+        else:
+            known = self.dictionary(item).values
+            decoded = [known[c] if c != NONE else None for c in listed]
+        if isinstance(type_, types.Option):
+            return [None if c == NONE else v for c, v in zip(listed, decoded, strict=True)]
+        return decoded
+
+
+def _direct_code(type_: types.Scalar, value: Value) -> int:
+    match value:
+        case bool() | int():
+            return int(value)
+        case float():
+            return int(double_codes(np.array([value]))[0])
+        case decimal.Decimal():
+            assert isinstance(type_, types.Decimal)
+            return int(value.scaleb(type_.scale))
+        case datetime():
+            return (value - _EPOCH) // _MICROSECOND
+        case date():
+            return value.toordinal() - _EPOCH_DAY
+        case _:
+            raise AssertionError(f"{value!r} has no direct code")
+
+
+def _direct_value(type_: types.Scalar, code: int) -> Value:
+    match type_:
+        case types.Bool():
+            return bool(code)
+        case types.Float() | types.Double():
+            number = float(doubles(np.array([code]))[0])
+            return NAN if number != number else number
+        case types.Decimal(_, scale):
+            return decimal.Decimal(code).scaleb(-scale)
+        case types.Date():
+            return date.fromordinal(code + _EPOCH_DAY)
+        case types.Timestamp():
+            return _EPOCH + code * _MICROSECOND
+        case _:
+            return code
