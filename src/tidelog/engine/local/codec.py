@@ -67,12 +67,16 @@ def doubles(codes: Codes) -> npt.NDArray[np.float64]:
 
 
 class Dictionary:
-    """The values of one interned type; a code is a position in `values`."""
+    """The values of one interned type; a code is a position in `values`.
 
-    __slots__ = ("_codes", "_ranks", "values")
+    `column` is for whoever decodes many codes at once: the first values, in a form that takes them in one go.
+    """
+
+    __slots__ = ("_codes", "_ranks", "column", "values")
 
     def __init__(self) -> None:
         self.values: list[Any] = []
+        self.column: Any = None
         self._codes: dict[Any, int] = {}
         self._ranks: Codes | None = None
 
@@ -89,6 +93,13 @@ class Dictionary:
 
     def codes(self, values: Iterable[object]) -> Codes:
         return np.array([self.code(v) for v in values], np.int64)
+
+    def intern_many(self, values: Sequence[object]) -> Codes:
+        """The codes of many values at once: those known are looked up in one go, the others join in order."""
+        found = list(map(self._codes.get, values))
+        if None in found:
+            found = [self.code(v) if c is None else c for v, c in zip(values, found, strict=True)]
+        return np.array(found, np.int64)
 
     def ranks(self) -> Codes:
         """For each code, the place of its value in the order of all values."""

@@ -1,0 +1,433 @@
+"""The local engine: tables, the commit at work, and the leaf operators that scripts are made of.
+
+Between commits every table holds one state. A commit works in place: rows are marked, and what they were is
+written down, so that `rollback` can put everything back. Compiled variants and indexes are kept from commit
+to commit, since rules rarely change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.data.types import Type
+from tidelog.engine.local.aggregates import aggregate
+from tidelog.engine.local.best import Improvement
+from tidelog.engine.local.codec import Codec, Codes
+from tidelog.engine.local.expressions import Evaluator
+from tidelog.engine.local.kernels import ALIVE, CUR, LOGGED, NEXT, OLD
+from tidelog.engine.local.runner import Bindings, Runner, Working
+from tidelog.engine.local.table import Rows, Table
+from tidelog.engine.local.variant import Variant, compile_variant
+from tidelog.errors import EngineError
+from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
+from tidelog.plan.flat import FlatProgram, FlatRule, Grouping, Unit
+from tidelog.plan.order import order
+from tidelog.program.typed import Absent, Constant, Match
+
+__all__ = ["LocalEngine"]
+
+_EMPTY = np.empty(0, np.int64)
+
+
+@dataclass(slots=True)
+class _Change:
+    """What a commit has done to one relation so far."""
+
+    working: Working
+    given_before: list[tuple[Rows, npt.NDArray[np.uint8]]] = field(default_factory=list)
+    given_came: Rows = field(default_factory=lambda: _EMPTY)
+    given_went: Rows = field(default_factory=lambda: _EMPTY)
+    whole: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]] | None = None
+    delta: Rows = field(default_factory=lambda: _EMPTY)
+    suspects: list[Rows] = field(default_factory=list)
+    entering: Rows = field(default_factory=lambda: _EMPTY)
+    leaving: Rows = field(default_factory=lambda: _EMPTY)
+    highest: int = 0
+
+
+class LocalEngine:
+    def __init__(self) -> None:
+        self.codec = Codec()
+        self.tables: dict[str, Table] = {}
+        self._variants: dict[tuple[str, int | None], tuple[Variant, tuple[int, ...]]] = {}
+        self._changes: dict[str, _Change] = {}
+        self._made: list[str] = []
+        self._types: dict[str, tuple[Type, ...]] = {}
+        self._runner = Runner(self._working, self.codec)
+
+    # -- relations
+
+    def prepare(self, program: FlatProgram) -> None:
+        """Make the tables of a program that are not there."""
+        for name, stored in program.relations.items():
+            if name not in self.tables:
+                self.tables[name] = Table(len(stored.types))
+                self._made.append(name)
+        self._types = {name: stored.types for name, stored in program.relations.items()}
+        self._runner.evaluator = Evaluator(self.codec, program.functions)
+
+    def forget(self, program: FlatProgram) -> None:
+        """Drop the tables and variants that a program does not have."""
+        for name in [n for n in self.tables if n not in program.relations]:
+            del self.tables[name]
+        for key in [k for k in self._variants if k[0].removesuffix(" [rederive]") not in program.rules]:
+            del self._variants[key]
+
+    def size(self, relation: str) -> int:
+        return self.tables[relation].live
+
+    def _change(self, relation: str) -> _Change:
+        change = self._changes.get(relation)
+        if change is None:
+            table = self.tables[relation]
+            table.base = table.rows
+            change = self._changes[relation] = _Change(Working(relation, table), highest=table.highest)
+        return change
+
+    def _working(self, relation: str) -> Working:
+        return self._change(relation).working
+
+    # -- facts
+
+    def assert_rows(self, relation: str, came: Codes, went: Codes) -> None:
+        """Take a change of the asserted facts; what is asserted already or is not there changes nothing."""
+        change = self._change(relation)
+        table = change.working.table
+        gone = table.find(went) if len(went) else _EMPTY
+        gone = np.unique(gone[gone >= 0])
+        gone = gone[table.given[gone] == 1]
+        new = np.unique(table.add(came)) if len(came) else _EMPTY
+        new = new[table.given[new] == 0]
+        for rows in (gone, new):
+            change.given_before.append((rows, table.given[rows].copy()))
+        table.given[gone] = 0
+        table.given[new] = 1
+        change.given_came, change.given_went = new, gone
+
+    def has_changed(self, relation: str) -> bool:
+        """Whether anything about a relation, or what is asserted of it, is different in this commit."""
+        change = self._changes.get(relation)
+        return change is not None and bool(
+            len(change.entering) or len(change.leaving) or len(change.given_came) or len(change.given_went)
+        )
+
+    def was_touched(self, relation: str) -> bool:
+        """Whether any row of a relation came, went or changed its count."""
+        change = self._changes.get(relation)
+        if change is None:
+            return False
+        table = change.working.table
+        return change.whole is not None or change.working.logs > 0 or table.rows > table.base
+
+    def changed_rows(self, relation: str) -> int:
+        change = self._changes.get(relation)
+        return 0 if change is None else len(change.entering) + len(change.leaving)
+
+    def asserted_changes(self, relation: str) -> int:
+        change = self._changes.get(relation)
+        return 0 if change is None else len(change.given_came) + len(change.given_went)
+
+    # -- leaf operators
+
+    def enter(self, unit: Unit) -> int:
+        """Begin work on a unit; the highest rank in use in it."""
+        for name in unit.relations:
+            self._working(name).ranked = True
+        return max((self._change(n).highest for n in unit.relations), default=0)
+
+    def derive(self, step: Derive, rank: int) -> int:
+        """Find a rule's instances; how many there were."""
+        driver = self._driver(step)
+        if driver is not None and not len(driver):
+            return 0
+        variant = self._variant(step.rule, step.driver)
+        before = self._runner.instances
+        self._runner.run(variant, step.views, driver, step.mode, rank)
+        return self._runner.instances - before
+
+    def _driver(self, step: Derive) -> Rows | None:
+        if step.driver is None:
+            return None
+        literal = step.rule.body[step.driver]
+        assert isinstance(literal, Match | Absent)
+        change = self._changes.get(literal.relation)
+        if change is None:
+            return _EMPTY
+        view = step.views[step.driver]
+        if view is View.DELTA:
+            return change.delta
+        if view is View.SUSPECTS:
+            return np.concatenate([_EMPTY, *change.suspects])
+        positive = isinstance(literal, Match)
+        return change.entering if (view is View.ENTERING) == positive else change.leaving
+
+    def _variant(self, rule: FlatRule, driver: int | None) -> Variant:
+        names = sorted({x.relation for x in rule.body if isinstance(x, Match)})
+        sizes = tuple(self.size(n).bit_length() // 3 for n in names)
+        known = self._variants.get((rule.id, driver))
+        if known is not None and known[1] == sizes:
+            return known[0]
+        variant = compile_variant(rule, order(rule, driver, self.size))
+        self._variants[rule.id, driver] = variant, sizes
+        return variant
+
+    def assertions(self, step: Assertions, rank: int) -> int:
+        """Asserted facts as instances with an empty body."""
+        total = 0
+        for name in step.relations:
+            change = self._change(name)
+            table = change.working.table
+            if step.mode is Mode.REDERIVE:
+                rows = np.concatenate([_EMPTY, *change.suspects])
+                rows = rows[table.given[rows] == 1]
+                rows = rows[~np.isin(rows, change.given_came)]
+            elif step.all:
+                rows = np.flatnonzero(table.given[: table.rows])
+            else:
+                rows = change.given_came if step.mode is Mode.INSERT else change.given_went
+            if len(rows):
+                none = np.full(len(rows), -1, np.int64)
+                heads = np.ascontiguousarray(table.data[rows].T)
+                self._runner.apply(
+                    change.working, heads, Bindings([], np.array([none, rows])), step.mode, rank
+                )
+                total += len(rows)
+        return total
+
+    def end_round(self, step: EndRound) -> int:
+        """Make the listed heads the next delta; how many they are."""
+        total = 0
+        for name in step.relations:
+            change = self._change(name)
+            table = change.working.table
+            listed = change.working.take_list()
+            tags = table.tags
+            if step.mode is Mode.REMOVE:
+                tags[change.delta] &= ~np.uint8(CUR | ALIVE)
+                tags[listed] = (tags[listed] & ~np.uint8(NEXT)) | CUR
+                change.suspects.append(listed)
+            else:
+                tags[change.delta] &= ~np.uint8(CUR)
+                tags[listed] = (tags[listed] & ~np.uint8(NEXT)) | (CUR | ALIVE)
+            change.delta = listed
+            total += len(listed)
+        return total
+
+    def delta(self, relations: Iterable[str]) -> int:
+        return sum(len(self._change(name).delta) for name in relations)
+
+    def clear(self, relations: Iterable[str]) -> None:
+        """Empty relations, whatever was done to them in this commit so far."""
+        for name in relations:
+            change = self._change(name)
+            table = change.working.table
+            if change.whole is None:
+                self._put_back(change)
+                base = table.base
+                change.whole = table.tags[:base].copy(), table.support[:base].copy()
+            tags = table.tags[: table.rows]
+            tags &= np.uint8(OLD)
+            change.working.count = change.working.logs = 0
+            change.delta, change.suspects = _EMPTY, []
+            table.tags[: table.base] |= np.uint8(LOGGED)
+            change.highest = 0
+
+    def highest(self, relations: Iterable[str], rank: int) -> None:
+        for name in relations:
+            self._change(name).highest = max(self._change(name).highest, rank)
+
+    def finish(self, unit: Unit) -> None:
+        """The unit has its new state: what entered and left it is known to those above."""
+        for name in unit.relations:
+            change = self._changes.get(name)
+            if change is None:
+                continue
+            table = change.working.table
+            rows = self._touched(change)
+            tags = table.tags
+            tags[rows] &= ~np.uint8(CUR | NEXT)
+            state = tags[rows] & (ALIVE | OLD)
+            change.entering, change.leaving = rows[state == ALIVE], rows[state == OLD]
+            change.delta, change.suspects = _EMPTY, []
+            change.working.ranked = False
+
+    @staticmethod
+    def _touched(change: _Change) -> Rows:
+        """The rows that a commit may have changed."""
+        table = change.working.table
+        came = np.arange(table.base, table.rows)
+        if change.whole is not None:
+            return np.arange(table.rows)
+        return np.concatenate([change.working.undo[0, : change.working.logs], came])
+
+    # -- groups
+
+    def regroup(self, step: Regroup) -> None:
+        """Replace the results of groups that were touched."""
+        grouping = step.grouping
+        source = self._change(grouping.instances)
+        table = source.working.table
+        touched = np.arange(table.rows) if step.all else self._touched(source)
+        rows = self._members(table, grouping.keys, touched)
+        self._replace(grouping, table, touched, self._results(grouping, table, rows))
+
+    def _members(self, table: Table, keys: int, touched: Rows) -> Rows:
+        """All live rows of the groups that the touched rows are in."""
+        alive = table.alive()
+        if len(touched) >= table.rows or not len(touched) or keys == 0:
+            return alive if len(touched) else touched
+        wanted = _groups(table.data[touched, :keys].T)[0]
+        everything = np.concatenate([wanted, table.data[alive, :keys].T], axis=1)
+        _, numbers = _groups(everything)
+        return alive[np.isin(numbers[wanted.shape[1] :], numbers[: wanted.shape[1]])]
+
+    def _results(self, grouping: Grouping, table: Table, rows: Rows) -> Codes:
+        """The keys and aggregates of the groups of these rows, a column for each group."""
+        keys, numbers = _groups(table.data[rows, : grouping.keys].T)
+        count = keys.shape[1]
+        columns = [keys]
+        weights = table.support[rows, 1].astype(np.int64)
+        for agg, places in zip(grouping.aggregates, grouping.arguments, strict=True):
+            args = [np.ascontiguousarray(table.data[rows, i]) for i in places]
+            types = [a.type for a in agg.args[: len(places)]]
+            if len(agg.args) > len(places):
+                extra = agg.args[len(places)]
+                assert isinstance(extra, Constant)
+                args.append(np.full(len(rows), self.codec.encode(extra.type, extra.value)))
+                types.append(extra.type)
+            outcome = aggregate(
+                agg.function, numbers, args, types, agg.result.type, weights, agg.distinct, count, self.codec
+            )
+            if outcome.failures is not None and outcome.failures.any():
+                group = int(np.flatnonzero(outcome.failures)[0])
+                raise EngineError(
+                    f"{outcome.reason(int(outcome.failures[group]))}, in the rule `{grouping.origin}`"
+                )
+            columns.append(outcome.codes[None, :])
+        return np.concatenate(columns)
+
+    def _replace(self, grouping: Grouping, source: Table, touched: Rows, results: Codes) -> None:
+        """The new rows of touched groups take the place of their old ones."""
+        change = self._change(grouping.results)
+        table = change.working.table
+        index = table.alive()
+        if len(touched) < source.rows and grouping.keys:
+            wanted = _groups(source.data[touched, : grouping.keys].T)[0]
+            both = np.concatenate([wanted, table.data[index, : grouping.keys].T], axis=1)
+            numbers = _groups(both)[1]
+            index = index[np.isin(numbers[wanted.shape[1] :], numbers[: wanted.shape[1]])]
+        new = table.add(np.ascontiguousarray(results.T))
+        self._write_down(change, np.union1d(index, new))
+        table.tags[index] &= ~np.uint8(ALIVE)
+        table.tags[new] |= np.uint8(ALIVE)
+        table.support[new] = 0, 1
+
+    def _write_down(self, change: _Change, rows: Rows) -> None:
+        """Note what rows were, outside a kernel."""
+        table, working = change.working.table, change.working
+        rows = rows[(rows < table.base) & (table.tags[rows] & LOGGED == 0)]
+        while working.undo.shape[1] < working.logs + len(rows):
+            working.grow_lists()
+        at = slice(working.logs, working.logs + len(rows))
+        working.undo[:, at] = rows, table.tags[rows], *table.support[rows].T
+        working.logs += len(rows)
+        table.tags[rows] |= np.uint8(LOGGED)
+
+    # -- the best value per key
+
+    def keep_best(self, unit: Unit, check_round: Callable[[], None]) -> int:
+        """Bring a unit with a best value per key to its new state, from nothing; the candidates seen."""
+        self.clear(unit.relations)
+        tables = {name: self.tables[name] for name in unit.relations}
+        improvement = Improvement(unit, tables, self._types, self.codec)
+        self._runner.passed_over = False
+
+        def views(rule: FlatRule) -> list[View]:
+            return [
+                View.FULL if isinstance(x, Match) and x.relation in unit.relations else View.NEW
+                for x in rule.body
+            ]
+
+        def collect(rule: FlatRule, position: int | None, delta: Rows | None) -> Codes:
+            return self._runner.collect(self._variant(rule, position), views(rule), delta)
+
+        total = improvement.run(collect, check_round)
+        if self._runner.passed_over:
+            for rule in unit.rules:
+                self._runner.check(self._variant(rule, None), views(rule))
+        return total
+
+    # -- the end
+
+    def commit(self) -> None:
+        """The new state becomes the state."""
+        for change in self._changes.values():
+            table = change.working.table
+            rows = self._touched(change)
+            alive = (table.tags[rows] & ALIVE) != 0
+            table.live += len(change.entering) - len(change.leaving)
+            table.tags[rows] = np.where(alive, ALIVE | OLD, 0).astype(np.uint8)
+            table.highest = change.highest
+            table.base = table.rows
+            if table.wasteful:
+                table.compact()
+        self._changes.clear()
+        self._made.clear()
+
+    def rollback(self) -> None:
+        """Everything is again as it was before the commit began."""
+        for change in self._changes.values():
+            table = change.working.table
+            if change.whole is not None:
+                table.tags[: table.base], table.support[: table.base] = change.whole
+                change.working.logs = 0
+            self._put_back(change)
+            table.tags[table.base : table.rows] = 0
+            table.given[table.base : table.rows] = 0
+            for rows, given in reversed(change.given_before):
+                table.given[rows] = given
+        self._changes.clear()
+        for name in self._made:
+            self.tables.pop(name, None)
+        self._made.clear()
+
+    @staticmethod
+    def _put_back(change: _Change) -> None:
+        working = change.working
+        rows, tags, ranks, counts = working.undo[:, : working.logs]
+        working.table.tags[rows] = tags
+        working.table.support[rows, 0] = ranks
+        working.table.support[rows, 1] = counts
+        working.logs = 0
+
+    # -- reading
+
+    def rows(self, relation: str) -> Codes:
+        """The tuples of a relation, a row each."""
+        table = self.tables[relation]
+        return table.data[table.alive()]
+
+    def changes(self, relation: str) -> tuple[Codes, Codes]:
+        """The tuples that entered and left a relation in the commit at work."""
+        table = self.tables[relation]
+        change = self._changes.get(relation)
+        if change is None:
+            nothing = np.empty((0, table.arity), np.int64)
+            return nothing, nothing
+        return table.data[change.entering], table.data[change.leaving]
+
+
+def _groups(keys: Codes) -> tuple[Codes, npt.NDArray[np.int64]]:
+    """The distinct columns, and for each column the number of its equal among them."""
+    if keys.shape[0] == 0:
+        some = min(keys.shape[1], 1)
+        return keys[:, :some], np.zeros(keys.shape[1], np.int64)
+    if keys.shape[0] == 1:
+        values, numbers = np.unique(keys[0], return_inverse=True)
+        return values[None, :], numbers
+    found, numbers = np.unique(keys, axis=1, return_inverse=True)
+    return found, numbers.reshape(-1)

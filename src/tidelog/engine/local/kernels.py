@@ -1,0 +1,563 @@
+"""The kernels: finding, adding and indexing rows, and `derive`, in which a rule's body becomes its heads.
+
+No kernel is specific to a program: what is joined how comes in small arrays, so a new rule costs no
+compilation, and compiled code is kept on disk.
+
+`derive` fuses everything that happens to an instance: it walks the atoms of a body depth first, and at the
+bottom tests, counts or adds the head, without writing the instance down. It is a machine whose whole state
+is in arrays, so it can stop when a table is full, have it grown, and go on where it was.
+
+Layout of a relation's descriptor, one row of `R` (see `Table.describe`), of a level's, one row of `LV`, of a
+key, one row of `KEYS`, and so on, is given by the constants below.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from tidelog.engine.local.codec import NONE
+from tidelog.engine.local.memory import load8, load32, load64, store8, store32, store64
+
+__all__ = [
+    "ALIVE",
+    "CUR",
+    "DONE",
+    "EMIT",
+    "GROW_LIST",
+    "GROW_OUT",
+    "GROW_TABLE",
+    "INSERT",
+    "LOGGED",
+    "NEXT",
+    "OLD",
+    "REDERIVE",
+    "REMOVE",
+    "add_rows",
+    "apply_heads",
+    "derive",
+    "enter",
+    "find_rows",
+    "index_rows",
+    "rehash",
+]
+
+# a row's tag
+ALIVE, OLD, CUR, NEXT, LOGGED = 1, 2, 4, 8, 16
+
+# R: a relation
+DATA_AT, CAP, ROWS, TAG_AT, SUPPORT_AT, HASH_AT, HASH_MASK, ARITY, BASE = range(9)
+
+# LV: a level
+KIND, REL, MASK, HEADS_AT, NEXT_AT, INDEX_MASK, KEY_FROM, KEY_TO = range(8)
+COL_FROM, COL_TO, FIL_FROM, FIL_TO, RANKED, LIST_AT, LIST_LEN, LEVEL_WIDTH = range(8, 16)
+LIST, SCAN, INDEX, MEMBER, TEMP = range(5)
+
+# COLS: column, what to do, slot
+BIND, EQUAL, BIND_SOME = 0, 1, 2  # the last refuses none
+# FIL: what, then its operands
+EQ, NE, LT, LE, GT, GE, ABSENT = range(7)
+
+# modes of `derive`, and how it ends
+INSERT, REMOVE, REDERIVE, EMIT = range(4)
+DONE, GROW_TABLE, GROW_LIST, GROW_OUT = range(4)
+
+# st: the machine's counters
+LEVEL, LISTED, INSTANCES, EMITTED, LOGS = range(5)
+
+_SEED = np.uint64(0x9E3779B97F4A7C15)
+_MIX = np.uint64(0xD6E8FEB86659FD93)
+_SPREAD = np.uint64(0xFF51AFD7ED558CCD)
+_HALF = np.uint64(32)
+_NONE = NONE
+
+
+@njit(inline="always")
+def _mix(h, v):  # type: ignore[no-untyped-def]
+    h ^= np.uint64(v) * _SPREAD
+    h ^= h >> _HALF
+    h *= _MIX
+    return h ^ (h >> _HALF)
+
+
+@njit(cache=True, nogil=True)
+def _find(R, r, t):  # type: ignore[no-untyped-def]
+    """The row of relation r that equals t, whatever its tag, or -1 minus its free place in the table."""
+    arity = R[r, ARITY]
+    h = _SEED
+    for c in range(arity):
+        h = _mix(h, t[c])
+    mask = R[r, HASH_MASK]
+    at = np.int64(h & np.uint64(mask))
+    table, data = R[r, HASH_AT], R[r, DATA_AT]
+    while True:
+        row = load32(table, at)
+        if row < 0:
+            return -1 - at
+        same = True
+        for c in range(arity):
+            if load64(data, row * arity + c) != t[c]:
+                same = False
+                break
+        if same:
+            return row
+        at = (at + 1) & mask
+
+
+@njit(cache=True, nogil=True)
+def _append(R, r, t, place):  # type: ignore[no-untyped-def]
+    """A new row with these values at the free place that `_find` told; its tag is 0."""
+    row = R[r, ROWS]
+    data, arity = R[r, DATA_AT], R[r, ARITY]
+    for c in range(arity):
+        store64(data, row * arity + c, t[c])
+    store32(R[r, HASH_AT], -1 - place, row)
+    store8(R[r, TAG_AT], row, 0)
+    store64(R[r, SUPPORT_AT], row, 0)
+    R[r, ROWS] = row + 1
+    return row
+
+
+@njit(cache=True, nogil=True)
+def _full(R, r):  # type: ignore[no-untyped-def]
+    return R[r, ROWS] >= R[r, CAP] or 2 * (R[r, ROWS] + 1) > R[r, HASH_MASK]
+
+
+@njit(cache=True, nogil=True)
+def add_rows(R, data, rows):  # type: ignore[no-untyped-def]
+    """The row of each row of `data` in relation 0, added where it is not there; room has been made."""
+    arity = R[0, ARITY]
+    t = np.empty(max(arity, 1), np.int64)
+    for i in range(rows.size):
+        for c in range(arity):
+            t[c] = data[i, c]
+        row = _find(R, 0, t)
+        rows[i] = row if row >= 0 else _append(R, 0, t, row)
+
+
+@njit(cache=True, nogil=True)
+def find_rows(R, data, rows):  # type: ignore[no-untyped-def]
+    """The row of each row of `data` in relation 0, negative where it is not there."""
+    arity = R[0, ARITY]
+    t = np.empty(max(arity, 1), np.int64)
+    for i in range(rows.size):
+        for c in range(arity):
+            t[c] = data[i, c]
+        rows[i] = _find(R, 0, t)
+
+
+@njit(cache=True, nogil=True)
+def rehash(R):  # type: ignore[no-untyped-def]
+    """Fill an empty hash table of relation 0 with all its rows."""
+    data, mask, arity = R[0, DATA_AT], R[0, HASH_MASK], R[0, ARITY]
+    for row in range(R[0, ROWS]):
+        h = _SEED
+        for c in range(arity):
+            h = _mix(h, load64(data, row * arity + c))
+        at = np.int64(h & np.uint64(mask))
+        while load32(R[0, HASH_AT], at) >= 0:
+            at = (at + 1) & mask
+        store32(R[0, HASH_AT], at, row)
+
+
+@njit(cache=True, nogil=True)
+def index_rows(data_at, arity, columns, heads, following, first, last):  # type: ignore[no-untyped-def]
+    """Put rows into the chains of an index, each in front of its bucket."""
+    mask = np.uint64(heads.size - 1)
+    for row in range(first, last):
+        h = _SEED
+        for j in range(columns.size):
+            h = _mix(h, load64(data_at, row * arity + columns[j]))
+        at = h & mask
+        following[row] = heads[at]
+        heads[at] = row
+
+
+# -- derive
+
+
+@njit(cache=True, nogil=True)
+def _enter(LV, KEYS, R, b, t, level):  # type: ignore[no-untyped-def]
+    """Where the rows of a level begin, given the slots so far."""
+    kind = LV[level, KIND]
+    if kind != INDEX and kind != MEMBER:
+        return 0
+    first, last = LV[level, KEY_FROM], LV[level, KEY_TO]
+    if kind == MEMBER:
+        for j in range(first, last):
+            v = b[KEYS[j, 1]]
+            if KEYS[j, 2] and v == _NONE:
+                return -1
+            t[KEYS[j, 0]] = v
+        return _find(R, LV[level, REL], t)
+    h = _SEED
+    for j in range(first, last):
+        v = b[KEYS[j, 1]]
+        if KEYS[j, 2] and v == _NONE:
+            return -1
+        h = _mix(h, v)
+    return load32(LV[level, HEADS_AT], np.int64(h & np.uint64(LV[level, INDEX_MASK])))
+
+
+@njit(cache=True, nogil=True)
+def enter(LV, KEYS, R, b, cur):  # type: ignore[no-untyped-def]
+    """Set the machine to the beginning of its first level."""
+    cur[0] = _enter(LV, KEYS, R, b, np.empty(64, np.int64), 0)
+
+
+@njit(cache=True, nogil=True)
+def _next(LV, KEYS, R, b, cur, level):  # type: ignore[no-untyped-def]
+    """The next row of a level that agrees with its key, or -1."""
+    kind = LV[level, KIND]
+    if kind == INDEX:
+        r = LV[level, REL]
+        data, arity = R[r, DATA_AT], R[r, ARITY]
+        first, last = LV[level, KEY_FROM], LV[level, KEY_TO]
+        row = cur[level]
+        while row >= 0:
+            following = load32(LV[level, NEXT_AT], row)
+            same = True
+            for j in range(first, last):
+                if load64(data, row * arity + KEYS[j, 0]) != b[KEYS[j, 1]]:
+                    same = False
+                    break
+            if same:
+                cur[level] = following
+                return row
+            row = following
+        cur[level] = -1
+        return -1
+    if kind == MEMBER:
+        row = cur[level]
+        cur[level] = -1
+        return row if row >= 0 else -1
+    at = cur[level]
+    if at >= LV[level, LIST_LEN]:
+        return -1
+    cur[level] = at + 1
+    return load64(LV[level, LIST_AT], at) if kind == LIST else at
+
+
+@njit(cache=True, nogil=True)
+def _accept(LV, COLS, R, b, level, row):  # type: ignore[no-untyped-def]
+    """Whether a row is visible and agrees with itself; binds its columns to slots."""
+    r = LV[level, REL]
+    if LV[level, KIND] == TEMP:
+        base, length = LV[level, LIST_AT], LV[level, LIST_LEN]
+        for j in range(LV[level, COL_FROM], LV[level, COL_TO]):
+            b[COLS[j, 2]] = load64(base, COLS[j, 0] * length + row)
+        return True
+    if not (LV[level, MASK] >> load8(R[r, TAG_AT], row)) & 1:
+        return False
+    data, arity = R[r, DATA_AT], R[r, ARITY]
+    for j in range(LV[level, COL_FROM], LV[level, COL_TO]):
+        v = load64(data, row * arity + COLS[j, 0])
+        if COLS[j, 1] == BIND or (COLS[j, 1] == BIND_SOME and v != _NONE):
+            b[COLS[j, 2]] = v
+        elif COLS[j, 1] == BIND_SOME or v != b[COLS[j, 2]] or v == _NONE:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _passes(LV, KEYS, FIL, R, b, t, level):  # type: ignore[no-untyped-def]
+    """Whether the conditions and negations of a level hold."""
+    for f in range(LV[level, FIL_FROM], LV[level, FIL_TO]):
+        op = FIL[f, 0]
+        if op == ABSENT:
+            known = True
+            r = FIL[f, 1]
+            for j in range(FIL[f, 3], FIL[f, 3] + R[r, ARITY]):
+                v = b[KEYS[j, 1]]
+                if v == _NONE and KEYS[j, 2]:
+                    known = False
+                t[KEYS[j, 0]] = v
+            if known:
+                row = _find(R, r, t)
+                if row >= 0 and (FIL[f, 2] >> load8(R[r, TAG_AT], row)) & 1:
+                    return False
+            continue
+        x, y = b[FIL[f, 1]], b[FIL[f, 2]]
+        if op == EQ:
+            ok = x == y
+        elif op == NE:
+            ok = x != y
+        elif op == LT:
+            ok = x < y
+        elif op == LE:
+            ok = x <= y
+        elif op == GT:
+            ok = x > y
+        else:
+            ok = x >= y
+        if not ok:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _log(R, r, row, tag, undo, st):  # type: ignore[no-untyped-def]
+    """Write down, once in a commit, what a row was before it; rows that came in it need no note."""
+    if row >= R[r, BASE] or tag & LOGGED:
+        return tag
+    at = st[LOGS]
+    undo[0, at] = row
+    undo[1, at] = tag
+    undo[2, at] = load32(R[r, SUPPORT_AT], 2 * row)
+    undo[3, at] = load32(R[r, SUPPORT_AT], 2 * row + 1)
+    st[LOGS] = at + 1
+    store8(R[r, TAG_AT], row, tag | LOGGED)
+    return tag | LOGGED
+
+
+@njit(cache=True, nogil=True)
+def _insert_head(R, r, t, highest, rank, listed, undo, st):  # type: ignore[no-untyped-def]
+    """One more instance for a head: a new row, or one more for its count if it supports it."""
+    row = _find(R, r, t)
+    if row < 0:
+        if _full(R, r):
+            return GROW_TABLE
+        row = _append(R, r, t, row)
+    tag = load8(R[r, TAG_AT], row)
+    if tag & NEXT:
+        store32(R[r, SUPPORT_AT], 2 * row + 1, load32(R[r, SUPPORT_AT], 2 * row + 1) + 1)
+    elif tag & ALIVE:
+        if highest < load32(R[r, SUPPORT_AT], 2 * row):
+            _log(R, r, row, tag, undo, st)
+            store32(R[r, SUPPORT_AT], 2 * row + 1, load32(R[r, SUPPORT_AT], 2 * row + 1) + 1)
+    else:
+        tag = _log(R, r, row, tag, undo, st)
+        store8(R[r, TAG_AT], row, tag | NEXT)
+        store32(R[r, SUPPORT_AT], 2 * row, rank)
+        store32(R[r, SUPPORT_AT], 2 * row + 1, 1)
+        listed[st[LISTED]] = row
+        st[LISTED] += 1
+    return DONE
+
+
+@njit(cache=True, nogil=True)
+def _remove_head(R, r, t, highest, listed, undo, st):  # type: ignore[no-untyped-def]
+    """One instance less for a head that it supported; at none, the head is listed as a suspect."""
+    row = _find(R, r, t)
+    if row < 0:
+        return
+    tag = load8(R[r, TAG_AT], row)
+    if not tag & ALIVE or tag & CUR or highest >= load32(R[r, SUPPORT_AT], 2 * row):
+        return
+    tag = _log(R, r, row, tag, undo, st)
+    count = load32(R[r, SUPPORT_AT], 2 * row + 1) - 1
+    store32(R[r, SUPPORT_AT], 2 * row + 1, count)
+    if count <= 0 and not tag & NEXT:
+        store8(R[r, TAG_AT], row, tag | NEXT)
+        listed[st[LISTED]] = row
+        st[LISTED] += 1
+
+
+@njit(cache=True, nogil=True)
+def _rederive_head(R, r, row, rank, listed, st):  # type: ignore[no-untyped-def]
+    """One instance for a suspect: it comes back. It was written down when it became one."""
+    tag = load8(R[r, TAG_AT], row)
+    if not tag & NEXT:
+        store8(R[r, TAG_AT], row, tag | NEXT)
+        store32(R[r, SUPPORT_AT], 2 * row, rank)
+        store32(R[r, SUPPORT_AT], 2 * row + 1, 0)
+        listed[st[LISTED]] = row
+        st[LISTED] += 1
+    store32(R[r, SUPPORT_AT], 2 * row + 1, load32(R[r, SUPPORT_AT], 2 * row + 1) + 1)
+
+
+@njit(cache=True, nogil=True)
+def _sweep(  # type: ignore[no-untyped-def]
+    LV, KEYS, R, HEAD, target, mode, rank, b, cur, highest, st, listed, undo, level, source, t
+):
+    """All that is left of the last level, for plain heads: the loop where most time goes.
+
+    `source[j]` is the column that the head's value j comes from, or -1 if it is in a slot.
+    """
+    r = LV[level, REL]
+    data, arity, tags, mask = R[r, DATA_AT], R[r, ARITY], R[r, TAG_AT], LV[level, MASK]
+    indexed, following = LV[level, KIND] == INDEX, LV[level, NEXT_AT]
+    first, last = LV[level, KEY_FROM], LV[level, KEY_TO]
+    column, wanted = (KEYS[first, 0], b[KEYS[first, 1]]) if last > first else (0, 0)
+    ranked, above, length = LV[level, RANKED], highest[level], LV[level, LIST_LEN]
+    width = HEAD.size
+    head_table, head_mask = R[target, HASH_AT], R[target, HASH_MASK]
+    head_data, head_tags, head_support = R[target, DATA_AT], R[target, TAG_AT], R[target, SUPPORT_AT]
+    for j in range(width):
+        if source[j] < 0:
+            t[j] = b[HEAD[j]]
+    at = cur[level]
+    while True:
+        if indexed:
+            if at < 0:
+                break
+            row = at
+            at = load32(following, row)
+            if load64(data, row * arity + column) != wanted:
+                continue
+            same = True
+            for j in range(first + 1, last):
+                if load64(data, row * arity + KEYS[j, 0]) != b[KEYS[j, 1]]:
+                    same = False
+                    break
+            if not same:
+                continue
+        else:
+            if at >= length:
+                break
+            row = load64(LV[level, LIST_AT], at) if LV[level, KIND] == LIST else at
+            at += 1
+        if not (mask >> load8(tags, row)) & 1:
+            continue
+        if st[LISTED] >= listed.size or st[LOGS] >= undo.shape[1]:
+            cur[level] = row if indexed else at - 1
+            return GROW_LIST
+        for j in range(width):
+            if source[j] >= 0:
+                t[j] = load64(data, row * arity + source[j])
+        high = max(above, load32(R[r, SUPPORT_AT], 2 * row)) if ranked else above
+        if mode == INSERT:
+            # a head that is there already, as most are: looked up here, without a call
+            h = _SEED
+            for j in range(width):
+                h = _mix(h, t[j])
+            place = np.int64(h & np.uint64(head_mask))
+            done = False
+            while True:
+                there = load32(head_table, place)
+                if there < 0:
+                    break
+                same = True
+                for j in range(width):
+                    if load64(head_data, there * width + j) != t[j]:
+                        same = False
+                        break
+                if same:
+                    tag = load8(head_tags, there)
+                    if tag & NEXT:
+                        store32(head_support, 2 * there + 1, load32(head_support, 2 * there + 1) + 1)
+                        done = True
+                    elif tag & ALIVE and high >= load32(head_support, 2 * there):
+                        done = True
+                    break
+                place = (place + 1) & head_mask
+            if done:
+                st[INSTANCES] += 1
+                continue
+            if _insert_head(R, target, t, high, rank, listed, undo, st) != DONE:
+                cur[level] = row if indexed else at - 1
+                return GROW_TABLE
+        else:
+            _remove_head(R, target, t, high, listed, undo, st)
+        st[INSTANCES] += 1
+    cur[level] = -1 if indexed else length
+    return DONE
+
+
+@njit(cache=True, nogil=True)
+def _plain_last(LV, COLS, HEAD, mode, source):  # type: ignore[no-untyped-def]
+    """Whether the last level can be swept, and where the head's values then come from."""
+    last = LV.shape[0] - 1
+    kind = LV[last, KIND]
+    if mode > REMOVE or kind in (MEMBER, TEMP) or LV[last, FIL_FROM] != LV[last, FIL_TO]:
+        return False
+    for j in range(LV[last, COL_FROM], LV[last, COL_TO]):
+        if COLS[j, 1] != BIND:
+            return False
+    for i in range(HEAD.size):
+        source[i] = -1
+        for j in range(LV[last, COL_FROM], LV[last, COL_TO]):
+            if COLS[j, 2] == HEAD[i]:
+                source[i] = COLS[j, 0]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def derive(  # type: ignore[no-untyped-def]
+    LV, KEYS, COLS, FIL, R, HEAD, target, mode, rank, b, cur, rows, highest, st, listed, undo, out
+):
+    """Run the machine until it is done or something has to grow."""
+    levels = LV.shape[0]
+    t = np.empty(64, np.int64)
+    source = np.empty(64, np.int64)
+    plain = _plain_last(LV, COLS, HEAD, mode, source)
+    level = st[LEVEL]
+    while level >= 0:
+        if plain and level == levels - 1:
+            status = _sweep(
+                LV, KEYS, R, HEAD, target, mode, rank, b, cur, highest, st, listed, undo, level, source, t
+            )
+            if status != DONE:
+                st[LEVEL] = level
+                return status
+            level -= 1
+            continue
+        if level == levels:
+            if mode != EMIT and (st[LISTED] >= listed.size or st[LOGS] >= undo.shape[1]):
+                st[LEVEL] = level
+                return GROW_LIST
+            if mode == EMIT:
+                if st[EMITTED] >= out.shape[1]:
+                    st[LEVEL] = level
+                    return GROW_OUT
+                for j in range(HEAD.size):
+                    out[j, st[EMITTED]] = b[HEAD[j]]
+                out[HEAD.size, st[EMITTED]] = highest[level]
+                out[HEAD.size + 1, st[EMITTED]] = rows[0]
+                st[EMITTED] += 1
+            elif mode == REDERIVE:
+                _rederive_head(R, target, rows[0], rank, listed, st)
+            else:
+                for j in range(HEAD.size):
+                    t[j] = b[HEAD[j]]
+                if mode == INSERT:
+                    if _insert_head(R, target, t, highest[level], rank, listed, undo, st) != DONE:
+                        st[LEVEL] = level
+                        return GROW_TABLE
+                else:
+                    _remove_head(R, target, t, highest[level], listed, undo, st)
+            st[INSTANCES] += 1
+            level -= 1
+            continue
+        row = _next(LV, KEYS, R, b, cur, level)
+        if row < 0:
+            level -= 1
+            continue
+        if not _accept(LV, COLS, R, b, level, row) or not _passes(LV, KEYS, FIL, R, b, t, level):
+            continue
+        rows[level] = row
+        above = highest[level]
+        if LV[level, RANKED]:
+            if LV[level, KIND] == TEMP:
+                at, length = LV[level, RANKED] - 1, LV[level, LIST_LEN]
+                above = load64(LV[level, LIST_AT], at * length + row)
+                rows[0] = load64(LV[level, LIST_AT], (at + 1) * length + row)
+            else:
+                above = max(above, load32(R[LV[level, REL], SUPPORT_AT], 2 * row))
+        level += 1
+        highest[level] = above
+        if level < levels:
+            cur[level] = _enter(LV, KEYS, R, b, t, level)
+    st[LEVEL] = -1
+    return DONE
+
+
+@njit(cache=True, nogil=True)
+def apply_heads(  # type: ignore[no-untyped-def]
+    R, target, mode, rank, heads, highest, origins, start, st, listed, undo
+):
+    """What `derive` does with heads, for computed ones; how many are done, fewer if something is full."""
+    t = np.empty(64, np.int64)
+    for i in range(start, highest.size):
+        if st[LISTED] >= listed.size or st[LOGS] >= undo.shape[1]:
+            return i
+        for c in range(heads.shape[0]):
+            t[c] = heads[c, i]
+        if mode == INSERT:
+            if _insert_head(R, target, t, highest[i], rank, listed, undo, st) != DONE:
+                return i
+        elif mode == REMOVE:
+            _remove_head(R, target, t, highest[i], listed, undo, st)
+        else:
+            _rederive_head(R, target, origins[i], rank, listed, st)
+    return highest.size

@@ -1,0 +1,54 @@
+"""Reading and writing memory by address, inside compiled kernels.
+
+A kernel that is compiled once must take relations of any number and arity, so it gets them as numbers:
+addresses of columns, tables and lists, in one array of descriptors. Whoever makes a descriptor keeps the
+arrays alive and in place for as long as a kernel may run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+__all__ = ["load8", "load32", "load64", "store8", "store32", "store64"]
+
+
+def _pointer(context: Any, builder: Any, address: Any, index: Any, bits: int) -> Any:
+    base = builder.inttoptr(address, ir.IntType(bits).as_pointer())
+    return builder.gep(base, [index])
+
+
+def _loader(bits: int) -> Any:
+    @intrinsic
+    def load(typingctx: Any, address: Any, index: Any) -> Any:
+        """The integer of this width at a place in an array."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value = builder.load(_pointer(context, builder, args[0], args[1], bits))
+            return value if bits == 64 else builder.sext(value, ir.IntType(64))
+
+        return types.int64(types.int64, types.int64), codegen
+
+    return load
+
+
+def _storer(bits: int) -> Any:
+    @intrinsic
+    def store(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
+        """Put an integer of this width in a place of an array."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value = args[2] if bits == 64 else builder.trunc(args[2], ir.IntType(bits))
+            builder.store(value, _pointer(context, builder, args[0], args[1], bits))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, types.int64), codegen
+
+    return store
+
+
+load8, load32, load64 = _loader(8), _loader(32), _loader(64)
+store8, store32, store64 = _storer(8), _storer(32), _storer(64)

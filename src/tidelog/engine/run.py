@@ -1,0 +1,285 @@
+"""The one walk: a commit, unit by unit, script by script.
+
+Units run in the order of the new program, each seeing the old and the new state of those below. A unit that
+nothing reaches is passed over. Otherwise it is updated if it was a unit before, and bootstrapped if it was
+not, if the strategy says so, or if the update turns out to cost more than a bootstrap would.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from tidelog.engine.protocol import Engine
+from tidelog.errors import EngineError
+from tidelog.maintain.bootstrap import bootstrap
+from tidelog.maintain.elastic import delete, insert, rederive
+from tidelog.maintain.script import (
+    Assertions,
+    Clear,
+    Derive,
+    EndRound,
+    Regroup,
+    Repeat,
+    Script,
+)
+from tidelog.plan.flat import FlatProgram, FlatRule, Unit
+from tidelog.program.typed import Absent, Match
+
+__all__ = ["Limits", "Run", "Stats", "UnitStats"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a commit may use before it is refused."""
+
+    max_iterations: int = 1_000_000
+    max_rows: int | None = None
+    timeout: float | None = None
+
+
+@dataclass(slots=True)
+class UnitStats:
+    """What a commit did to one unit."""
+
+    name: str
+    strategy: str
+    why: str
+    rounds: int = 0
+    instances: int = 0
+    seconds: float = 0.0
+    rules: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Stats:
+    units: list[UnitStats] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def rounds(self) -> int:
+        return sum(u.rounds for u in self.units)
+
+    @property
+    def instances(self) -> int:
+        return sum(u.instances for u in self.units)
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What earlier commits taught about a unit: instances of a bootstrap, and of an update per change."""
+
+    bootstrap: int = 0
+    per_change: float | None = None
+
+
+class _TooMuch(Exception):
+    """An update has cost what a bootstrap would."""
+
+
+class Run:
+    """Carries commits out on an engine; remembers what units cost."""
+
+    def __init__(self, engine: Engine, strategy: str = "elastic", switch: float = 0.6) -> None:
+        self.engine = engine
+        self.strategy = strategy
+        self.switch = switch
+        self._memory: dict[frozenset[str], _Memory] = {}
+
+    def commit(self, old: FlatProgram, new: FlatProgram, limits: Limits) -> Stats:
+        """Bring all units from the old to the new state; the caller commits or rolls back."""
+        stats = Stats()
+        start = time.perf_counter()
+        before = {unit.relations: unit for unit in old.units}
+        gone: dict[str, list[FlatRule]] = {}
+        for rule in old.rules.values():
+            if rule.id not in new.rules:
+                gone.setdefault(rule.head, []).append(rule)
+        walk = _Walk(self, old, before, gone, limits, start, stats)
+        for unit in new.units:
+            walk.unit(unit)
+        stats.seconds = time.perf_counter() - start
+        return stats
+
+    def memory(self, unit: Unit) -> _Memory:
+        return self._memory.setdefault(unit.relations, _Memory())
+
+
+@dataclass(slots=True)
+class _Walk:
+    run: Run
+    old: FlatProgram
+    before: dict[frozenset[str], Unit]
+    gone: dict[str, list[FlatRule]]
+    limits: Limits
+    start: float
+    stats: Stats
+    rank: int = 0
+    budget: int | None = None
+    current: UnitStats = field(default_factory=lambda: UnitStats("", "", ""))
+
+    @property
+    def engine(self) -> Engine:
+        return self.run.engine
+
+    # -- units
+
+    def unit(self, unit: Unit) -> None:
+        kept = tuple(r for r in unit.rules if r.id in self.old.rules)
+        came = tuple(r for r in unit.rules if r.id not in self.old.rules)
+        gone = tuple(r for name in sorted(unit.relations) for r in self.gone.get(name, ()))
+        before = self.before.get(unit.relations)
+        same = before is not None and before.best == unit.best
+        changed = came or gone or not same or self._is_reached(unit)
+        if not changed:
+            return
+        start = time.perf_counter()
+        self.current = UnitStats(unit.name, "", "")
+        self._maintain(unit, kept, came, gone, same)
+        self.engine.finish(unit)
+        self.current.seconds = time.perf_counter() - start
+        self.stats.units.append(self.current)
+
+    def _is_reached(self, unit: Unit) -> bool:
+        names = {x.relation for r in unit.rules for x in r.body if isinstance(x, Match | Absent)}
+        if unit.grouping is not None:
+            return self.engine.was_touched(unit.grouping.instances)
+        return any(self.engine.has_changed(n) for n in names | unit.relations)
+
+    def _maintain(
+        self,
+        unit: Unit,
+        kept: tuple[FlatRule, ...],
+        came: tuple[FlatRule, ...],
+        gone: tuple[FlatRule, ...],
+        same: bool,
+    ) -> None:
+        if unit.best:
+            self._explain("bootstrap", "its values are worked out anew")
+            self.engine.enter(unit)
+            self.current.instances = self.engine.keep_best(unit, self._count_round)
+            return
+        if unit.grouping is not None:
+            self.engine.enter(unit)
+            self._explain("update" if same else "bootstrap", "groups that were touched")
+            self._execute((Regroup(unit.grouping, all=not same),))
+            return
+        why = self._why_bootstrap(unit, same)
+        if why is None and not self._update(unit, kept, came, gone):
+            why = "the update turned out to cost more"
+        if why is not None:
+            self._bootstrap(unit, why)
+
+    def _why_bootstrap(self, unit: Unit, same: bool) -> str | None:
+        if not same:
+            return "it is new, or its relations were grouped otherwise"
+        if self.run.strategy == "recompute":
+            return "the strategy is recompute"
+        memory = self.run.memory(unit)
+        if memory.per_change is not None and memory.bootstrap:
+            predicted = memory.per_change * self._changes(unit)
+            if predicted > self.run.switch * memory.bootstrap:
+                return f"an update would touch about {predicted:,.0f} instances"
+        return None
+
+    def _changes(self, unit: Unit) -> int:
+        names = {x.relation for r in unit.rules for x in r.body if isinstance(x, Match | Absent)}
+        below = sum(self.engine.changed_rows(n) for n in names - unit.relations)
+        return below + sum(self.engine.asserted_changes(n) for n in unit.relations)
+
+    def _explain(self, strategy: str, why: str) -> None:
+        self.current.strategy, self.current.why = strategy, why
+
+    def _bootstrap(self, unit: Unit, why: str) -> None:
+        self._explain("bootstrap", why)
+        self.engine.enter(unit)
+        self.rank, self.budget, self.current.instances = 0, None, 0
+        self._execute(bootstrap(unit))
+        self.engine.highest(unit.relations, self.rank)
+        self.run.memory(unit).bootstrap = self.current.instances
+
+    def _update(
+        self,
+        unit: Unit,
+        kept: tuple[FlatRule, ...],
+        came: tuple[FlatRule, ...],
+        gone: tuple[FlatRule, ...],
+    ) -> bool:
+        """Whether the update came to its end."""
+        memory = self.run.memory(unit)
+        changes = self._changes(unit)
+        self._explain("update", f"{changes} changes below it")
+        highest = self.engine.enter(unit)
+        self.budget = max(10_000, int(self.run.switch * memory.bootstrap)) if memory.bootstrap else None
+        try:
+            self.rank = highest
+            self._execute(delete(unit, kept, gone))
+            self.rank = highest + 1
+            self._execute(rederive(unit, kept))
+            self.rank = highest + 2
+            self._execute(insert(unit, kept, came))
+        except _TooMuch:
+            memory.per_change = self.current.instances / max(changes, 1)
+            return False
+        self.engine.highest(unit.relations, self.rank)
+        if changes and not (came or gone):
+            memory.per_change = self.current.instances / changes
+        return True
+
+    # -- steps
+
+    def _execute(self, script: Script) -> None:
+        for step in script:
+            match step:
+                case Derive():
+                    self._derive(step)
+                case Assertions():
+                    self.current.instances += self.engine.assertions(step, self.rank)
+                case EndRound():
+                    self._end_round(step)
+                case Repeat(relations, steps):
+                    while self.engine.delta(relations):
+                        self._execute(steps)
+                case Clear(relations):
+                    self.engine.clear(relations)
+                case Regroup():
+                    self.engine.regroup(step)
+
+    def _derive(self, step: Derive) -> None:
+        start = time.perf_counter()
+        self.current.instances += self.engine.derive(step, self.rank)
+        rules = self.current.rules
+        rules[step.rule.origin] = rules.get(step.rule.origin, 0.0) + time.perf_counter() - start
+        if self.budget is not None and self.current.instances > self.budget:
+            raise _TooMuch
+        self._check_time()
+
+    def _end_round(self, step: EndRound) -> None:
+        self.engine.end_round(step)
+        self.rank += 1
+        self._count_round()
+        if self.limits.max_rows is not None:
+            rows = sum(self.engine.size(n) for n in step.relations) + self.engine.delta(step.relations)
+            if rows > self.limits.max_rows:
+                raise EngineError(
+                    f"{self.current.name} has grown past {self.limits.max_rows} rows, the limit"
+                )
+
+    def _count_round(self) -> None:
+        self.current.rounds += 1
+        if self.current.rounds > self.limits.max_iterations:
+            raise EngineError(
+                f"{self.current.name} still changed after {self.limits.max_iterations} rounds, the limit of "
+                f"iterations; the rule at work was `{self._slowest()}`"
+            )
+
+    def _check_time(self) -> None:
+        if self.limits.timeout is not None and time.perf_counter() - self.start > self.limits.timeout:
+            raise EngineError(
+                f"the commit took more than {self.limits.timeout:g} s; "
+                f"the rule at work was `{self._slowest()}`"
+            )
+
+    def _slowest(self) -> str:
+        rules = self.current.rules
+        return max(rules, key=lambda r: rules[r]) if rules else self.current.name

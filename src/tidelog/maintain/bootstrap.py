@@ -1,0 +1,50 @@
+"""Bootstrap: a unit from nothing, semi-naive. What `recompute` does on every commit.
+
+The first round finds what follows from asserted facts and from below; each later round what follows from the
+round before, each instance once: at the literal that matches the delta, those before it range over the state
+without the delta and those after it over the state with it.
+"""
+
+from __future__ import annotations
+
+from tidelog.maintain.script import Assertions, Clear, Derive, EndRound, Mode, Repeat, Script, Step, View
+from tidelog.plan.flat import FlatRule, Unit
+from tidelog.program.typed import Absent, Match
+
+__all__ = ["atoms", "bootstrap", "growth", "inner"]
+
+
+def bootstrap(unit: Unit) -> Script:
+    relations = tuple(sorted(unit.relations))
+    first: list[Step] = [Clear(relations), Assertions(relations, Mode.INSERT, all=True)]
+    for rule in unit.rules:
+        if not inner(rule, unit):
+            first.append(Derive(rule, None, (View.NEW,) * len(rule.body), Mode.INSERT))
+    return (*first, EndRound(relations, Mode.INSERT), *growth(unit, unit.rules))
+
+
+def growth(unit: Unit, rules: tuple[FlatRule, ...]) -> Script:
+    """The rounds that follow once everything below has its final state."""
+    relations = tuple(sorted(unit.relations))
+    steps = tuple(
+        Derive(rule, i, _semi_naive(rule, unit, i), Mode.INSERT) for rule in rules for i in inner(rule, unit)
+    )
+    return (Repeat(relations, (*steps, EndRound(relations, Mode.INSERT))),) if steps else ()
+
+
+def _semi_naive(rule: FlatRule, unit: Unit, driver: int) -> tuple[View, ...]:
+    own = set(inner(rule, unit))
+    return tuple(
+        View.NEW if j not in own else View.DELTA if j == driver else View.REST if j < driver else View.FULL
+        for j in range(len(rule.body))
+    )
+
+
+def atoms(rule: FlatRule) -> tuple[int, ...]:
+    """The positions of a rule's atoms, negated or not."""
+    return tuple(i for i, x in enumerate(rule.body) if isinstance(x, Match | Absent))
+
+
+def inner(rule: FlatRule, unit: Unit) -> tuple[int, ...]:
+    """The positions of the atoms over relations of the unit itself; these are never negated."""
+    return tuple(i for i, x in enumerate(rule.body) if isinstance(x, Match) and x.relation in unit.relations)

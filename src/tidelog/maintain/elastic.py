@@ -1,0 +1,122 @@
+"""Elastic maintenance by well-founded support: delete, re-derive, insert.
+
+Every tuple of a recursive unit has a rank, and a count of the instances that support it: those whose tuples
+of the same unit all rank below it. Following supports downwards therefore ends, so a tuple whose count falls
+to zero has lost its ground, whatever cycle it is in; only such suspects are re-examined, and an insertion
+never moves a tuple that is there.
+
+- *Delete*: what is below goes from OLD to MIDDLE. The first round's delta is all that leaves below, rules
+  and assertions that go; a head that loses its last support is a suspect and in the next delta.
+- *Re-derive*: for suspects only, count the instances over what remains. In a unit that is not recursive every
+  instance supports its head, so a count of zero says that there is none, and the step is left out.
+- *Insert*: what is below goes from MIDDLE to NEW. The first round's delta is all that enters below, rules
+  and assertions that come, and the suspects that came back.
+"""
+
+from __future__ import annotations
+
+from tidelog.data.types import BOOL
+from tidelog.maintain.bootstrap import atoms, growth, inner
+from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Repeat, Script, Step, View
+from tidelog.plan.flat import FlatRule, Unit
+from tidelog.program.typed import Binary, Match, Term, Test, Var
+
+__all__ = ["delete", "insert", "rederivation", "rederive"]
+
+
+def delete(unit: Unit, kept: tuple[FlatRule, ...], gone: tuple[FlatRule, ...]) -> Script:
+    """`gone` are rules that were there before, `kept` those that were and still are."""
+    relations = tuple(sorted(unit.relations))
+    steps: list[Step] = [Assertions(relations, Mode.REMOVE)]
+    for rule in gone:  # the guard of a removed rule comes first: all else is as it was
+        views = tuple(
+            View.FULL if isinstance(x, Match) and x.relation in unit.relations else View.OLD
+            for x in rule.body
+        )
+        steps.append(Derive(rule, None, views, Mode.REMOVE))
+    for rule in kept:
+        own = set(inner(rule, unit))
+        for i in atoms(rule):
+            if i not in own:
+                views = _views(rule, own, i, View.LEAVING, (View.MIDDLE, View.REST), (View.OLD, View.FULL))
+                steps.append(Derive(rule, i, views, Mode.REMOVE))
+    steps.append(EndRound(relations, Mode.REMOVE))
+    rounds: list[Step] = []
+    for rule in kept:
+        own = set(inner(rule, unit))
+        for i in own:
+            views = _views(rule, own, i, View.DELTA, (View.MIDDLE, View.REST), (View.MIDDLE, View.FULL))
+            rounds.append(Derive(rule, i, views, Mode.REMOVE))
+    if rounds:
+        steps.append(Repeat(relations, (*rounds, EndRound(relations, Mode.REMOVE))))
+    else:
+        steps.append(EndRound(relations, Mode.REMOVE))  # nothing follows from what was found: it goes
+    return tuple(steps)
+
+
+def rederive(unit: Unit, kept: tuple[FlatRule, ...]) -> Script:
+    """Count what the suspects still have; those that have anything come back."""
+    if not unit.recursive:
+        return ()
+    relations = tuple(sorted(unit.relations))
+    steps: list[Step] = [Assertions(relations, Mode.REDERIVE)]
+    for rule in kept:
+        turned = rederivation(rule)
+        views = tuple(
+            View.FULL if isinstance(x, Match) and x.relation in unit.relations else View.MIDDLE
+            for x in turned.body[1:]
+        )
+        steps.append(Derive(turned, 0, (View.SUSPECTS, *views), Mode.REDERIVE))
+    return (*steps, EndRound(relations, Mode.REDERIVE))
+
+
+def insert(unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...]) -> Script:
+    """`came` are rules that were not there before."""
+    relations = tuple(sorted(unit.relations))
+    steps: list[Step] = [Assertions(relations, Mode.INSERT)]
+    for rule in came:
+        views = tuple(
+            View.FULL if isinstance(x, Match) and x.relation in unit.relations else View.NEW
+            for x in rule.body
+        )
+        steps.append(Derive(rule, None, views, Mode.INSERT))
+    for rule in kept:
+        own = set(inner(rule, unit))
+        for i in atoms(rule):
+            driver = View.DELTA if i in own else View.ENTERING
+            views = _views(rule, own, i, driver, (View.MIDDLE, View.REST), (View.NEW, View.FULL))
+            steps.append(Derive(rule, i, views, Mode.INSERT))
+    steps.append(EndRound(relations, Mode.INSERT))
+    return (*steps, *growth(unit, (*kept, *came)))
+
+
+def _views(
+    rule: FlatRule,
+    own: set[int],
+    driver: int,
+    at: View,
+    before: tuple[View, View],
+    after: tuple[View, View],
+) -> tuple[View, ...]:
+    """The views of a rule's literals; `before` and `after` the driver, below the unit and inside it."""
+    return tuple(
+        at if j == driver else (before if j < driver else after)[j in own] for j in range(len(rule.body))
+    )
+
+
+def rederivation(rule: FlatRule) -> FlatRule:
+    """The rule with its head as the first atom of its body, so that it is asked about given heads."""
+    terms: list[Term] = []
+    tests: list[Test] = []
+    matched = {t.name for x in rule.body if isinstance(x, Match) for t in x.terms if isinstance(t, Var)}
+    for i, value in enumerate(rule.values):
+        if isinstance(value, Var) and value.name in matched:
+            matched.discard(value.name)  # a second column with the same variable is compared
+            terms.append(value)
+        else:
+            head = Var(f"$head{i}", value.type)
+            terms.append(head)
+            # compared as elements, so that none is none
+            tests.append(Test(Binary("is", head, value, BOOL)))
+    body = (Match(rule.head, tuple(terms)), *rule.body, *tests)
+    return FlatRule(f"{rule.id} [rederive]", rule.head, rule.values, body, rule.origin, rule.span)

@@ -1,0 +1,132 @@
+"""Scripts: what a commit does to a unit, as steps that can be printed and tested.
+
+A *view* says which state of a relation a literal ranges over. For relations below the unit there are three
+states, OLD, NEW, and MIDDLE (true in both), and the differences LEAVING and ENTERING; under `not` they are
+those of the literal's truth, not of the relation. For relations of the unit itself there is the current
+state (FULL), the current state without this round's delta (REST), and the delta (DELTA).
+
+A *mode* says what happens to the heads that are found: REMOVE counts down what they supported, REDERIVE
+counts what suspects still have, INSERT adds and counts up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from tidelog.plan.flat import FlatRule, Grouping
+
+__all__ = [
+    "Assertions",
+    "Clear",
+    "Derive",
+    "EndRound",
+    "Mode",
+    "Regroup",
+    "Repeat",
+    "Script",
+    "Step",
+    "View",
+    "print_script",
+]
+
+
+class View(Enum):
+    OLD = "old"
+    MIDDLE = "middle"
+    NEW = "new"
+    LEAVING = "leaving"
+    ENTERING = "entering"
+    FULL = "full"
+    REST = "rest"
+    DELTA = "delta"
+    SUSPECTS = "suspects"
+
+
+class Mode(Enum):
+    REMOVE = "remove"
+    REDERIVE = "rederive"
+    INSERT = "insert"
+
+
+@dataclass(frozen=True, slots=True)
+class Derive:
+    """All instances of a rule over these views, one a literal; `driver` is the literal to begin with."""
+
+    rule: FlatRule
+    driver: int | None
+    views: tuple[View, ...]
+    mode: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Assertions:
+    """The asserted facts of the unit's relations that came or went, or all of them; instances like others."""
+
+    relations: tuple[str, ...]
+    mode: Mode
+    all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EndRound:
+    """The heads found in this round become the delta of the next."""
+
+    relations: tuple[str, ...]
+    mode: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """The steps, again and again, while there is a delta."""
+
+    relations: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """Empty the unit's relations, to fill them from nothing."""
+
+    relations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Regroup:
+    """Work out the results of the groups that were touched, or of all."""
+
+    grouping: Grouping
+    all: bool = False
+
+
+Step: TypeAlias = Derive | Assertions | EndRound | Repeat | Clear | Regroup
+Script: TypeAlias = tuple[Step, ...]
+
+
+def print_script(script: Script) -> str:
+    """One step a line."""
+    return "\n".join(_lines(script, 0))
+
+
+def _lines(script: Script, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    for step in script:
+        match step:
+            case Derive(rule, driver, views, mode):
+                first = "" if driver is None else f", literal {driver} first"
+                ranges = ", ".join(v.value for v in views)
+                yield f"{indent}{mode.value}: {rule.id}  over ({ranges}){first}"
+            case Assertions(relations, mode, everything):
+                which = "all" if everything else "changed"
+                yield f"{indent}{mode.value}: {which} asserted facts of {', '.join(relations)}"
+            case EndRound(_, mode):
+                yield f"{indent}end of round ({mode.value})"
+            case Repeat(_, steps):
+                yield f"{indent}while there is a delta:"
+                yield from _lines(steps, depth + 1)
+            case Clear(relations):
+                yield f"{indent}clear {', '.join(relations)}"
+            case Regroup(grouping, everything):
+                yield f"{indent}regroup {'all' if everything else 'touched'} groups of {grouping.instances}"

@@ -1,0 +1,96 @@
+"""The flat program: what maintenance and engines work on.
+
+Every rule is one head and one conjunction. What a rule of the language has beyond that is made of hidden
+relations, each in a stratum of its own:
+
+- a group is its *instances* (keys and aggregated values, one row for each combination, its count being the
+  number of instances) and its *results* (keys and aggregates, one row for each non-empty group), which the
+  rule's head is derived from;
+- a negated atom with wildcards is the negation of a *projection* onto its other columns.
+
+Identities are stable: a hidden relation is named after what it is made from, so that the flat programs of
+two versions of a program can be compared part by part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tidelog.data.types import Type
+from tidelog.errors import NOWHERE, Span
+from tidelog.program.typed import Aggregate, Best, Body, Expr, Function, PythonFunction
+
+__all__ = ["FlatProgram", "FlatRule", "Grouping", "Kind", "Stored", "Unit"]
+
+
+class Kind(Enum):
+    """Why a relation is there."""
+
+    DECLARED = "declared"
+    INSTANCES = "instances"
+    RESULTS = "results"
+    PROJECTION = "projection"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A relation that an engine keeps."""
+
+    name: str
+    types: tuple[Type, ...]
+    kind: Kind = Kind.DECLARED
+
+
+@dataclass(frozen=True, slots=True)
+class FlatRule:
+    """One head, one conjunction; atoms under `not` have no wildcards. `origin` is the rule it comes from."""
+
+    id: str
+    head: str
+    values: tuple[Expr, ...]
+    body: Body
+    origin: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """`results` holds, for each key among `instances`, the aggregates over the rows with that key.
+
+    `arguments` are the columns of `instances` that each aggregate reads.
+    """
+
+    instances: str
+    results: str
+    keys: int
+    aggregates: tuple[Aggregate, ...]
+    arguments: tuple[tuple[int, ...], ...]
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is maintained together: relations that depend on each other, or the results of one grouping."""
+
+    relations: frozenset[str]
+    rules: tuple[FlatRule, ...]
+    recursive: bool
+    grouping: Grouping | None = None
+    best: tuple[tuple[str, Best], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return ", ".join(sorted(self.relations))
+
+
+@dataclass(frozen=True, slots=True)
+class FlatProgram:
+    """`units` are in an order of evaluation."""
+
+    relations: Mapping[str, Stored] = field(default_factory=dict)
+    rules: Mapping[str, FlatRule] = field(default_factory=dict)
+    groupings: Mapping[str, Grouping] = field(default_factory=dict)
+    functions: Mapping[str, Function | PythonFunction] = field(default_factory=dict)
+    units: tuple[Unit, ...] = ()

@@ -1,0 +1,135 @@
+"""Typed programs made flat: groups and projections become hidden relations, heads and alternatives rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidelog.data.types import Type
+from tidelog.plan.flat import FlatProgram, FlatRule, Grouping, Kind, Stored, Unit
+from tidelog.program.model import Program
+from tidelog.program.strata import components
+from tidelog.program.typed import (
+    Absent,
+    Best,
+    Bind,
+    Body,
+    Expr,
+    Group,
+    Literal,
+    Match,
+    Rule,
+    Term,
+    Var,
+    Wildcard,
+)
+
+__all__ = ["flatten"]
+
+
+def flatten(program: Program) -> FlatProgram:
+    """The flat program that means the same."""
+    return _Flattener(program).run()
+
+
+class _Flattener:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.best: dict[str, Best] = {name: b for s in program.strata for name, b in s.best}
+        self.relations = {r.name: Stored(r.name, r.types) for r in program.relations.values()}
+        self.rules: dict[str, FlatRule] = {}
+        self.groupings: dict[str, Grouping] = {}
+
+    def run(self) -> FlatProgram:
+        for rule in self.program.rules.values():
+            self._rule(rule)
+        return FlatProgram(
+            self.relations, self.rules, self.groupings, self.program.functions, tuple(self._units())
+        )
+
+    # -- rules
+
+    def _rule(self, rule: Rule) -> None:
+        kept = [h for h in rule.heads if h.relation in self.best]
+        others = [h for h in rule.heads if h.relation not in self.best]
+        if rule.group is None:
+            for i, head in enumerate(rule.heads):
+                for j, body in enumerate(rule.bodies):
+                    self._add(rule, f"{i}.{j}", head.relation, head.values, body)
+            return
+        for i, head in enumerate(kept):  # the relation itself keeps the best: every instance is a candidate
+            result = rule.group.aggregates[0]
+            for j, body in enumerate(rule.bodies):
+                candidate = (*body, Bind(result.result, result.args[0]))
+                self._add(rule, f"best {i}.{j}", head.relation, head.values, candidate)
+        if others:
+            results = self._grouping(rule, rule.group)
+            for i, head in enumerate(others):
+                for j, body in enumerate(rule.after):
+                    self._add(rule, f"{i}.{j}", head.relation, head.values, (results, *body))
+
+    def _add(self, rule: Rule, part: str, head: str, values: tuple[Expr, ...], body: Body) -> None:
+        flat = tuple(x if not isinstance(x, Absent) else self._absent(x) for x in body)
+        id_ = f"{rule.id} [{part}]"
+        self.rules[id_] = FlatRule(id_, head, values, flat, rule.id, rule.span)
+
+    def _grouping(self, rule: Rule, group: Group) -> Match:
+        """Make the hidden relations of a group; the atom that stands for its results."""
+        arguments: list[Expr] = []
+        places: list[tuple[int, ...]] = []
+        for aggregate in group.aggregates:
+            used = aggregate.args[:1] if aggregate.function == "concat" else aggregate.args
+            for arg in used:
+                if arg not in arguments:
+                    arguments.append(arg)
+            places.append(tuple(len(group.keys) + arguments.index(a) for a in used))
+        instances, results = f"{rule.id} [instances]", f"{rule.id} [results]"
+        columns: tuple[Expr, ...] = (*group.keys, *arguments)
+        self.relations[instances] = Stored(instances, _types(columns), Kind.INSTANCES)
+        shown = (*group.keys, *(a.result for a in group.aggregates))
+        self.relations[results] = Stored(results, _types(shown), Kind.RESULTS)
+        for j, body in enumerate(rule.bodies):
+            self._add(rule, f"instances {j}", instances, columns, body)
+        self.groupings[results] = Grouping(
+            instances, results, len(group.keys), group.aggregates, tuple(places), rule.id
+        )
+        return Match(results, shown)
+
+    def _absent(self, literal: Absent) -> Literal:
+        if not any(isinstance(t, Wildcard) for t in literal.terms):
+            return literal
+        columns = tuple(i for i, t in enumerate(literal.terms) if not isinstance(t, Wildcard))
+        name = self._projection(literal.relation, columns)
+        return Absent(name, tuple(literal.terms[i] for i in columns))
+
+    def _projection(self, relation: str, columns: tuple[int, ...]) -> str:
+        name = f"{relation} [columns {', '.join(map(str, columns))}]"
+        if name not in self.relations:
+            types = self.relations[relation].types
+            self.relations[name] = Stored(name, tuple(types[i] for i in columns), Kind.PROJECTION)
+            kept = {i: Var(f"c{i}", types[i]) for i in columns}
+            terms: tuple[Term, ...] = tuple(kept.get(i, Wildcard()) for i in range(len(types)))
+            rule = FlatRule(name, name, tuple(kept[i] for i in columns), (Match(relation, terms),), name)
+            self.rules[name] = rule
+        return name
+
+    # -- units
+
+    def _units(self) -> Iterator[Unit]:
+        below: dict[str, list[str]] = {name: [] for name in self.relations}
+        for rule in self.rules.values():
+            below[rule.head] += [x.relation for x in rule.body if isinstance(x, Match | Absent)]
+        for grouping in self.groupings.values():
+            below[grouping.results].append(grouping.instances)
+        deriving: dict[str, list[FlatRule]] = {name: [] for name in self.relations}
+        for rule in self.rules.values():
+            deriving[rule.head].append(rule)
+        for component in components(below):
+            members = frozenset(component)
+            rules = tuple(r for name in component for r in deriving[name])
+            recursive = any(name in members for head in component for name in below[head])
+            best = tuple((name, self.best[name]) for name in sorted(members) if name in self.best)
+            yield Unit(members, rules, recursive, self.groupings.get(component[0]), best)
+
+
+def _types(values: tuple[Expr, ...]) -> tuple[Type, ...]:
+    return tuple(v.type for v in values)

@@ -1,0 +1,145 @@
+"""Join orders: in which order a rule's literals are looked at, given what comes first.
+
+Bound columns first, then live sizes: after the first atom, the next one is that with the largest share of
+bound columns, and among equals the smallest relation. A condition, a negation or an assignment is taken as
+soon as its variables have values; an equation `v == e` whose `v` is not bound yet gives `v` its value, so
+that the atom that holds `v` is looked up by it.
+
+The order never changes the result: it only says what is found first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tidelog.plan.flat import FlatRule
+from tidelog.program.typed import (
+    Absent,
+    Binary,
+    Bind,
+    Constant,
+    Expr,
+    Match,
+    Term,
+    Test,
+    Var,
+    Wildcard,
+    variables,
+)
+
+__all__ = ["Compute", "Filter", "Join", "Order", "Refute", "Step", "order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Extend by the rows of the atom at `position` that agree on the columns `key`; the first has no key."""
+
+    position: int
+    relation: str
+    terms: tuple[Term, ...]
+    key: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refute:
+    """Keep what the negated atom at `position` does not contradict."""
+
+    position: int
+    relation: str
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    variable: Var
+    value: Expr
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    condition: Expr
+    position: int
+
+
+Step: TypeAlias = Join | Refute | Compute | Filter
+Order: TypeAlias = tuple[Step, ...]
+
+
+def order(rule: FlatRule, first: int | None, size: Callable[[str], int]) -> Order:
+    """The steps of a rule's body, beginning with the atom at position `first`, negated or not."""
+    return tuple(_Ordering(rule, size).run(first))
+
+
+class _Ordering:
+    def __init__(self, rule: FlatRule, size: Callable[[str], int]) -> None:
+        self.size = size
+        self.bound: set[str] = set()
+        self.atoms = {i: x for i, x in enumerate(rule.body) if isinstance(x, Match)}
+        self.others = {i: x for i, x in enumerate(rule.body) if not isinstance(x, Match)}
+
+    def run(self, first: int | None) -> Iterator[Step]:
+        if first is not None:
+            literal = self.atoms.pop(first, None) or self.others.pop(first)
+            assert isinstance(literal, Match | Absent)
+            yield self._join(first, literal.relation, literal.terms)
+        yield from self._ready()
+        while self.atoms:
+            position = min(self.atoms, key=self._cost)
+            atom = self.atoms.pop(position)
+            yield self._join(position, atom.relation, atom.terms)
+            yield from self._ready()
+
+    def _join(self, position: int, relation: str, terms: tuple[Term, ...]) -> Join:
+        key = tuple(i for i, t in enumerate(terms) if self._is_bound(t))
+        self.bound |= {t.name for t in terms if isinstance(t, Var)}
+        return Join(position, relation, terms, key)
+
+    def _is_bound(self, term: Term) -> bool:
+        return isinstance(term, Constant) or (isinstance(term, Var) and term.name in self.bound)
+
+    def _cost(self, position: int) -> tuple[float, int, int]:
+        atom = self.atoms[position]
+        known = sum(self._is_bound(t) for t in atom.terms)
+        useful = sum(not isinstance(t, Wildcard) for t in atom.terms) or 1
+        if known == 0:
+            return (2.0, self.size(atom.relation), position)
+        return (1.0 - known / useful, self.size(atom.relation), position)
+
+    def _ready(self) -> Iterator[Step]:
+        """The literals other than positive atoms whose time has come."""
+        progress = True
+        while progress:
+            progress = False
+            for position, literal in list(self.others.items()):
+                step = self._step(position, literal)
+                if step is not None:
+                    del self.others[position]
+                    progress = True
+                    yield step
+
+    def _step(self, position: int, literal: object) -> Step | None:
+        match literal:
+            case Absent(relation, terms) if all(self._is_bound(t) for t in terms):
+                return Refute(position, relation, terms)
+            case Bind(variable, value) if self._knows(value):
+                self.bound.add(variable.name)
+                return Compute(variable, value, position)
+            case Test(condition) if self._knows(condition):
+                return Filter(condition, position)
+            case Test(Binary("==", Var() as variable, value)) if self._defines(variable, value):
+                self.bound.add(variable.name)
+                return Compute(variable, value, position)
+            case Test(Binary("==", value, Var() as variable)) if self._defines(variable, value):
+                self.bound.add(variable.name)
+                return Compute(variable, value, position)
+            case _:
+                return None
+
+    def _knows(self, expr: Expr) -> bool:
+        return all(v.name in self.bound for v in variables(expr))
+
+    def _defines(self, variable: Var, value: Expr) -> bool:
+        return variable.name not in self.bound and self._knows(value)
