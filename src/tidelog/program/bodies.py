@@ -63,6 +63,7 @@ class BodyMaker:
         self.typer.grouped_away = grouped_away
         self._given = frozenset(variables)
         self._origins: dict[str, str] = {}  # the column that a matched variable was first met in
+        self._conflicting: set[str] = set()
         self._fresh = 0
 
     def make(self, literals: Iterable[Simple]) -> Body | None:
@@ -72,6 +73,7 @@ class BodyMaker:
         for literal in literals:
             if isinstance(literal, tree.Atom):
                 self._match_variables(literal, atoms[id(literal)])
+        self.typer.variables |= dict.fromkeys(self._conflicting)
         assignments = [x for x in literals if isinstance(x, tree.Assignment)]
         self.typer.reserved = frozenset(a.name for a in assignments)
         values = self._assign(assignments)
@@ -103,10 +105,13 @@ class BodyMaker:
             self.typer.unbound(name, variable.span)
             return
         before = self.typer.variables.get(name)
+        if before is None and name in self._given:
+            return
         if before is None:
             self.typer.variables[name] = type_
             self._origins[name] = column
-        elif type_ is not None and type_ != before:
+        elif type_ is not None and type_ != before and name not in self._conflicting:
+            self._conflicting.add(name)
             self.problems.report(
                 "E207",
                 variable.span,
@@ -132,6 +137,9 @@ class BodyMaker:
         return values
 
     def _is_new(self, assignment: tree.Assignment, all_: list[tree.Assignment]) -> bool:
+        if assignment.name in self.typer.grouped_away:
+            self.typer.unbound(assignment.name, assignment.name_span)
+            return False
         first = next(a for a in all_ if a.name == assignment.name)
         if assignment is first and assignment.name not in self._given:
             return True

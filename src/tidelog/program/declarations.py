@@ -159,8 +159,14 @@ def declare(items: Iterable[tree.Item], known: Declarations, problems: Problems)
     for item in items:
         if isinstance(item, tree.Relation):
             _declare_relation(item, known, problems)
-    functions = [i for i in items if isinstance(i, tree.Function)]
-    return [f for f in functions if _declare_function(f, known, problems)]
+    functions: dict[str, tree.Function] = {}
+    sound: list[tree.Function] = []
+    for item in items:
+        if isinstance(item, tree.Function):
+            if _declare_function(item, functions.get(item.name), known, problems):
+                sound.append(item)
+            functions.setdefault(item.name, item)
+    return sound
 
 
 def _declare_aliases(aliases: list[tree.Alias], known: Declarations, problems: Problems) -> None:
@@ -262,16 +268,19 @@ def _key(item: tree.Relation, column_types: list[Type | None], problems: Problem
     return tuple(positions)
 
 
-def _declare_function(item: tree.Function, known: Declarations, problems: Problems) -> bool:
-    """Enter a function's signature; whether its body is to be typed."""
+def _declare_function(
+    item: tree.Function, earlier: tree.Function | None, known: Declarations, problems: Problems
+) -> bool:
+    """Enter a function's signature; whether its body is to be typed. `earlier` is in the same text."""
     columns = _columns(item.parameters, "parameter", known, problems)
     signature = Signature(columns, resolve_type(item.result, known, problems))
     if item.name in FUNCTION_NAMES:
         problems.report("E112", item.name_span, f"`{item.name}` is a standard function")
         return False
     if item.name in known.calls:
-        first = before.span if isinstance(before := known.functions.get(item.name), Function) else NOWHERE
-        if first.text != item.span.text:
+        before = earlier or known.functions.get(item.name)
+        first = before.span if isinstance(before, Function | tree.Function) else NOWHERE
+        if earlier or first.text != item.span.text:
             _twice(item.name, "function", item.name_span, first, problems)
         return False
     known.calls[item.name] = signature

@@ -58,6 +58,7 @@ class Typer:
         self.problems = problems
         self.variables: dict[str, Type | None] = {}
         self.grouped_away: frozenset[str] = frozenset()
+        self.behind_group: frozenset[str] = frozenset()
         self.reserved: frozenset[str] = frozenset()
 
     def check(self, expr: tree.Expr, wanted: Type) -> Expr | None:
@@ -168,6 +169,15 @@ class Typer:
                 span,
                 f"`{name}` has many values in a group, so it cannot be used outside the aggregate",
                 hint=f"add `{name}` to `group_by(…)`, or aggregate it",
+            )
+            return
+        if name in self.behind_group:
+            self.problems.report(
+                "E301",
+                span,
+                f"`{name}` has a value only behind the group, so it cannot be used inside",
+                note="what uses the result of an aggregate comes behind the group",
+                hint="choose another name for the result",
             )
             return
         near = did_you_mean(name, (n for n in self.variables if n != name and not n.startswith("$")))

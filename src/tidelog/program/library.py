@@ -58,11 +58,14 @@ MAX_TEXT: Final = 2**24  # `repeat` and the paddings make no string of more code
 # -- functions
 
 FUNCTION_NAMES: Final = tuple(dict.fromkeys(f.name for group in GROUPS.values() for f in group))
+_OVERLOADS: Final = {
+    name: tuple(f for group in GROUPS.values() for f in group if f.name == name) for name in FUNCTION_NAMES
+}
 
 
 def lookup(name: str) -> tuple[StandardFunction, ...]:
     """The overloads of a name, each with another number of parameters; empty for an unknown name."""
-    return tuple(f for group in GROUPS.values() for f in group if f.name == name)
+    return _OVERLOADS.get(name, ())
 
 
 # -- aggregates

@@ -36,6 +36,12 @@ class _Grouping:
     inside: tuple[tree.Literal, ...]
     after: tuple[tree.Literal, ...]
 
+    @property
+    def behind(self) -> frozenset[str]:
+        """The variables that have no value inside the group."""
+        bound = {name for literal in self.after for name in _binds(literal)}
+        return frozenset(bound.union(a.name for a, _ in self.results))
+
 
 def elaborate_rule(rule: tree.Rule, known: Declarations, problems: Problems) -> Rule | None:
     """The typed rule, or None after a report."""
@@ -87,6 +93,7 @@ class _RuleMaker:
         bound: Scope = {}
         for literals in inside:
             maker = BodyMaker(self.known, self.problems, {})
+            maker.typer.behind_group = grouping.behind
             bodies.append(maker.make(literals))
             groups.append(self._group(grouping, keys, maker.typer))
             scopes.append(maker.typer.variables)
@@ -94,12 +101,12 @@ class _RuleMaker:
         group = groups[0]
         scope = {name: bound.get(name) for name in keys}
         for assignment, _ in grouping.results:
-            if assignment.name in bound:
+            if bound.get(assignment.name) is not None:
                 message = f"`{assignment.name}` has a value already"
                 self.problems.report("E303", assignment.name_span, message)
         results = group.aggregates if group else ()
         scope |= {a.name: None for a, _ in grouping.results} | {a.result.name: a.result.type for a in results}
-        made = self._alternatives(grouping.after, scope, frozenset(bound) - set(scope))
+        made = self._alternatives(grouping.after, scope, _typed(bound) - set(scope))
         sound = tuple(b for b in bodies if b is not None)
         if made is None or group is None or len(sound) < len(bodies) or not self._agree(groups, scopes):
             return None
@@ -268,6 +275,11 @@ class _RuleMaker:
             self.problems.report("E407", arg.span, f"`{extra.name}` of `{function.name}` is a constant")
             return None
         return value
+
+
+def _typed(scope: Scope) -> frozenset[str]:
+    """The names that have a value; those of unknown type were told of already."""
+    return frozenset(name for name, type_ in scope.items() if type_ is not None)
 
 
 # -- taking a body apart

@@ -16,7 +16,7 @@ from tidelog.program.monotone import best_relations, check_monotone
 from tidelog.program.problems import Problems
 from tidelog.program.typed import Absent, Best, Match, Rule, Stratum
 
-__all__ = ["Edge", "dependencies", "stratify"]
+__all__ = ["Edge", "components", "dependencies", "stratify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,12 @@ def stratify(relations: Iterable[str], rules: Iterable[Rule], problems: Problems
     rules = tuple(rules)
     edges = [e for r in rules for e in dependencies(r)]
     below: dict[str, list[str]] = {name: [] for name in relations}
+    below |= {h.relation: [] for r in rules for h in r.heads if h.relation not in below}
     for edge in edges:
         below.setdefault(edge.head, []).append(edge.body)
         below.setdefault(edge.body, [])
-    components = _components(below)
-    number = {name: i for i, component in enumerate(components) for name in component}
+    found = components(below)
+    number = {name: i for i, component in enumerate(found) for name in component}
     deriving: dict[int, list[Rule]] = defaultdict(list)
     for rule in rules:
         for i in dict.fromkeys(number[h.relation] for h in rule.heads):
@@ -61,7 +62,7 @@ def stratify(relations: Iterable[str], rules: Iterable[Rule], problems: Problems
             inner[number[edge.head]].append(edge)
     return tuple(
         _stratum(frozenset(component), tuple(deriving[i]), inner[i], problems)
-        for i, component in enumerate(components)
+        for i, component in enumerate(found)
     )
 
 
@@ -85,7 +86,7 @@ def edges_through(edges: Iterable[Edge]) -> frozenset[str]:
     return frozenset(e.head for e in edges if e.how and e.how != "not")
 
 
-def _components(below: Mapping[str, list[str]]) -> list[list[str]]:
+def components(below: Mapping[str, list[str]]) -> list[list[str]]:
     """Strongly connected components, each behind those it depends on (Tarjan, without recursion)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}

@@ -9,7 +9,9 @@ from __future__ import annotations
 from tidelog.errors import Diagnostic, Source, Span
 from tidelog.syntax.lexer import Token
 
-__all__ = ["Cursor", "Unexpected", "describe"]
+__all__ = ["MAX_DEPTH", "Cursor", "Unexpected", "describe"]
+
+MAX_DEPTH = 100  # of a tree, so that everything that walks it can do so by recursion
 
 
 class Unexpected(Exception):
@@ -24,15 +26,16 @@ def describe(token: Token) -> str:
 
 
 class Cursor:
-    """`token` is the next token to be read."""
+    """`token` is the next token to be read; `depth` is how deep in the tree it will stand."""
 
-    __slots__ = ("index", "problems", "source", "token", "tokens")
+    __slots__ = ("depth", "index", "problems", "source", "token", "tokens")
 
     def __init__(self, source: Source, tokens: list[Token], problems: list[Diagnostic]) -> None:
         self.source = source
         self.tokens = tokens
         self.problems = problems
         self.index = 0
+        self.depth = 0
         self.token = tokens[0]
 
     def peek(self, ahead: int = 1) -> Token:
@@ -63,6 +66,16 @@ class Cursor:
         if self.token.kind == kind:
             return self.advance()
         raise self.unexpected(f"expected {what}, found {describe(self.token)}")
+
+    def deepen(self) -> None:
+        """Go one level down; whoever began the construct sets `depth` back when it is read."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.unexpected(
+                f"this is nested more than {MAX_DEPTH} levels deep",
+                "give parts of it names of their own",
+                "E006",
+            )
 
     def split(self) -> None:
         """Read `>>` as two `>`, as nested type arguments need."""

@@ -8,39 +8,67 @@ The printer reads the same table.
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from tidelog.errors import Span
 from tidelog.syntax import tree
 from tidelog.syntax.cursor import Cursor, describe
 from tidelog.syntax.lexer import Token, hole_end, tokenize
 
-__all__ = ["BINARY", "CAST", "COMPARISON", "LOOSEST", "NOT", "POSTFIX", "UNARY", "expression", "type_name"]
+__all__ = [
+    "BINARY",
+    "CAST",
+    "COMPARISON",
+    "LOOSEST",
+    "NOT",
+    "POSTFIX",
+    "UNARY",
+    "assignment",
+    "block",
+    "expression",
+    "rest_of_expression",
+    "type_name",
+]
 
 LOOSEST, NOT, COMPARISON, CAST, UNARY, POSTFIX = 0, 3, 4, 12, 13, 14
 _LEVELS = ("or", "and", "", "== != < <= > >=", "|", "^", "&", "<< >>", "++", "+ -", "* / %")
 BINARY = {op: level for level, ops in enumerate(_LEVELS, start=1) for op in ops.split()}
 
+MAX_DIGITS = 1000
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "$": "$"}
 _PIECE = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\(.)|[^\\$]+|\$", re.DOTALL)
 
 
 def expression(c: Cursor, level: int = LOOSEST) -> tree.Expr:
     """An expression whose outermost operator binds at least as tightly as `level`."""
-    start = c.token.start
-    left = _prefix(c, level)
+    start, depth = c.token.start, c.depth
+    c.deepen()
+    value = _operators(c, start, _prefix(c, level), level)
+    c.depth = depth
+    return value
+
+
+def rest_of_expression(c: Cursor, start: int, first: tree.Expr) -> tree.Expr:
+    """An expression from `start` on, of which a first value in parentheses has been read."""
+    depth = c.depth
+    c.deepen()
+    value = _operators(c, start, _methods(c, start, first), LOOSEST)
+    c.depth = depth
+    return value
+
+
+def _operators(c: Cursor, start: int, left: tree.Expr, level: int) -> tree.Expr:
+    """What the operators that follow make of a value."""
     while True:
-        op = c.token.text
-        if c.token.kind not in ("op", "keyword"):
-            return left
-        if op == "as" and level <= CAST:
-            c.advance()
-            left = tree.Cast(left, type_name(c), c.since(start))
-            continue
-        precedence = BINARY.get(op)
+        op = c.token.text if c.token.kind in ("op", "keyword") else ""
+        precedence = CAST if op == "as" else BINARY.get(op)
         if precedence is None or precedence < level:
             return left
+        c.deepen()
         c.advance()
+        if op == "as":
+            left = tree.Cast(left, type_name(c), c.since(start))
+            continue
         left = tree.Binary(op, left, expression(c, precedence + 1), c.since(start))
         if precedence == COMPARISON and BINARY.get(c.token.text) == COMPARISON:
             raise c.unexpected("comparisons do not chain", "write `a < b and b < c`")
@@ -65,6 +93,7 @@ def _unary(c: Cursor) -> tree.Expr:
         return _negative(_number(c), c.since(start))
     if c.at("-") or c.at("~"):
         op = c.advance().text
+        c.deepen()
         return tree.Unary(op, _unary(c), c.since(start))
     return _postfix(c)
 
@@ -72,7 +101,7 @@ def _unary(c: Cursor) -> tree.Expr:
 def _negative(number: tree.IntLiteral | tree.FractionLiteral, span: Span) -> tree.Expr:
     if isinstance(number, tree.IntLiteral):
         return tree.IntLiteral(-number.value, span)
-    return tree.FractionLiteral(-number.value, span)
+    return tree.FractionLiteral(number.value.copy_negate(), span)  # `-` would round
 
 
 def _conditional(c: Cursor) -> tree.Expr:
@@ -90,14 +119,22 @@ def _conditional(c: Cursor) -> tree.Expr:
 
 def _is_method(c: Cursor, ahead: int = 0) -> bool:
     """Whether `.name(` comes next, without a blank behind the point (which would end a rule)."""
-    dot, name, paren = c.peek(ahead), c.peek(ahead + 1), c.peek(ahead + 2)
-    return dot.text == "." and name.kind == "name" and name.start == dot.end and paren.text == "("
+    dot = c.peek(ahead)
+    if dot.text != ".":
+        return False
+    name, paren = c.peek(ahead + 1), c.peek(ahead + 2)
+    return name.kind == "name" and name.start == dot.end and paren.text == "("
 
 
 def _postfix(c: Cursor) -> tree.Expr:
     start = c.token.start
-    value = _primary(c)
+    return _methods(c, start, _primary(c))
+
+
+def _methods(c: Cursor, start: int, value: tree.Expr) -> tree.Expr:
+    """What the methods that follow make of a value."""
     while _is_method(c):
+        c.deepen()
         c.advance()
         name = c.advance()
         args = _arguments(c, f"of `{name.text}`")
@@ -194,6 +231,7 @@ def block(c: Cursor) -> tree.Block:
     start = c.expect("{", "before the body").start
     bindings: list[tree.Assignment] = []
     while c.at("var"):
+        c.deepen()
         bindings.append(assignment(c))
         c.expect(";", "after the value of a variable")
     result = expression(c)
@@ -218,13 +256,26 @@ def assignment(c: Cursor) -> tree.Assignment:
 
 
 def _number(c: Cursor) -> tree.IntLiteral | tree.FractionLiteral:
+    if c.token.kind == "int":
+        return _integer(c)
+    token = c.advance()
+    try:
+        return tree.FractionLiteral(Decimal(token.text.replace("_", "")), c.span(token))
+    except InvalidOperation:
+        c.complain("E203", c.span(token), "the exponent of this number fits no type")
+        return tree.FractionLiteral(Decimal(0), c.span(token))
+
+
+def _integer(c: Cursor) -> tree.IntLiteral:
     token = c.advance()
     digits = token.text.replace("_", "")
-    if token.kind == "fraction":
-        return tree.FractionLiteral(Decimal(digits), c.span(token))
     base = {"0x": 16, "0b": 2}.get(digits[:2], 10)
     if base != 10 and len(digits) == 2:
         c.complain("E003", c.span(token), "this number has no digits")
+        return tree.IntLiteral(0, c.span(token))
+    if len(digits) > MAX_DIGITS:
+        message = f"a number is written with at most {MAX_DIGITS} digits"
+        c.complain("E203", c.span(token), message, 'write it as text: `"…" as bigint`')
         return tree.IntLiteral(0, c.span(token))
     return tree.IntLiteral(int(digits, base), c.span(token))
 
@@ -242,9 +293,11 @@ def _string(c: Cursor, token: Token) -> tree.Expr:
     """A string, or an interpolation if it has `${…}` in it."""
     parts: list[str | tree.Expr] = []
     text = c.source.text
-    position, end = token.start + 1, token.end - 1 if len(token.text) > 1 else token.end
-    while position < end:
+    position, end = token.start + 1, token.end - 1
+    is_closed = token.text != '"'
+    while is_closed and position < end:
         if text.startswith("${", position):
+            c.deepen()
             value, position = _hole(c, position + 2, end)
             parts.append(value)
         else:
@@ -290,9 +343,12 @@ def _code_point(c: Cursor, code: int, span: Span) -> str:
 
 def _hole(c: Cursor, start: int, end: int) -> tuple[tree.Expr, int]:
     """The expression of a `${…}` whose inside starts at `start`, and the position behind its `}`."""
-    tokens, _, problems = tokenize(c.source, start, min(end, hole_end(c.source.text, start)))
+    tokens, comments, problems = tokenize(c.source, start, min(end, hole_end(c.source.text, start)))
     c.problems.extend(problems)
+    for comment in comments:
+        c.complain("E003", comment.span, "a comment cannot stand inside a string")
     inner = Cursor(c.source, tokens, c.problems)
+    inner.depth = c.depth
     value = expression(inner)
     return value, inner.expect("}", "to close `${`").end
 
@@ -302,11 +358,13 @@ def _hole(c: Cursor, start: int, end: int) -> tuple[tree.Expr, int]:
 
 def type_name(c: Cursor) -> tree.TypeName:
     """`name`, `name<…>` or `name(…)`; arguments follow the name without a blank."""
-    token = c.token
+    token, depth = c.token, c.depth
     if token.kind not in ("name", "Name"):
         raise c.unexpected(f"expected a type, found {describe(token)}")
+    c.deepen()
     c.advance()
     if c.token.start != token.end or not (c.at("<") or c.at("(")):
+        c.depth = depth
         return tree.TypeName(token.text, (), c.span(token))
     closing = ">" if c.advance().text == "<" else ")"
     args = [_type_argument(c)]
@@ -315,10 +373,9 @@ def type_name(c: Cursor) -> tree.TypeName:
     if closing == ">" and c.at(">>"):
         c.split()
     c.expect(closing, f"after the arguments of `{token.text}`")
+    c.depth = depth
     return tree.TypeName(token.text, tuple(args), c.since(token.start))
 
 
 def _type_argument(c: Cursor) -> tree.TypeName | int:
-    if c.token.kind == "int":
-        return int(c.advance().text.replace("_", ""), 0)
-    return type_name(c)
+    return _integer(c).value if c.token.kind == "int" else type_name(c)

@@ -2,8 +2,8 @@
 
 Tokens are small tuples `(kind, text, start, end)`: a file of ten thousand rules has some two hundred
 thousand of them. Kinds: `name` (lower case), `Name` (a relation: capitalised, or namespaced with `::`),
-`int`, `fraction`, `string` (quotes included, with escapes and `${…}` still unread), `bytes`, `op`,
-`keyword` (the keyword itself is the text) and `end`. Comments go to a list of their own.
+`int`, `fraction`, `string` (quotes included, with escapes and `${…}` still unread; a lone quote if it has no
+end), `bytes`, `op`, `keyword` (the keyword itself is the text) and `end`. Comments go to a list of their own.
 
 What cannot be read becomes a diagnostic and is left out; the lexer never stops early.
 """
@@ -38,11 +38,23 @@ _TOKEN = re.compile(
     | (?P<name>[^\W\d]\w*(?:::[^\W\d]\w*)*)
     | (?P<number>0x[0-9A-Fa-f_]+|0b[01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)
     | (?P<string>")
-    | (?P<op>:-|\+\+|<<|>>|==|!=|<=|>=|[-+*/%&|^~<>=(){},;:.])
+    | (?P<op>:-|\+\+|<<|>>|==|!=|<=|>=|/(?!\*)|[-+*%&|^~<>=(){},;:.])
     """,
     re.VERBOSE,
 )
 _PLAIN = re.compile(r'[^"\\$\n]+')
+_QUOTED = re.compile(r"'[^'\n]*'|[“”][^“”\n]*[“”]|[‘’][^‘’\n]*[‘’]")
+_INSTEAD = {
+    "≠": "`!=`",
+    "≤": "`<=`",
+    "≥": "`>=`",
+    "!": "`not` to negate, `!=` to compare",
+    "#": "`//` before a comment",
+    "←": "`:-`",
+    "∧": "`and`",
+    "∨": "`or`",
+    "¬": "`not`",
+}
 
 
 def tokenize(
@@ -71,7 +83,7 @@ def tokenize(
             position, closed = _string_end(text, start)
             if not closed:
                 problems.append(_no_end(Span(source, start, position), "string", '`"` on the same line'))
-            tokens.append(Token("string", text[start:position], start, position))
+            tokens.append(Token("string", text[start:position] if closed else '"', start, position))
         else:
             assert kind is not None
             word = match.group()
@@ -101,8 +113,15 @@ def _unreadable(source: Source, position: int, problems: list[Diagnostic]) -> in
     if source.text.startswith("/*", position):
         problems.append(_no_end(Span(source, position, position + 2), "comment", "`*/`"))
         return len(source.text)
+    quoted = _QUOTED.match(source.text, position)
+    if quoted:
+        place, quotes = Span(source, *quoted.span()), 'strings stand in double quotes: `"…"`'
+        problems.append(Diagnostic("E001", place, "this is not a string", hint=quotes))
+        return quoted.end()
     span = Span(source, position, position + 1)
-    problems.append(Diagnostic("E001", span, f"unexpected character {span.text!r}"))
+    shown = f"`{span.text}`" if span.text.isprintable() else repr(span.text)
+    hint = f"write {_INSTEAD[span.text]}" if span.text in _INSTEAD else None
+    problems.append(Diagnostic("E001", span, f"unexpected character {shown}", hint=hint))
     return position + 1
 
 
@@ -112,27 +131,36 @@ def _no_end(span: Span, what: str, closing: str) -> Diagnostic:
 
 def _string_end(text: str, start: int) -> tuple[int, bool]:
     """The position behind a string that starts with the quote at `start`, and whether it was closed."""
-    position = start + 1
-    while position < len(text) and text[position] != "\n":
-        if text[position] == '"':
-            return position + 1, True
-        if text[position] == "\\":
-            position += 2
-        elif text.startswith("${", position):
-            position = hole_end(text, position + 2)
-        else:
-            plain = _PLAIN.match(text, position)
-            position = plain.end() if plain else position + 1
-    return min(position, len(text)), False
+    return _end(text, start + 1, ['"'])
 
 
 def hole_end(text: str, position: int) -> int:
     """The position behind the `}` of an interpolated expression, or of the line's end."""
-    depth = 1
-    while depth and position < len(text) and text[position] != "\n":
-        if text[position] == '"':
-            position, _ = _string_end(text, position)
-            continue
-        depth += (text[position] == "{") - (text[position] == "}")
+    return _end(text, position, ["{"])[0]
+
+
+def _end(text: str, position: int, opened: list[str]) -> tuple[int, bool]:
+    """Where everything opened is closed again, and whether it was; at the line's end at the latest.
+
+    Strings hold holes and holes hold strings, so `opened` is a stack: `"` for a string, `{` for a hole or a
+    block inside one.
+    """
+    while opened and position < len(text) and text[position] != "\n":
+        char = text[position]
         position += 1
-    return position
+        if opened[-1] == "{":
+            if char in '"{':
+                opened.append(char)
+            elif char == "}":
+                opened.pop()
+        elif char == '"':
+            opened.pop()
+        elif char == "\\":
+            position += not text.startswith("\n", position)
+        elif char == "$" and text.startswith("{", position):
+            opened.append("{")
+            position += 1
+        else:
+            plain = _PLAIN.match(text, position)
+            position = plain.end() if plain else position
+    return min(position, len(text)), not opened

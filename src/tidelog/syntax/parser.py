@@ -7,10 +7,12 @@ file's mistakes are all reported at once. Why by hand and not by a parser librar
 
 from __future__ import annotations
 
-from tidelog.errors import Diagnostic, ProgramError, Source
+from collections.abc import Iterator
+
+from tidelog.errors import Diagnostic, ProgramError, Source, Span
 from tidelog.syntax import tree
-from tidelog.syntax.cursor import Cursor, Unexpected, describe
-from tidelog.syntax.expressions import assignment, block, expression, type_name
+from tidelog.syntax.cursor import MAX_DEPTH, Cursor, Unexpected, describe
+from tidelog.syntax.expressions import assignment, block, expression, rest_of_expression, type_name
 from tidelog.syntax.lexer import tokenize
 
 __all__ = ["parse", "read"]
@@ -29,26 +31,54 @@ def parse(text: str, name: str = "<text>") -> tree.Program:
 def read(source: Source) -> tuple[tree.Program, list[Diagnostic]]:
     """What can be read of a source, and what is wrong with the rest."""
     tokens, comments, problems = tokenize(source)
+    unreadable = [p.span.start for p in problems]
     cursor = Cursor(source, tokens, problems)
     items: list[tree.Item] = []
     while cursor.token.kind != "end":
         start = cursor.index
+        cursor.depth = 0
         try:
-            items.append(_item(cursor))
+            item = _item(cursor)
+            if _is_deep(item):
+                cursor.complain("E006", item.span, f"this is more than {MAX_DEPTH} levels deep")
+            else:
+                items.append(item)
         except Unexpected as unexpected:
-            problems.append(unexpected.diagnostic)
-            _recover(cursor, start)
-        except RecursionError:
-            problems.append(
-                Diagnostic("E006", cursor.span(tokens[start]), "this is nested too deeply to be read")
-            )
+            # where characters were left out, what follows in the item was meant otherwise
+            if not any(tokens[start].start <= u <= cursor.token.start for u in unreadable):
+                problems.append(unexpected.diagnostic)
             _recover(cursor, start)
     return tree.Program(tuple(items), tuple(comments)), problems
 
 
+def _is_deep(item: tree.Item) -> bool:
+    """Whether a tree is deeper than its walkers can go.
+
+    The cursor counts on the way down; what operators and methods in a row add on the left shows only here.
+    """
+    if item.span.end - item.span.start <= MAX_DEPTH:
+        return False
+    level: list[object] = [item]
+    for _ in range(MAX_DEPTH + 10):  # a few for the item itself
+        level = [part for node in level for part in _parts(node)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(node: object) -> Iterator[object]:
+    """What is directly below a node, or in a tuple."""
+    values = node if isinstance(node, tuple) else [getattr(node, s) for s in getattr(node, "__slots__", ())]
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _parts(value)
+        elif not isinstance(value, Span):
+            yield value
+
+
 def _recover(c: Cursor, start: int) -> None:
     """Move to where the next item begins."""
-    if c.index == start:
+    if c.index == start and not c.at("."):
         c.advance()
     while c.token.kind != "end":
         if c.starts_line() and (c.token.kind == "Name" or c.token.text in _STARTS):
@@ -191,9 +221,12 @@ def _literal(c: Cursor) -> tree.Literal:
         return tree.Negation(_atom(c), c.since(start))
     if c.at("var"):
         return assignment(c)
-    if c.at("(") and _is_disjunction(c):
-        return _disjunction(c)
-    value = expression(c)
+    if c.at("("):
+        return _parenthesis(c)
+    return _condition(c, start, expression(c))
+
+
+def _condition(c: Cursor, start: int, value: tree.Expr) -> tree.Condition:
     if c.at("=") and isinstance(value, tree.Variable):
         raise c.unexpected(
             "`=` does not compare", f"write `var {value.name} = …` to name a value, `==` to compare"
@@ -201,36 +234,21 @@ def _literal(c: Cursor) -> tree.Literal:
     return tree.Condition(value, c.since(start))
 
 
-def _is_disjunction(c: Cursor) -> bool:
-    """Whether the parenthesis that comes next holds literals, not an expression."""
-    first, second = c.peek(1), c.peek(2)
-    if first.text in ("not", "var") and first.kind == "keyword":
-        first, second = second, c.peek(3)
-        if c.peek(1).text == "var":
-            return True
-    if first.kind == "Name" and second.text == "(":
-        return True
-    depth, ahead = 0, 0
-    while True:
-        token = c.peek(ahead)
-        if token.kind == "end":
-            return False
-        if token.kind == "op":
-            depth += (token.text in "({") - (token.text in ")}")
-            if depth == 0:
-                return False
-            if depth == 1 and token.text in (";", ","):
-                return True
-        ahead += 1
-
-
-def _disjunction(c: Cursor) -> tree.Disjunction:
-    start = c.advance().start
+def _parenthesis(c: Cursor) -> tree.Literal:
+    """`(a, b; c)`, or the beginning of an expression: which of them shows when it has been read."""
+    start, depth = c.token.start, c.depth
+    c.deepen()
+    c.advance()
     alternatives = [_literals(c)]
     while c.accept(";"):
         alternatives.append(_literals(c))
-    c.expect(")", "after the alternatives")
-    return tree.Disjunction(tuple(alternatives), c.since(start))
+    c.expect(")", "to close the parenthesis")
+    c.depth = depth
+    match alternatives:
+        case [(tree.Condition(first),)]:
+            return _condition(c, start, rest_of_expression(c, start, first))
+        case _:
+            return tree.Disjunction(tuple(alternatives), c.since(start))
 
 
 def _atom(c: Cursor) -> tree.Atom:
