@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from trees import programs
 
+from syntax.trees import programs
 from tidelog.errors import Source
 from tidelog.syntax import tree
 from tidelog.syntax.lexer import Token, tokenize

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from trees import programs
 
+from syntax.trees import programs
 from tidelog.errors import Diagnostic, Source
 from tidelog.syntax import tree
 from tidelog.syntax.expressions import BINARY

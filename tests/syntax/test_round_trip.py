@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
-from trees import expressions, items, literals, programs
 
+from syntax.trees import expressions, items, literals, programs
 from tidelog.syntax import tree
 from tidelog.syntax.parser import parse
 from tidelog.syntax.printer import print_expression, print_item, print_line, print_literal, print_program

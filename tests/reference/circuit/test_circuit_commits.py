@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from circuit_programs import binary, condition, constant, rows, rule
 
+from reference.circuit.circuit_programs import binary, condition, constant, rows, rule
 from tidelog.data.types import DOUBLE, INT
 from tidelog.data.values import NAN, Row
 from tidelog.errors import EngineError
 from tidelog.program.typed import (
     Aggregate,
+    Binary,
     Bind,
     Call,
     Column,
@@ -71,11 +72,11 @@ def test_an_assertion_counts_once_however_often_it_is_made(circuit: Circuit) -> 
 def test_a_program_without_a_finite_result_ends_at_the_limit_and_changes_nothing() -> None:
     circuit = Circuit(max_rounds=20)
     circuit.commit({}, {"P": rows((1,))})
-    one = typed.Constant(1, INT)
-    counting = typed.Rule(
+    one = Constant(1, INT)
+    counting = Rule(
         "count",
-        (typed.Head("P", (typed.Binary("+", typed.Var("x", INT), one, INT),)),),
-        ((typed.Match("P", (typed.Var("x", INT),)),),),
+        (Head("P", (Binary("+", Var("x", INT), one, INT),)),),
+        ((Match("P", (Var("x", INT),)),),),
         None,
         ((),),
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from circuit_programs import atom, binary, condition, constant, rule
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reference.circuit.circuit_programs import atom, binary, condition, constant, rule
 from tidelog.data.types import DOUBLE, INT
 from tidelog.data.zset import ZSet
 from tidelog.errors import EngineError

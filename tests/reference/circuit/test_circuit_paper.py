@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from circuit_programs import atom, rule
 
+from reference.circuit.circuit_programs import atom, rule
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.reference.circuit import Circuit

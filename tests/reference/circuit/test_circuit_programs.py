@@ -4,11 +4,11 @@ index, has the contents that the naive evaluation has, and has said exactly what
 
 from __future__ import annotations
 
-import circuit_naive as naive
 import pytest
-from circuit_programs import Edit, Flavour, histories, rule
 from hypothesis import HealthCheck, example, given, settings
 
+from reference.circuit import circuit_naive as naive
+from reference.circuit.circuit_programs import Edit, Flavour, histories, rule
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.errors import EngineError
