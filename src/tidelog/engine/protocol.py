@@ -12,7 +12,11 @@ from typing import Protocol
 from tidelog.maintain.script import Assertions, Derive, EndRound, Regroup
 from tidelog.plan.flat import FlatProgram, Unit
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "TurnDense"]
+
+
+class TurnDense(Exception):
+    """Raised by `end_round` where the engine would rather run the whole unit another way (`claim`)."""
 
 
 class Engine(Protocol):
@@ -31,6 +35,17 @@ class Engine(Protocol):
     def asserted_changes(self, relation: str) -> int: ...
 
     def enter(self, unit: Unit) -> int: ...
+
+    def claim(self, unit: Unit, start: bool = False) -> int | None:
+        """Run a whole unit in the engine's own way, if it does; the rounds it took.
+
+        With `start`, begin to do so. None says that the unit is to be run by scripts.
+        """
+        ...
+
+    def must_bootstrap(self, unit: Unit) -> bool:
+        """Whether an update is impossible because the unit's state was kept in another way."""
+        ...
 
     def derive(self, step: Derive, rank: int) -> int: ...
 

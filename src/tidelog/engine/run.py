@@ -8,9 +8,10 @@ not, if the strategy says so, or if the update turns out to cost more than a boo
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tidelog.engine.protocol import Engine
+from tidelog.engine.protocol import Engine, TurnDense
 from tidelog.errors import EngineError
 from tidelog.maintain.bootstrap import bootstrap
 from tidelog.maintain.elastic import delete, insert, rederive
@@ -26,7 +27,7 @@ from tidelog.maintain.script import (
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Match
 
-__all__ = ["Limits", "Run", "Stats", "UnitStats"]
+__all__ = ["Limits", "Run", "Stats", "UnitCost", "UnitStats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Stats:
 
 
 @dataclass(slots=True)
-class _Memory:
+class UnitCost:
     """What earlier commits taught about a unit: instances of a bootstrap, and of an update per change."""
 
     bootstrap: int = 0
@@ -78,16 +79,32 @@ class _TooMuch(Exception):
 
 
 class Run:
-    """Carries commits out on an engine; remembers what units cost."""
+    """Carries commits out on an engine; remembers what units cost.
 
-    def __init__(self, engine: Engine, strategy: str = "elastic", switch: float = 0.6) -> None:
+    An update is given up for a bootstrap once it has found more than `patience` instances and more than the
+    fraction `switch` of those that the last bootstrap found.
+    """
+
+    def __init__(
+        self, engine: Engine, strategy: str = "elastic", switch: float = 0.6, patience: int = 10_000
+    ) -> None:
         self.engine = engine
         self.strategy = strategy
         self.switch = switch
-        self._memory: dict[frozenset[str], _Memory] = {}
+        self.patience = patience
+        self._memory: dict[frozenset[str], UnitCost] = {}
 
-    def commit(self, old: FlatProgram, new: FlatProgram, limits: Limits) -> Stats:
-        """Bring all units from the old to the new state; the caller commits or rolls back."""
+    def commit(
+        self,
+        old: FlatProgram,
+        new: FlatProgram,
+        limits: Limits,
+        check: Callable[[], None] = lambda: None,
+    ) -> Stats:
+        """Bring all units from the old to the new state; the caller commits or rolls back.
+
+        `check` is called between steps, where the engine can be left: what it raises ends the run.
+        """
         stats = Stats()
         start = time.perf_counter()
         before = {unit.relations: unit for unit in old.units}
@@ -95,14 +112,14 @@ class Run:
         for rule in old.rules.values():
             if rule.id not in new.rules:
                 gone.setdefault(rule.head, []).append(rule)
-        walk = _Walk(self, old, before, gone, limits, start, stats)
+        walk = _Walk(self, old, before, gone, limits, check, start, stats)
         for unit in new.units:
             walk.unit(unit)
         stats.seconds = time.perf_counter() - start
         return stats
 
-    def memory(self, unit: Unit) -> _Memory:
-        return self._memory.setdefault(unit.relations, _Memory())
+    def memory(self, unit: Unit) -> UnitCost:
+        return self._memory.setdefault(unit.relations, UnitCost())
 
 
 @dataclass(slots=True)
@@ -112,6 +129,7 @@ class _Walk:
     before: dict[frozenset[str], Unit]
     gone: dict[str, list[FlatRule]]
     limits: Limits
+    check: Callable[[], None]
     start: float
     stats: Stats
     rank: int = 0
@@ -130,7 +148,7 @@ class _Walk:
         gone = tuple(r for name in sorted(unit.relations) for r in self.gone.get(name, ()))
         before = self.before.get(unit.relations)
         same = before is not None and before.best == unit.best
-        changed = came or gone or not same or self._is_reached(unit)
+        changed = came or gone or not same or self._is_reached(unit) or self.engine.must_bootstrap(unit)
         if not changed:
             return
         start = time.perf_counter()
@@ -164,7 +182,12 @@ class _Walk:
             self._explain("update" if same else "bootstrap", "groups that were touched")
             self._execute((Regroup(unit.grouping, all=not same),))
             return
-        why = self._why_bootstrap(unit, same)
+        rounds = self.engine.claim(unit)
+        if rounds is not None:
+            self._explain("whole", "the relation is dense and kept as a matrix")
+            self.current.rounds = rounds
+            return
+        why = self._why_bootstrap(unit, same and not self.engine.must_bootstrap(unit))
         if why is None and not self._update(unit, kept, came, gone):
             why = "the update turned out to cost more"
         if why is not None:
@@ -194,7 +217,12 @@ class _Walk:
         self._explain("bootstrap", why)
         self.engine.enter(unit)
         self.rank, self.budget, self.current.instances = 0, None, 0
-        self._execute(bootstrap(unit))
+        try:
+            self._execute(bootstrap(unit))
+        except TurnDense:
+            self._explain("whole", "the relation turned out to be dense")
+            self.current.rounds = self.engine.claim(unit, start=True) or 0
+            return
         self.engine.highest(unit.relations, self.rank)
         self.run.memory(unit).bootstrap = self.current.instances
 
@@ -210,7 +238,8 @@ class _Walk:
         changes = self._changes(unit)
         self._explain("update", f"{changes} changes below it")
         highest = self.engine.enter(unit)
-        self.budget = max(10_000, int(self.run.switch * memory.bootstrap)) if memory.bootstrap else None
+        worth = int(self.run.switch * memory.bootstrap)
+        self.budget = max(self.run.patience, worth) if memory.bootstrap else None
         try:
             self.rank = highest
             self._execute(delete(unit, kept, gone))
@@ -266,6 +295,7 @@ class _Walk:
                 )
 
     def _count_round(self) -> None:
+        self._check_time()
         self.current.rounds += 1
         if self.current.rounds > self.limits.max_iterations:
             raise EngineError(
@@ -274,6 +304,7 @@ class _Walk:
             )
 
     def _check_time(self) -> None:
+        self.check()
         if self.limits.timeout is not None and time.perf_counter() - self.start > self.limits.timeout:
             raise EngineError(
                 f"the commit took more than {self.limits.timeout:g} s; "

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -32,14 +33,16 @@ _SAFE: Final = 2**62
 _LOW_HALF: Final = np.int64(2**32 - 1)
 _LARGEST: Final = np.int64(2**63 - 1)
 _FEW: Final = 2.0**30  # so many instances cannot make a sum of 32-bit halves overflow
+_MANY: Final = 4
+_NEUTRAL: Final = {np.add: 0, np.minimum: 2**63 - 1, np.maximum: -(2**63)}
 _FINEST: Final = 2**1074  # every double is a whole number of parts of this size
 
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """The rows of an aggregate, group after group; `starts` is where each group begins."""
+    """The rows of an aggregate: the number of their group, their arguments and their weight."""
 
-    starts: Rows
+    count: int
     numbers: Rows
     args: tuple[Codes, ...]
     types: tuple[Type, ...]
@@ -47,9 +50,25 @@ class _Groups:
     result: Type
     ledger: Ledger
 
-    def cuts(self) -> Iterator[slice]:
-        ends = [*self.starts[1:].tolist(), len(self.weights)]
-        return map(slice, self.starts.tolist(), ends)
+    def reduce(self, function: Any, values: npt.NDArray[Any]) -> Any:
+        """The values of each group, taken together by `add`, `minimum` or `maximum`."""
+        made = np.full(self.count, _NEUTRAL[function], values.dtype)
+        function.at(made, self.numbers, values)
+        return made
+
+    def in_order(self) -> _Groups:
+        """The same rows, group after group."""
+        if (self.numbers[1:] >= self.numbers[:-1]).all():
+            return self
+        order = np.argsort(self.numbers, kind="stable")
+        args = tuple(a[order] for a in self.args)
+        return replace(self, numbers=self.numbers[order], args=args, weights=self.weights[order])
+
+    def each(self, *columns: list[Any]) -> Iterator[tuple[list[Any], ...]]:
+        """Columns of rows in order, cut into groups."""
+        starts = np.searchsorted(self.numbers, np.arange(self.count + 1))
+        for start, end in pairwise(starts.tolist()):
+            yield tuple(column[start:end] for column in columns)
 
 
 def aggregate(
@@ -76,43 +95,32 @@ def aggregate(
     if distinct or function == "count_distinct":
         rows = _once(groups, kept)
         groups, kept, weights = groups[rows], [a[rows] for a in kept], np.ones(len(rows), np.int64)
-    gathered = _gather(groups, kept, tuple(types), result, weights, ledger)
-    assert len(gathered.starts) == n_groups, "an empty group has no row"
-    return _AGGREGATES[function](gathered).outcome(n_groups, ledger.reasons)
+    rows_by_group = _Groups(n_groups, groups, tuple(kept), tuple(types), weights, result, ledger)
+    return _AGGREGATES[function](rows_by_group).outcome(n_groups, ledger.reasons)
 
 
 def _once(groups: Rows, args: Sequence[Codes]) -> Rows:
     return distinct([groups, *args])[0]
 
 
-def _gather(
-    groups: Rows, args: Sequence[Codes], types: tuple[Type, ...], result: Type, weights: Codes, ledger: Ledger
-) -> _Groups:
-    if (groups[1:] < groups[:-1]).any():
-        order = np.argsort(groups, kind="stable")
-        groups, args, weights = groups[order], [a[order] for a in args], weights[order]
-    starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
-    return _Groups(starts, groups, tuple(args), types, weights, result, ledger)
-
-
 # -- counting and choosing
 
 
 def _count(groups: _Groups) -> Vector:
-    return Vector(np.add.reduceat(groups.weights, groups.starts))
+    return Vector(groups.reduce(np.add, groups.weights))
 
 
 def _any(groups: _Groups) -> Vector:
-    return Vector(np.maximum.reduceat(groups.args[0], groups.starts))
+    return Vector(groups.reduce(np.maximum, groups.args[0]))
 
 
 def _all(groups: _Groups) -> Vector:
-    return Vector(np.minimum.reduceat(groups.args[0], groups.starts))
+    return Vector(groups.reduce(np.minimum, groups.args[0]))
 
 
 def _best(groups: _Groups, best: np.ufunc) -> Vector:
     (places,), codes = keys(groups.ledger.codec, groups.types[0], groups.args[:1])
-    chosen = best.reduceat(places, groups.starts)
+    chosen = groups.reduce(best, places)
     return Vector(chosen if codes is None else codes[chosen])
 
 
@@ -120,25 +128,25 @@ def _arg_best(groups: _Groups, best: np.ufunc) -> Vector:
     """The value where the second column is best; of several, the smallest value."""
     codec = groups.ledger.codec
     (by,), _ = keys(codec, groups.types[1], groups.args[1:2])
-    tied = by == best.reduceat(by, groups.starts)[groups.numbers]
+    tied = by == groups.reduce(best, by)[groups.numbers]
     (places,), codes = keys(codec, groups.types[0], groups.args[:1])
     # whatever does not tie is put behind everything that does
-    chosen = np.minimum.reduceat(np.where(tied, places, _LARGEST), groups.starts)
+    chosen = groups.reduce(np.minimum, np.where(tied, places, _LARGEST))
     return Vector(chosen if codes is None else codes[chosen])
 
 
 def _concat(groups: _Groups) -> Vector:
+    groups = groups.in_order()
     columns = [groups.ledger.values(t, a) for t, a in zip(groups.types, groups.args, strict=True)]
-    weights = groups.weights.tolist()
+    rows = groups.each(groups.weights.tolist(), *columns)
+    return groups.ledger.tabulate(_concat_group, rows, groups.result)
 
-    def of_group(cut: slice) -> str:
-        separators = set(columns[1][cut]) if len(columns) > 1 else {""}
-        if len(separators) > 1:
-            raise Undefined("concat: one group has several separators")
-        weighted = sorted(zip(columns[0][cut], weights[cut], strict=True))
-        return str(separators.pop()).join(str(v) for v, weight in weighted for _ in range(weight))
 
-    return groups.ledger.tabulate(of_group, zip(groups.cuts()), groups.result)
+def _concat_group(weights: list[int], values: list[str], separators: Sequence[str] = ("",)) -> str:
+    if len(set(separators)) > 1:
+        raise Undefined("concat: one group has several separators")
+    weighted = sorted(zip(values, weights, strict=True))
+    return separators[0].join(v for v, weight in weighted for _ in range(weight))
 
 
 # -- sums and means of whole numbers and decimals
@@ -149,7 +157,7 @@ def _short_sums(groups: _Groups) -> Codes | None:
     largest = max(map(abs, bounds(groups.args[0])))
     if largest * int(_count(groups).codes.max()) >= _SAFE:
         return None
-    sums: Codes = np.add.reduceat(groups.args[0] * groups.weights, groups.starts)
+    sums: Codes = groups.reduce(np.add, groups.args[0] * groups.weights)
     return sums
 
 
@@ -157,19 +165,21 @@ def _long_sums(groups: _Groups) -> list[int]:
     """The exact sums in units, whatever their size."""
     type_ = groups.types[0]
     if is_direct(type_):
-        return _sums_of_halves(groups.args[0], groups.weights, groups.starts)
+        return _sums_of_halves(groups)
+    groups = groups.in_order()
     values: list[Any] = groups.ledger.values(type_, groups.args[0])
     if isinstance(type_, types.Decimal):
         values = [to_units(type_, v) for v in values]
     products = [v * w for v, w in zip(values, groups.weights.tolist(), strict=True)]
-    return [sum(products[cut]) for cut in groups.cuts()]
+    return [sum(mine) for (mine,) in groups.each(products)]
 
 
-def _sums_of_halves(codes: Codes, weights: Codes, starts: Rows) -> list[int]:
+def _sums_of_halves(groups: _Groups) -> list[int]:
     """Upper and lower 32 bits summed apart; with very many instances, in Python's integers."""
-    wide: Any = weights if weights.sum(dtype=np.float64) < _FEW else weights.astype(object)
-    upper = np.add.reduceat((codes >> 32) * wide, starts)
-    lower = np.add.reduceat((codes & _LOW_HALF) * wide, starts)
+    codes, few = groups.args[0], groups.weights.sum(dtype=np.float64) < _FEW
+    weights: Any = groups.weights if few else groups.weights.astype(object)
+    upper = groups.reduce(np.add, (codes >> 32) * weights)
+    lower = groups.reduce(np.add, (codes & _LOW_HALF) * weights)
     return [(u << 32) + rest for u, rest in zip(upper.tolist(), lower.tolist(), strict=True)]
 
 
@@ -207,9 +217,9 @@ def _denominator(type_: Type) -> int:
 
 
 def _float_results(groups: _Groups, of_group: Callable[[list[Any], list[int]], float]) -> Vector:
+    groups = groups.in_order()
     values = groups.ledger.values(groups.types[0], groups.args[0])
-    weights = groups.weights.tolist()
-    rows = ((values[cut], weights[cut]) for cut in groups.cuts())
+    rows = groups.each(values, groups.weights.tolist())
     return groups.ledger.tabulate(of_group, rows, groups.result)
 
 
@@ -237,11 +247,29 @@ def _not_finite(values: list[float]) -> float:
 
 def _exact(values: list[float], weights: list[int]) -> int:
     """The exact sum, in units of the smallest double."""
+    if max(weights) == 1:
+        values = _few(values)
+        weights = [1] * len(values)
     total = 0
     for value, weight in zip(values, weights, strict=True):
         numerator, denominator = value.as_integer_ratio()  # the denominator is a power of two
         total += weight * numerator * (_FINEST // denominator)
     return total
+
+
+def _few(values: list[float]) -> list[float]:
+    """Two or three doubles, as a rule, with the same exact sum: each is what the ones before it leave."""
+    if len(values) < _MANY:
+        return values
+    left = list(values)
+    parts: list[float] = []
+    try:
+        while rest := math.fsum(left):
+            parts.append(rest)
+            left.append(-rest)
+    except OverflowError:
+        return values
+    return parts
 
 
 def _ratio(numerator: int, denominator: int) -> float:

@@ -16,12 +16,14 @@ import numpy.typing as npt
 from tidelog.data.types import Type
 from tidelog.engine.local.aggregates import aggregate
 from tidelog.engine.local.best import Improvement
+from tidelog.engine.local.bits import BitRelation, Pattern, pattern, pays, sparse
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.local.kernels import ALIVE, CUR, LOGGED, NEXT, OLD
 from tidelog.engine.local.runner import Bindings, Runner, Working
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variant import Variant, compile_variant
+from tidelog.engine.protocol import TurnDense
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Grouping, Unit
@@ -58,6 +60,12 @@ class LocalEngine:
         self._made: list[str] = []
         self._types: dict[str, tuple[Type, ...]] = {}
         self._runner = Runner(self._working, self.codec)
+        self.bits: dict[str, BitRelation] = {}
+        self._patterns: dict[str, Pattern] = {}
+        self._program: FlatProgram | None = None
+        self._booting: frozenset[str] = frozenset()
+        self._read: frozenset[str] = frozenset()  # relations whose rows a rule of the old program reads
+        self._before: dict[str, tuple[_Change, BitRelation | None]] = {}  # as they were, if forms changed
 
     # -- relations
 
@@ -67,6 +75,12 @@ class LocalEngine:
             if name not in self.tables:
                 self.tables[name] = Table(len(stored.types))
                 self._made.append(name)
+        if program is not self._program:
+            found = ((unit, pattern(unit, program)) for unit in program.units)
+            self._patterns = {fits.relation: fits for _, fits in found if fits is not None}
+            self._program = program
+            for name in [n for n in self.bits if n not in self._patterns]:
+                self._to_rows(name, self.bits[name])
         self._types = {name: stored.types for name, stored in program.relations.items()}
         self._runner.evaluator = Evaluator(self.codec, program.functions)
 
@@ -74,11 +88,12 @@ class LocalEngine:
         """Drop the tables and variants that a program does not have."""
         for name in [n for n in self.tables if n not in program.relations]:
             del self.tables[name]
+            self.bits.pop(name, None)
         for key in [k for k in self._variants if k[0].removesuffix(" [rederive]") not in program.rules]:
             del self._variants[key]
 
     def size(self, relation: str) -> int:
-        return self.tables[relation].live
+        return self.bits[relation].size if relation in self.bits else self.tables[relation].live
 
     def _change(self, relation: str) -> _Change:
         change = self._changes.get(relation)
@@ -135,6 +150,7 @@ class LocalEngine:
 
     def enter(self, unit: Unit) -> int:
         """Begin work on a unit; the highest rank in use in it."""
+        self._booting = frozenset()
         for name in unit.relations:
             self._working(name).ranked = True
         return max((self._change(n).highest for n in unit.relations), default=0)
@@ -215,14 +231,25 @@ class LocalEngine:
                 tags[listed] = (tags[listed] & ~np.uint8(NEXT)) | (CUR | ALIVE)
             change.delta = listed
             total += len(listed)
+            if name in self._booting and name in self._patterns and name not in self._read:
+                self._weigh(table, self._patterns[name])
         return total
+
+    def _weigh(self, table: Table, fits: Pattern) -> None:
+        """Ask, as a bootstrap grows, whether a matrix would be better."""
+        if pays(table.rows, 0):
+            below = {o.relation for o in fits.below()}
+            values = [np.unique(self.tables[name].data[: self.tables[name].rows]) for name in below if name]
+            if pays(table.rows, len(np.unique(np.concatenate([_EMPTY, *values])))):
+                raise TurnDense
 
     def delta(self, relations: Iterable[str]) -> int:
         return sum(len(self._change(name).delta) for name in relations)
 
     def clear(self, relations: Iterable[str]) -> None:
         """Empty relations, whatever was done to them in this commit so far."""
-        for name in relations:
+        self._booting = frozenset(relations)
+        for name in self._booting:
             change = self._change(name)
             table = change.working.table
             if change.whole is None:
@@ -263,6 +290,67 @@ class LocalEngine:
         if change.whole is not None:
             return np.arange(table.rows)
         return np.concatenate([change.working.undo[0, : change.working.logs], came])
+
+    # -- matrices
+
+    def claim(self, unit: Unit, start: bool = False) -> int | None:
+        """Run a unit on a bit matrix, if it is kept as one or should be from now on."""
+        if len(unit.relations) != 1:
+            return None
+        (name,) = unit.relations
+        fits = self._patterns.get(name)
+        if start:
+            assert fits is not None
+            self._to_bits(name, fits)
+        kept = self.bits.get(name)
+        if kept is None:
+            return None
+        if fits is None or (not start and sparse(kept.size)):
+            self._to_rows(name, kept)
+            return None
+        return self._run_bits(name, kept, fits)
+
+    def _run_bits(self, name: str, kept: BitRelation, fits: Pattern) -> int:
+        table, change = self.tables[name], self._changes.get(name)
+        names = {o.relation for o in fits.below() if o.relation}
+        old: dict[str, Codes] = {}
+        came: dict[str, Codes] = {}
+        left = change is not None and len(change.given_went) > 0
+        for below in names:
+            source, moved = self.tables[below], self._changes.get(below)
+            came[below] = source.data[moved.entering] if moved is not None else source.data[:0]
+            middle = source.tags[: source.rows] & (ALIVE | OLD) == ALIVE | OLD
+            old[below] = source.data[: source.rows][middle]
+            left = left or (moved is not None and len(moved.leaving) > 0)
+        given = table.data[np.flatnonzero(table.given[: table.rows])]
+        return kept.update(fits, given, old, came, kept.pattern == fits and not left)
+
+    def _to_bits(self, name: str, fits: Pattern) -> None:
+        """Keep a relation as a matrix from now on; its table holds only what is asserted."""
+        table = self.tables[name]
+        self._before.setdefault(name, (self._change(name), self.bits.get(name)))
+        kept = self.bits[name] = BitRelation()
+        kept.load(table.data[: table.rows][(table.tags[: table.rows] & OLD) != 0], fits.turned)
+        asserted = np.flatnonzero(table.given[: table.rows])
+        smaller = self.tables[name] = Table(table.arity)
+        smaller.given[smaller.add(table.data[asserted])] = 1
+        self._changes[name] = _Change(Working(name, smaller))
+
+    def _to_rows(self, name: str, kept: BitRelation) -> None:
+        """Keep a relation as rows again; what supports them is not known, so it has to be bootstrapped."""
+        table = self.tables[name]
+        self._before.setdefault(name, (self._change(name), kept))
+        larger = self.tables[name] = Table(table.arity)
+        rows = larger.add(kept.rows())
+        larger.tags[rows] = ALIVE | OLD
+        larger.live = len(rows)
+        larger.given[larger.add(table.data[np.flatnonzero(table.given[: table.rows])])] = 1
+        larger.base = larger.rows
+        del self.bits[name]
+        self._changes[name] = _Change(Working(name, larger))
+
+    def must_bootstrap(self, unit: Unit) -> bool:
+        return any(name in self._before for name in unit.relations)
 
     # -- groups
 
@@ -365,6 +453,10 @@ class LocalEngine:
 
     def commit(self) -> None:
         """The new state becomes the state."""
+        for kept in self.bits.values():
+            kept.commit()
+        self._before.clear()
+        self._read = frozenset(self.tables) - frozenset(self._patterns)
         for change in self._changes.values():
             table = change.working.table
             rows = self._touched(change)
@@ -380,7 +472,7 @@ class LocalEngine:
 
     def rollback(self) -> None:
         """Everything is again as it was before the commit began."""
-        for change in self._changes.values():
+        for change in [*self._changes.values(), *(before for before, _ in self._before.values())]:
             table = change.working.table
             if change.whole is not None:
                 table.tags[: table.base], table.support[: table.base] = change.whole
@@ -391,9 +483,20 @@ class LocalEngine:
             for rows, given in reversed(change.given_before):
                 table.given[rows] = given
         self._changes.clear()
+        for kept in self.bits.values():
+            kept.rollback()
+        self._put_forms_back()
         for name in self._made:
             self.tables.pop(name, None)
         self._made.clear()
+
+    def _put_forms_back(self) -> None:
+        for name, (change, kept) in self._before.items():
+            self.tables[name] = change.working.table
+            self.bits.pop(name, None)
+            if kept is not None:
+                self.bits[name] = kept
+        self._before.clear()
 
     @staticmethod
     def _put_back(change: _Change) -> None:
@@ -408,17 +511,31 @@ class LocalEngine:
 
     def rows(self, relation: str) -> Codes:
         """The tuples of a relation, a row each."""
+        if relation in self.bits:
+            return self.bits[relation].rows()
         table = self.tables[relation]
         return table.data[table.alive()]
 
     def changes(self, relation: str) -> tuple[Codes, Codes]:
         """The tuples that entered and left a relation in the commit at work."""
+        if relation in self.bits:
+            return self.bits[relation].entering(), self.bits[relation].leaving()
         table = self.tables[relation]
         change = self._changes.get(relation)
         if change is None:
             nothing = np.empty((0, table.arity), np.int64)
             return nothing, nothing
         return table.data[change.entering], table.data[change.leaving]
+
+    def given_before(self, relation: str) -> npt.NDArray[np.uint8]:
+        """Which rows were asserted when the last commit was done, also while another is at work."""
+        table = self.tables[relation]
+        given = table.given[: table.rows].copy()
+        change = self._changes.get(relation)
+        for rows, before in reversed(list(change.given_before)) if change is not None else ():
+            known = rows < len(given)  # others came since
+            given[rows[known]] = before[known]
+        return given
 
 
 def _groups(keys: Codes) -> tuple[Codes, npt.NDArray[np.int64]]:

@@ -184,8 +184,7 @@ def _clock(unit: int, count: int) -> _Build:
 
 def _add_days(_type: Type) -> Fast:
     def apply(a: Vector, b: Vector) -> tuple[Vector, Mask | None]:
-        few = np.clip(b.codes, -(2**32), 2**32)  # more lead out of the calendar all the same
-        found = a.codes + few
+        found = a.codes + b.codes  # a wrapped sum is far outside the calendar too
         return Vector(found), outside(found, *DAYS)
 
     return apply

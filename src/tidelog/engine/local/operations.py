@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 from typing import Any, TypeAlias
 
@@ -22,7 +23,7 @@ import numpy as np
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import NAN, BadValue, Value, canonical
-from tidelog.engine.local.codec import NONE, Codec, Codes, double_codes, doubles, scalar
+from tidelog.engine.local.codec import NONE, Codec, Codes, double_codes, doubles, is_direct, scalar
 from tidelog.engine.local.vectors import Failures, Mask, Reasons, Vector, distinct, first_failures
 from tidelog.program.library import MAX_BIGINT_BITS
 
@@ -105,7 +106,7 @@ class Ledger:
         encode = self._code_of(result)
         for row in rows:
             try:
-                values.append(encode(result, checked(result, plain(*row))))
+                values.append(encode(checked(result, plain(*row))))
             except (Undefined, BadValue) as problem:
                 failures[len(values)] = self.reasons.number(str(problem))
                 values.append(stand_in)
@@ -116,9 +117,13 @@ class Ledger:
         marks[list(failures)] = list(failures.values())
         return Vector(codes, marks)
 
-    def _code_of(self, type_: Type) -> Callable[[Type, Value], Value]:
-        """What makes a code of a value; floats stay what they are, to be encoded together."""
-        return _itself if types.is_float(scalar(type_)) else self.codec.encode
+    def _code_of(self, type_: Type) -> Callable[[Any], Value]:
+        """What makes a code of a canonical value; floats stay what they are, to be encoded together."""
+        if types.is_float(scalar(type_)):
+            return _itself
+        if is_direct(type_) or isinstance(type_, types.Option):
+            return partial(self.codec.encode, type_)
+        return self.codec.dictionary(type_).code
 
     def values(self, type_: Type, codes: Codes) -> list[Value]:
         """The values of codes, floats decoded together."""
@@ -130,7 +135,7 @@ class Ledger:
         return numbers
 
 
-def _itself(_type: Type, value: Value) -> Value:
+def _itself(value: Value) -> Value:
     return value
 
 

@@ -327,11 +327,8 @@ class Runner:
         broken: dict[str, npt.NDArray[np.int32]] = {}
 
         def value(expr: Expr) -> tuple[Codes, npt.NDArray[np.int32]]:
-            outcome = self.evaluator.evaluate(expr, columns, size)
-            failed = np.zeros(size, np.int32) if outcome.failures is None else outcome.failures.copy()
-            for name in {v.name for v in variables(expr)} & set(broken):
-                failed = np.where(failed == 0, broken[name], failed)
-            return outcome.codes, failed
+            outcome = self.evaluator.evaluate(expr, columns, size, broken)
+            return outcome.codes, np.zeros(size, np.int32) if outcome.failures is None else outcome.failures
 
         for position, literal in enumerate(variant.rule.body):
             match literal:

@@ -1,0 +1,63 @@
+"""Rows by the values of some columns, through a table's index: for readers, outside any rule."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from tidelog.engine.local.codec import Codes
+from tidelog.engine.local.kernels import _SEED, _mix
+from tidelog.engine.local.memory import load64
+from tidelog.engine.local.table import Rows, Table
+
+__all__ = ["lookup"]
+
+
+def lookup(table: Table, columns: tuple[int, ...], keys: Codes) -> tuple[Rows, Rows]:
+    """The rows, dead ones too, that agree with a key on these columns: the key's number, and the row.
+
+    A row of `keys` is one key. Makes the index if there is none, so nobody else may be at the table.
+    """
+    keys = np.ascontiguousarray(keys)
+    index = table.index(columns)
+    found = np.empty((2, max(16, len(keys))), np.int64)
+    while True:
+        count = int(
+            _collect(
+                table.data.ctypes.data,
+                table.arity,
+                index.columns,
+                index.heads,
+                index.following,
+                keys,
+                found,
+            )
+        )
+        if count <= found.shape[1]:
+            return found[0, :count], found[1, :count]
+        found = np.empty((2, count), np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _collect(data_at, arity, columns, heads, following, keys, found):  # type: ignore[no-untyped-def]
+    """How many pairs of key and row there are; as many are written down as there is room for."""
+    mask = np.uint64(heads.size - 1)
+    count = 0
+    for i in range(keys.shape[0]):
+        h = _SEED
+        for j in range(columns.size):
+            h = _mix(h, keys[i, j])
+        row = np.int64(heads[h & mask])
+        while row >= 0:
+            same = True
+            for j in range(columns.size):
+                if load64(data_at, row * arity + columns[j]) != keys[i, j]:
+                    same = False
+                    break
+            if same:
+                if count < found.shape[1]:
+                    found[0, count] = i
+                    found[1, count] = row
+                count += 1
+            row = np.int64(following[row])
+    return count
