@@ -3,7 +3,8 @@
 A *diagnostic* is a value: a stable code, the place, a sentence, and where possible a note and a hint.
 Everything that looks at a program text collects diagnostics and goes on; whoever asked for the program
 gets them all, sorted by position. A *ProgramError* carries the diagnostics of a text that cannot be
-loaded; an *EngineError* says that a run failed and was undone.
+loaded; a *DataError* says which fact does not fit its relation; an *EngineError* says that a run failed and
+was undone; a *SessionError* that a session cannot do what it was asked for.
 
 Invariant: a diagnostic's code is in the table of `CODES`, and each
 code is explained in `docs/error-codes.md`. This module knows nothing of the language itself.
@@ -19,9 +20,11 @@ from enum import Enum
 __all__ = [
     "CODES",
     "NOWHERE",
+    "DataError",
     "Diagnostic",
     "EngineError",
     "ProgramError",
+    "SessionError",
     "Severity",
     "Source",
     "Span",
@@ -212,3 +215,45 @@ class ProgramError(TidelogError):
 
 class EngineError(TidelogError):
     """A run that failed; the transaction that asked for it changed nothing."""
+
+
+class SessionError(TidelogError):
+    """A session asked for what it cannot do, such as two transactions at once in one thread."""
+
+
+class DataError(TidelogError):
+    """Facts that do not fit their relation, or a file of facts that cannot be read; none of them was taken.
+
+    `row` counts from 0 as the data does, `line` from 1 as editors do; what does not apply is None.
+    """
+
+    def __init__(
+        self,
+        relation: str | None,
+        problem: str,
+        *,
+        column: str | None = None,
+        row: int | None = None,
+        value: object = None,
+    ) -> None:
+        super().__init__(relation, problem)
+        self.relation = relation
+        self.problem = problem
+        self.column = column
+        self.row = row
+        self.value = value
+        self.file: str | None = None
+        self.line: int | None = None
+
+    def in_file(self, file: str, line: int | None = None) -> DataError:
+        """The same error, known to come from a file."""
+        self.file, self.line = file, line
+        return self
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line is not None else self.file
+        named = (("relation", self.relation), ("column", self.column))
+        parts = [f"{what} {name}" for what, name in named if name is not None]
+        if self.row is not None and self.line is None:
+            parts.append(f"row {self.row}")
+        return ": ".join(part for part in (place, ", ".join(parts), self.problem) if part)

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from random import Random
 from typing import Protocol
 
+import numpy as np
+
+from tidelog.data.types import Type
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
+from tidelog.engine.local.codec import Codes
+from tidelog.engine.local.engine import LocalEngine
+from tidelog.engine.run import Limits, Run, Stats, UnitCost
+from tidelog.plan.flat import FlatProgram, Unit
+from tidelog.plan.flatten import flatten
 from tidelog.program.model import Program
 from tidelog.reference.chibi import Chibi
 from tidelog.reference.circuit.reasoner import Circuit
@@ -35,9 +44,86 @@ class CircuitReasoner:
         return self._circuit.commit(program.rules, facts, program.functions)
 
 
+class ImpatientRun(Run):
+    """Begins every update, and gives it up at a point that is drawn anew for each unit."""
+
+    def __init__(self, engine: LocalEngine) -> None:
+        super().__init__(engine, switch=0.0)
+        self._random = Random(0)
+
+    def memory(self, unit: Unit) -> UnitCost:
+        known = super().memory(unit)
+        known.per_change = None
+        known.bootstrap = known.bootstrap or 1
+        self.patience = self._random.choice([0, 1, 2, 4, 8, 16, 32, 1000])
+        return known
+
+
+class LocalReasoner:
+    """The local engine, driven as a session would: values in and out through its codec."""
+
+    def __init__(self, run: Callable[[LocalEngine], Run] = Run) -> None:
+        self.engine = LocalEngine()
+        self.run = run(self.engine)
+        self.flat = FlatProgram()
+        self.stats = Stats()
+        self._types: dict[str, tuple[Type, ...]] = {}
+
+    @property
+    def contents(self) -> Mapping[str, frozenset[Row]]:
+        made = {n: frozenset(self.decode(t, self.engine.rows(n))) for n, t in self._types.items()}
+        return {name: rows for name, rows in made.items() if rows}
+
+    def commit(
+        self, program: Program, facts: Mapping[str, ZSet[Row]], limits: Limits | None = None
+    ) -> Changes:
+        """If this raises, nothing has changed."""
+        types = {r.name: r.types for r in program.relations.values()}
+        new = flatten(program)
+        try:
+            self.begin(new, types, facts)
+            self.stats = self.run.commit(self.flat, new, limits or Limits())
+            changes = {name: self._change(name, types[name]) for name in types}
+        except BaseException:
+            self.engine.rollback()
+            raise
+        self.engine.commit()
+        self.engine.forget(new)
+        self.flat, self._types = new, types
+        return {name: change for name, change in changes.items() if change}
+
+    def begin(
+        self, new: FlatProgram, types: Mapping[str, tuple[Type, ...]], facts: Mapping[str, ZSet[Row]]
+    ) -> None:
+        """Hand the change of facts to the engine."""
+        self.engine.prepare(new)
+        for name, change in facts.items():
+            came = self._encode(types[name], [row for row, weight in change.items() if weight > 0])
+            went = self._encode(types[name], [row for row, weight in change.items() if weight < 0])
+            self.engine.assert_rows(name, came, went)
+
+    def _change(self, name: str, types: tuple[Type, ...]) -> ZSet[Row]:
+        came, went = self.engine.changes(name)
+        return ZSet.of(self.decode(types, came)) - ZSet.of(self.decode(types, went))
+
+    def _encode(self, types: tuple[Type, ...], rows: list[Row]) -> Codes:
+        codec = self.engine.codec
+        columns = [codec.encode_column(t, [row[i] for row in rows]) for i, t in enumerate(types)]
+        return np.array(columns, np.int64).reshape(len(types), len(rows)).T.copy()
+
+    def decode(self, types: tuple[Type, ...], rows: Codes) -> list[Row]:
+        if not types:
+            return [()] * len(rows)
+        columns = [self.engine.codec.decode_column(t, rows[:, i].copy()) for i, t in enumerate(types)]
+        return list(zip(*columns, strict=True))
+
+
 REASONERS: dict[str, Callable[[], Reasoner]] = {
     "chibi": lambda: Chibi(indexed=False),
     "chibi-indexed": lambda: Chibi(indexed=True),
     "circuit": lambda: CircuitReasoner(indexed=False),
     "circuit-indexed": lambda: CircuitReasoner(indexed=True),
+    "local-elastic": LocalReasoner,
+    "local-recompute": lambda: LocalReasoner(lambda engine: Run(engine, "recompute")),
+    "local-switching": lambda: LocalReasoner(ImpatientRun),
 }

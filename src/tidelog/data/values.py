@@ -42,7 +42,9 @@ def canonical(type_: Type, value: object) -> Value:
     if isinstance(type_, types.Option):
         return None if value is None else canonical(type_.item, value)
     if value is None:
-        raise BadValue(f"a missing value is not of type {type_}; declare the column option<{type_}> to allow it")
+        raise BadValue(
+            f"a missing value is not of type {type_}; declare the column option<{type_}> to allow it"
+        )
     match type_:
         case types.Bool():
             return _instance(type_, value, bool)

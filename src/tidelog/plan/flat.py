@@ -45,7 +45,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class FlatRule:
-    """One head, one conjunction; atoms under `not` have no wildcards. `origin` is the rule it comes from."""
+    """One head, one conjunction; atoms under `not` have no wildcards. `origin` is the text of its rule."""
 
     id: str
     head: str

@@ -8,6 +8,7 @@ from tidelog.data.types import Type
 from tidelog.plan.flat import FlatProgram, FlatRule, Grouping, Kind, Stored, Unit
 from tidelog.program.model import Program
 from tidelog.program.strata import components
+from tidelog.program.text import print_rule
 from tidelog.program.typed import (
     Absent,
     Best,
@@ -38,6 +39,7 @@ class _Flattener:
         self.relations = {r.name: Stored(r.name, r.types) for r in program.relations.values()}
         self.rules: dict[str, FlatRule] = {}
         self.groupings: dict[str, Grouping] = {}
+        self.texts: dict[str, str] = {}
 
     def run(self) -> FlatProgram:
         for rule in self.program.rules.values():
@@ -70,7 +72,13 @@ class _Flattener:
     def _add(self, rule: Rule, part: str, head: str, values: tuple[Expr, ...], body: Body) -> None:
         flat = tuple(x if not isinstance(x, Absent) else self._absent(x) for x in body)
         id_ = f"{rule.id} [{part}]"
-        self.rules[id_] = FlatRule(id_, head, values, flat, rule.id, rule.span)
+        self.rules[id_] = FlatRule(id_, head, values, flat, self._text(rule), rule.span)
+
+    def _text(self, rule: Rule) -> str:
+        """The rule as its author wrote it, for messages; its identity has names of its own."""
+        if rule.id not in self.texts:
+            self.texts[rule.id] = print_rule(rule)
+        return self.texts[rule.id]
 
     def _grouping(self, rule: Rule, group: Group) -> Match:
         """Make the hidden relations of a group; the atom that stands for its results."""
@@ -90,7 +98,7 @@ class _Flattener:
         for j, body in enumerate(rule.bodies):
             self._add(rule, f"instances {j}", instances, columns, body)
         self.groupings[results] = Grouping(
-            instances, results, len(group.keys), group.aggregates, tuple(places), rule.id
+            instances, results, len(group.keys), group.aggregates, tuple(places), self._text(rule)
         )
         return Match(results, shown)
 

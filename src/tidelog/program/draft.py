@@ -7,7 +7,8 @@ rules may come and go in any order before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, sort
 from tidelog.program.declarations import Declarations, declare
@@ -15,9 +16,10 @@ from tidelog.program.functions import elaborate_functions, from_python
 from tidelog.program.lint import warn, warn_single_variables
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.problems import Problems, did_you_mean
+from tidelog.program.query import Query, elaborate_query
 from tidelog.program.rules import elaborate_rule
 from tidelog.program.strata import stratify
-from tidelog.program.typed import Absent, Match, PythonFunction, Rule
+from tidelog.program.typed import Absent, Match, PythonFunction, Relation, Rule
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read
 
@@ -84,6 +86,19 @@ class Draft:
             )
         del self._declared.relations[relation]
         del self._declared.known[relation]
+
+    @property
+    def relations(self) -> Mapping[str, Relation]:
+        """The relations declared so far."""
+        return MappingProxyType(self._declared.relations)
+
+    def query(self, text: str, name: str = "<query>") -> Query:
+        """The rule body of a text as a rule of its own, which is not added."""
+        problems = Problems()
+        query = elaborate_query(Source(name, text), self._declared, problems)
+        _raise_errors(problems)
+        assert query is not None
+        return query
 
     def finish(self) -> Program:
         """The program as it now is, or a ProgramError if it cannot be stratified."""

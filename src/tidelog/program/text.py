@@ -17,9 +17,17 @@ from tidelog.data.values import Value, to_text
 from tidelog.program import typed
 from tidelog.program.typed import Body, Group, Head, Rule
 from tidelog.syntax import tree
+from tidelog.syntax.inline import print_literal
 from tidelog.syntax.printer import print_item, print_line
 
-__all__ = ["canonical_id", "constant_tree", "print_function", "print_relation", "print_rule"]
+__all__ = [
+    "canonical_id",
+    "constant_tree",
+    "print_body_literal",
+    "print_function",
+    "print_relation",
+    "print_rule",
+]
 
 
 def canonical_id(
@@ -45,6 +53,10 @@ class _AsIs(dict[str, str]):
 def print_rule(rule: Rule) -> str:
     """The rule as the language would write it; variables that elaboration made are `$1`, `$2`, …"""
     return print_item(_rule(rule, _AsIs()))
+
+
+def print_body_literal(literal: typed.Literal) -> str:
+    return print_literal(_literal(literal, _AsIs()))
 
 
 def print_relation(relation: typed.Relation) -> str:

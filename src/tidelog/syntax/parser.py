@@ -15,7 +15,7 @@ from tidelog.syntax.cursor import MAX_DEPTH, Cursor, Unexpected, describe
 from tidelog.syntax.expressions import assignment, block, expression, rest_of_expression, type_name
 from tidelog.syntax.lexer import tokenize
 
-__all__ = ["parse", "read"]
+__all__ = ["parse", "read", "read_body"]
 
 _STARTS = frozenset(["input", "output", "relation", "typedef", "function"])
 
@@ -49,6 +49,23 @@ def read(source: Source) -> tuple[tree.Program, list[Diagnostic]]:
                 problems.append(unexpected.diagnostic)
             _recover(cursor, start)
     return tree.Program(tuple(items), tuple(comments)), problems
+
+
+def read_body(source: Source) -> tuple[tuple[tree.Literal, ...], list[Diagnostic]]:
+    """The literals of a text that is the body of a rule, with or without a full stop, and what is wrong."""
+    tokens, _, problems = tokenize(source)
+    cursor = Cursor(source, tokens, problems)
+    try:
+        body = _literals(cursor)
+        cursor.accept(".")
+        if cursor.token.kind != "end":
+            raise cursor.unexpected(f"expected a `,` or the end of the query, found {describe(cursor.token)}")
+    except Unexpected as unexpected:
+        return (), problems or [unexpected.diagnostic]
+    rule = tree.Rule((), body, cursor.since(0))
+    if _is_deep(rule):
+        cursor.complain("E006", rule.span, f"this is more than {MAX_DEPTH} levels deep")
+    return body, problems
 
 
 def _is_deep(item: tree.Item) -> bool:

@@ -54,7 +54,7 @@ COL_FROM, COL_TO, FIL_FROM, FIL_TO, RANKED, LIST_AT, LIST_LEN, LEVEL_WIDTH = ran
 LIST, SCAN, INDEX, MEMBER, TEMP = range(5)
 
 # COLS: column, what to do, slot
-BIND, EQUAL, BIND_SOME = 0, 1, 2  # the last refuses none
+BIND, EQUAL, BIND_SOME, EQUAL_SOME = range(4)  # the last two refuse none
 # FIL: what, then its operands
 EQ, NE, LT, LE, GT, GE, ABSENT = range(7)
 
@@ -252,9 +252,12 @@ def _accept(LV, COLS, R, b, level, row):  # type: ignore[no-untyped-def]
     data, arity = R[r, DATA_AT], R[r, ARITY]
     for j in range(LV[level, COL_FROM], LV[level, COL_TO]):
         v = load64(data, row * arity + COLS[j, 0])
-        if COLS[j, 1] == BIND or (COLS[j, 1] == BIND_SOME and v != _NONE):
+        op = COLS[j, 1]
+        if op >= BIND_SOME and v == _NONE:
+            return False
+        if op in (BIND, BIND_SOME):
             b[COLS[j, 2]] = v
-        elif COLS[j, 1] == BIND_SOME or v != b[COLS[j, 2]] or v == _NONE:
+        elif v != b[COLS[j, 2]]:
             return False
     return True
 

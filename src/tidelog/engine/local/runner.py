@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.data.types import Option
 from tidelog.engine.local import kernels
 from tidelog.engine.local.codec import NONE, Codec, Codes
 from tidelog.engine.local.expressions import Evaluator
@@ -247,8 +248,10 @@ class Runner:
         data = np.array(codes, np.int64).reshape(len(codes), size).T
         rows = table.find(np.ascontiguousarray(data))
         visible = (_NEGATED[view] >> table.tags[np.maximum(rows, 0)].astype(np.int64)) & 1
-        contradicted = (rows >= 0) & (visible != 0) & ~np.asarray(data == NONE).any(axis=1)
-        return np.asarray(~contradicted)
+        terms = [t for t in step.terms if not isinstance(t, Wildcard)]
+        optional = [i for i, t in enumerate(terms) if isinstance(t.type, Option)]
+        missing = np.asarray(data[:, optional] == NONE).any(axis=1)
+        return np.asarray((rows < 0) | (visible == 0) | missing)
 
     def _apply(
         self, variant: Variant, target: Working, bindings: Bindings, slots: Codes, mode: Mode, rank: int
@@ -493,10 +496,10 @@ class _Call:
         row[kernels.RANKED] = int(working.ranked and view is not View.SUSPECTS)
         row[kernels.MASK] = _MASKS[view]
         negated = isinstance(self.variant.rule.body[join.position], Absent)
-        some = [
-            (c, kernels.BIND_SOME if negated and op == kernels.BIND else op, s) for c, op, s in level.columns
-        ]
-        self.columns += some
+        for column, op, slot in level.columns:
+            term = join.terms[column]
+            refuses = negated and isinstance(term, Var) and isinstance(term.type, Option)
+            self.columns.append((column, kernels.BIND_SOME if refuses and op == kernels.BIND else op, slot))
         if driver is not None:
             if view in (View.LEAVING, View.ENTERING):
                 row[kernels.MASK] = _MASKS[View.LEAVING] | _MASKS[View.ENTERING]

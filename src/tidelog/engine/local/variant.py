@@ -142,7 +142,8 @@ class _Compiler:
                 known = term.name in self.slots
                 if not known:
                     self.slots[term.name] = self._new_slot()
-                op = kernels.EQUAL if known else kernels.BIND
+                optional = isinstance(term.type, types.Option)
+                op = (kernels.EQUAL_SOME if optional else kernels.EQUAL) if known else kernels.BIND
                 level.columns.append((column, op, self.slots[term.name]))
         self.stages[-1].levels.append(level)
         self.stages[-1].emitted = self._bound()
