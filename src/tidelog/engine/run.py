@@ -159,10 +159,13 @@ class _Walk:
         self.stats.units.append(self.current)
 
     def _is_reached(self, unit: Unit) -> bool:
-        names = {x.relation for r in unit.rules for x in r.body if isinstance(x, Match | Absent)}
         if unit.grouping is not None:
             return self.engine.was_touched(unit.grouping.instances)
-        return any(self.engine.has_changed(n) for n in names | unit.relations)
+        return any(self.engine.has_changed(n) for n in self._read(unit) | unit.relations)
+
+    @staticmethod
+    def _read(unit: Unit) -> set[str]:
+        return {x.relation for r in unit.rules for x in r.body if isinstance(x, Match | Absent)}
 
     def _maintain(
         self,
@@ -196,6 +199,8 @@ class _Walk:
     def _why_bootstrap(self, unit: Unit, same: bool) -> str | None:
         if not same:
             return "it is new, or its relations were grouped otherwise"
+        if not any(self.engine.size(name) for name in self._read(unit) | unit.relations):
+            return "it and all that it reads were empty"
         if self.run.strategy == "recompute":
             return "the strategy is recompute"
         memory = self.run.memory(unit)
@@ -206,8 +211,7 @@ class _Walk:
         return None
 
     def _changes(self, unit: Unit) -> int:
-        names = {x.relation for r in unit.rules for x in r.body if isinstance(x, Match | Absent)}
-        below = sum(self.engine.changed_rows(n) for n in names - unit.relations)
+        below = sum(self.engine.changed_rows(n) for n in self._read(unit) - unit.relations)
         return below + sum(self.engine.asserted_changes(n) for n in unit.relations)
 
     def _explain(self, strategy: str, why: str) -> None:

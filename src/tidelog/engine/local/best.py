@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tidelog.data.types import Type
 from tidelog.engine.local.codec import Codec, Codes, is_direct
-from tidelog.engine.local.kernels import ALIVE, CUR
+from tidelog.engine.local.rows import ALIVE, CUR
 from tidelog.engine.local.table import Rows, Table
 from tidelog.plan.flat import FlatRule, Unit
 from tidelog.program.typed import Best, Match

@@ -19,7 +19,7 @@ from tidelog.engine.local.best import Improvement
 from tidelog.engine.local.bits import BitRelation, Pattern, pattern, pays, sparse
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.expressions import Evaluator
-from tidelog.engine.local.kernels import ALIVE, CUR, LOGGED, NEXT, OLD
+from tidelog.engine.local.rows import ALIVE, CUR, LOGGED, NEXT, OLD
 from tidelog.engine.local.runner import Bindings, Runner, Working
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variant import Variant, compile_variant

@@ -1,4 +1,4 @@
-"""The kernels: finding, adding and indexing rows, and `derive`, in which a rule's body becomes its heads.
+"""The kernel `derive`, in which a rule's body becomes its heads.
 
 No kernel is specific to a program: what is joined how comes in small arrays, so a new rule costs no
 compilation, and compiled code is kept on disk.
@@ -7,8 +7,8 @@ compilation, and compiled code is kept on disk.
 bottom tests, counts or adds the head, without writing the instance down. It is a machine whose whole state
 is in arrays, so it can stop when a table is full, have it grown, and go on where it was.
 
-Layout of a relation's descriptor, one row of `R` (see `Table.describe`), of a level's, one row of `LV`, of a
-key, one row of `KEYS`, and so on, is given by the constants below.
+How a relation is described is said in `rows`; a level is a row of `LV`, a key one of `KEYS`, and so on,
+laid out by the constants below.
 """
 
 from __future__ import annotations
@@ -17,36 +17,39 @@ import numpy as np
 from numba import njit
 
 from tidelog.engine.local.codec import NONE
-from tidelog.engine.local.memory import load8, load32, load64, store8, store32, store64
+from tidelog.engine.local.memory import load8, load32, load64, store8, store32
+from tidelog.engine.local.rows import (
+    ALIVE,
+    ARITY,
+    BASE,
+    CUR,
+    DATA_AT,
+    HASH_AT,
+    HASH_MASK,
+    LOGGED,
+    NEXT,
+    SEED,
+    SUPPORT_AT,
+    TAG_AT,
+    append,
+    find,
+    is_full,
+    mix,
+)
 
 __all__ = [
-    "ALIVE",
-    "CUR",
     "DONE",
     "EMIT",
     "GROW_LIST",
     "GROW_OUT",
     "GROW_TABLE",
     "INSERT",
-    "LOGGED",
-    "NEXT",
-    "OLD",
     "REDERIVE",
     "REMOVE",
-    "add_rows",
     "apply_heads",
     "derive",
     "enter",
-    "find_rows",
-    "index_rows",
-    "rehash",
 ]
-
-# a row's tag
-ALIVE, OLD, CUR, NEXT, LOGGED = 1, 2, 4, 8, 16
-
-# R: a relation
-DATA_AT, CAP, ROWS, TAG_AT, SUPPORT_AT, HASH_AT, HASH_MASK, ARITY, BASE = range(9)
 
 # LV: a level
 KIND, REL, MASK, HEADS_AT, NEXT_AT, INDEX_MASK, KEY_FROM, KEY_TO = range(8)
@@ -65,112 +68,7 @@ DONE, GROW_TABLE, GROW_LIST, GROW_OUT = range(4)
 # st: the machine's counters
 LEVEL, LISTED, INSTANCES, EMITTED, LOGS = range(5)
 
-_SEED = np.uint64(0x9E3779B97F4A7C15)
-_MIX = np.uint64(0xD6E8FEB86659FD93)
-_SPREAD = np.uint64(0xFF51AFD7ED558CCD)
-_HALF = np.uint64(32)
 _NONE = NONE
-
-
-@njit(inline="always")
-def _mix(h, v):  # type: ignore[no-untyped-def]
-    h ^= np.uint64(v) * _SPREAD
-    h ^= h >> _HALF
-    h *= _MIX
-    return h ^ (h >> _HALF)
-
-
-@njit(cache=True, nogil=True)
-def _find(R, r, t):  # type: ignore[no-untyped-def]
-    """The row of relation r that equals t, whatever its tag, or -1 minus its free place in the table."""
-    arity = R[r, ARITY]
-    h = _SEED
-    for c in range(arity):
-        h = _mix(h, t[c])
-    mask = R[r, HASH_MASK]
-    at = np.int64(h & np.uint64(mask))
-    table, data = R[r, HASH_AT], R[r, DATA_AT]
-    while True:
-        row = load32(table, at)
-        if row < 0:
-            return -1 - at
-        same = True
-        for c in range(arity):
-            if load64(data, row * arity + c) != t[c]:
-                same = False
-                break
-        if same:
-            return row
-        at = (at + 1) & mask
-
-
-@njit(cache=True, nogil=True)
-def _append(R, r, t, place):  # type: ignore[no-untyped-def]
-    """A new row with these values at the free place that `_find` told; its tag is 0."""
-    row = R[r, ROWS]
-    data, arity = R[r, DATA_AT], R[r, ARITY]
-    for c in range(arity):
-        store64(data, row * arity + c, t[c])
-    store32(R[r, HASH_AT], -1 - place, row)
-    store8(R[r, TAG_AT], row, 0)
-    store64(R[r, SUPPORT_AT], row, 0)
-    R[r, ROWS] = row + 1
-    return row
-
-
-@njit(cache=True, nogil=True)
-def _full(R, r):  # type: ignore[no-untyped-def]
-    return R[r, ROWS] >= R[r, CAP] or 2 * (R[r, ROWS] + 1) > R[r, HASH_MASK]
-
-
-@njit(cache=True, nogil=True)
-def add_rows(R, data, rows):  # type: ignore[no-untyped-def]
-    """The row of each row of `data` in relation 0, added where it is not there; room has been made."""
-    arity = R[0, ARITY]
-    t = np.empty(max(arity, 1), np.int64)
-    for i in range(rows.size):
-        for c in range(arity):
-            t[c] = data[i, c]
-        row = _find(R, 0, t)
-        rows[i] = row if row >= 0 else _append(R, 0, t, row)
-
-
-@njit(cache=True, nogil=True)
-def find_rows(R, data, rows):  # type: ignore[no-untyped-def]
-    """The row of each row of `data` in relation 0, negative where it is not there."""
-    arity = R[0, ARITY]
-    t = np.empty(max(arity, 1), np.int64)
-    for i in range(rows.size):
-        for c in range(arity):
-            t[c] = data[i, c]
-        rows[i] = _find(R, 0, t)
-
-
-@njit(cache=True, nogil=True)
-def rehash(R):  # type: ignore[no-untyped-def]
-    """Fill an empty hash table of relation 0 with all its rows."""
-    data, mask, arity = R[0, DATA_AT], R[0, HASH_MASK], R[0, ARITY]
-    for row in range(R[0, ROWS]):
-        h = _SEED
-        for c in range(arity):
-            h = _mix(h, load64(data, row * arity + c))
-        at = np.int64(h & np.uint64(mask))
-        while load32(R[0, HASH_AT], at) >= 0:
-            at = (at + 1) & mask
-        store32(R[0, HASH_AT], at, row)
-
-
-@njit(cache=True, nogil=True)
-def index_rows(data_at, arity, columns, heads, following, first, last):  # type: ignore[no-untyped-def]
-    """Put rows into the chains of an index, each in front of its bucket."""
-    mask = np.uint64(heads.size - 1)
-    for row in range(first, last):
-        h = _SEED
-        for j in range(columns.size):
-            h = _mix(h, load64(data_at, row * arity + columns[j]))
-        at = h & mask
-        following[row] = heads[at]
-        heads[at] = row
 
 
 # -- derive
@@ -189,13 +87,13 @@ def _enter(LV, KEYS, R, b, t, level):  # type: ignore[no-untyped-def]
             if KEYS[j, 2] and v == _NONE:
                 return -1
             t[KEYS[j, 0]] = v
-        return _find(R, LV[level, REL], t)
-    h = _SEED
+        return find(R, LV[level, REL], t)
+    h = SEED
     for j in range(first, last):
         v = b[KEYS[j, 1]]
         if KEYS[j, 2] and v == _NONE:
             return -1
-        h = _mix(h, v)
+        h = mix(h, v)
     return load32(LV[level, HEADS_AT], np.int64(h & np.uint64(LV[level, INDEX_MASK])))
 
 
@@ -276,7 +174,7 @@ def _passes(LV, KEYS, FIL, R, b, t, level):  # type: ignore[no-untyped-def]
                     known = False
                 t[KEYS[j, 0]] = v
             if known:
-                row = _find(R, r, t)
+                row = find(R, r, t)
                 if row >= 0 and (FIL[f, 2] >> load8(R[r, TAG_AT], row)) & 1:
                     return False
             continue
@@ -316,11 +214,11 @@ def _log(R, r, row, tag, undo, st):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _insert_head(R, r, t, highest, rank, listed, undo, st):  # type: ignore[no-untyped-def]
     """One more instance for a head: a new row, or one more for its count if it supports it."""
-    row = _find(R, r, t)
+    row = find(R, r, t)
     if row < 0:
-        if _full(R, r):
+        if is_full(R, r):
             return GROW_TABLE
-        row = _append(R, r, t, row)
+        row = append(R, r, t, row)
     tag = load8(R[r, TAG_AT], row)
     if tag & NEXT:
         store32(R[r, SUPPORT_AT], 2 * row + 1, load32(R[r, SUPPORT_AT], 2 * row + 1) + 1)
@@ -341,7 +239,7 @@ def _insert_head(R, r, t, highest, rank, listed, undo, st):  # type: ignore[no-u
 @njit(cache=True, nogil=True)
 def _remove_head(R, r, t, highest, listed, undo, st):  # type: ignore[no-untyped-def]
     """One instance less for a head that it supported; at none, the head is listed as a suspect."""
-    row = _find(R, r, t)
+    row = find(R, r, t)
     if row < 0:
         return
     tag = load8(R[r, TAG_AT], row)
@@ -369,6 +267,38 @@ def _rederive_head(R, r, row, rank, listed, st):  # type: ignore[no-untyped-def]
     store32(R[r, SUPPORT_AT], 2 * row + 1, load32(R[r, SUPPORT_AT], 2 * row + 1) + 1)
 
 
+@njit(inline="always")
+def _is_there(table, mask, data, tags, support, t, width, highest):  # type: ignore[no-untyped-def]
+    """Whether a head needs nothing more: it is there and not supported, or new and has been counted.
+
+    Most heads are like that, so this is worth being written into the loop that asks.
+    """
+    h = SEED
+    for j in range(width):
+        h = mix(h, t[j])
+    place = np.int64(h & np.uint64(mask))
+    there = load32(table, place)
+    while there >= 0:
+        same = True
+        for j in range(width):
+            if load64(data, there * width + j) != t[j]:
+                same = False
+                break
+        if same:
+            break
+        place = (place + 1) & mask
+        there = load32(table, place)
+    done = False
+    if there >= 0:
+        tag = load8(tags, there)
+        if tag & NEXT:
+            store32(support, 2 * there + 1, load32(support, 2 * there + 1) + 1)
+            done = True
+        elif tag & ALIVE:
+            done = highest >= load32(support, 2 * there)
+    return done
+
+
 @njit(cache=True, nogil=True)
 def _sweep(  # type: ignore[no-untyped-def]
     LV, KEYS, R, HEAD, target, mode, rank, b, cur, highest, st, listed, undo, level, source, t
@@ -384,7 +314,7 @@ def _sweep(  # type: ignore[no-untyped-def]
     column, wanted = (KEYS[first, 0], b[KEYS[first, 1]]) if last > first else (0, 0)
     ranked, above, length = LV[level, RANKED], highest[level], LV[level, LIST_LEN]
     width = HEAD.size
-    head_table, head_mask = R[target, HASH_AT], R[target, HASH_MASK]
+    table, table_mask = R[target, HASH_AT], R[target, HASH_MASK]
     head_data, head_tags, head_support = R[target, DATA_AT], R[target, TAG_AT], R[target, SUPPORT_AT]
     for j in range(width):
         if source[j] < 0:
@@ -420,31 +350,7 @@ def _sweep(  # type: ignore[no-untyped-def]
                 t[j] = load64(data, row * arity + source[j])
         high = max(above, load32(R[r, SUPPORT_AT], 2 * row)) if ranked else above
         if mode == INSERT:
-            # a head that is there already, as most are: looked up here, without a call
-            h = _SEED
-            for j in range(width):
-                h = _mix(h, t[j])
-            place = np.int64(h & np.uint64(head_mask))
-            done = False
-            while True:
-                there = load32(head_table, place)
-                if there < 0:
-                    break
-                same = True
-                for j in range(width):
-                    if load64(head_data, there * width + j) != t[j]:
-                        same = False
-                        break
-                if same:
-                    tag = load8(head_tags, there)
-                    if tag & NEXT:
-                        store32(head_support, 2 * there + 1, load32(head_support, 2 * there + 1) + 1)
-                        done = True
-                    elif tag & ALIVE and high >= load32(head_support, 2 * there):
-                        done = True
-                    break
-                place = (place + 1) & head_mask
-            if done:
+            if _is_there(table, table_mask, head_data, head_tags, head_support, t, width, high):
                 st[INSTANCES] += 1
                 continue
             if _insert_head(R, target, t, high, rank, listed, undo, st) != DONE:
@@ -476,6 +382,34 @@ def _plain_last(LV, COLS, HEAD, mode, source):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _leaf(  # type: ignore[no-untyped-def]
+    R, HEAD, target, mode, rank, b, origin, highest, st, listed, undo, out, t
+):
+    """Do with an instance what the mode says, or say what has to grow first."""
+    if mode == EMIT:
+        at = st[EMITTED]
+        if at >= out.shape[1]:
+            return GROW_OUT
+        for j in range(HEAD.size):
+            out[j, at] = b[HEAD[j]]
+        out[HEAD.size, at] = highest
+        out[HEAD.size + 1, at] = origin
+        st[EMITTED] = at + 1
+        return DONE
+    if st[LISTED] >= listed.size or st[LOGS] >= undo.shape[1]:
+        return GROW_LIST
+    if mode == REDERIVE:
+        _rederive_head(R, target, origin, rank, listed, st)
+        return DONE
+    for j in range(HEAD.size):
+        t[j] = b[HEAD[j]]
+    if mode == INSERT:
+        return _insert_head(R, target, t, highest, rank, listed, undo, st)
+    _remove_head(R, target, t, highest, listed, undo, st)
+    return DONE
+
+
+@njit(cache=True, nogil=True)
 def derive(  # type: ignore[no-untyped-def]
     LV, KEYS, COLS, FIL, R, HEAD, target, mode, rank, b, cur, rows, highest, st, listed, undo, out
 ):
@@ -496,29 +430,10 @@ def derive(  # type: ignore[no-untyped-def]
             level -= 1
             continue
         if level == levels:
-            if mode != EMIT and (st[LISTED] >= listed.size or st[LOGS] >= undo.shape[1]):
+            status = _leaf(R, HEAD, target, mode, rank, b, rows[0], highest[level], st, listed, undo, out, t)
+            if status != DONE:
                 st[LEVEL] = level
-                return GROW_LIST
-            if mode == EMIT:
-                if st[EMITTED] >= out.shape[1]:
-                    st[LEVEL] = level
-                    return GROW_OUT
-                for j in range(HEAD.size):
-                    out[j, st[EMITTED]] = b[HEAD[j]]
-                out[HEAD.size, st[EMITTED]] = highest[level]
-                out[HEAD.size + 1, st[EMITTED]] = rows[0]
-                st[EMITTED] += 1
-            elif mode == REDERIVE:
-                _rederive_head(R, target, rows[0], rank, listed, st)
-            else:
-                for j in range(HEAD.size):
-                    t[j] = b[HEAD[j]]
-                if mode == INSERT:
-                    if _insert_head(R, target, t, highest[level], rank, listed, undo, st) != DONE:
-                        st[LEVEL] = level
-                        return GROW_TABLE
-                else:
-                    _remove_head(R, target, t, highest[level], listed, undo, st)
+                return status
             st[INSTANCES] += 1
             level -= 1
             continue

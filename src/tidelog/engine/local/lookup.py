@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 
 from tidelog.engine.local.codec import Codes
-from tidelog.engine.local.kernels import _SEED, _mix
 from tidelog.engine.local.memory import load64
+from tidelog.engine.local.rows import SEED, mix
 from tidelog.engine.local.table import Rows, Table
 
 __all__ = ["lookup"]
@@ -44,9 +44,9 @@ def _collect(data_at, arity, columns, heads, following, keys, found):  # type: i
     mask = np.uint64(heads.size - 1)
     count = 0
     for i in range(keys.shape[0]):
-        h = _SEED
+        h = SEED
         for j in range(columns.size):
-            h = _mix(h, keys[i, j])
+            h = mix(h, keys[i, j])
         row = np.int64(heads[h & mask])
         while row >= 0:
             same = True

@@ -17,7 +17,7 @@ from tidelog.data.types import Option
 from tidelog.engine.local import kernels
 from tidelog.engine.local.codec import NONE, Codec, Codes
 from tidelog.engine.local.expressions import Evaluator
-from tidelog.engine.local.kernels import ALIVE, CUR, OLD
+from tidelog.engine.local.rows import ALIVE, CUR, OLD, ROWS
 from tidelog.engine.local.table import WIDTH, Rows, Table
 from tidelog.engine.local.variant import Level, Stage, Variant, compile_variant
 from tidelog.errors import EngineError
@@ -285,7 +285,7 @@ class Runner:
                 target.listed,
                 target.undo,
             )
-            target.table.rows = int(described[0, kernels.ROWS])
+            target.table.rows = int(described[0, ROWS])
             target.count, target.logs = int(state[1]), int(state[4])
             if done < bindings.size:
                 target.grow_lists()
@@ -555,7 +555,7 @@ class _Call:
                 target.undo,
                 out,
             )
-            target.table.rows = int(described[number, kernels.ROWS])
+            target.table.rows = int(described[number, ROWS])
             target.count, target.logs = int(state[1]), int(state[4])
             if status == kernels.DONE:
                 break

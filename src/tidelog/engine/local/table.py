@@ -3,7 +3,7 @@
 A row stays where it is until the table is compacted; one whose tuple is deleted is only marked, and comes
 back to life if the tuple returns. So row numbers name tuples, and the hash table and the indexes only grow.
 
-What a tag says (see `kernels`): ALIVE, the tuple is in the current state; OLD, it was in the state before
+What a tag says (see `rows`): ALIVE, the tuple is in the current state; OLD, it was in the state before
 the commit; CUR, it is in the delta of this round; NEXT, it will be in that of the next; LOGGED, what it
 was before the commit is written down. Between commits a row is ALIVE and OLD, or has no tag.
 """
@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.engine.local import kernels
+from tidelog.engine.local import rows as kernels
 from tidelog.engine.local.codec import Codes
 
 __all__ = ["Index", "Rows", "Table"]
