@@ -20,9 +20,10 @@ from tidelog.engine.local.bits import BitRelation, Pattern, pattern, pays, spars
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.local.rows import ALIVE, CUR, LOGGED, NEXT, OLD
-from tidelog.engine.local.runner import Bindings, Runner, Working
+from tidelog.engine.local.runner import Runner
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variant import Variant, compile_variant
+from tidelog.engine.local.working import Bindings, Working
 from tidelog.engine.protocol import TurnDense
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
