@@ -235,6 +235,7 @@ class BitRelation:
         self.pattern: Pattern | None = None
         self._next: Matrix | None = None
         self._size = 0
+        self._pattern: Pattern | None = None
 
     def load(self, rows: Codes, turned: bool) -> None:
         """Take the state before from rows."""
@@ -276,7 +277,7 @@ class BitRelation:
             fresh[_BASE] = base & ~known  # whatever of the base was there before is known
             found = fresh[_BASE].copy()
             self._entering(pattern_, known, below, fresh, found)
-        self.pattern = pattern_
+        self._pattern = pattern_
         rounds = self._grow(pattern_, known, below, found.copy())
         self._next, self._size = known, int(_count(known))
         return rounds
@@ -349,7 +350,7 @@ class BitRelation:
 
     def commit(self) -> None:
         if self._next is not None:
-            self.bits, self.size = self._next, self._size
+            self.bits, self.size, self.pattern = self._next, self._size, self._pattern
         self._next = None
 
     def rollback(self) -> None:

@@ -14,22 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.data.types import Type
-from tidelog.engine.local.aggregates import aggregate
 from tidelog.engine.local.best import Improvement
 from tidelog.engine.local.bits import BitRelation, Pattern, pattern, pays, sparse
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.expressions import Evaluator
+from tidelog.engine.local.grouping import distinct, members, results
 from tidelog.engine.local.rows import ALIVE, CUR, LOGGED, NEXT, OLD
 from tidelog.engine.local.runner import Runner
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variant import Variant, compile_variant
 from tidelog.engine.local.working import Bindings, Working
 from tidelog.engine.protocol import TurnDense
-from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
-from tidelog.plan.flat import FlatProgram, FlatRule, Grouping, Unit
+from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.plan.order import order
-from tidelog.program.typed import Absent, Constant, Match
+from tidelog.program.typed import Absent, Match
 
 __all__ = ["LocalEngine"]
 
@@ -356,62 +355,17 @@ class LocalEngine:
     # -- groups
 
     def regroup(self, step: Regroup) -> None:
-        """Replace the results of groups that were touched."""
+        """The new results of groups that were touched take the place of their old ones."""
         grouping = step.grouping
         source = self._change(grouping.instances)
-        table = source.working.table
-        touched = np.arange(table.rows) if step.all else self._touched(source)
-        rows = self._members(table, grouping.keys, touched)
-        self._replace(grouping, table, touched, self._results(grouping, table, rows))
-
-    def _members(self, table: Table, keys: int, touched: Rows) -> Rows:
-        """All live rows of the groups that the touched rows are in."""
-        alive = table.alive()
-        if len(touched) >= table.rows or not len(touched) or keys == 0:
-            return alive if len(touched) else touched
-        wanted = _groups(table.data[touched, :keys].T)[0]
-        everything = np.concatenate([wanted, table.data[alive, :keys].T], axis=1)
-        _, numbers = _groups(everything)
-        return alive[np.isin(numbers[wanted.shape[1] :], numbers[: wanted.shape[1]])]
-
-    def _results(self, grouping: Grouping, table: Table, rows: Rows) -> Codes:
-        """The keys and aggregates of the groups of these rows, a column for each group."""
-        keys, numbers = _groups(table.data[rows, : grouping.keys].T)
-        count = keys.shape[1]
-        columns = [keys]
-        weights = table.support[rows, 1].astype(np.int64)
-        for agg, places in zip(grouping.aggregates, grouping.arguments, strict=True):
-            args = [np.ascontiguousarray(table.data[rows, i]) for i in places]
-            types = [a.type for a in agg.args[: len(places)]]
-            if len(agg.args) > len(places):
-                extra = agg.args[len(places)]
-                assert isinstance(extra, Constant)
-                args.append(np.full(len(rows), self.codec.encode(extra.type, extra.value)))
-                types.append(extra.type)
-            outcome = aggregate(
-                agg.function, numbers, args, types, agg.result.type, weights, agg.distinct, count, self.codec
-            )
-            if outcome.failures is not None and outcome.failures.any():
-                group = int(np.flatnonzero(outcome.failures)[0])
-                raise EngineError(
-                    f"{outcome.reason(int(outcome.failures[group]))}, in the rule `{grouping.origin}`"
-                )
-            columns.append(outcome.codes[None, :])
-        return np.concatenate(columns)
-
-    def _replace(self, grouping: Grouping, source: Table, touched: Rows, results: Codes) -> None:
-        """The new rows of touched groups take the place of their old ones."""
+        instances = source.working.table
         change = self._change(grouping.results)
         table = change.working.table
-        index = table.alive()
-        if len(touched) < source.rows and grouping.keys:
-            wanted = _groups(source.data[touched, : grouping.keys].T)[0]
-            both = np.concatenate([wanted, table.data[index, : grouping.keys].T], axis=1)
-            numbers = _groups(both)[1]
-            index = index[np.isin(numbers[wanted.shape[1] :], numbers[: wanted.shape[1]])]
-        new = table.add(np.ascontiguousarray(results.T))
-        self._write_down(change, np.union1d(index, new))
-        table.tags[index] &= ~np.uint8(ALIVE)
+        keys = None if step.all else distinct(instances.data[self._touched(source), : grouping.keys])[0]
+        old = members(table, keys)
+        new = table.add(results(grouping, instances, members(instances, keys), self.codec))
+        self._write_down(change, np.union1d(old, new))
+        table.tags[old] &= ~np.uint8(ALIVE)
         table.tags[new] |= np.uint8(ALIVE)
         table.support[new] = 0, 1
 
@@ -537,15 +491,3 @@ class LocalEngine:
             known = rows < len(given)  # others came since
             given[rows[known]] = before[known]
         return given
-
-
-def _groups(keys: Codes) -> tuple[Codes, npt.NDArray[np.int64]]:
-    """The distinct columns, and for each column the number of its equal among them."""
-    if keys.shape[0] == 0:
-        some = min(keys.shape[1], 1)
-        return keys[:, :some], np.zeros(keys.shape[1], np.int64)
-    if keys.shape[0] == 1:
-        values, numbers = np.unique(keys[0], return_inverse=True)
-        return values[None, :], numbers
-    found, numbers = np.unique(keys, axis=1, return_inverse=True)
-    return found, numbers.reshape(-1)

@@ -1,0 +1,142 @@
+"""Dense recursions as bit matrices: the same results and changes as rows, in every form."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from conformance.reasoners import LocalReasoner
+from tidelog.data.values import Row
+from tidelog.data.zset import ZSet
+from tidelog.engine.local import bits
+from tidelog.engine.local.bits import BitRelation, Operand, Pattern, pattern
+from tidelog.errors import EngineError
+from tidelog.plan.flatten import flatten
+from tidelog.program.draft import Draft, load
+from tidelog.program.model import Program
+from tidelog.reference.chibi import Chibi, consequences
+
+DECLARED = """
+input relation E(a: int, b: int)
+input relation F(a: int, b: int)
+input relation R(a: int, b: int)
+output relation Q(a: int)
+R(x, y) :- E(x, y).
+"""
+RECURSIVE = [
+    "R(x, z) :- R(x, y), E(y, z).",
+    "R(x, z) :- E(x, y), R(y, z).",
+    "R(x, z) :- R(x, y), R(y, z).",
+    "R(x, z) :- E(y, x), R(y, z).",
+    "R(x, z) :- R(x, y), E(z, y).",
+    "R(x, z) :- R(x, y), F(y, z).",
+    "R(x, z) :- E(x, y), F(z, y).",
+]
+Pairs = set[tuple[int, int]]
+
+
+def _pattern(rules: list[str]) -> Pattern | None:
+    flat = flatten(load(DECLARED + "\n".join(rules)))
+    return pattern(next(u for u in flat.units if "R" in u.relations), flat)
+
+
+def _codes(pairs: Pairs) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    return np.array(sorted(pairs), np.int64).reshape(-1, 2)
+
+
+def test_a_right_linear_closure_is_turned_over_so_that_edges_lead() -> None:
+    fits = _pattern(["R(x, z) :- R(x, y), E(y, z)."])
+    turned = Operand("E", turned=True)
+    assert fits == Pattern("R", ((turned,), (turned, Operand(None))), turned=True)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "R(x, z) :- R(x, y), E(y, z), x != z.",
+        "R(x, z) :- R(x, y), E(y, z), F(z, w), F(w, z).",
+        "R(y, x) :- R(x, y).",
+        "R(x, x) :- R(x, y), E(y, y).",
+        "R(x, 1) :- R(x, y), E(y, 1).",
+        "R(x, y) :- R(x, y), E(x, z).",
+    ],
+)
+def test_what_is_no_chain_stays_rows(rule: str) -> None:
+    assert _pattern([rule]) is None
+
+
+def test_a_relation_that_others_read_stays_rows() -> None:
+    assert _pattern([RECURSIVE[0], "Q(x) :- R(x, x)."]) is None
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_matrix_follows_what_comes_and_goes(seed: int) -> None:
+    choose = random.Random(seed)
+    rules = choose.sample(RECURSIVE, choose.choice([1, 2, 2, 3]))
+    program = load(DECLARED + "\n".join(rules))
+    fits = _pattern(rules)
+    if fits is None:  # not recursive at all
+        return
+    size = choose.choice([3, 5, 8])
+    facts: dict[str, Pairs] = {"E": set(), "F": set(), "R": set()}
+    relation = BitRelation()
+    for step in range(5):
+        came = {name: _random(choose, size) - known for name, known in facts.items()}
+        gone = step > 0 and choose.random() < 0.3
+        if gone:
+            facts = {name: {p for p in known if choose.random() < 0.7} for name, known in facts.items()}
+        old = {name: _codes(known - came[name]) for name, known in facts.items()}
+        facts = {name: known | came[name] for name, known in facts.items()}
+        before = set(map(tuple, relation.rows().tolist()))
+        new = {name: _codes(pairs) for name, pairs in came.items()}
+        relation.update(fits, _codes(facts["R"]), old, new, step > 0 and not gone)
+        want = set(consequences(program, facts).get("R", frozenset()))
+        assert set(map(tuple, relation.entering().tolist())) == want - before
+        assert set(map(tuple, relation.leaving().tolist())) == before - want
+        relation.commit()
+        assert set(map(tuple, relation.rows().tolist())) == want
+        assert relation.size == len(want)
+
+
+def _random(choose: random.Random, size: int) -> Pairs:
+    count = choose.choice([0, 1, 3])
+    return {(choose.randrange(size) * 100 - 7, choose.randrange(size) * 100 - 7) for _ in range(count)}
+
+
+@pytest.mark.parametrize("threshold", [8, 20])
+@pytest.mark.parametrize("seed", range(40))
+def test_a_relation_changes_its_form_with_its_density_and_its_readers(
+    seed: int, threshold: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bits, "_ENOUGH_ROWS", threshold)
+    choose = random.Random(seed)
+    size = choose.choice([4, 6, 9])
+    program = load(DECLARED + choose.choice(RECURSIVE[:3]) + "\noutput relation Bad(x: int)")
+    reference, local = Chibi(), LocalReasoner()
+    for _ in range(7):
+        draft = Draft(program)
+        draft.load(choose.choice([*RECURSIVE[:3], "Q(x) :- R(x, x).", "", "", ""]))
+        if choose.random() < 0.2 and len(draft.finish().rules) > 1:
+            draft.remove_rule(choose.choice(sorted(draft.finish().rules)))
+        program = draft.finish()
+        facts: dict[str, ZSet[Row]] = {
+            name: ZSet(
+                {pair: choose.choice([1, 1, -1]) for pair in _random(choose, size) | _random(choose, 3)}
+            )
+            for name in ("E", "R")
+        }
+        _refuse(local, program, facts)
+        assert local.commit(program, facts) == reference.commit(program, facts)
+        assert dict(local.contents) == dict(reference.contents)
+
+
+def _refuse(local: LocalReasoner, program: Program, facts: dict[str, ZSet[Row]]) -> None:
+    """A commit that fails after the recursion has run, whatever form it took, leaves nothing behind."""
+    before = dict(local.contents)
+    draft = Draft(program)
+    draft.load("Bad(1 / x) :- Zero(x).\nrelation Zero(x: int)\nZero(0).")
+    with pytest.raises(EngineError, match="division by zero"):
+        local.commit(draft.finish(), facts)
+    assert dict(local.contents) == before
