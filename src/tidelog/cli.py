@@ -1,7 +1,8 @@
 """The command line.
 
-Exit codes: 0 if all is well, 1 if a program has errors (or, with `fmt --check`, would be changed), 2 if the
-command itself was misused. Diagnostics go to standard error, what was asked for to standard output.
+Exit codes: 0 if all is well, 1 if a program has errors (or, with `fmt --check`, would be changed), if facts
+do not fit or if a run fails, 2 if the command itself was misused. Diagnostics go to standard error, what was
+asked for to standard output.
 """
 
 from __future__ import annotations
@@ -11,20 +12,30 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from tidelog import __version__
-from tidelog.errors import Diagnostic, ProgramError, Severity, render
+import tidelog
+from tidelog.errors import Diagnostic, ProgramError, Severity, TidelogError, render
+from tidelog.maintain.describe import describe_scripts
+from tidelog.plan.describe import describe_indexes, describe_plan
+from tidelog.plan.flatten import flatten
 from tidelog.program.describe import describe_program, describe_strata
 from tidelog.program.draft import check as check_program
 from tidelog.program.draft import load
+from tidelog.program.model import Program
+from tidelog.program.typed import Role
 from tidelog.syntax.outline import outline
 from tidelog.syntax.parser import parse
 from tidelog.syntax.printer import print_program
 
+if TYPE_CHECKING:
+    from tidelog.session import Session
+
 __all__ = ["main"]
 
+_FORMATS = ["csv", "facts", "jsonl", "parquet"]
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 _FUNCTIONS = click.option(
     "--functions",
@@ -33,6 +44,15 @@ _FUNCTIONS = click.option(
     metavar="MODULE",
     help="A Python module whose annotated functions the program may call.",
 )
+
+
+_STAGES: dict[str, Callable[[Program], str]] = {
+    "program": describe_program,
+    "strata": describe_strata,
+    "plan": lambda program: describe_plan(flatten(program)),
+    "indexes": lambda program: describe_indexes(flatten(program)),
+    "script": lambda program: describe_scripts(flatten(program)),
+}
 
 
 class _Commands(click.Group):
@@ -44,10 +64,13 @@ class _Commands(click.Group):
         except ProgramError as error:
             _show(error.diagnostics)
             sys.exit(1)
+        except TidelogError as error:
+            click.echo(f"{click.style('error', fg='red', bold=True)}: {error}", err=True)
+            sys.exit(1)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="tidelog")
+@click.version_option(tidelog.__version__, prog_name="tidelog")
 def main() -> None:
     """Tidelog: Datalog whose facts and rules change while it runs."""
 
@@ -71,21 +94,115 @@ def check(files: tuple[Path, ...], modules: tuple[str, ...], strict: bool) -> No
 
 
 @main.command()
-@click.argument("what", type=click.Choice(["tree", "program", "strata"]))
+@click.argument("what", type=click.Choice(["tree", *_STAGES]))
 @click.argument("file", type=_FILE)
 @_FUNCTIONS
 def show(what: str, file: Path, modules: tuple[str, ...]) -> None:
     """Print a program at one of its stages.
 
     tree: how the text was read. program: relations, functions and rules with names and types resolved.
-    strata: what is computed after what, and what depends on itself.
+    strata: what is computed after what, and what depends on itself. plan: each rule's join orders. indexes:
+    the columns that relations are looked up by. script: what a commit does.
     """
     text, name = _read(file)
     if what == "tree":
         click.echo(outline(parse(text, name)))
     else:
-        program = load(text, name, _functions(modules))
-        click.echo(describe_program(program) if what == "program" else describe_strata(program))
+        click.echo(_STAGES[what](load(text, name, _functions(modules))))
+
+
+@main.command()
+@click.argument("file", type=_FILE)
+@click.option(
+    "-F",
+    "--facts",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where the facts are: one file for each input relation, such as Edge.csv.",
+)
+@click.option(
+    "-D",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where to write one file for each output relation.",
+)
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="csv", help="How to write them.")
+@click.option("--allow-missing", is_flag=True, help="Take a relation without a file as empty.")
+@click.option("--strategy", type=click.Choice(["elastic", "recompute"]), default="elastic")
+@click.option("--timeout", type=float, metavar="SECONDS", help="Give up after so long.")
+@click.option("--max-rows", type=int, metavar="N", help="Give up when a recursion has more rows.")
+@click.option("--stats", is_flag=True, help="Print what was done, and how long it took.")
+@_FUNCTIONS
+def run(
+    file: Path,
+    facts: Path | None,
+    output: Path | None,
+    form: str,
+    allow_missing: bool,
+    strategy: str,
+    timeout: float | None,
+    max_rows: int | None,
+    stats: bool,
+    modules: tuple[str, ...],
+) -> None:
+    """Run a program over a folder of facts and write what follows.
+
+    Files are read by their extension (.csv, .facts, .tsv, .jsonl, .parquet, .arrow, the text forms also with
+    .gz). Without an output folder, only the number of rows of each output relation is printed.
+    """
+    text, name = _read(file)
+    _progress(f"loading {name}")
+    db = tidelog.open(
+        text=text,
+        name=name,
+        functions=_functions(modules),
+        strategy=strategy,
+        timeout=timeout,
+        max_rows=max_rows,
+    )
+    _expect_facts(db.program, facts, allow_missing)
+    if facts is not None:
+        _insert(db, facts, allow_missing)
+    _finish(db, output, form)
+    if stats:
+        click.echo(f"\n{db.stats}")
+
+
+def _expect_facts(program: Program, facts: Path | None, allow_missing: bool) -> None:
+    inputs = [r.name for r in program.relations.values() if r.role is Role.INPUT]
+    if inputs and facts is None and not allow_missing:
+        raise click.UsageError(f"give the folder with the facts of {', '.join(inputs)}: -F FOLDER")
+
+
+def _insert(db: Session, folder: Path, allow_missing: bool) -> None:
+    with db.transaction() as tx:
+        _progress(f"reading {folder}")
+        for other in tx.insert_folder(folder, allow_missing=allow_missing):
+            warning = click.style("warning", fg="yellow", bold=True)
+            click.echo(f"{warning}: {other} belongs to no input relation", err=True)
+        _progress("working out what follows")
+
+
+def _finish(db: Session, output: Path | None, form: str) -> None:
+    names = [r.name for r in db.program.relations.values() if r.role is Role.OUTPUT]
+    if output is None:
+        for name in names:
+            click.echo(f"{name}: {_rows(len(db[name]))}")
+        return
+    _progress(f"writing {output}")
+    for name, path in zip(names, db.write_folder(output, form), strict=True):
+        click.echo(f"{path}: {_rows(len(db[name]))}")
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} row{'s' * (number != 1)}"
+
+
+def _progress(text: str) -> None:
+    """What is being done, for a person who watches."""
+    if sys.stderr.isatty():
+        click.secho(f"{text} …", dim=True, err=True)
 
 
 @main.command()

@@ -40,7 +40,7 @@ class Shape:
 
 
 SMALL: Final = Shape(6, (2, 3, 3, 4, 5), (8, 14, 20, 30), (0, 1, 2, 5), (2, 3, 4, 5))
-DEEP: Final = Shape(5, (6, 8, 10, 14), (15, 25), (1, 2, 4), (0, 1, 2))
+DEEP: Final = Shape(5, (8, 12, 20, 30), (20, 35), (1, 2, 4), (0, 0, 1, 2))
 LARGE: Final = Shape(3, (150, 300), (200, 350), (1, 5, 60), (0,))
 SHAPES: Final = {"deep": DEEP, "large": LARGE}
 

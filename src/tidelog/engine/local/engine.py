@@ -333,7 +333,8 @@ class LocalEngine:
         kept.load(table.data[: table.rows][(table.tags[: table.rows] & OLD) != 0], fits.turned)
         asserted = np.flatnonzero(table.given[: table.rows])
         smaller = self.tables[name] = Table(table.arity)
-        smaller.given[smaller.add(table.data[asserted])] = 1
+        rows = smaller.add(table.data[asserted])  # may make new arrays
+        smaller.given[rows] = 1
         self._changes[name] = _Change(Working(name, smaller))
 
     def _to_rows(self, name: str, kept: BitRelation) -> None:
@@ -344,7 +345,8 @@ class LocalEngine:
         rows = larger.add(kept.rows())
         larger.tags[rows] = ALIVE | OLD
         larger.live = len(rows)
-        larger.given[larger.add(table.data[np.flatnonzero(table.given[: table.rows])])] = 1
+        asserted = larger.add(table.data[np.flatnonzero(table.given[: table.rows])])
+        larger.given[asserted] = 1
         larger.base = larger.rows
         del self.bits[name]
         self._changes[name] = _Change(Working(name, larger))
