@@ -7,12 +7,20 @@ of every relation apart, so that views can be asked for and everything can be un
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tidelog.maintain.script import Assertions, Derive, EndRound, Regroup
-from tidelog.plan.flat import FlatProgram, Unit
+from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 
-__all__ = ["Engine", "TurnDense"]
+__all__ = ["Changed", "Engine", "TurnDense"]
+
+
+class Changed(NamedTuple):
+    """The rules of a unit: those that were and are there, those that came, those that went."""
+
+    kept: tuple[FlatRule, ...]
+    came: tuple[FlatRule, ...]
+    gone: tuple[FlatRule, ...]
 
 
 class TurnDense(Exception):
@@ -59,7 +67,7 @@ class Engine(Protocol):
 
     def regroup(self, step: Regroup) -> None: ...
 
-    def keep_best(self, unit: Unit, check_round: Callable[[], None]) -> int: ...
+    def keep_best(self, unit: Unit, rules: Changed | None, check_round: Callable[[], None]) -> int: ...
 
     def highest(self, relations: Iterable[str], rank: int) -> None: ...
 

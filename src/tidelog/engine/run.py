@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tidelog.engine.protocol import Engine, TurnDense
+from tidelog.engine.protocol import Changed, Engine, TurnDense
 from tidelog.errors import EngineError
 from tidelog.maintain.bootstrap import bootstrap
 from tidelog.maintain.elastic import delete, insert, rederive
@@ -20,6 +20,7 @@ from tidelog.maintain.script import (
     Clear,
     Derive,
     EndRound,
+    Mode,
     Regroup,
     Repeat,
     Script,
@@ -133,6 +134,7 @@ class _Walk:
     start: float
     stats: Stats
     rank: int = 0
+    rows: int = 0
     budget: int | None = None
     current: UnitStats = field(default_factory=lambda: UnitStats("", "", ""))
 
@@ -176,9 +178,11 @@ class _Walk:
         same: bool,
     ) -> None:
         if unit.best:
-            self._explain("bootstrap", "its values are worked out anew")
+            anew = not same or self.run.strategy == "recompute"
+            self._explain("bootstrap" if anew else "update", "values that were lost or may be better")
             self.engine.enter(unit)
-            self.current.instances = self.engine.keep_best(unit, self._count_round)
+            rules = None if anew else Changed(kept, came, gone)
+            self.current.instances = self.engine.keep_best(unit, rules, self._count_round)
             return
         if unit.grouping is not None:
             self.engine.enter(unit)
@@ -220,7 +224,7 @@ class _Walk:
     def _bootstrap(self, unit: Unit, why: str) -> None:
         self._explain("bootstrap", why)
         self.engine.enter(unit)
-        self.rank, self.budget, self.current.instances = 0, None, 0
+        self.rank, self.rows, self.budget, self.current.instances = 0, 0, None, 0
         try:
             self._execute(bootstrap(unit))
         except TurnDense:
@@ -242,6 +246,7 @@ class _Walk:
         changes = self._changes(unit)
         self._explain("update", f"{changes} changes below it")
         highest = self.engine.enter(unit)
+        self.rows = sum(self.engine.size(name) for name in unit.relations)
         worth = int(self.run.switch * memory.bootstrap)
         self.budget = max(self.run.patience, worth) if memory.bootstrap else None
         try:
@@ -288,15 +293,15 @@ class _Walk:
         self._check_time()
 
     def _end_round(self, step: EndRound) -> None:
-        self.engine.end_round(step)
+        found = self.engine.end_round(step)
+        self.rows += -found if step.mode is Mode.REMOVE else found
         self.rank += 1
         self._count_round()
-        if self.limits.max_rows is not None:
-            rows = sum(self.engine.size(n) for n in step.relations) + self.engine.delta(step.relations)
-            if rows > self.limits.max_rows:
-                raise EngineError(
-                    f"{self.current.name} has grown past {self.limits.max_rows} rows, the limit"
-                )
+        if self.limits.max_rows is not None and self.rows > self.limits.max_rows:
+            raise EngineError(
+                f"{self.current.name} has grown past {self.limits.max_rows} rows, the limit; "
+                f"the rule at work was `{self._slowest()}`"
+            )
 
     def _count_round(self) -> None:
         self._check_time()

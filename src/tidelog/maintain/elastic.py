@@ -19,7 +19,7 @@ from tidelog.data.types import BOOL
 from tidelog.maintain.bootstrap import atoms, growth, inner
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Repeat, Script, Step, View
 from tidelog.plan.flat import FlatRule, Unit
-from tidelog.program.typed import Binary, Match, Term, Test, Var
+from tidelog.program.typed import Binary, Match, Term, Test, Var, Wildcard
 
 __all__ = ["delete", "insert", "rederivation", "rederive"]
 
@@ -104,13 +104,18 @@ def _views(
     )
 
 
-def rederivation(rule: FlatRule) -> FlatRule:
-    """The rule with its head as the first atom of its body, so that it is asked about given heads."""
+def rederivation(rule: FlatRule, value_column: int | None = None) -> FlatRule:
+    """The rule with its head as the first atom of its body, so that it is asked about given heads.
+
+    With a column left out, it is asked about given keys.
+    """
     terms: list[Term] = []
     tests: list[Test] = []
     matched = {t.name for x in rule.body if isinstance(x, Match) for t in x.terms if isinstance(t, Var)}
     for i, value in enumerate(rule.values):
-        if isinstance(value, Var) and value.name in matched:
+        if i == value_column:
+            terms.append(Wildcard())
+        elif isinstance(value, Var) and value.name in matched:
             matched.discard(value.name)  # a second column with the same variable is compared
             terms.append(value)
         else:

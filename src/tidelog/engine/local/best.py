@@ -1,132 +1,196 @@
-"""Units with relations kept as the best value per key, by rounds of improvement.
+"""Units with relations kept as the best value per key.
 
-Each round finds the candidates that follow from what got better in the round before; of a key's candidates
-the best is compared with the row that the key has, and takes its place if it is better. A value on the way
-may be superseded, so a computation that fails on the way counts only if it fails at the end too.
+*Improvement* goes in rounds: each finds the candidates that follow from what got better in the round before;
+of a key's candidates the best is compared with the row that the key has, and takes its place if it is better.
+A value on the way may be superseded, so a computation that fails on the way counts only if it fails at the
+end too.
+
+*Deletion* first takes away every row that an instance gave which is no longer there: one that used something
+that leaves, and whose value is the row's value; and so on, from those. What is left has a derivation that
+touches none of this, cycles of weight zero included. The keys that lost their row then get the best candidate
+that remains, and improvement goes on from there together with what enters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tidelog.data.types import Type
 from tidelog.engine.local.codec import Codec, Codes, is_direct
+from tidelog.engine.local.grouping import distinct
+from tidelog.engine.local.lookup import lookup
 from tidelog.engine.local.rows import ALIVE, CUR
 from tidelog.engine.local.table import Rows, Table
+from tidelog.maintain.script import View
 from tidelog.plan.flat import FlatRule, Unit
 from tidelog.program.typed import Best, Match
 
-__all__ = ["Improvement"]
+__all__ = ["Collect", "Found", "Improvement"]
 
-Collect = Callable[[FlatRule, "int | None", "Rows | None"], Codes]
+Found = Iterable[tuple[str, Codes]]  # a relation, and candidates for it, a column each
+
+
+class Collect(Protocol):
+    """The heads of a rule's instances over these views, beginning with some rows of the literal `driver`."""
+
+    def __call__(
+        self, rule: FlatRule, driver: int | None, rows: Rows | None, views: Sequence[View]
+    ) -> Codes: ...
 
 
 @dataclass(slots=True)
 class _Kept:
-    """A relation of the unit; `keys` numbers the keys, `holder` is the row that each key has."""
+    """A relation of the unit; `columns` are those of its key if it keeps the best value of another."""
 
     table: Table
     best: Best | None
     type: Type | None
-    keys: Table
-    holder: Rows = field(default_factory=lambda: np.full(64, -1, np.int64))
+    columns: tuple[int, ...]
     delta: Rows = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 class Improvement:
-    """Runs the rounds of a unit over tables that have been cleared."""
+    """`note` is told which rows of a relation are about to change."""
 
     def __init__(
-        self, unit: Unit, tables: Mapping[str, Table], types: Mapping[str, tuple[Type, ...]], codec: Codec
+        self,
+        unit: Unit,
+        tables: Mapping[str, Table],
+        types: Mapping[str, tuple[Type, ...]],
+        codec: Codec,
+        note: Callable[[str, Rows], None],
     ) -> None:
         best = dict(unit.best)
         self.unit = unit
         self.codec = codec
+        self.note = note
+        self.candidates = 0
         self.kept = {
             name: _Kept(
                 tables[name],
                 best.get(name),
                 types[name][best[name].column] if name in best else None,
-                Table(max(tables[name].arity - 1, 0)),
+                tuple(i for i in range(tables[name].arity) if name in best and i != best[name].column),
             )
             for name in unit.relations
         }
 
-    def run(self, collect: Collect, check_round: Callable[[], None]) -> int:
-        """All rounds; the number of candidates looked at."""
-        total = 0
-        found = list(self._first(collect))
-        while found:
-            total += sum(heads.shape[1] for _, heads in found)
+    # -- getting better
+
+    def run(self, found: Found, collect: Collect, check_round: Callable[[], None]) -> None:
+        """Rounds from the first candidates until nothing gets better."""
+        first = list(found)
+        while first:
             check_round()
             for kept in self.kept.values():
                 kept.table.tags[kept.delta] &= ~np.uint8(CUR)
+                kept.delta = kept.delta[:0]
             for name, kept in self.kept.items():
-                heads = [h for n, h in found if n == name]
-                kept.delta = self._take(kept, np.concatenate(heads, axis=1)) if heads else kept.delta[:0]
-            found = list(self._later(collect))
-        return total
-
-    def _first(self, collect: Collect) -> Iterator[tuple[str, Codes]]:
-        for name, kept in self.kept.items():
-            given = np.flatnonzero(kept.table.given[: kept.table.rows])
-            yield name, kept.table.data[given].T
-        for rule in self.unit.rules:
-            if not self._inner(rule):
-                yield rule.head, collect(rule, None, None)
+                heads = [h for n, h in first if n == name]
+                if heads:
+                    kept.delta = self._take(name, kept, np.concatenate(heads, axis=1))
+            first = list(self._later(collect))
 
     def _later(self, collect: Collect) -> Iterator[tuple[str, Codes]]:
         for rule in self.unit.rules:
-            for position in self._inner(rule):
+            for position in self.inner(rule):
                 literal = rule.body[position]
                 assert isinstance(literal, Match)
                 delta = self.kept[literal.relation].delta
                 if len(delta):
-                    yield rule.head, collect(rule, position, delta)
+                    yield rule.head, collect(rule, position, delta, self.views(rule, View.NEW))
 
-    def _inner(self, rule: FlatRule) -> list[int]:
+    def inner(self, rule: FlatRule) -> list[int]:
+        """The positions of a rule's atoms over the unit's own relations."""
         return [i for i, x in enumerate(rule.body) if isinstance(x, Match) and x.relation in self.kept]
 
-    # -- taking candidates in
+    def views(self, rule: FlatRule, below: View) -> list[View]:
+        own = set(self.inner(rule))
+        return [View.FULL if i in own else below for i in range(len(rule.body))]
 
-    def _take(self, kept: _Kept, heads: Codes) -> Rows:
+    def _take(self, name: str, kept: _Kept, heads: Codes) -> Rows:
         """The rows that are new or better than what their key had."""
+        self.candidates += heads.shape[1]
         table = kept.table
+        candidates = np.ascontiguousarray(heads.T)
         if kept.best is None:
-            rows = np.unique(table.add(np.ascontiguousarray(heads.T)))
+            rows = np.unique(table.add(candidates))
             rows = rows[table.tags[rows] & ALIVE == 0]
+            self.note(name, rows)
         else:
-            rows = self._improve(kept, kept.best, heads)
+            rows = self._improve(name, kept, kept.best, candidates)
         table.tags[rows] |= np.uint8(ALIVE | CUR)
         table.support[rows] = 0, 1
         return rows
 
-    def _improve(self, kept: _Kept, best: Best, heads: Codes) -> Rows:
+    def _improve(self, name: str, kept: _Kept, best: Best, candidates: Codes) -> Rows:
         table, column = kept.table, best.column
-        keys = kept.keys.add(np.ascontiguousarray(np.delete(heads, column, axis=0).T))
-        while len(kept.holder) < kept.keys.rows:
-            kept.holder = np.concatenate([kept.holder, np.full_like(kept.holder, -1)])
-        order = self._order(kept, best, heads[column])
-        ranked = np.lexsort((order, keys))
-        first = np.ones(len(keys), np.bool_)
-        first[1:] = keys[ranked][1:] != keys[ranked][:-1]
-        chosen = ranked[first]
-        rows = table.add(np.ascontiguousarray(heads[:, chosen].T))
-        held = kept.holder[keys[chosen]]
+        keys, numbers = distinct(candidates[:, kept.columns])
+        ranked = np.lexsort((self._order(kept, best, candidates[:, column]), numbers))
+        first = np.ones(len(ranked), np.bool_)
+        first[1:] = numbers[ranked][1:] != numbers[ranked][:-1]
+        rows = table.add(np.ascontiguousarray(candidates[ranked[first]]))  # one a key, in their order
+        held = np.full(len(rows), -1, np.int64)
+        which, holding = self._holding(kept, keys)
+        held[which] = holding
         old = self._order(kept, best, table.data[np.maximum(held, 0), column])
-        new = self._order(kept, best, table.data[rows, column])
-        better = (held < 0) | (new < old)
-        rows, held = rows[better], held[better]
-        table.tags[held[held >= 0]] &= ~np.uint8(ALIVE | CUR)
-        kept.holder[keys[chosen[better]]] = rows
+        better = (held < 0) | (self._order(kept, best, table.data[rows, column]) < old)
+        rows, held = rows[better], held[better & (held >= 0)]
+        self.note(name, np.concatenate([rows, held]))
+        table.tags[held] &= ~np.uint8(ALIVE | CUR)
         return rows
+
+    def _holding(self, kept: _Kept, keys: Codes) -> tuple[Rows, Rows]:
+        """Which keys have a row, and which."""
+        which, rows = lookup(kept.table, kept.columns, keys)
+        alive = (kept.table.tags[rows] & ALIVE) != 0
+        return which[alive], rows[alive]
 
     def _order(self, kept: _Kept, best: Best, codes: Codes) -> npt.NDArray[np.int64]:
         """Numbers that are smaller for better values."""
         assert kept.type is not None
-        places = codes if is_direct(kept.type) else self.codec.dictionary(kept.type).ranks()[codes]
+        if is_direct(kept.type) or not len(codes):
+            places = codes
+        else:
+            places = self.codec.dictionary(kept.type).ranks()[codes]
         return places if best.function == "min" else ~places
+
+    # -- taking away
+
+    def take_away(self, found: Found, rules: Iterable[FlatRule], collect: Collect) -> dict[str, Rows]:
+        """Remove the rows that lost an instance with their value, and all that rests on them."""
+        rules = tuple(rules)
+        doubted = {name: np.empty(0, np.int64) for name in self.kept}
+        first = list(found)
+        while first:
+            fresh: dict[str, Rows] = {}
+            for name, kept in self.kept.items():
+                heads = [h.T for n, h in first if n == name]
+                if heads:
+                    rows = np.unique(kept.table.find(np.ascontiguousarray(np.concatenate(heads))))
+                    rows = rows[rows >= 0]
+                    rows = rows[(kept.table.tags[rows] & ALIVE) != 0]
+                    fresh[name] = np.setdiff1d(rows, doubted[name])
+                    doubted[name] = np.union1d(doubted[name], fresh[name])
+            first = [
+                (rule.head, collect(rule, i, fresh[x.relation], self.views(rule, View.OLD)))
+                for rule in rules
+                for i in self.inner(rule)
+                if isinstance(x := rule.body[i], Match) and len(fresh.get(x.relation, ()))
+            ]
+        for name, rows in doubted.items():
+            self.note(name, rows)
+            self.kept[name].table.tags[rows] &= ~np.uint8(ALIVE)
+        return doubted
+
+    def given(self, name: str, rows: Rows) -> Codes:
+        """The asserted facts that have the keys of these rows."""
+        kept = self.kept[name]
+        if kept.best is not None and len(rows):
+            rows = lookup(kept.table, kept.columns, kept.table.data[rows][:, kept.columns])[1]
+        return np.asarray(kept.table.data[rows[kept.table.given[rows] == 1]].T)

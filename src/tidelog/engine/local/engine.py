@@ -7,7 +7,7 @@ to commit, since rules rarely change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,7 +24,8 @@ from tidelog.engine.local.runner import Runner
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variant import Variant, compile_variant
 from tidelog.engine.local.working import Bindings, Working
-from tidelog.engine.protocol import TurnDense
+from tidelog.engine.protocol import Changed, TurnDense
+from tidelog.maintain.elastic import rederivation
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.plan.order import order
@@ -384,27 +385,78 @@ class LocalEngine:
 
     # -- the best value per key
 
-    def keep_best(self, unit: Unit, check_round: Callable[[], None]) -> int:
-        """Bring a unit with a best value per key to its new state, from nothing; the candidates seen."""
-        self.clear(unit.relations)
+    def keep_best(self, unit: Unit, rules: Changed | None, check_round: Callable[[], None]) -> int:
+        """Bring a unit with a best value per key to its new state; the number of candidates seen.
+
+        `rules` says which of its rules are new or gone; without it, the unit is worked out from nothing.
+        """
+        if rules is None:
+            self.clear(unit.relations)
         tables = {name: self.tables[name] for name in unit.relations}
-        improvement = Improvement(unit, tables, self._types, self.codec)
+        work = Improvement(unit, tables, self._types, self.codec, self._note)
+        found = self._from_nothing(unit, work) if rules is None else self._from_changes(unit, rules, work)
         self._runner.passed_over = False
-
-        def views(rule: FlatRule) -> list[View]:
-            return [
-                View.FULL if isinstance(x, Match) and x.relation in unit.relations else View.NEW
-                for x in rule.body
-            ]
-
-        def collect(rule: FlatRule, position: int | None, delta: Rows | None) -> Codes:
-            return self._runner.collect(self._variant(rule, position), views(rule), delta)
-
-        total = improvement.run(collect, check_round)
-        if self._runner.passed_over:
+        work.run(found, self._collect, check_round)
+        if self._runner.passed_over:  # what failed on the way may be superseded, or be an error
             for rule in unit.rules:
-                self._runner.check(self._variant(rule, None), views(rule))
-        return total
+                self._runner.check(self._variant(rule, None), work.views(rule, View.NEW))
+        return work.candidates
+
+    def _collect(self, rule: FlatRule, driver: int | None, rows: Rows | None, views: Sequence[View]) -> Codes:
+        return self._runner.collect(self._variant(rule, driver), views, rows)
+
+    def _note(self, relation: str, rows: Rows) -> None:
+        self._write_down(self._change(relation), rows)
+
+    def _from_nothing(self, unit: Unit, work: Improvement) -> Iterator[tuple[str, Codes]]:
+        for name in unit.relations:
+            table = self.tables[name]
+            yield name, table.data[np.flatnonzero(table.given[: table.rows])].T
+        for rule in unit.rules:
+            if not work.inner(rule):
+                yield rule.head, self._collect(rule, None, None, work.views(rule, View.NEW))
+
+    def _from_changes(self, unit: Unit, rules: Changed, work: Improvement) -> Iterator[tuple[str, Codes]]:
+        """Take away what no longer holds; then the first candidates for what is missing or may be better."""
+        kept, came, gone = rules
+        best = dict(unit.best)
+        doubted = work.take_away(self._lost(unit, kept, gone, work), kept, self._collect)
+        for name, rows in doubted.items():
+            yield name, work.given(name, rows)
+            yield name, self.tables[name].data[self._change(name).given_came].T
+        for rule in kept:
+            rows = doubted[rule.head]
+            if len(rows):
+                column = best[rule.head].column if rule.head in best else None
+                asked = rederivation(rule, column)
+                views = [View.SUSPECTS, *work.views(rule, View.NEW), *[View.NEW] * len(asked.body)]
+                yield rule.head, self._collect(asked, 0, rows, views)
+            yield from self._moved(rule, work, View.ENTERING, View.NEW)
+        for rule in came:
+            yield rule.head, self._collect(rule, None, None, work.views(rule, View.NEW))
+
+    def _lost(
+        self, unit: Unit, kept: Iterable[FlatRule], gone: Iterable[FlatRule], work: Improvement
+    ) -> Iterator[tuple[str, Codes]]:
+        """The heads of instances that are no longer there because of something below or a rule."""
+        for name in unit.relations:
+            yield name, self.tables[name].data[self._change(name).given_went].T
+        for rule in gone:
+            yield rule.head, self._collect(rule, None, None, work.views(rule, View.OLD))
+        for rule in kept:
+            yield from self._moved(rule, work, View.LEAVING, View.OLD)
+
+    def _moved(self, rule: FlatRule, work: Improvement, at: View, below: View) -> Iterator[tuple[str, Codes]]:
+        """The heads of instances that use something that left or entered below."""
+        own = set(work.inner(rule))
+        for i, literal in enumerate(rule.body):
+            if i in own or not isinstance(literal, Match | Absent):
+                continue
+            views = work.views(rule, below)
+            views[i] = at
+            driver = self._driver(Derive(rule, i, tuple(views), Mode.INSERT))
+            if driver is not None and len(driver):
+                yield rule.head, self._collect(rule, i, driver, views)
 
     # -- the end
 

@@ -1,0 +1,39 @@
+"""Scripts as people read them: what `tidelog show script` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidelog.maintain.bootstrap import bootstrap
+from tidelog.maintain.elastic import delete, insert, rederive
+from tidelog.maintain.script import Regroup, Script, print_script
+from tidelog.plan.flat import FlatProgram, Unit
+
+__all__ = ["describe_scripts"]
+
+
+def describe_scripts(program: FlatProgram) -> str:
+    """For each unit with rules, how it is made from nothing and how it follows a change of facts."""
+    units = (unit for unit in program.units if unit.rules or unit.grouping)
+    return "\n\n".join("\n".join(_unit(unit)) for unit in units)
+
+
+def _unit(unit: Unit) -> Iterator[str]:
+    yield unit.name
+    if unit.best:
+        yield "  keeps the best value per key, worked out anew on every change"
+        return
+    if unit.grouping is not None:
+        yield from _part("bootstrap", (Regroup(unit.grouping, all=True),))
+        yield from _part("update", (Regroup(unit.grouping),))
+        return
+    yield from _part("bootstrap", bootstrap(unit))
+    yield from _part("update: delete", delete(unit, unit.rules, ()))
+    yield from _part("update: re-derive", rederive(unit, unit.rules))
+    yield from _part("update: insert", insert(unit, unit.rules, ()))
+
+
+def _part(title: str, script: Script) -> Iterator[str]:
+    if script:
+        yield f"  {title}"
+        yield from (f"    {line}" for line in print_script(script).split("\n"))

@@ -1,0 +1,162 @@
+"""What ranks and counts have to be, counted from scratch in plain Python over decoded rows.
+
+An instance of a flat rule is a row for each positive atom that makes the rest of the body true. It supports
+its head if its rows of the head's own unit all rank below it; an assertion is one more support.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from conformance.reasoners import LocalReasoner
+from tidelog.data.values import Row, Value
+from tidelog.engine.local.rows import ALIVE, OLD
+from tidelog.engine.local.table import Index, Table
+from tidelog.plan.flat import FlatRule, Unit
+from tidelog.program.typed import Absent, Bind, Constant, Match, Term, Test, Var
+from tidelog.reference.evaluate import Failure, Functions, evaluate
+
+Names = dict[str, Value]
+
+
+@dataclass
+class Known:
+    """A relation as it is stored: rank and count of each tuple, and the asserted ones."""
+
+    support: dict[Row, tuple[int, int]] = field(default_factory=dict)
+    given: set[Row] = field(default_factory=set)
+
+
+def check_state(reasoner: LocalReasoner) -> None:
+    """Every count is the number of supports, and every table finds what it holds."""
+    flat = reasoner.flat
+    for table in reasoner.engine.tables.values():
+        check_table(table)
+    state = {name: _read(reasoner, name) for name in flat.relations}
+    for unit in flat.units:
+        if unit.grouping is None and not unit.best:
+            _check_unit(unit, state, flat.functions)
+            for name in unit.relations:
+                highest = reasoner.engine.tables[name].highest
+                assert all(0 <= rank <= highest for rank, _ in state[name].support.values()), name
+
+
+def _read(reasoner: LocalReasoner, name: str) -> Known:
+    table = reasoner.engine.tables[name]
+    rows = reasoner.decode(reasoner.flat.relations[name].types, table.data[: table.rows])
+    made = Known()
+    for i, row in enumerate(rows):
+        if table.tags[i]:
+            made.support[row] = int(table.support[i, 0]), int(table.support[i, 1])
+        if table.given[i]:
+            made.given.add(row)
+    return made
+
+
+def _check_unit(unit: Unit, state: Mapping[str, Known], functions: Functions) -> None:
+    counts: Counter[tuple[str, Row]] = Counter()
+    for name in unit.relations:
+        counts.update((name, row) for row in state[name].given)
+    for rule in unit.rules:
+        for head, used in instances(rule, state, functions):
+            assert head in state[rule.head].support, f"{rule.head}{head} follows and is not there"
+            rank = state[rule.head].support[head][0]
+            own = [state[name].support[row][0] for name, row in used if name in unit.relations]
+            counts[rule.head, head] += all(below < rank for below in own)
+    stored = {
+        (name, row): count for name in unit.relations for row, (_, count) in state[name].support.items()
+    }
+    assert all(count > 0 for count in stored.values())
+    assert stored == {key: count for key, count in counts.items() if count}, unit.name
+
+
+# -- instances
+
+
+def instances(
+    rule: FlatRule, state: Mapping[str, Known], functions: Functions
+) -> Iterator[tuple[Row, list[tuple[str, Row]]]]:
+    """The head and the rows used of every instance."""
+    atoms = [x for x in rule.body if isinstance(x, Match)]
+    partial: list[tuple[Names, list[tuple[str, Row]]]] = [({}, [])]
+    for atom in atoms:
+        partial = [
+            (extended, [*used, (atom.relation, row)])
+            for names, used in partial
+            for row in state[atom.relation].support
+            if (extended := match(atom.terms, row, names)) is not None
+        ]
+    for names, used in partial:
+        if holds(rule, names, state, functions):
+            head = tuple(evaluate(v, names, functions) for v in rule.values)
+            assert not any(isinstance(v, Failure) for v in head)
+            yield tuple(v for v in head if not isinstance(v, Failure)), used
+
+
+def match(terms: tuple[Term, ...], row: Row, names: Names) -> Names | None:
+    """The names extended so that the terms are the row; none equals nothing, not even itself."""
+    extended = dict(names)
+    for term, value in zip(terms, row, strict=True):
+        match term:
+            case Constant():
+                wanted = term.value
+            case Var(name) if name in extended:
+                wanted = extended[name]
+            case Var(name):
+                extended[name] = value
+                continue
+            case _:
+                continue
+        if value is None or not (value is wanted or value == wanted):
+            return None
+    return extended
+
+
+def holds(rule: FlatRule, names: Names, state: Mapping[str, Known], functions: Functions) -> bool:
+    """Whether the rest of a body holds; gives assigned variables their values."""
+    for literal in rule.body:
+        if isinstance(literal, Bind):
+            value = evaluate(literal.value, names, functions)
+            if isinstance(value, Failure):
+                return False
+            names[literal.variable.name] = value
+    for literal in rule.body:
+        if isinstance(literal, Test) and evaluate(literal.condition, names, functions) is not True:
+            return False
+        if isinstance(literal, Absent):
+            rows = state[literal.relation].support
+            if any(match(literal.terms, row, names) is not None for row in rows):
+                return False
+    return True
+
+
+# -- tables
+
+
+def check_table(table: Table) -> None:
+    """Between commits: two kinds of tags, an honest number of live rows, and every row can be found."""
+    tags = table.tags[: table.rows]
+    assert set(tags.tolist()) <= {0, ALIVE | OLD}
+    alive = table.alive()
+    assert table.live == len(alive)
+    assert table.find(table.data[: table.rows]).tolist() == list(range(table.rows))
+    for columns in table.indexes:
+        _check_index(table, columns, table.index(columns))
+
+
+def _check_index(table: Table, columns: tuple[int, ...], index: Index) -> None:
+    """Every row is in one chain, and rows with one key are in one chain."""
+    chains: dict[int, int] = {}
+    for number, head in enumerate(index.heads.tolist()):
+        row = head
+        while row >= 0:
+            assert row not in chains
+            chains[row] = number
+            row = int(index.following[row])
+    assert sorted(chains) == list(range(table.rows))
+    homes: dict[tuple[int, ...], int] = {}
+    for row, number in chains.items():
+        key = tuple(table.data[row, list(columns)].tolist())
+        assert homes.setdefault(key, number) == number
