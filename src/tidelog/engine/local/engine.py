@@ -7,7 +7,7 @@ to commit, since rules rarely change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from tidelog.data.types import Type
 from tidelog.engine.local.best import Improvement
 from tidelog.engine.local.bits import BitRelation, Pattern, pattern, pays, sparse
+from tidelog.engine.local.candidates import Candidates
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.local.grouping import distinct, members, results
@@ -25,7 +26,6 @@ from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variant import Variant, compile_variant
 from tidelog.engine.local.working import Bindings, Working
 from tidelog.engine.protocol import Changed, TurnDense
-from tidelog.maintain.elastic import rederivation
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.plan.order import order
@@ -96,7 +96,8 @@ class LocalEngine:
     def size(self, relation: str) -> int:
         return self.bits[relation].size if relation in self.bits else self.tables[relation].live
 
-    def _change(self, relation: str) -> _Change:
+    def change(self, relation: str) -> _Change:
+        """What the commit at work has done to a relation so far."""
         change = self._changes.get(relation)
         if change is None:
             table = self.tables[relation]
@@ -105,13 +106,13 @@ class LocalEngine:
         return change
 
     def _working(self, relation: str) -> Working:
-        return self._change(relation).working
+        return self.change(relation).working
 
     # -- facts
 
     def assert_rows(self, relation: str, came: Codes, went: Codes) -> None:
         """Take a change of the asserted facts; what is asserted already or is not there changes nothing."""
-        change = self._change(relation)
+        change = self.change(relation)
         table = change.working.table
         gone = table.find(went) if len(went) else _EMPTY
         gone = np.unique(gone[gone >= 0])
@@ -154,11 +155,11 @@ class LocalEngine:
         self._booting = frozenset()
         for name in unit.relations:
             self._working(name).ranked = True
-        return max((self._change(n).highest for n in unit.relations), default=0)
+        return max((self.change(n).highest for n in unit.relations), default=0)
 
     def derive(self, step: Derive, rank: int) -> int:
         """Find a rule's instances; how many there were."""
-        driver = self._driver(step)
+        driver = self.driver(step)
         if driver is not None and not len(driver):
             return 0
         variant = self._variant(step.rule, step.driver)
@@ -166,7 +167,7 @@ class LocalEngine:
         self._runner.run(variant, step.views, driver, step.mode, rank)
         return self._runner.instances - before
 
-    def _driver(self, step: Derive) -> Rows | None:
+    def driver(self, step: Derive) -> Rows | None:
         if step.driver is None:
             return None
         literal = step.rule.body[step.driver]
@@ -196,7 +197,7 @@ class LocalEngine:
         """Asserted facts as instances with an empty body."""
         total = 0
         for name in step.relations:
-            change = self._change(name)
+            change = self.change(name)
             table = change.working.table
             if step.mode is Mode.REDERIVE:
                 rows = np.concatenate([_EMPTY, *change.suspects])
@@ -219,7 +220,7 @@ class LocalEngine:
         """Make the listed heads the next delta; how many they are."""
         total = 0
         for name in step.relations:
-            change = self._change(name)
+            change = self.change(name)
             table = change.working.table
             listed = change.working.take_list()
             tags = table.tags
@@ -245,13 +246,13 @@ class LocalEngine:
                 raise TurnDense
 
     def delta(self, relations: Iterable[str]) -> int:
-        return sum(len(self._change(name).delta) for name in relations)
+        return sum(len(self.change(name).delta) for name in relations)
 
     def clear(self, relations: Iterable[str]) -> None:
         """Empty relations, whatever was done to them in this commit so far."""
         self._booting = frozenset(relations)
         for name in self._booting:
-            change = self._change(name)
+            change = self.change(name)
             table = change.working.table
             if change.whole is None:
                 self._put_back(change)
@@ -266,7 +267,7 @@ class LocalEngine:
 
     def highest(self, relations: Iterable[str], rank: int) -> None:
         for name in relations:
-            self._change(name).highest = max(self._change(name).highest, rank)
+            self.change(name).highest = max(self.change(name).highest, rank)
 
     def finish(self, unit: Unit) -> None:
         """The unit has its new state: what entered and left it is known to those above."""
@@ -329,7 +330,7 @@ class LocalEngine:
     def _to_bits(self, name: str, fits: Pattern) -> None:
         """Keep a relation as a matrix from now on; its table holds only what is asserted."""
         table = self.tables[name]
-        self._before.setdefault(name, (self._change(name), self.bits.get(name)))
+        self._before.setdefault(name, (self.change(name), self.bits.get(name)))
         kept = self.bits[name] = BitRelation()
         kept.load(table.data[: table.rows][(table.tags[: table.rows] & OLD) != 0], fits.turned)
         asserted = np.flatnonzero(table.given[: table.rows])
@@ -341,7 +342,7 @@ class LocalEngine:
     def _to_rows(self, name: str, kept: BitRelation) -> None:
         """Keep a relation as rows again; what supports them is not known, so it has to be bootstrapped."""
         table = self.tables[name]
-        self._before.setdefault(name, (self._change(name), kept))
+        self._before.setdefault(name, (self.change(name), kept))
         larger = self.tables[name] = Table(table.arity)
         rows = larger.add(kept.rows())
         larger.tags[rows] = ALIVE | OLD
@@ -360,9 +361,9 @@ class LocalEngine:
     def regroup(self, step: Regroup) -> None:
         """The new results of groups that were touched take the place of their old ones."""
         grouping = step.grouping
-        source = self._change(grouping.instances)
+        source = self.change(grouping.instances)
         instances = source.working.table
-        change = self._change(grouping.results)
+        change = self.change(grouping.results)
         table = change.working.table
         keys = None if step.all else distinct(instances.data[self._touched(source), : grouping.keys])[0]
         old = members(table, keys)
@@ -394,69 +395,20 @@ class LocalEngine:
             self.clear(unit.relations)
         tables = {name: self.tables[name] for name in unit.relations}
         work = Improvement(unit, tables, self._types, self.codec, self._note)
-        found = self._from_nothing(unit, work) if rules is None else self._from_changes(unit, rules, work)
+        candidates = Candidates(self, unit, work)
+        found = candidates.from_nothing() if rules is None else candidates.from_changes(rules)
         self._runner.passed_over = False
-        work.run(found, self._collect, check_round)
+        work.run(found, self.collect, check_round)
         if self._runner.passed_over:  # what failed on the way may be superseded, or be an error
             for rule in unit.rules:
                 self._runner.check(self._variant(rule, None), work.views(rule, View.NEW))
         return work.candidates
 
-    def _collect(self, rule: FlatRule, driver: int | None, rows: Rows | None, views: Sequence[View]) -> Codes:
+    def collect(self, rule: FlatRule, driver: int | None, rows: Rows | None, views: Sequence[View]) -> Codes:
         return self._runner.collect(self._variant(rule, driver), views, rows)
 
     def _note(self, relation: str, rows: Rows) -> None:
-        self._write_down(self._change(relation), rows)
-
-    def _from_nothing(self, unit: Unit, work: Improvement) -> Iterator[tuple[str, Codes]]:
-        for name in unit.relations:
-            table = self.tables[name]
-            yield name, table.data[np.flatnonzero(table.given[: table.rows])].T
-        for rule in unit.rules:
-            if not work.inner(rule):
-                yield rule.head, self._collect(rule, None, None, work.views(rule, View.NEW))
-
-    def _from_changes(self, unit: Unit, rules: Changed, work: Improvement) -> Iterator[tuple[str, Codes]]:
-        """Take away what no longer holds; then the first candidates for what is missing or may be better."""
-        kept, came, gone = rules
-        best = dict(unit.best)
-        doubted = work.take_away(self._lost(unit, kept, gone, work), kept, self._collect)
-        for name, rows in doubted.items():
-            yield name, work.given(name, rows)
-            yield name, self.tables[name].data[self._change(name).given_came].T
-        for rule in kept:
-            rows = doubted[rule.head]
-            if len(rows):
-                column = best[rule.head].column if rule.head in best else None
-                asked = rederivation(rule, column)
-                views = [View.SUSPECTS, *work.views(rule, View.NEW), *[View.NEW] * len(asked.body)]
-                yield rule.head, self._collect(asked, 0, rows, views)
-            yield from self._moved(rule, work, View.ENTERING, View.NEW)
-        for rule in came:
-            yield rule.head, self._collect(rule, None, None, work.views(rule, View.NEW))
-
-    def _lost(
-        self, unit: Unit, kept: Iterable[FlatRule], gone: Iterable[FlatRule], work: Improvement
-    ) -> Iterator[tuple[str, Codes]]:
-        """The heads of instances that are no longer there because of something below or a rule."""
-        for name in unit.relations:
-            yield name, self.tables[name].data[self._change(name).given_went].T
-        for rule in gone:
-            yield rule.head, self._collect(rule, None, None, work.views(rule, View.OLD))
-        for rule in kept:
-            yield from self._moved(rule, work, View.LEAVING, View.OLD)
-
-    def _moved(self, rule: FlatRule, work: Improvement, at: View, below: View) -> Iterator[tuple[str, Codes]]:
-        """The heads of instances that use something that left or entered below."""
-        own = set(work.inner(rule))
-        for i, literal in enumerate(rule.body):
-            if i in own or not isinstance(literal, Match | Absent):
-                continue
-            views = work.views(rule, below)
-            views[i] = at
-            driver = self._driver(Derive(rule, i, tuple(views), Mode.INSERT))
-            if driver is not None and len(driver):
-                yield rule.head, self._collect(rule, i, driver, views)
+        self._write_down(self.change(relation), rows)
 
     # -- the end
 
