@@ -11,6 +11,7 @@ import numpy as np
 from tidelog.data.types import Type
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
+from tidelog.engine.local import bits
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.run import Limits, Run, Stats, UnitCost
@@ -74,6 +75,15 @@ class LocalReasoner:
         made = {n: frozenset(self.decode(t, self.engine.rows(n))) for n, t in self._types.items()}
         return {name: rows for name, rows in made.items() if rows}
 
+    @property
+    def given(self) -> Mapping[str, frozenset[Row]]:
+        """The asserted facts."""
+        tables = {name: self.engine.tables[name] for name in self._types}
+        rows = {
+            name: table.data[: table.rows][table.given[: table.rows] == 1] for name, table in tables.items()
+        }
+        return {name: frozenset(self.decode(t, rows[name])) for name, t in self._types.items()}
+
     def commit(
         self, program: Program, facts: Mapping[str, ZSet[Row]], limits: Limits | None = None
     ) -> Changes:
@@ -83,14 +93,14 @@ class LocalReasoner:
         try:
             self.begin(new, types, facts)
             self.stats = self.run.commit(self.flat, new, limits or Limits())
-            changes = {name: self._change(name, types[name]) for name in types}
+            changes = self.changes(types)
         except BaseException:
             self.engine.rollback()
             raise
         self.engine.commit()
         self.engine.forget(new)
         self.flat, self._types = new, types
-        return {name: change for name, change in changes.items() if change}
+        return changes
 
     def begin(
         self, new: FlatProgram, types: Mapping[str, tuple[Type, ...]], facts: Mapping[str, ZSet[Row]]
@@ -102,9 +112,13 @@ class LocalReasoner:
             went = self._encode(types[name], [row for row, weight in change.items() if weight < 0])
             self.engine.assert_rows(name, came, went)
 
-    def _change(self, name: str, types: tuple[Type, ...]) -> ZSet[Row]:
-        came, went = self.engine.changes(name)
-        return ZSet.of(self.decode(types, came)) - ZSet.of(self.decode(types, went))
+    def changes(self, types: Mapping[str, tuple[Type, ...]]) -> Changes:
+        """What the commit at work has changed."""
+        made: Changes = {}
+        for name in types:
+            came, went = (ZSet.of(self.decode(types[name], rows)) for rows in self.engine.changes(name))
+            made[name] = came - went
+        return {name: change for name, change in made.items() if change}
 
     def _encode(self, types: tuple[Type, ...], rows: list[Row]) -> Codes:
         codec = self.engine.codec
@@ -118,6 +132,19 @@ class LocalReasoner:
         return list(zip(*columns, strict=True))
 
 
+class DenseReasoner(LocalReasoner):
+    """Keeps every relation as a bit matrix that can be one, however few rows it has."""
+
+    def commit(
+        self, program: Program, facts: Mapping[str, ZSet[Row]], limits: Limits | None = None
+    ) -> Changes:
+        enough, bits._ENOUGH_ROWS = bits._ENOUGH_ROWS, 4
+        try:
+            return super().commit(program, facts, limits)
+        finally:
+            bits._ENOUGH_ROWS = enough
+
+
 REASONERS: dict[str, Callable[[], Reasoner]] = {
     "chibi": lambda: Chibi(indexed=False),
     "chibi-indexed": lambda: Chibi(indexed=True),
@@ -126,4 +153,5 @@ REASONERS: dict[str, Callable[[], Reasoner]] = {
     "local-elastic": LocalReasoner,
     "local-recompute": lambda: LocalReasoner(lambda engine: Run(engine, "recompute")),
     "local-switching": lambda: LocalReasoner(ImpatientRun),
+    "local-dense": DenseReasoner,
 }

@@ -21,7 +21,8 @@ def test_addition_is_associative_and_commutative(a: ZSet[int], b: ZSet[int], c: 
 def test_the_empty_one_is_zero_and_each_has_a_negative(a: ZSet[int]) -> None:
     assert a + ZERO == a
     assert a - a == ZERO
-    assert -(-a) == a
+    assert ZERO - (ZERO - a) == a
+    assert ZERO - a == -a
     assert a * 3 == a + a + a
     assert a * 0 == ZERO
 

@@ -69,10 +69,22 @@ class Stats:
 
 @dataclass(slots=True)
 class UnitCost:
-    """What earlier commits taught about a unit: instances of a bootstrap, and of an update per change."""
+    """What earlier commits taught about a unit: what a bootstrap cost, and an update per change.
+
+    Costs are counted in instances of a bootstrap; those of an update cost more (`_WEIGHTS`).
+    """
 
     bootstrap: int = 0
     per_change: float | None = None
+
+    def learn(self, cost: float, changes: int) -> None:
+        """Remember an update; one odd change should not decide about the next commit alone."""
+        measured = cost / max(changes, 1)
+        self.per_change = measured if self.per_change is None else (self.per_change + measured) / 2
+
+
+# what an instance costs beside one of a bootstrap, which goes through a relation row after row
+_WEIGHTS = {Mode.INSERT: 2, Mode.REMOVE: 4, Mode.REDERIVE: 10}
 
 
 class _TooMuch(Exception):
@@ -82,8 +94,8 @@ class _TooMuch(Exception):
 class Run:
     """Carries commits out on an engine; remembers what units cost.
 
-    An update is given up for a bootstrap once it has found more than `patience` instances and more than the
-    fraction `switch` of those that the last bootstrap found.
+    An update is given up for a bootstrap once it has cost more than `patience` and more than the fraction
+    `switch` of what the last bootstrap did.
     """
 
     def __init__(
@@ -136,6 +148,7 @@ class _Walk:
     rank: int = 0
     rows: int = 0
     budget: int | None = None
+    cost: int = 0
     current: UnitStats = field(default_factory=lambda: UnitStats("", "", ""))
 
     @property
@@ -211,7 +224,7 @@ class _Walk:
         if memory.per_change is not None and memory.bootstrap:
             predicted = memory.per_change * self._changes(unit)
             if predicted > self.run.switch * memory.bootstrap:
-                return f"an update would touch about {predicted:,.0f} instances"
+                return f"an update would cost about {predicted / memory.bootstrap:.0%} of it"
         return None
 
     def _changes(self, unit: Unit) -> int:
@@ -257,11 +270,11 @@ class _Walk:
             self.rank = highest + 2
             self._execute(insert(unit, kept, came))
         except _TooMuch:
-            memory.per_change = self.current.instances / max(changes, 1)
+            memory.learn(self.cost, changes)
             return False
         self.engine.highest(unit.relations, self.rank)
         if changes and not (came or gone):
-            memory.per_change = self.current.instances / changes
+            memory.learn(self.cost, changes)
         return True
 
     # -- steps
@@ -285,10 +298,12 @@ class _Walk:
 
     def _derive(self, step: Derive) -> None:
         start = time.perf_counter()
-        self.current.instances += self.engine.derive(step, self.rank)
+        instances = self.engine.derive(step, self.rank)
+        self.current.instances += instances
+        self.cost += instances * _WEIGHTS[step.mode]
         rules = self.current.rules
         rules[step.rule.origin] = rules.get(step.rule.origin, 0.0) + time.perf_counter() - start
-        if self.budget is not None and self.current.instances > self.budget:
+        if self.budget is not None and self.cost > self.budget:
             raise _TooMuch
         self._check_time()
 

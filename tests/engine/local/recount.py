@@ -36,7 +36,7 @@ def check_state(reasoner: LocalReasoner) -> None:
         check_table(table)
     state = {name: _read(reasoner, name) for name in flat.relations}
     for unit in flat.units:
-        if unit.grouping is None and not unit.best:
+        if unit.grouping is None and not unit.best and not unit.relations & reasoner.engine.bits.keys():
             _check_unit(unit, state, flat.functions)
             for name in unit.relations:
                 highest = reasoner.engine.tables[name].highest
@@ -47,6 +47,9 @@ def _read(reasoner: LocalReasoner, name: str) -> Known:
     table = reasoner.engine.tables[name]
     rows = reasoner.decode(reasoner.flat.relations[name].types, table.data[: table.rows])
     made = Known()
+    if name in reasoner.engine.bits:  # a matrix counts nothing
+        types = reasoner.flat.relations[name].types
+        made.support = dict.fromkeys(reasoner.decode(types, reasoner.engine.rows(name)), (0, 1))
     for i, row in enumerate(rows):
         if table.tags[i]:
             made.support[row] = int(table.support[i, 0]), int(table.support[i, 1])

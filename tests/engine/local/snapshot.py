@@ -62,4 +62,7 @@ def visible_state(reasoner: LocalReasoner) -> dict[str, dict[Row, tuple[int, ...
 
 def contents(reasoner: LocalReasoner) -> dict[str, frozenset[Row]]:
     """The tuples of all relations, hidden ones included."""
-    return {name: frozenset(rows) for name, rows in visible_state(reasoner).items()}
+    stored = reasoner.flat.relations
+    return {
+        name: frozenset(reasoner.decode(s.types, reasoner.engine.rows(name))) for name, s in stored.items()
+    }

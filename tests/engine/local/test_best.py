@@ -70,7 +70,7 @@ def _history(seed: str, rules: str, strategy: str) -> None:
             draft.remove_rule(optional)
         elif choose.random() < 0.5:
             draft.load(rules)
-        facts = {
+        facts: dict[str, ZSet[Row]] = {
             "E": _edges(choose, size, heaviest, choose.choice([0, 1, 2, 6]) if step else 10),
             "Blocked": ZSet({(choose.randrange(size),): choose.choice([1, -1])}),
             "D": _edges(choose, size, heaviest, choose.choice([0, 0, 1])),
@@ -81,11 +81,8 @@ def _history(seed: str, rules: str, strategy: str) -> None:
 
 
 def _edges(choose: random.Random, size: int, heaviest: int, count: int) -> ZSet[Row]:
-    return ZSet(
-        {
-            (choose.randrange(size), choose.randrange(size), choose.randint(0, heaviest)): choose.choice(
-                [1, 1, -1]
-            )
-            for _ in range(count)
-        }
-    )
+    rows: dict[Row, int] = {}
+    for _ in range(count):
+        edge = choose.randrange(size), choose.randrange(size), choose.randint(0, heaviest)
+        rows[edge] = choose.choice([1, 1, -1])
+    return ZSet(rows)

@@ -121,15 +121,15 @@ def test_a_relation_changes_its_form_with_its_density_and_its_readers(
         if choose.random() < 0.2 and len(draft.finish().rules) > 1:
             draft.remove_rule(choose.choice(sorted(draft.finish().rules)))
         program = draft.finish()
-        facts: dict[str, ZSet[Row]] = {
-            name: ZSet(
-                {pair: choose.choice([1, 1, -1]) for pair in _random(choose, size) | _random(choose, 3)}
-            )
-            for name in ("E", "R")
-        }
+        facts = {name: _edits(choose, _random(choose, size) | _random(choose, 3)) for name in ("E", "R")}
         _refuse(local, program, facts)
         assert local.commit(program, facts) == reference.commit(program, facts)
         assert dict(local.contents) == dict(reference.contents)
+
+
+def _edits(choose: random.Random, pairs: Pairs) -> ZSet[Row]:
+    rows: dict[Row, int] = {pair: choose.choice([1, 1, -1]) for pair in pairs}
+    return ZSet(rows)
 
 
 def _refuse(local: LocalReasoner, program: Program, facts: dict[str, ZSet[Row]]) -> None:

@@ -31,7 +31,7 @@ __all__ = ["BitRelation", "Operand", "Pattern", "pattern", "pays", "sparse"]
 Matrix = npt.NDArray[np.uint64]
 WORKERS = 2
 _ENOUGH_ROWS = 300_000
-_PARALLEL_FROM = 512
+_PARALLEL_FROM = 4096  # rows of a matrix from which on handing ranges over pays
 _ONE = np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
@@ -387,5 +387,8 @@ def _spread(work: Callable[[int, int], int | None], rows: int) -> int:
         return work(0, rows) or 0
     # many ranges, since the rows of one may have much more to do than those of another
     step = max(64, rows // (8 * WORKERS))
-    with ThreadPoolExecutor(WORKERS) as pool:
-        return sum(r or 0 for r in pool.map(lambda a: work(a, min(a + step, rows)), range(0, rows, step)))
+    ranges = range(0, rows, step)
+    return sum(r or 0 for r in _POOL.map(lambda a: work(a, min(a + step, rows)), ranges))
+
+
+_POOL = ThreadPoolExecutor(WORKERS, thread_name_prefix="tidelog")

@@ -7,7 +7,7 @@ to commit, since rules rarely change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,10 +26,11 @@ from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variant import Variant, compile_variant
 from tidelog.engine.local.working import Bindings, Working
 from tidelog.engine.protocol import Changed, TurnDense
+from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.plan.order import order
-from tidelog.program.typed import Absent, Match
+from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
 __all__ = ["LocalEngine"]
 
@@ -60,6 +61,7 @@ class LocalEngine:
         self._changes: dict[str, _Change] = {}
         self._made: list[str] = []
         self._types: dict[str, tuple[Type, ...]] = {}
+        self._functions: Mapping[str, Function | PythonFunction] = {}
         self._runner = Runner(self._working, self.codec)
         self.bits: dict[str, BitRelation] = {}
         self._patterns: dict[str, Pattern] = {}
@@ -75,23 +77,29 @@ class LocalEngine:
         for name, stored in program.relations.items():
             if name not in self.tables:
                 self.tables[name] = Table(len(stored.types))
+                self._types[name] = stored.types
                 self._made.append(name)
+            elif self._types[name] != stored.types:
+                raise EngineError(
+                    f"`{name}` cannot get other columns in one commit; drop it, and declare it in the next"
+                )
         if program is not self._program:
             found = ((unit, pattern(unit, program)) for unit in program.units)
             self._patterns = {fits.relation: fits for _, fits in found if fits is not None}
             self._program = program
-            for name in [n for n in self.bits if n not in self._patterns]:
+            for name in [n for n in self.bits if n not in self._patterns and n in _used(program)]:
                 self._to_rows(name, self.bits[name])
-        self._types = {name: stored.types for name, stored in program.relations.items()}
-        self._runner.evaluator = Evaluator(self.codec, program.functions)
+        # rules that go may use functions that go with them
+        self._runner.evaluator = Evaluator(self.codec, {**self._functions, **program.functions})
 
     def forget(self, program: FlatProgram) -> None:
         """Drop the tables and variants that a program does not have."""
         for name in [n for n in self.tables if n not in program.relations]:
-            del self.tables[name]
+            del self.tables[name], self._types[name]
             self.bits.pop(name, None)
         for key in [k for k in self._variants if k[0].removesuffix(" [rederive]") not in program.rules]:
             del self._variants[key]
+        self._functions = program.functions
 
     def size(self, relation: str) -> int:
         return self.bits[relation].size if relation in self.bits else self.tables[relation].live
@@ -377,8 +385,7 @@ class LocalEngine:
         """Note what rows were, outside a kernel."""
         table, working = change.working.table, change.working
         rows = rows[(rows < table.base) & (table.tags[rows] & LOGGED == 0)]
-        while working.undo.shape[1] < working.logs + len(rows):
-            working.grow_lists()
+        working.reserve_undo(len(rows))
         at = slice(working.logs, working.logs + len(rows))
         working.undo[:, at] = rows, table.tags[rows], *table.support[rows].T
         working.logs += len(rows)
@@ -449,6 +456,7 @@ class LocalEngine:
         self._put_forms_back()
         for name in self._made:
             self.tables.pop(name, None)
+            self._types.pop(name, None)
         self._made.clear()
 
     def _put_forms_back(self) -> None:
@@ -488,12 +496,22 @@ class LocalEngine:
             return nothing, nothing
         return table.data[change.entering], table.data[change.leaving]
 
-    def given_before(self, relation: str) -> npt.NDArray[np.uint8]:
-        """Which rows were asserted when the last commit was done, also while another is at work."""
-        table = self.tables[relation]
+    def given_before(self, relation: str, table: Table) -> npt.NDArray[np.uint8]:
+        """Which rows of a relation's table, as it was then, were asserted at the last commit.
+
+        Also while a commit is at work, in another thread: it writes down what it is about to change.
+        """
         given = table.given[: table.rows].copy()
-        change = self._changes.get(relation)
+        changes = [self._changes.get(relation), *self._before.get(relation, ())[:1]]
+        change = next((c for c in changes if c is not None and c.working.table is table), None)
         for rows, before in reversed(list(change.given_before)) if change is not None else ():
             known = rows < len(given)  # others came since
             given[rows[known]] = before[known]
         return given
+
+
+def _used(program: FlatProgram) -> set[str]:
+    """The relations that a program's units derive or read."""
+    rules = [rule for unit in program.units for rule in unit.rules]
+    read = {x.relation for rule in rules for x in rule.body if isinstance(x, Match | Absent)}
+    return read.union(*(unit.relations for unit in program.units))

@@ -55,8 +55,15 @@ class Working:
     ranked: bool = False  # whether the unit at work is this table's own
 
     def grow_lists(self) -> None:
-        self.undo = np.concatenate([self.undo, np.empty_like(self.undo)], axis=1)
-        self.listed = np.concatenate([self.listed, np.empty_like(self.listed)])
+        if self.logs >= self.undo.shape[1]:
+            self.undo = np.concatenate([self.undo, np.empty_like(self.undo)], axis=1)
+        if self.count >= len(self.listed):
+            self.listed = np.concatenate([self.listed, np.empty_like(self.listed)])
+
+    def reserve_undo(self, more: int) -> None:
+        """Make room for more notes of what rows were."""
+        while self.undo.shape[1] < self.logs + more:
+            self.undo = np.concatenate([self.undo, np.empty_like(self.undo)], axis=1)
 
     def take_list(self) -> Rows:
         rows = self.listed[: self.count].copy()

@@ -57,9 +57,11 @@ class Circuit:
         """Takes the rules from now on and a change of the asserted facts; gives the change of each relation.
 
         `rules` and `functions` are all there are from now on, not changes. Asserting a fact that is asserted
-        or retracting one that is not changes nothing. Relations that do not change are left out. Raises EngineError, and changes nothing, if a rule has an aggregate, if a relation depends
-        on its own absence, if an expression fails in an instance that satisfies the rest of its body, or
-        if there is no fixpoint after `max_rounds` rounds.
+        or retracting one that is not changes nothing. Relations that do not change are left out.
+
+        Raises EngineError, and changes nothing, if a rule has an aggregate, if a relation depends on its own
+        absence, if an expression fails in an instance that satisfies the rest of its body, or if there is no
+        fixpoint after `max_rounds` rounds.
         """
         place = levels(clauses(rules.values()))
         program = ZSet.of(Placed(level, clause) for clause, level in place.items())

@@ -1,0 +1,105 @@
+"""The command line: measure, print, and write what was asked for."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from bench.batch import run_tidelog
+from bench.isolate import Failed, isolated
+from bench.peers import PEERS
+from bench.plan import Given, Task, batches, updates
+from bench.report import batch_table, to_json, update_table
+from bench.result import Batch, Missing, Update
+from bench.updates import measure_updates
+
+T = TypeVar("T")
+ENGINES = {"tidelog": run_tidelog, **PEERS}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _options(arguments)
+    given = Given(options.graph, options.rdf, options.crdt)
+    missing: list[Missing] = []
+    done: list[Batch] = []
+    changed: list[Update] = []
+    if options.part != "updates":
+        done = _batches(_chosen(batches(given, quick=options.quick), options.only), options, missing)
+        print(batch_table(done, missing), flush=True)
+    if options.part != "batch":
+        before = len(missing)
+        tasks = [t for t in updates(given, quick=options.quick) if t.dataset.name not in options.no_updates]
+        changed = _updates(_chosen(tasks, options.only), options, missing)
+        print("\n" + update_table(changed))
+        for m in missing[before:]:
+            print(f"{m.program}/{m.data}: {m.why}")
+    if options.json is not None:
+        options.json.write_text(to_json(done, changed, missing))
+    if options.plot is not None:
+        from bench.plot import plot  # slow to load, and only needed here
+
+        plot(done, changed, options.plot)
+    return int(any(u.equal is False for u in changed))
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes: about two minutes")
+    parser.add_argument("--only", default="", help="measure only what has this in program/data")
+    parser.add_argument("--part", choices=("all", "batch", "updates"), default="all")
+    parser.add_argument("--graph", type=Path, action="append", default=[], help="a CSV file: src,dst")
+    parser.add_argument("--rdf", type=Path, nargs="+", default=[], help="N-Triples files, taken together")
+    parser.add_argument("--crdt", type=Path, help="a folder with insert.txt.gz and remove.txt.gz")
+    parser.add_argument("--no-updates", nargs="+", default=[], metavar="DATA", help="batch only for these")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument("--repeat", type=int, default=3, help="the best of so many (3)")
+    parser.add_argument("--singles", type=int, default=100, help="so many single facts (100)")
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one measurement (300)")
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument("--plot", type=Path, help="draw the ratios into this file")
+    return parser.parse_args(arguments)
+
+
+def _chosen(tasks: list[Task], only: str) -> list[Task]:
+    return [task for task in tasks if only.lower() in task.name.lower()]
+
+
+def _batches(tasks: list[Task], options: argparse.Namespace, missing: list[Missing]) -> list[Batch]:
+    done = []
+    engines = [e for e in options.engines if not e.startswith("souffle") or shutil.which("souffle")]
+    if engines != options.engines:
+        print("souffle is not installed: it is left out", file=sys.stderr)
+    for task in tasks:
+        for engine in engines:
+            work = partial(ENGINES[engine], task.program, task.dataset, options.repeat)
+            found = _measured(task, engine, work, options.timeout, missing)
+            done += [found] if found is not None else []
+    return done
+
+
+def _updates(tasks: list[Task], options: argparse.Namespace, missing: list[Missing]) -> list[Update]:
+    changed: list[Update] = []
+    for task in tasks:
+        work = partial(measure_updates, task.program, task.dataset, options.repeat, options.singles)
+        changed += _measured(task, "updates", work, options.timeout, missing) or []
+    return changed
+
+
+def _measured(
+    task: Task, engine: str, work: Callable[[], T], timeout: float, missing: list[Missing]
+) -> T | None:
+    print(f"{task.name}: {engine} …", file=sys.stderr, flush=True)
+    try:
+        return isolated(work, timeout)
+    except Failed as failure:
+        missing.append(Missing(task.program.name, task.dataset.name, engine, str(failure)))
+        return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""Tidelog from Arrow tables to an available change set, everything kept that later updates need."""
+
+from __future__ import annotations
+
+import time
+
+from bench.data import Dataset, Tables
+from bench.engine import Database
+from bench.isolate import peak_memory
+from bench.programs import Program
+from bench.result import Batch, best
+
+__all__ = ["bootstrap", "run_tidelog", "warm_up"]
+
+FEW = 20
+
+
+def run_tidelog(program: Program, dataset: Dataset, repeat: int) -> Batch:
+    tables = dataset.make()
+    warm_up(program, tables)
+    before = peak_memory()
+    last: list[tuple[Database, int]] = []
+
+    def once() -> tuple[float, int]:
+        last.clear()  # the memory of one state at a time
+        db, seconds, instances = bootstrap(program, tables)
+        last.append((db, instances))
+        return seconds, db.size(program.result)
+
+    seconds, size = best(once, repeat)
+    db, instances = last[0]
+    return Batch(
+        program.name,
+        dataset.name,
+        "tidelog",
+        seconds,
+        size,
+        peak_memory() - before,
+        db.tuples(),
+        instances,
+        db.nbytes,
+    )
+
+
+def bootstrap(program: Program, tables: Tables) -> tuple[Database, float, int]:
+    """A database with these facts, how long they took, and the instances that were found."""
+    db = Database(program.text)
+    start = time.perf_counter()
+    done = db.commit(tables)
+    return db, time.perf_counter() - start, done.instances
+
+
+def warm_up(program: Program, tables: Tables) -> None:
+    """Have every kernel compiled or loaded: some facts come, some go, a rule comes and goes."""
+    some = {name: table.slice(0, 10 * FEW) for name, table in tables.items()}
+    few = {name: table.slice(0, FEW) for name, table in tables.items()}
+    db = Database(program.text)
+    db.commit(some)
+    db.commit(None, few)
+    db.commit(few)
+    if program.extra is not None:
+        db.commit(add=program.extra)
+        db.commit(remove=program.extra)

@@ -1,0 +1,111 @@
+"""Named inputs: Arrow tables by relation, made when they are asked for, in whichever process asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from bench import files, graphs, lubm, software
+
+__all__ = ["Dataset", "Tables", "code", "edits", "graph", "graph_file", "rdf", "table", "universities"]
+
+Tables: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """`make` must be picklable: measurements run in processes of their own."""
+
+    name: str
+    make: Callable[[], Tables]
+
+
+def table(relation: str, rows: npt.NDArray[np.int64]) -> Any:
+    """Rows of numbers as the Arrow table of a relation."""
+    names = _COLUMNS[relation]
+    return pa.table({name: np.ascontiguousarray(rows[:, i]) for i, name in enumerate(names)})
+
+
+_COLUMNS: Mapping[str, Sequence[str]] = {
+    "Edge": ("src", "dst"),
+    "Assign": ("to", "from"),
+    "Dereference": ("pointer", "value"),
+    "NullEdge": ("a", "b"),
+    "Arc": ("a", "b"),
+    "New": ("variable", "object"),
+    "Load": ("to", "base", "field"),
+    "Store": ("base", "field", "from"),
+    "Insert": ("c", "n", "pc", "pn"),
+    "Remove": ("c", "n"),
+}
+
+
+# -- made up
+
+
+def graph(name: str, shape: str, *args: float) -> Dataset:
+    return Dataset(name, partial(_graph, shape, args))
+
+
+def _graph(shape: str, args: tuple[float, ...]) -> Tables:
+    return {"Edge": table("Edge", getattr(graphs, shape)(*args))}
+
+
+def universities(name: str, count: int, departments: tuple[int, int] = (15, 25)) -> Dataset:
+    return Dataset(name, partial(_universities, count, departments))
+
+
+def _universities(count: int, departments: tuple[int, int]) -> Tables:
+    return _triples(lubm.universities(count, departments=departments))
+
+
+def code(name: str, kind: str, functions: int) -> Dataset:
+    """Facts about made-up software."""
+    return Dataset(name, partial(_software, kind, functions))
+
+
+def _software(kind: str, functions: int) -> Tables:
+    return _tables(getattr(software, kind)(functions))
+
+
+# -- from files
+
+
+def graph_file(path: Path) -> Dataset:
+    return Dataset(path.stem, partial(_graph_file, path))
+
+
+def _graph_file(path: Path) -> Tables:
+    return {"Edge": table("Edge", files.read_graph(path))}
+
+
+def rdf(paths: Sequence[Path]) -> Dataset:
+    return Dataset(paths[0].name.split(".")[0], partial(_rdf, tuple(paths)))
+
+
+def _rdf(paths: tuple[Path, ...]) -> Tables:
+    return _triples(files.read_triples(paths))
+
+
+def edits(folder: Path) -> Dataset:
+    return Dataset(folder.name, partial(_edits, folder))
+
+
+def _edits(folder: Path) -> Tables:
+    return _tables(files.read_edits(folder))
+
+
+def _triples(triples: Sequence[lubm.Triple]) -> Tables:
+    columns = zip(*triples, strict=True)
+    return {"T": pa.table(dict(zip("spo", map(pa.array, map(list, columns)), strict=True)))}
+
+
+def _tables(facts: Mapping[str, npt.NDArray[np.int64]]) -> Tables:
+    return {name: table(name, rows) for name, rows in facts.items()}

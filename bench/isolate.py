@@ -1,0 +1,66 @@
+"""A measurement in a process of its own: its peak of memory is its own, and a slow one can be ended."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TypeVar
+
+__all__ = ["Failed", "isolated", "peak_memory"]
+
+T = TypeVar("T")
+_STATUS = Path("/proc/self/status")
+
+
+class Failed(Exception):
+    """A measurement that gave no result; the message says why."""
+
+
+def isolated(work: Callable[[], T], timeout: float) -> T:
+    """What the work returns, done in a fresh process; both must be picklable."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(work, there), daemon=True)
+    process.start()
+    there.close()
+    try:
+        if not here.poll(timeout):
+            raise Failed(f"over {timeout:g} s")
+        done, value = here.recv()
+    except EOFError:
+        process.join()
+        raise Failed(f"ended with {process.exitcode}") from None
+    finally:
+        process.terminate()
+        process.join()
+        here.close()
+    if not done:
+        raise Failed(str(value))
+    result: T = value
+    return result
+
+
+def _work(work: Callable[[], object], there: Connection) -> None:
+    try:
+        there.send((True, work()))
+    except Failed as failure:
+        there.send((False, str(failure)))
+    except BaseException as error:
+        traceback.print_exc()
+        there.send((False, f"{type(error).__name__}: {error}"))
+
+
+def peak_memory() -> int:
+    """The most bytes that this process has had in memory.
+
+    The kernel's status is preferred: what `getrusage` says includes the process that started this one.
+    """
+    if _STATUS.exists():
+        for line in _STATUS.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

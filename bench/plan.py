@@ -1,0 +1,84 @@
+"""What is measured: which program on which data, small and full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.data import Dataset, code, edits, graph, graph_file, rdf, universities
+from bench.programs import PROGRAMS, Program
+
+__all__ = ["Given", "Task", "batches", "updates"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    program: Program
+    dataset: Dataset
+
+    @property
+    def name(self) -> str:
+        return f"{self.program.name}/{self.dataset.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Files that the user named."""
+
+    graphs: Sequence[Path] = ()
+    triples: Sequence[Path] = ()
+    edits: Path | None = None
+
+
+def batches(given: Given, *, quick: bool) -> list[Task]:
+    tasks = [
+        *_tasks("closure", _graphs(quick)),
+        *_tasks("nonlinear", [graph("grid", "grid", 20, 20) if quick else graph("grid", "grid", 40, 40)]),
+        *_tasks("same generation", [graph("tree", "tree", 800 if quick else 3000, 3)]),
+        *_tasks("points-to", [code("software", "points_to", 1000 if quick else 10_000)]),
+        *_tasks("CSPA", [code("software", "aliases", 300 if quick else 2000)]),
+        *_tasks("CSDA", [code("software", "dataflow", 500 if quick else 5000)]),
+        *_tasks("RDFS", [_universities(quick)]),
+        *_tasks("closure", [graph_file(path) for path in given.graphs]),
+    ]
+    if given.triples:
+        tasks += _tasks("RDFS", [rdf(given.triples)])
+    if given.edits is not None:
+        tasks += _tasks("CRDT", [edits(given.edits)])
+    return tasks
+
+
+def updates(given: Given, *, quick: bool) -> list[Task]:
+    tasks = [
+        *_tasks("closure", [_power_law(quick)]),
+        *_tasks("RDFS", [_universities(quick)]),
+        *_tasks("closure", [graph_file(path) for path in given.graphs]),
+    ]
+    if given.triples:
+        tasks += _tasks("RDFS", [rdf(given.triples)])
+    return tasks
+
+
+def _tasks(program: str, datasets: Sequence[Dataset]) -> list[Task]:
+    return [Task(PROGRAMS[program], dataset) for dataset in datasets]
+
+
+def _graphs(quick: bool) -> list[Dataset]:
+    return [
+        _power_law(quick),
+        graph("uniform", "gnp", 1000 if quick else 3000, 2.0),
+        graph("grid", "grid", 30, 30) if quick else graph("grid", "grid", 60, 60),
+        graph("tree", "tree", 20_000 if quick else 200_000, 2),
+        graph("chain", "chain", 500 if quick else 1500),
+    ]
+
+
+def _power_law(quick: bool) -> Dataset:
+    if quick:
+        return graph("rmat2k", "rmat", 2000, 4000)
+    return graph("rmat16k", "rmat", 16_000, 24_000)
+
+
+def _universities(quick: bool) -> Dataset:
+    return universities("1 small university", 1, (4, 5)) if quick else universities("10 universities", 10)

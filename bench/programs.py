@@ -1,0 +1,229 @@
+"""The programs that are measured: ours, and what SQL says where recursive SQL can say it.
+
+SQL's recursive query sees only the rows of the round before, and only one table: non-linear and mutual
+recursion cannot be written. Closures have a linear form, which both get. For RDFS the schema's own closures
+are taken first and the data follow without recursion, as a person who knows the rules would write it; that
+is right as long as no schema triple follows from the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bench.lubm import DOMAIN, RANGE, SUBCLASS, SUBPROPERTY, TYPE
+
+__all__ = ["PROGRAMS", "Program"]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`result` is the relation whose size is compared; `extra` is a rule to add and to remove again."""
+
+    name: str
+    text: str
+    result: str
+    sql: str | None = None
+    extra: str | None = None
+
+
+CLOSURE = Program(
+    "closure",
+    """
+    input relation Edge(src: int, dst: int)
+    output relation Reach(src: int, dst: int)
+    Reach(x, y) :- Edge(x, y).
+    Reach(x, z) :- Reach(x, y), Edge(y, z).
+    """,
+    "Reach",
+    """
+    WITH RECURSIVE reach AS (
+      SELECT src, dst FROM Edge
+      UNION SELECT r.src, e.dst FROM reach r JOIN Edge e ON r.dst = e.src
+    ) SELECT * FROM reach
+    """,
+    "Reach(x, x) :- Edge(x, _).",
+)
+
+NONLINEAR = Program(
+    "nonlinear",
+    """
+    input relation Edge(src: int, dst: int)
+    output relation Reach(src: int, dst: int)
+    Reach(x, y) :- Edge(x, y).
+    Reach(x, z) :- Reach(x, y), Reach(y, z).
+    """,
+    "Reach",
+    CLOSURE.sql,
+    "Reach(x, x) :- Edge(x, _).",
+)
+
+SAME_GENERATION = Program(
+    "same generation",
+    """
+    input relation Edge(src: int, dst: int)
+    output relation Same(a: int, b: int)
+    Same(x, y) :- Edge(p, x), Edge(p, y), x != y.
+    Same(x, y) :- Edge(a, x), Same(a, b), Edge(b, y).
+    """,
+    "Same",
+    """
+    WITH RECURSIVE same AS (
+      SELECT p.dst AS a, q.dst AS b FROM Edge p JOIN Edge q ON p.src = q.src WHERE p.dst <> q.dst
+      UNION SELECT p.dst, q.dst FROM same s JOIN Edge p ON p.src = s.a JOIN Edge q ON q.src = s.b
+    ) SELECT * FROM same
+    """,
+    "Same(x, x) :- Edge(_, x).",
+)
+
+POINTS_TO = Program(
+    "points-to",
+    """
+    input relation New(variable: int, object: int)
+    input relation Assign(to: int, from: int)
+    input relation Load(to: int, base: int, field: int)
+    input relation Store(base: int, field: int, from: int)
+    output relation Points(variable: int, object: int)
+    output relation Alias(a: int, b: int)
+    Points(v, o) :- New(v, o).
+    Points(v, o) :- Assign(v, w), Points(w, o).
+    Points(v, o) :- Load(v, y, f), Store(p, f, q), Points(q, o), Points(p, b), Points(y, b).
+    Alias(v, w) :- Points(v, o), Points(w, o).
+    """,
+    "Points",
+    extra="Points(w, o) :- Assign(v, w), Points(v, o).",
+)
+
+CSPA = Program(
+    "CSPA",
+    """
+    input relation Assign(to: int, from: int)
+    input relation Dereference(pointer: int, value: int)
+    output relation ValueFlow(a: int, b: int)
+    output relation ValueAlias(a: int, b: int)
+    output relation MemoryAlias(a: int, b: int)
+    ValueFlow(x, y) :- Assign(x, y).
+    ValueFlow(x, z) :- Assign(x, y), MemoryAlias(y, z).
+    ValueFlow(x, z) :- ValueFlow(x, y), ValueFlow(y, z).
+    MemoryAlias(x, w) :- Dereference(y, x), ValueAlias(y, z), Dereference(z, w).
+    ValueAlias(y, z) :- ValueFlow(x, y), ValueFlow(x, z).
+    ValueAlias(y, z) :- ValueFlow(x, y), MemoryAlias(x, w), ValueFlow(w, z).
+    ValueFlow(x, x) :- Assign(x, _).
+    ValueFlow(x, x) :- Assign(_, x).
+    MemoryAlias(x, x) :- Assign(_, x).
+    MemoryAlias(x, x) :- Assign(x, _).
+    """,
+    "ValueAlias",
+    extra="ValueFlow(y, x) :- Dereference(x, y), Assign(x, _).",
+)
+
+CSDA = Program(
+    "CSDA",
+    """
+    input relation NullEdge(a: int, b: int)
+    input relation Arc(a: int, b: int)
+    output relation Null(a: int, b: int)
+    Null(x, y) :- NullEdge(x, y).
+    Null(x, z) :- Null(x, y), Arc(y, z).
+    """,
+    "Null",
+    """
+    WITH RECURSIVE nulls AS (
+      SELECT a, b FROM NullEdge
+      UNION SELECT n.a, e.b FROM nulls n JOIN Arc e ON n.b = e.a
+    ) SELECT * FROM nulls
+    """,
+    "Null(x, y) :- NullEdge(x, _), Arc(x, y).",
+)
+
+RDFS = Program(
+    "RDFS",
+    f"""
+    input relation T(s: string, p: string, o: string)
+    T(y, "{TYPE}", x) :- T(a, "{DOMAIN}", x), T(y, a, _).
+    T(z, "{TYPE}", x) :- T(a, "{RANGE}", x), T(_, a, z).
+    T(x, "{SUBPROPERTY}", z) :- T(x, "{SUBPROPERTY}", y), T(y, "{SUBPROPERTY}", z).
+    T(x, "{SUBCLASS}", z) :- T(x, "{SUBCLASS}", y), T(y, "{SUBCLASS}", z).
+    T(z, "{TYPE}", y) :- T(x, "{SUBCLASS}", y), T(z, "{TYPE}", x).
+    T(x, b, y) :- T(a, "{SUBPROPERTY}", b), T(x, a, y).
+    """,
+    "T",
+    f"""
+    WITH RECURSIVE
+    sp AS (SELECT s, o FROM T WHERE p = '{SUBPROPERTY}'
+           UNION SELECT a.s, b.o FROM sp a JOIN T b ON a.o = b.s AND b.p = '{SUBPROPERTY}'),
+    sc AS (SELECT s, o FROM T WHERE p = '{SUBCLASS}'
+           UNION SELECT a.s, b.o FROM sc a JOIN T b ON a.o = b.s AND b.p = '{SUBCLASS}'),
+    wide AS (SELECT s, p, o FROM T UNION SELECT T.s, sp.o, T.o FROM T JOIN sp ON T.p = sp.s),
+    types AS (SELECT s, o FROM wide WHERE p = '{TYPE}'
+              UNION SELECT w.s, d.o FROM wide w JOIN T d ON d.p = '{DOMAIN}' AND w.p = d.s
+              UNION SELECT w.o, d.o FROM wide w JOIN T d ON d.p = '{RANGE}' AND w.p = d.s)
+    SELECT * FROM wide
+    UNION SELECT s, '{SUBPROPERTY}', o FROM sp
+    UNION SELECT s, '{SUBCLASS}', o FROM sc
+    UNION SELECT s, '{TYPE}', o FROM types
+    UNION SELECT t.s, '{TYPE}', sc.o FROM types t JOIN sc ON t.o = sc.s
+    """,
+    f'T(x, "{SUBCLASS}", x) :- T(_, "{TYPE}", x).',
+)
+
+# A text shared by replicas: every character is inserted after another one, siblings latest first. Maxima
+# are negations: the first child is one that no other child is later than. `Skip` leads to the next visible
+# character only, not to all removed ones on the way: their runs are thousands long, and pairs quadratic.
+CRDT = Program(
+    "CRDT",
+    """
+    input relation Insert(c: int, n: int, pc: int, pn: int)
+    input relation Remove(c: int, n: int)
+    relation HasChild(c: int, n: int)
+    relation LaterChild(pc: int, pn: int, c: int, n: int)
+    relation FirstChild(pc: int, pn: int, c: int, n: int)
+    relation LaterSibling(c: int, n: int, d: int, m: int)
+    relation Between(c: int, n: int, d: int, m: int)
+    relation NextSibling(c: int, n: int, d: int, m: int)
+    relation HasNext(c: int, n: int)
+    relation NextAbove(c: int, n: int, d: int, m: int)
+    relation Next(c: int, n: int, d: int, m: int)
+    relation Visible(c: int, n: int)
+    relation Skip(c: int, n: int, d: int, m: int)
+    output relation NextVisible(c: int, n: int, d: int, m: int)
+    HasChild(pc, pn) :- Insert(_, _, pc, pn).
+    LaterChild(pc, pn, c, n) :- Insert(c, n, pc, pn), Insert(d, _, pc, pn), d > c.
+    LaterChild(pc, pn, c, n) :- Insert(c, n, pc, pn), Insert(c, m, pc, pn), m > n.
+    FirstChild(pc, pn, c, n) :- Insert(c, n, pc, pn), not LaterChild(pc, pn, c, n).
+    LaterSibling(c, n, d, m) :- Insert(c, n, pc, pn), Insert(d, m, pc, pn), c > d.
+    LaterSibling(c, n, c, m) :- Insert(c, n, pc, pn), Insert(c, m, pc, pn), n > m.
+    Between(c, n, d, m) :- LaterSibling(c, n, e, l), LaterSibling(e, l, d, m).
+    NextSibling(c, n, d, m) :- LaterSibling(c, n, d, m), not Between(c, n, d, m).
+    HasNext(c, n) :- LaterSibling(c, n, _, _).
+    NextAbove(c, n, d, m) :- NextSibling(c, n, d, m).
+    NextAbove(c, n, d, m) :- Insert(c, n, pc, pn), not HasNext(c, n), NextAbove(pc, pn, d, m).
+    Next(c, n, d, m) :- FirstChild(c, n, d, m).
+    Next(c, n, d, m) :- NextAbove(c, n, d, m), not HasChild(c, n).
+    Visible(c, n) :- Insert(c, n, _, _), not Remove(c, n).
+    Skip(c, n, d, m) :- Next(c, n, d, m), Visible(d, m).
+    Skip(c, n, d, m) :- Next(c, n, e, l), not Visible(e, l), Skip(e, l, d, m).
+    NextVisible(c, n, d, m) :- Visible(c, n), Skip(c, n, d, m).
+    """,
+    "NextVisible",
+    """
+    WITH RECURSIVE
+    siblings AS (SELECT a.c, a.n, b.c AS d, b.n AS m FROM Insert a JOIN Insert b
+                 ON a.pc = b.pc AND a.pn = b.pn AND (a.c > b.c OR (a.c = b.c AND a.n > b.n))),
+    nexts AS (SELECT * FROM siblings EXCEPT
+              SELECT a.c, a.n, b.d, b.m FROM siblings a JOIN siblings b ON a.d = b.c AND a.m = b.n),
+    above AS (SELECT * FROM nexts UNION
+              SELECT i.c, i.n, p.d, p.m FROM above p JOIN Insert i ON i.pc = p.c AND i.pn = p.n
+              WHERE (i.c, i.n) NOT IN (SELECT (c, n) FROM siblings)),
+    following AS (SELECT i.pc AS c, i.pn AS n, i.c AS d, i.n AS m FROM Insert i
+                  WHERE (i.c, i.n) NOT IN (SELECT (d, m) FROM siblings)
+                  UNION SELECT * FROM above WHERE (c, n) NOT IN (SELECT (pc, pn) FROM Insert)),
+    visible AS (SELECT c, n FROM Insert EXCEPT SELECT c, n FROM Remove),
+    skip AS (SELECT * FROM following WHERE (d, m) IN (SELECT (c, n) FROM visible) UNION
+             SELECT f.c, f.n, s.d, s.m FROM skip s JOIN following f ON f.d = s.c AND f.m = s.n
+             WHERE (s.c, s.n) NOT IN (SELECT (c, n) FROM visible))
+    SELECT * FROM skip WHERE (c, n) IN (SELECT (c, n) FROM visible)
+    """,
+    "Visible(0, 0) :- Insert(_, _, 0, 0).",
+)
+
+PROGRAMS = {p.name: p for p in (CLOSURE, NONLINEAR, SAME_GENERATION, POINTS_TO, CSPA, CSDA, RDFS, CRDT)}

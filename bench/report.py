@@ -1,0 +1,108 @@
+"""Results as aligned text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+
+from bench.result import Batch, Missing, Update
+
+__all__ = ["batch_table", "to_json", "update_table"]
+
+OURS = "tidelog"
+
+
+def batch_table(batches: Sequence[Batch], missing: Iterable[Missing]) -> str:
+    """A line for each program, data and engine; how many times our time it took."""
+    ours = {(b.program, b.data): b for b in batches if b.engine == OURS}
+    header = [
+        "program",
+        "data",
+        "engine",
+        "time",
+        "/ ours",
+        "result",
+        "tuples",
+        "instances",
+        "memory",
+        "B/tuple",
+    ]
+    lines = [header]
+    for b in batches:
+        own = ours.get((b.program, b.data))
+        if own is None or b.engine == OURS:
+            ratio = ""
+        else:
+            ratio = f"{b.seconds / own.seconds:.2f}" + ("" if b.size == own.size else " (differs)")
+        per_tuple = f"{b.bytes_per_tuple:.0f}" if b.tuples else ""
+        line = [b.program, b.data, b.engine, _time(b.seconds), ratio, f"{b.size:,}"]
+        lines.append([*line, _count(b.tuples), _count(b.instances), _memory(b.memory), per_tuple])
+    lines += [[m.program, m.data, m.engine, m.why] for m in missing]
+    return _aligned(lines)
+
+
+def update_table(updates: Iterable[Update]) -> str:
+    """A line for each kind of change; its share of a bootstrap's time and instances."""
+    header = "program,data,change,facts,time,worst,bootstrap,share,changed,instances,share,how,equal".split(
+        ","
+    )
+    lines = [header]
+    for u in updates:
+        touched = u.instances / u.bootstrap_instances if u.bootstrap_instances else 0.0
+        lines.append(
+            [
+                u.program,
+                u.data,
+                u.change,
+                f"{u.facts:,}",
+                _time(u.seconds),
+                _time(u.worst),
+                _time(u.bootstrap),
+                f"{u.ratio:.1%}",
+                f"{u.changed:,}",
+                f"{u.instances:,}",
+                f"{touched:.1%}",
+                u.strategy,
+                "" if u.equal is None else "yes" if u.equal else "NO",
+            ]
+        )
+    return _aligned(lines)
+
+
+def to_json(batches: Iterable[Batch], updates: Iterable[Update], missing: Iterable[Missing]) -> str:
+    found = {
+        "batches": [asdict(b) | {"bytes_per_tuple": b.bytes_per_tuple} for b in batches],
+        "updates": [asdict(u) | {"ratio": u.ratio} for u in updates],
+        "missing": [asdict(m) for m in missing],
+    }
+    return json.dumps(found, indent=2)
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Columns of equal width: the first three to the left, the others to the right; a short line as it is."""
+    full = [line for line in lines if len(line) == len(lines[0])]
+    widths = [max(map(len, column)) for column in zip(*full, strict=True)]
+    return "\n".join(
+        "  ".join(
+            c.ljust(w) if i < 3 or len(line) < len(widths) else c.rjust(w)
+            for i, (c, w) in _with(line, widths)
+        )
+        for line in lines
+    )
+
+
+def _with(line: Sequence[str], widths: Sequence[int]) -> Iterable[tuple[int, tuple[str, int]]]:
+    return enumerate(zip(line, widths, strict=False))
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number else ""
+
+
+def _memory(size: int) -> str:
+    return f"{size / 2**20:.0f} MB"

@@ -1,0 +1,71 @@
+"""What a measurement says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["Batch", "Missing", "Update", "best"]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """From input tables to a result that can be read; `memory` is the growth of the peak in bytes."""
+
+    program: str
+    data: str
+    engine: str
+    seconds: float
+    size: int
+    memory: int
+    tuples: int = 0
+    instances: int = 0
+    state: int = 0
+
+    @property
+    def bytes_per_tuple(self) -> float:
+        return self.state / self.tuples if self.tuples else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Commits of one kind beside a bootstrap in the same process.
+
+    `worst` is the slowest commit, where many were made; `equal` is whether the contents are those of a
+    computation from scratch, or None where that was not asked.
+    """
+
+    program: str
+    data: str
+    change: str
+    facts: int
+    seconds: float
+    worst: float
+    bootstrap: float
+    changed: int
+    instances: int
+    bootstrap_instances: int
+    strategy: str
+    equal: bool | None = None
+
+    @property
+    def ratio(self) -> float:
+        return self.seconds / self.bootstrap
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A measurement that gave no result, and why."""
+
+    program: str
+    data: str
+    engine: str
+    why: str
+
+
+def best(work: Callable[[], tuple[float, int]], repeat: int) -> tuple[float, int]:
+    """The shortest time of all repeats, and the size, which must always be the same."""
+    runs = [work() for _ in range(repeat)]
+    if len({size for _, size in runs}) != 1:
+        raise ValueError(f"sizes differ between repeats: {sorted({size for _, size in runs})}")
+    return min(runs)

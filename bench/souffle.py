@@ -1,0 +1,42 @@
+"""Our programs as Soufflé reads them, and its facts: the two languages share the core that is measured."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pyarrow import csv
+
+from bench.data import Tables
+
+__all__ = ["translate", "write_facts"]
+
+_DECLARATION = re.compile(r"^\s*(input |output )?relation (\w+)\((.*)\)\s*$")
+_TYPES = {"int": "number", "string": "symbol"}
+
+
+def translate(text: str, result: str) -> str:
+    """The program in Soufflé's syntax; of the result only the size is printed."""
+    return "\n".join(line for given in text.splitlines() for line in _line(given, result))
+
+
+def _line(line: str, result: str) -> list[str]:
+    declared = _DECLARATION.match(line)
+    if declared is None:
+        return [re.sub(r"\bnot (?=[A-Z])", "!", line).replace(" == ", " = ")]
+    role, name, columns = declared.groups()
+    pairs = (column.split(": ") for column in columns.split(", "))
+    listed = ", ".join(f"c_{column}: {_TYPES[type_]}" for column, type_ in pairs)
+    lines = [f".decl {name}({listed})"]
+    if role == "input ":
+        lines.append(f".input {name}")
+    if name == result:
+        lines.append(f".printsize {name}")
+    return lines
+
+
+def write_facts(tables: Tables, folder: Path) -> None:
+    """One file for each relation, columns apart by tabs, as Soufflé expects them."""
+    options = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
+    for name, table in tables.items():
+        csv.write_csv(table, folder / f"{name}.facts", options)

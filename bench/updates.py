@@ -1,0 +1,159 @@
+"""Commits that change something, beside the bootstrap of the same data in the same process.
+
+Every repeat starts from a bootstrap: a fact that left and came back supports less than one that was always
+there, so deleting it again would be cheaper. One fact goes and comes before anything is timed, since the
+first update makes the indexes that all later ones use. After a deletion the contents of all relations are
+compared with those of a database that got only what remains.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bench.batch import bootstrap, warm_up
+from bench.data import Dataset, Tables
+from bench.engine import Commit, Database
+from bench.programs import Program
+from bench.result import Update
+
+__all__ = ["measure_updates"]
+
+SHARES = (0.001, 0.01, 0.1)
+
+
+def measure_updates(program: Program, dataset: Dataset, repeat: int, singles: int) -> list[Update]:
+    tables = dataset.make()
+    warm_up(program, tables)
+    runs = [bootstrap(program, tables)[1:] for _ in range(repeat)]
+    seconds, instances = min(runs)
+    case = _Case(program, dataset.name, tables, seconds, instances, repeat)
+    return [*case.shares(), *case.singles(singles), *case.rule()]
+
+
+@dataclass(slots=True)
+class _Case:
+    program: Program
+    data: str
+    tables: Tables
+    bootstrap: float
+    instances: int
+    repeat: int
+
+    def shares(self) -> Iterator[Update]:
+        rng = np.random.default_rng(1)
+        for share in SHARES:
+            some = {name: _sample(table, share, rng) for name, table in self.tables.items()}
+            some = {name: rows for name, rows in some.items() if len(rows)}
+            part = {name: self.tables[name].take(rows) for name, rows in some.items()}
+            rest = {**self.tables, **{n: _without(self.tables[n], rows) for n, rows in some.items()}}
+            gone, came = [], []
+            equal = None
+            for _ in range(self.repeat):
+                db = self._settled()
+                gone.append(_timed(partial(db.commit, None, part)))
+                if equal is None:
+                    equal = self._equals(db, rest)
+                came.append(_timed(partial(db.commit, part)))
+            facts = sum(map(len, some.values()))
+            yield self._update(f"delete {share:.1%}", facts, gone, equal)
+            yield self._update(f"insert {share:.1%}", facts, came, self._equals(db, self.tables))
+
+    def singles(self, count: int) -> Iterator[Update]:
+        """Single facts of all relations together, each deleted and inserted again."""
+        rng = np.random.default_rng(2)
+        sizes = np.array([t.num_rows for t in self.tables.values()])
+        names = list(self.tables)
+        db = self._settled()
+        gone, came = [], []
+        for number in rng.choice(sizes.sum(), min(count, int(sizes.sum())), replace=False):
+            which = int(np.searchsorted(sizes.cumsum(), number, side="right"))
+            row = int(number - sizes[:which].sum())
+            fact = {names[which]: self.tables[names[which]].slice(row, 1)}
+            gone.append(_timed(partial(db.commit, None, fact)))
+            came.append(_timed(partial(db.commit, fact)))
+        yield self._update("delete one", 1, gone, None, middle=True)
+        yield self._update("insert one", 1, came, self._equals(db, self.tables), middle=True)
+
+    def rule(self) -> Iterator[Update]:
+        extra = self.program.extra
+        if extra is None:
+            return
+        came, gone = [], []
+        for _ in range(self.repeat):
+            db = self._settled()
+            came.append(_timed(partial(db.commit, add=extra)))
+            gone.append(_timed(partial(db.commit, remove=extra)))
+        yield self._update("add a rule", 0, came, None)
+        yield self._update("remove a rule", 0, gone, self._equals(db, self.tables))
+
+    def _settled(self) -> Database:
+        """A database with all facts that has seen an update."""
+        db, _, _ = bootstrap(self.program, self.tables)
+        fact = {name: table.slice(table.num_rows - 1) for name, table in self.tables.items()}
+        db.commit(None, fact)
+        db.commit(fact)
+        return db
+
+    def _update(
+        self,
+        change: str,
+        facts: int,
+        runs: list[tuple[float, Commit]],
+        equal: bool | None,
+        *,
+        middle: bool = False,
+    ) -> Update:
+        """The best of all runs or, of many different ones, the median."""
+        times = [seconds for seconds, _ in runs]
+        seconds = statistics.median(times) if middle else min(times)
+        _, commit = min(runs, key=lambda run: abs(run[0] - seconds))
+        return Update(
+            self.program.name,
+            self.data,
+            change,
+            facts,
+            seconds,
+            max(times),
+            self.bootstrap,
+            commit.came + commit.went,
+            commit.instances,
+            self.instances,
+            commit.strategy,
+            equal,
+        )
+
+    def _equals(self, db: Database, tables: Tables) -> bool:
+        """Whether the contents are those of a database that only ever had these facts."""
+        fresh, _, _ = bootstrap(self.program, tables)
+        return all(
+            db.size(name) == fresh.size(name) and _sorted(db.table(name)).equals(_sorted(fresh.table(name)))
+            for name in db.relations
+        )
+
+
+def _timed(work: Callable[[], Commit]) -> tuple[float, Commit]:
+    start = time.perf_counter()
+    done = work()
+    return time.perf_counter() - start, done
+
+
+def _sample(table: Any, share: float, rng: np.random.Generator) -> Any:
+    count = round(table.num_rows * share)
+    return np.sort(rng.choice(table.num_rows, count, replace=False))
+
+
+def _without(table: Any, rows: Any) -> Any:
+    kept = np.ones(table.num_rows, bool)
+    kept[rows] = False
+    return table.filter(kept)
+
+
+def _sorted(table: Any) -> Any:
+    return table.sort_by([(name, "ascending") for name in table.column_names])

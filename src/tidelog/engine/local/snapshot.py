@@ -1,0 +1,87 @@
+"""A relation as it is at one commit, whatever its form and whatever comes later.
+
+Rows keep their values and their numbers, and a matrix is replaced, never changed: so a snapshot is a few
+references, and copies little.
+
+- `RowSnapshot` of a table lists the rows that are there. It is made from their tags: OLD says what the last
+  commit said, also while another is at work. Compaction makes new arrays and leaves these alone.
+- `BitSnapshot` of a matrix keeps the matrix and how many names it had; names only grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.engine.local.bits import BitRelation
+from tidelog.engine.local.codec import Codes
+from tidelog.engine.local.rows import OLD
+from tidelog.engine.local.table import Rows, Table
+
+__all__ = ["BitSnapshot", "RowSnapshot", "live_rows", "matching"]
+
+
+def live_rows(table: Table) -> Rows:
+    """The rows that the last commit left."""
+    tags, rows = table.tags, table.rows
+    return np.flatnonzero(tags[:rows] & OLD)
+
+
+def matching(codes: Codes, wanted: Mapping[int, int]) -> npt.NDArray[np.bool_]:
+    """Which rows have these codes in these columns."""
+    mask = np.ones(len(codes), np.bool_)
+    for column, code in wanted.items():
+        mask &= codes[:, column] == code
+    return mask
+
+
+class RowSnapshot:
+    def __init__(self, table: Table) -> None:
+        self._rows = live_rows(table)
+        self._data = table.data
+
+    @property
+    def size(self) -> int:
+        return len(self._rows)
+
+    def codes(self, count: int | None = None) -> Codes:
+        return self._data[self._rows[:count]]
+
+    def select(self, wanted: Mapping[int, int]) -> Codes:
+        codes = self.codes()
+        return codes[matching(codes, wanted)]
+
+
+class BitSnapshot:
+    def __init__(self, kept: BitRelation) -> None:
+        self.size = kept.size
+        self._held = BitRelation()
+        self._held.names, self._held.bits = kept.names, kept.bits
+        self._held.size, self._held.turned = kept.size, kept.turned
+        self._names = kept.names.rows
+
+    def codes(self, count: int | None = None) -> Codes:
+        return self._held.rows()[:count]
+
+    def select(self, wanted: Mapping[int, int]) -> Codes:
+        """Only the words in question are looked at."""
+        places = {(c ^ self._held.turned): self._place(code) for c, code in wanted.items()}
+        if None in places.values():
+            return np.empty((0, 2), np.int64)
+        part = BitRelation()
+        part.names, part.turned = self._held.names, self._held.turned
+        part.bits = np.zeros_like(self._held.bits)
+        row = slice(None) if places.get(0) is None else places[0]
+        part.bits[row] = self._held.bits[row]
+        if 1 in places:
+            column = int(places[1] or 0)
+            kept = np.zeros(part.bits.shape[1], np.uint64)
+            kept[column >> 6] = np.uint64(1) << np.uint64(column & 63)
+            part.bits &= kept
+        return part.rows()
+
+    def _place(self, code: int) -> int | None:
+        found = np.flatnonzero(self._held.names.data[: self._names, 0] == code)
+        return int(found[0]) if len(found) else None

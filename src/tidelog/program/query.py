@@ -1,0 +1,106 @@
+"""Queries: the body of a rule whose head is what the body finds.
+
+The columns of the answer are the variables that have a value at the end of the body, in the order in which
+the text first mentions them: with a group its keys and results and what comes of them, with alternatives the
+variables of all of them. A variable whose name begins with `_` is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tidelog.errors import Source, Span
+from tidelog.program.declarations import Declarations, Signature
+from tidelog.program.problems import Problems
+from tidelog.program.rules import elaborate_rule
+from tidelog.program.typed import Bind, Body, Column, Match, Relation, Role, Rule, Var
+from tidelog.syntax import tree
+from tidelog.syntax.parser import read_body
+from tidelog.syntax.variables import literal_variables
+
+__all__ = ["QUERY", "Query", "elaborate_query"]
+
+QUERY = "<query>"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`rule` derives `relation`, which no program declares."""
+
+    relation: Relation
+    rule: Rule
+
+
+def elaborate_query(source: Source, known: Declarations, problems: Problems) -> Query | None:
+    """The query, or None after a report."""
+    body, unread = read_body(source)
+    problems.found += unread
+    if unread:
+        return None
+    whole = Span(source, 0, len(source.text))
+    first = _rule(body, (), whole, known, problems)
+    if first is None:
+        return None
+    bound = _bound(first)
+    named = [v for v in _mentioned(body) if v.name in bound]
+    rule = _rule(body, named, whole, known, problems)
+    if rule is None:
+        return None
+    columns = tuple(Column(v.name, e.type) for v, e in zip(named, rule.heads[0].values, strict=True))
+    return Query(Relation(QUERY, columns, Role.OUTPUT, span=whole), rule)
+
+
+def _rule(
+    body: tuple[tree.Literal, ...],
+    named: Iterable[tree.Variable],
+    span: Span,
+    known: Declarations,
+    problems: Problems,
+) -> Rule | None:
+    """The rule with these variables in its head; their types come from the body."""
+    named = tuple(named)
+    declared = known.copy()
+    declared.known[QUERY] = Signature(tuple((v.name, None) for v in named))
+    head = tree.Atom(QUERY, tuple(tree.Argument(v, None, v.span) for v in named), span, span)
+    return elaborate_rule(tree.Rule((head,), body, span), declared, problems)
+
+
+def _bound(rule: Rule) -> set[str]:
+    """The variables that a head may use."""
+    if rule.group is None:
+        return _in_all(rule.bodies)
+    found = {v.name for v in (*rule.group.keys, *(a.result for a in rule.group.aggregates))}
+    return found | _in_all(rule.after)
+
+
+def _in_all(bodies: tuple[Body, ...]) -> set[str]:
+    return set.intersection(*(_variables(body) for body in bodies))
+
+
+def _variables(body: Body) -> set[str]:
+    matched = {t.name for x in body if isinstance(x, Match) for t in x.terms if isinstance(t, Var)}
+    return matched | {x.variable.name for x in body if isinstance(x, Bind)}
+
+
+def _mentioned(body: tuple[tree.Literal, ...]) -> list[tree.Variable]:
+    """The variables of a body, each where the text first has it."""
+    found = sorted(_occurrences(body), key=lambda v: v.span.start)
+    first: dict[str, tree.Variable] = {}
+    for variable in found:
+        if not variable.name.startswith("_"):
+            first.setdefault(variable.name, variable)
+    return list(first.values())
+
+
+def _occurrences(body: Iterable[tree.Literal]) -> Iterator[tree.Variable]:
+    for literal in body:
+        match literal:
+            case tree.Assignment(name=name, name_span=span):
+                yield tree.Variable(name, span)
+            case tree.Disjunction(alternatives):
+                for alternative in alternatives:
+                    yield from _occurrences(alternative)
+            case _:
+                pass
+        yield from literal_variables(literal)

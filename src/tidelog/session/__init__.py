@@ -1,0 +1,8 @@
+"""Sessions: programs and facts that change in transactions, and what people hold while they do."""
+
+from tidelog.session.changes import Changes, RelationChanges
+from tidelog.session.facts import Facts
+from tidelog.session.session import Session, open_session
+from tidelog.session.transaction import Transaction
+
+__all__ = ["Changes", "Facts", "RelationChanges", "Session", "Transaction", "open_session"]

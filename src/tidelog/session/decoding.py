@@ -1,0 +1,125 @@
+"""Codes as values, for readers in any thread.
+
+Codes never change their meaning, so decoding needs no lock against the writer; readers among each other take
+turns, since dictionaries keep what they decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from threading import Lock
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.data.types import Option
+from tidelog.data.values import BadValue, canonical, order_key
+from tidelog.engine.local.codec import NONE, Codec, Codes, is_direct
+from tidelog.engine.local.columns import decode_table
+from tidelog.errors import DataError, SessionError
+from tidelog.program.problems import did_you_mean
+from tidelog.program.typed import Relation
+
+__all__ = ["Decoder", "Fact", "position", "to_pandas", "to_polars"]
+
+# its values are of the columns' types, which type checkers cannot know
+Fact: TypeAlias = tuple[Any, ...]
+
+_CHUNK: Final = 1 << 16
+
+
+class Decoder:
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
+        self._lock = Lock()
+
+    def table(self, relation: Relation, codes: Codes) -> Any:
+        """The Arrow table of these codes, a row each."""
+        with self._lock:
+            return decode_table(self._codec, relation, np.ascontiguousarray(codes.T))
+
+    def rows(self, relation: Relation, codes: Codes) -> Iterator[Fact]:
+        """The tuples of these codes, decoded some at a time."""
+        if not relation.columns:
+            yield from [()] * len(codes)
+            return
+        for start in range(0, len(codes), _CHUNK):
+            part = codes[start : start + _CHUNK]
+            columns = [self._codec.decode_column(t, part[:, i]) for i, t in enumerate(relation.types)]
+            yield from zip(*columns, strict=True)
+
+    def code(self, relation: Relation, place: int, value: object) -> int | None:
+        """The code of a value in a column, None if no row can have it; DataError if it does not fit."""
+        column = relation.columns[place]
+        try:
+            return self._codec.find(column.type, canonical(column.type, value))
+        except BadValue as bad:
+            raise DataError(relation.name, str(bad), column=column.name, value=value) from None
+
+    def within(
+        self, relation: Relation, place: int, codes: Codes, low: object, high: object
+    ) -> npt.NDArray[np.bool_]:
+        """Which codes of a column stand for values that are neither below `low` nor above `high`."""
+        type_ = relation.columns[place].type
+        if is_direct(type_):
+            least, most = (None if v is None else self.code(relation, place, v) for v in (low, high))
+            inside = codes != NONE if isinstance(type_, Option) else np.ones(len(codes), np.bool_)
+            if least is not None:
+                inside &= codes >= least
+            if most is not None:
+                inside &= codes <= most
+            return inside
+        first, last = (_order(relation, place, bound) for bound in (low, high))
+        distinct, numbers = np.unique(codes, return_inverse=True)
+        values = self._codec.decode_column(type_, distinct)
+        keys = (None if v is None else order_key(type_, v) for v in values)
+        kept = [k is not None and (low is None or first <= k) and (high is None or k <= last) for k in keys]
+        return np.array(kept, np.bool_)[numbers.reshape(-1)]
+
+    def row_codes(self, relation: Relation, row: object) -> Codes | None:
+        """The codes of a row; None if it is no row of the relation, or no row can be like it."""
+        if not isinstance(row, tuple | list) or len(row) != len(relation.columns):
+            return None
+        try:
+            codes = [self.code(relation, i, value) for i, value in enumerate(row)]
+        except DataError:
+            return None
+        return None if None in codes else np.array(codes, np.int64)
+
+
+def _order(relation: Relation, place: int, value: object) -> Any:
+    """Where a value stands in the order of its column's type; None for no value."""
+    column = relation.columns[place]
+    if value is None:
+        return None
+    try:
+        return order_key(column.type, canonical(column.type, value))
+    except BadValue as bad:
+        raise DataError(relation.name, str(bad), column=column.name, value=value) from None
+
+
+def position(relation: Relation, column: str) -> int:
+    """The place of a column, or DataError."""
+    names = [c.name for c in relation.columns]
+    if column not in names:
+        hint = did_you_mean(column, names) or f"the columns are {', '.join(names)}"
+        raise DataError(relation.name, f"there is no column `{column}`; {hint}")
+    return names.index(column)
+
+
+def to_pandas(table: Any) -> Any:
+    _expect_installed("pandas")
+    return table.to_pandas()
+
+
+def to_polars(table: Any) -> Any:
+    return _expect_installed("polars").from_arrow(table)
+
+
+def _expect_installed(package: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError:
+        raise SessionError(f"{package} is not installed; `pip install {package}`") from None

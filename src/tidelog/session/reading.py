@@ -1,0 +1,149 @@
+"""What readers read while a writer works: each relation as it was at one commit.
+
+A commit works on the tables in place, but it leaves alone what the last commit said: a row's tag keeps OLD,
+its values never change, and a matrix is replaced as a whole. So a reader may read at any moment but one, the
+publication, in which the new state becomes the old one. A mutex keeps that moment and all reading apart; it
+is never held for long.
+
+A `Source` is a relation as of the commit at which it was made. Making one costs nothing: it reads the table
+itself, until a publication is about to change the relation; then it takes a snapshot first. While a commit
+works, its tables' hash tables and indexes are in flux, so readers then scan instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import RLock
+from typing import Final
+from weakref import WeakSet
+
+import numpy as np
+
+from tidelog.engine.local.bits import BitRelation
+from tidelog.engine.local.codec import Codes
+from tidelog.engine.local.engine import LocalEngine
+from tidelog.engine.local.lookup import lookup
+from tidelog.engine.local.rows import OLD
+from tidelog.engine.local.snapshot import BitSnapshot, RowSnapshot
+from tidelog.engine.local.table import Rows, Table
+from tidelog.session.interrupt import interrupts_noted
+
+__all__ = ["Readers", "Source"]
+
+_LARGE: Final = 4096  # rows from which on an index is worth making
+
+
+class Readers:
+    """Everybody who reads an engine's tables, and the one who writes them."""
+
+    def __init__(self, engine: LocalEngine) -> None:
+        self.engine = engine
+        self.mutex = RLock()
+        self.is_busy = False
+        self._sources: WeakSet[Source] = WeakSet()
+        self._tables: dict[str, Table] = {}
+        self._bits: dict[str, BitSnapshot] = {}
+
+    def source(self, relation: str) -> Source:
+        """The relation as it is now; call it under the mutex if more than one is to be of one commit."""
+        with self.mutex:
+            if self.is_busy:  # the engine may be about to change its form
+                table, bits = self._tables[relation], self._bits.get(relation)
+            else:
+                table, bits = self.engine.tables[relation], _snapshot(self.engine.bits.get(relation))
+            source = Source(self, relation, table, bits)
+            self._sources.add(source)
+            return source
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """The engine's tables are being worked on."""
+        with self.mutex:
+            self._tables = dict(self.engine.tables)
+            self._bits = {name: BitSnapshot(kept) for name, kept in self.engine.bits.items()}
+            self.is_busy = True
+        try:
+            yield
+        finally:
+            with self.mutex:
+                self.is_busy = False
+                self._tables, self._bits = {}, {}
+
+    @contextmanager
+    def publishing(self, is_kept: Callable[[str], bool]) -> Iterator[None]:
+        """The work becomes the state; relations that are not kept are gone afterwards."""
+        with self.mutex:
+            for source in list(self._sources):
+                if not is_kept(source.relation) or self._is_changing(source):
+                    source.detach()
+                    self._sources.discard(source)
+            yield
+            self._tables = dict(self.engine.tables)
+            self._bits = {name: BitSnapshot(kept) for name, kept in self.engine.bits.items()}
+
+    def _is_changing(self, source: Source) -> bool:
+        name, table = source.relation, source.table
+        return self.engine.has_changed(name) or table.wasteful or self.engine.tables[name] is not table
+
+
+def _snapshot(kept: BitRelation | None) -> BitSnapshot | None:
+    return None if kept is None else BitSnapshot(kept)
+
+
+class Source:
+    """A relation as of one commit; `table` holds its rows, or if there are `bits` what is asserted of it."""
+
+    def __init__(self, readers: Readers, relation: str, table: Table, bits: BitSnapshot | None) -> None:
+        self.relation = relation
+        self.table = table
+        self._readers = readers
+        self._state: BitSnapshot | RowSnapshot | None = bits
+        self._given: Codes | None = None
+
+    @property
+    def size(self) -> int:
+        with self._readers.mutex:
+            return self.table.live if self._state is None else self._state.size
+
+    def codes(self, count: int | None = None) -> Codes:
+        """The values of all rows, or of the first so many."""
+        with self._readers.mutex:
+            state = self._state or RowSnapshot(self.table)
+        return state.codes(count)
+
+    def given(self) -> Codes:
+        """The values of the rows that are asserted."""
+        with self._readers.mutex:
+            if self._given is not None:
+                return self._given
+            given = self._readers.engine.given_before(self.relation, self.table)
+            return self.table.data[np.flatnonzero(given)]
+
+    def select(self, wanted: Mapping[int, int]) -> Codes:
+        """The values of the rows that have these codes in these columns."""
+        with self._readers.mutex:
+            state = self._state
+            if state is None and not self._readers.is_busy and self._is_worth(wanted):
+                with interrupts_noted():  # an index half made would be wrong for ever
+                    return self.table.data[self._find(wanted)]
+            state = state or RowSnapshot(self.table)
+        return state.select(wanted)
+
+    def detach(self) -> None:
+        """Keep the state, which is about to change."""
+        self._given = self.given()
+        self._state = self._state or RowSnapshot(self.table)
+
+    # -- the table itself, under the mutex
+
+    def _is_worth(self, wanted: Mapping[int, int]) -> bool:
+        return bool(wanted) and (self.table.rows >= _LARGE or len(wanted) == self.table.arity)
+
+    def _find(self, wanted: Mapping[int, int]) -> Rows:
+        columns = tuple(sorted(wanted))
+        key = np.array([[wanted[c] for c in columns]], np.int64)
+        whole = len(columns) == self.table.arity
+        rows = self.table.find(key) if whole else lookup(self.table, columns, key)[1]
+        is_there = (rows >= 0) & ((self.table.tags[np.maximum(rows, 0)] & OLD) != 0)
+        return np.compress(is_there, rows)

@@ -1,0 +1,139 @@
+"""A program and its facts at the last commit, and the one way from there to the next.
+
+Invariant: outside `carry_out` and `answer` the engine holds exactly the last commit. Whatever ends them early
+(an error, a limit, an interrupt) leads back to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import RLock
+
+from tidelog.engine.local.codec import Codec, Codes
+from tidelog.engine.local.engine import LocalEngine
+from tidelog.engine.run import Limits, Run, Stats
+from tidelog.plan.flat import FlatProgram
+from tidelog.plan.flatten import flatten
+from tidelog.program.model import EMPTY, Program
+from tidelog.program.query import Query
+from tidelog.session.changes import Changes, RelationChanges
+from tidelog.session.decoding import Decoder
+from tidelog.session.interrupt import interrupts_noted
+from tidelog.session.reading import Readers
+from tidelog.session.staging import Staged, expect_keys
+
+__all__ = ["Done", "State"]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A run that came to its end."""
+
+    changes: Changes
+    stats: Stats
+
+
+class State:
+    """`turn` is held by whoever works with the engine or gives codes to new values."""
+
+    def __init__(self, strategy: str, limits: Limits) -> None:
+        self.engine = LocalEngine()
+        self.readers = Readers(self.engine)
+        self.decoder = Decoder(self.engine.codec)
+        self.program: Program = EMPTY
+        self.commit = -1
+        self.turn = RLock()
+        self._run = Run(self.engine, strategy)
+        self._limits = limits
+        self._flat = FlatProgram()
+
+    @contextmanager
+    def encoding(self) -> Iterator[Codec]:
+        """The codec, for whoever gives codes to values that may be new."""
+        with self.turn, interrupts_noted():
+            yield self.engine.codec
+
+    def carry_out(
+        self,
+        program: Program,
+        staged: Mapping[str, Staged],
+        check: Callable[[], None],
+        *,
+        keep: bool,
+    ) -> Done:
+        """Run a change of program and facts; it becomes the state, or with `keep` false is undone again.
+
+        Interrupts are to be noted meanwhile; `check` is where they may happen.
+        """
+        flat = self._flat if program is self.program else flatten(program)
+        with self.turn, self.readers.working():
+            try:
+                stats = self._advance(flat, staged, check)
+                changes = self._changes(program, self.commit + 1 if keep else None)
+                check()
+            except BaseException:
+                self._undo()
+                raise
+            if keep:
+                self._publish(program, flat)
+            else:
+                self._undo()
+        return Done(changes, stats)
+
+    def answer(self, query: Query, check: Callable[[], None]) -> Codes:
+        """The rows that a query finds; the state stays as it is."""
+        with self.turn, self.readers.working():
+            flat = self._flat_query(query)
+            try:
+                self.engine.prepare(flat)
+                self._run.commit(FlatProgram(), flat, self._limits, check)
+                return self.engine.rows(query.relation.name)
+            finally:
+                self._undo()
+
+    # -- how
+
+    def _advance(self, flat: FlatProgram, staged: Mapping[str, Staged], check: Callable[[], None]) -> Stats:
+        self.engine.prepare(flat)
+        for name, facts in staged.items():
+            if name in flat.relations:
+                self.engine.assert_rows(name, *facts.net())
+        return self._run.commit(self._flat, flat, self._limits, check)
+
+    def _changes(self, program: Program, commit: int | None) -> Changes:
+        """What the commit at work has done so far, relations that it drops included."""
+        changed: dict[str, RelationChanges] = {}
+        for name, relation in program.relations.items():
+            came, went = self.engine.changes(name)
+            expect_keys(relation, self.engine.tables[name], came, self.engine.codec)
+            if len(came) or len(went):
+                changed[name] = RelationChanges(relation, self.decoder, came, went)
+        for name, relation in self.program.relations.items():
+            if name not in program.relations and self.engine.size(name):
+                went = self.engine.rows(name)
+                changed[name] = RelationChanges(relation, self.decoder, went[:0], went)
+        relations = {**self.program.relations, **program.relations}
+        return Changes(commit, changed, relations, self.decoder)
+
+    def _publish(self, program: Program, flat: FlatProgram) -> None:
+        with self.readers.publishing(program.relations.__contains__):
+            self.engine.commit()
+            self.engine.forget(flat)
+            self.program, self._flat = program, flat
+            self.commit += 1
+
+    def _undo(self) -> None:
+        with self.readers.mutex:
+            self.engine.rollback()
+            self.engine.forget(self._flat)
+
+    def _flat_query(self, query: Query) -> FlatProgram:
+        """Only what a query adds to the program: what it reads is there."""
+        relations = {**self.program.relations, query.relation.name: query.relation}
+        program = Program(relations, functions=self.program.functions, rules={query.rule.id: query.rule})
+        flat = flatten(program)
+        known = self._flat.relations
+        units = tuple(u for u in flat.units if not any(name in known for name in u.relations))
+        return FlatProgram(flat.relations, flat.rules, flat.groupings, flat.functions, units)

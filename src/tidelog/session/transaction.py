@@ -1,0 +1,264 @@
+"""Transactions: changes of facts and rules that happen together, or not at all.
+
+Names and types are checked at each call, and a call that fails has said nothing. Whether the program can be
+stratified is asked at the commit, of the program as it then is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tidelog.engine.local.codec import Codec, Codes
+from tidelog.engine.local.columns import encode_table
+from tidelog.errors import DataError, SessionError
+from tidelog.program.draft import Draft
+from tidelog.program.model import Program
+from tidelog.program.text import print_relation
+from tidelog.program.typed import Relation, Rule
+from tidelog.session.changes import Changes
+from tidelog.session.folders import read_folder
+from tidelog.session.interrupt import interrupts_noted
+from tidelog.session.names import find_relation
+from tidelog.session.rules import SessionRule
+from tidelog.session.staging import Staged
+from tidelog.store.frames import relation_from_data, to_table
+
+if TYPE_CHECKING:
+    from tidelog.session.session import Session
+
+__all__ = ["Transaction"]
+
+
+class Transaction:
+    """Use it in a `with` block, which commits at its end and rolls back if it is left by an exception.
+
+    Without a block, call `commit` or `rollback`. The last thing said about a fact is what counts: inserting a
+    fact that is there, or deleting one that is not, changes nothing.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._state = session._state
+        self._draft: Draft | None = None  # the program, if this changes it
+        self._staged: dict[str, Staged] = {}
+        self._is_open = True
+        self._changes: Changes | None = None
+
+    # -- facts
+
+    def insert(self, relation: str, data: object) -> None:
+        """Assert facts: rows (tuples, dicts, dataclasses), a frame, Arrow, NumPy, a dict of columns.
+
+        With a primary key, a row whose key another row has is an error.
+        """
+        declared = self._declared(relation)
+        table = to_table(declared, data)
+        with self._state.encoding() as codec:
+            self._facts(declared).insert(_codes(codec, declared, table))
+
+    def delete(self, relation: str, data: object) -> None:
+        """Retract facts that were asserted; what rules derive stays."""
+        declared = self._declared(relation)
+        table = to_table(declared, data)
+        with self._state.encoding() as codec:
+            self._facts(declared).delete(_codes(codec, declared, table))
+
+    def upsert(self, relation: str, data: object) -> None:
+        """Assert facts in the place of those with the same primary key."""
+        declared = self._keyed(relation)
+        table = to_table(declared, data)
+        with self._state.encoding() as codec:
+            self._facts(declared).upsert(_codes(codec, declared, table))
+
+    def delete_keys(self, relation: str, keys: object) -> None:
+        """Retract the facts with these primary keys: single values, tuples, or anything `insert` takes."""
+        declared = self._keyed(relation)
+        assert declared.key is not None
+        columns = tuple(declared.columns[i] for i in declared.key)
+        key = Relation(declared.name, columns, declared.role)
+        table = to_table(key, _rows_of_keys(keys) if len(columns) == 1 else keys)
+        with self._state.encoding() as codec:
+            self._facts(declared).delete_keys(_codes(codec, key, table))
+
+    def clear(self, relation: str) -> None:
+        """Retract all facts that were asserted of a relation."""
+        declared = self._declared(relation)
+        with self._state.turn:
+            self._facts(declared).delete_all()
+
+    def insert_folder(self, folder: str | Path, *, allow_missing: bool = False) -> tuple[Path, ...]:
+        """Assert the facts in a folder, one file for each input relation; the files that belong to none.
+
+        A file is known by its name (`Edge.csv`, `Edge.parquet`, …); a relation without one is an error, or
+        left as it is with `allow_missing`.
+        """
+        self._expect_open()
+        found, others = read_folder(self._relations, Path(folder), allow_missing=allow_missing)
+        for name, table in found:
+            self.insert(name, table)
+        return others
+
+    # -- program
+
+    def load(self, text: str, name: str = "<text>") -> tuple[SessionRule, ...]:
+        """Add the declarations and rules of a text; its rules."""
+        self._expect_open()
+        return self._add(lambda draft: draft.load(text, name))
+
+    def add_rule(self, text: str) -> SessionRule:
+        """Add one rule; one that is there already, in whatever names of variables, changes nothing."""
+        self._expect_open()
+        return self._add(lambda draft: (draft.add_rule(text),))[0]
+
+    def remove_rule(self, rule: SessionRule | Rule | str) -> SessionRule:
+        """Remove a rule, given as itself or as text."""
+        self._expect_open()
+        return SessionRule(self._edited().remove_rule(rule.rule if isinstance(rule, SessionRule) else rule))
+
+    def drop(self, relation: str) -> None:
+        """Forget a relation that no rule mentions, and its facts."""
+        declared = self._declared(relation)
+        self._edited().drop(relation)
+        with self._state.turn:
+            self._facts(declared).delete_all()
+        if relation not in self._state.program.relations:
+            del self._staged[relation]
+
+    def register(self, function: Callable[..., object], name: str | None = None) -> None:
+        """Make a Python function callable from rules; its types come from its annotations."""
+        self._expect_open()
+        self._edited().register(function, name)
+
+    def relation_from(self, name: str, data: object) -> None:
+        """Declare an input relation with the columns of a frame, and insert what is in it."""
+        self._expect_open()
+        if name in self._relations:
+            raise DataError(name, "there is a relation of this name already; insert into it")
+        relation = relation_from_data(name, data)
+        self.load(print_relation(relation), f"<{name}>")
+        self.insert(name, data)
+
+    # -- the end
+
+    def preview(self) -> Changes:
+        """What a commit would change now; nothing is committed, and the transaction stays open."""
+        self._expect_open()
+        program = self._program()
+        with interrupts_noted() as check:
+            return self._state.carry_out(program, self._staged, check, keep=False).changes
+
+    def commit(self) -> Changes:
+        """Make everything happen; the changes. If it raises, nothing has happened, and this is over."""
+        self._expect_open()
+        with interrupts_noted() as check:
+            try:
+                done = self._state.carry_out(self._program(), self._staged, check, keep=True)
+                self._changes = done.changes
+                self._session._committed(done)
+            finally:
+                self._end()
+        self._session._deliver()
+        return done.changes
+
+    def rollback(self) -> None:
+        """Forget everything that was said."""
+        self._expect_open()
+        self._end()
+
+    @property
+    def is_open(self) -> bool:
+        return self._is_open
+
+    @property
+    def changes(self) -> Changes:
+        """What the commit changed."""
+        if self._changes is None:
+            raise SessionError("the transaction has no changes: it was not committed")
+        return self._changes
+
+    def __enter__(self) -> Transaction:
+        self._expect_open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._is_open:
+            return
+        if kind is None:
+            self.commit()
+        else:
+            self.rollback()
+
+    def __del__(self) -> None:
+        if getattr(self, "_is_open", False):  # forgotten: others are waiting
+            self._end()
+
+    # -- how
+
+    def _end(self) -> None:
+        self._is_open = False
+        self._staged = {}
+        self._session._release()
+
+    def _expect_open(self) -> None:
+        if not self._is_open:
+            raise SessionError("the transaction is over; begin another with db.transaction()")
+
+    @property
+    def _relations(self) -> Mapping[str, Relation]:
+        return self._state.program.relations if self._draft is None else self._draft.relations
+
+    def _edited(self) -> Draft:
+        if self._draft is None:
+            self._draft = Draft(self._state.program)
+        return self._draft
+
+    def _program(self) -> Program:
+        """The program at the end, or ProgramError."""
+        return self._state.program if self._draft is None else self._draft.finish()
+
+    def _declared(self, name: str) -> Relation:
+        self._expect_open()
+        return find_relation(name, self._relations)
+
+    def _keyed(self, name: str) -> Relation:
+        declared = self._declared(name)
+        if declared.key is None:
+            raise DataError(name, "the relation has no primary key; declare one, or use insert and delete")
+        return declared
+
+    def _add(self, add: Callable[[Draft], tuple[Rule, ...]]) -> tuple[SessionRule, ...]:
+        draft = self._edited().copy()
+        rules = add(draft)
+        for name, relation in draft.relations.items():
+            before = self._state.program.relations.get(name)
+            if before is not None and (before.types, before.key) != (relation.types, relation.key):
+                raise SessionError(
+                    f"`{name}` is dropped and declared otherwise in one transaction; use two transactions"
+                )
+        self._draft = draft
+        return tuple(SessionRule(rule) for rule in rules)
+
+    def _facts(self, relation: Relation) -> Staged:
+        if relation.name not in self._staged:
+            table = self._state.engine.tables.get(relation.name)
+            self._staged[relation.name] = Staged(relation, table, self._state.engine.codec)
+        return self._staged[relation.name]
+
+
+def _codes(codec: Codec, relation: Relation, table: object) -> Codes:
+    """The codes of a table, a row each."""
+    return np.ascontiguousarray(encode_table(codec, relation, table).T)
+
+
+def _rows_of_keys(keys: object) -> object:
+    """Keys of one column as rows."""
+    if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable) or hasattr(keys, "columns"):
+        return keys
+    return [key if isinstance(key, tuple | list | Mapping) else (key,) for key in keys]

@@ -1,0 +1,149 @@
+"""`tidelog run` and what `tidelog show` says of plans."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from pyarrow import parquet
+
+from tidelog.cli import main
+
+PROGRAM = """input relation Edge(src: string, dst: string)
+output relation Reach(src: string, dst: string)
+output relation Fan(src: string, n: int)
+Reach(x, y) :- Edge(x, y).
+Reach(x, z) :- Reach(x, y), Edge(y, z).
+Fan(x, n) :- Edge(x, y), var n = y.group_by(x).count().
+"""
+
+
+def run(*args: object, stdin: str = "") -> Result:
+    return CliRunner().invoke(main, [str(a) for a in args], input=stdin)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "program.dl").write_text(PROGRAM)
+    (tmp_path / "facts").mkdir()
+    (tmp_path / "facts" / "Edge.csv").write_text("src,dst\na,b\nb,c\n")
+    return tmp_path
+
+
+def lines(file: Path) -> list[str]:
+    first, *rest = file.read_text().splitlines()
+    return [first, *sorted(rest)]
+
+
+def test_run_writes_what_follows(folder: Path) -> None:
+    result = run("run", folder / "program.dl", "-F", folder / "facts", "-D", folder / "out")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    assert lines(folder / "out" / "Reach.csv") == ["src,dst", "a,b", "a,c", "b,c"]
+    assert lines(folder / "out" / "Fan.csv") == ["src,n", "a,1", "b,1"]
+    assert f"{folder / 'out' / 'Reach.csv'}: 3 rows" in result.stdout
+    assert sorted(f.name for f in (folder / "out").iterdir()) == ["Fan.csv", "Reach.csv"]
+
+
+@pytest.mark.parametrize("form", ["csv", "facts", "jsonl", "parquet"])
+def test_run_writes_every_format(folder: Path, form: str) -> None:
+    args = ("run", folder / "program.dl", "-F", folder / "facts", "-D", folder / "out")
+    assert run(*args, "--format", form).exit_code == 0
+    file = folder / "out" / f"Fan.{form}"
+    if form == "parquet":
+        assert parquet.read_table(file).num_rows == 2
+    elif form == "jsonl":
+        assert {"src": "a", "n": 1} in [json.loads(line) for line in file.read_text().splitlines()]
+    else:
+        assert ("a\t1" if form == "facts" else "a,1") in file.read_text().splitlines()
+
+
+@pytest.mark.parametrize("name", ["Edge.facts", "Edge.tsv"])
+def test_run_reads_by_extension(folder: Path, name: str) -> None:
+    (folder / "facts" / "Edge.csv").unlink()
+    (folder / "facts" / name).write_text("a\tb\n")
+    result = run("run", folder / "program.dl", "-F", folder / "facts")
+    assert result.stdout == "Reach: 1 row\nFan: 1 row\n"
+
+
+def test_a_missing_file_names_file_and_folder(folder: Path) -> None:
+    (folder / "facts" / "Edge.csv").rename(folder / "facts" / "Egde.csv")
+    result = run("run", folder / "program.dl", "-F", folder / "facts", "-D", folder / "out")
+    assert result.exit_code == 1
+    assert f"error: relation Edge: {folder / 'facts'} has no Edge.csv" in result.stderr
+    assert "Traceback" not in result.output
+    assert not (folder / "out").exists()
+    allowed = run("run", folder / "program.dl", "-F", folder / "facts", "--allow-missing")
+    assert allowed.exit_code == 0
+    assert f"warning: {folder / 'facts' / 'Egde.csv'} belongs to no input relation" in allowed.stderr
+    assert "Reach: 0 rows" in allowed.stdout
+
+
+def test_facts_that_do_not_fit_are_told_with_their_line(folder: Path) -> None:
+    (folder / "facts" / "Edge.csv").write_text("src,dst\na,b\nb,c,d\n")
+    result = run("run", folder / "program.dl", "-F", folder / "facts")
+    assert result.exit_code == 1
+    assert "Edge.csv:3" in result.stderr
+
+
+def test_a_program_with_mistakes_is_told_with_carets(folder: Path) -> None:
+    (folder / "program.dl").write_text(PROGRAM + "Reach(x, y) :- Egde(x, y).\n")
+    result = run("run", folder / "program.dl", "-F", folder / "facts")
+    assert result.exit_code == 1
+    assert "error[E101]" in result.stderr
+    assert "^^^^" in result.stderr
+
+
+def test_a_run_that_fails_is_told_and_writes_nothing(folder: Path) -> None:
+    (folder / "program.dl").write_text(PROGRAM + "Fan(x, 1 / 0) :- Edge(x, _).\n")
+    result = run("run", folder / "program.dl", "-F", folder / "facts", "-D", folder / "out")
+    assert result.exit_code == 1
+    assert "division by zero" in result.stderr
+    assert not (folder / "out").exists()
+
+
+def test_misuse_exits_with_2(folder: Path) -> None:
+    without = run("run", folder / "program.dl")
+    assert without.exit_code == 2
+    assert "give the folder with the facts of Edge: -F FOLDER" in without.stderr
+    assert run("run", folder / "program.dl", "-F", folder / "nowhere").exit_code == 2
+    assert run("run", folder / "program.dl", "--format", "xml").exit_code == 2
+    assert run("run", folder / "none.dl").exit_code == 2
+
+
+def test_a_program_of_facts_alone_needs_no_folder() -> None:
+    result = run("run", "-", stdin='output relation P(x: string)\nP("a").\n')
+    assert (result.exit_code, result.stdout) == (0, "P: 1 row\n")
+
+
+def test_limits_and_strategies_are_options(folder: Path) -> None:
+    args = ("run", folder / "program.dl", "-F", folder / "facts")
+    assert run(*args, "--strategy", "recompute").exit_code == 0
+    result = run(*args, "--max-rows", 2)
+    assert result.exit_code == 1
+    assert "Reach has grown past 2 rows" in result.stderr
+
+
+def test_statistics_are_printed(folder: Path) -> None:
+    result = run("run", folder / "program.dl", "-F", folder / "facts", "--stats")
+    assert "commit 1: " in result.stdout
+    assert "Reach(x, z) :- Reach(x, y), Edge(y, z)." in result.stdout
+
+
+def test_show_plan_tells_the_join_orders(folder: Path) -> None:
+    shown = run("show", "plan", folder / "program.dl").stdout.splitlines()
+    assert shown[0] == "Reach (recursive)"
+    assert "    from Edge(y, z): scan Edge(y, z), look up Reach(x, y) by 1" in shown
+
+
+def test_show_indexes_tells_what_is_looked_up(folder: Path) -> None:
+    assert run("show", "indexes", folder / "program.dl").stdout == "Edge by 0\nReach by 1\n"
+
+
+def test_show_script_tells_what_a_commit_does(folder: Path) -> None:
+    shown = run("show", "script", folder / "program.dl").stdout
+    assert shown.startswith("Reach\n  bootstrap\n    clear Reach\n")
+    assert "  update: re-derive\n" in shown
+    assert "regroup touched groups" in shown

@@ -1,0 +1,123 @@
+"""Sessions begin with a file, a text, or nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tidelog
+from session.routes import REACH
+from tidelog import EngineError, ProgramError, SessionError
+
+
+def test_a_session_opens_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "reach.dl"
+    file.write_text(REACH)
+    db = tidelog.open(file)
+    assert list(db) == ["Edge", "Reach"]
+    assert db.rules[0].origin == f"{file}:4:1"
+
+
+def test_facts_of_the_program_are_there_at_once() -> None:
+    db = tidelog.open(text=REACH + 'Edge("a", "b").\n')
+    assert list(db["Reach"]) == [("a", "b")]
+    assert db.commit == 0
+
+
+def test_a_session_can_begin_with_no_program() -> None:
+    db = tidelog.open()
+    with db.transaction() as tx:
+        tx.load("input relation P(x: int)")
+        tx.insert("P", [(1,)])
+    assert list(db["P"]) == [(1,)]
+
+
+def test_a_missing_file_is_told() -> None:
+    with pytest.raises(SessionError, match=r"no/such\.dl cannot be read: No such file"):
+        tidelog.open("no/such.dl")
+
+
+def test_a_text_in_the_place_of_a_path_is_told() -> None:
+    with pytest.raises(SessionError, match="to give the program itself, write text="):
+        tidelog.open("input relation P(x: int)")
+
+
+def test_a_file_that_is_not_text_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "bad.dl"
+    file.write_bytes(b"P(\xff)")
+    with pytest.raises(SessionError, match="is not UTF-8 text"):
+        tidelog.open(file)
+
+
+def test_file_and_text_exclude_each_other() -> None:
+    with pytest.raises(SessionError, match="not as both"):
+        tidelog.open("reach.dl", text=REACH)
+
+
+def test_all_mistakes_of_a_program_are_told() -> None:
+    with pytest.raises(ProgramError) as error:
+        tidelog.open(text="P(x) :- Q(x).", name="two.dl")
+    assert [d.code for d in error.value.diagnostics] == ["E101", "E101"]
+    assert "two.dl:1:1" in str(error.value)
+
+
+def test_an_unknown_strategy_is_told() -> None:
+    with pytest.raises(SessionError, match="no strategy `elastc`; did you mean `elastic`"):
+        tidelog.open(text=REACH, strategy="elastc")
+
+
+@pytest.mark.parametrize("strategy", ["elastic", "recompute"])
+def test_strategies_give_the_same(strategy: str) -> None:
+    db = tidelog.open(text=REACH, strategy=strategy)
+    with db.transaction() as tx:
+        tx.insert("Edge", [("a", "b"), ("b", "a"), ("b", "c")])
+    with db.transaction() as tx:
+        tx.delete("Edge", [("b", "a")])
+    assert sorted(tx.changes["Reach"].deleted) == [("a", "a"), ("b", "a"), ("b", "b")]
+
+
+def double(x: int) -> int:
+    return 2 * x
+
+
+def test_functions_of_python_are_callable() -> None:
+    db = tidelog.open(
+        text="input relation P(x: int) output relation Q(x: int)\nQ(double(x)) :- P(x).", functions=[double]
+    )
+    with db.transaction() as tx:
+        tx.insert("P", [(4,)])
+    assert list(db["Q"]) == [(8,)]
+
+
+COUNTING = """
+input relation Start(x: int)
+output relation Count(x: int)
+Count(x) :- Start(x).
+Count(x + 1) :- Count(x), x < 1000000.
+"""
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"max_iterations": 50}, "Count still changed after 50 rounds"),
+        ({"max_rows": 100}, "Count has grown past 100 rows"),
+        ({"timeout": 0.01}, r"the commit took more than 0\.01 s; the rule at work was `Count\(x \+ 1\)"),
+    ],
+)
+def test_a_limit_ends_the_commit_and_undoes_it(limits: dict[str, float], message: str) -> None:
+    db = tidelog.open(text=COUNTING, **limits)  # type: ignore[arg-type]
+    with db.transaction() as tx:
+        tx.insert("Start", [(999_999,)])
+    with pytest.raises(EngineError, match=message), db.transaction() as tx:
+        tx.insert("Start", [(0,)])
+    assert sorted(db["Count"]) == [(999_999,), (1_000_000,)]
+    assert list(db["Start"]) == [(999_999,)]
+    with db.transaction() as tx:
+        tx.insert("Start", [(999_998,)])
+    assert tx.changes["Count"].inserted == [(999_998,)]
+
+
+def test_a_session_shows_what_it_is() -> None:
+    assert repr(tidelog.open(text=REACH)) == "<tidelog session: 2 relations, 2 rules, commit 0>"

@@ -1,0 +1,130 @@
+"""Rules come and go while a session runs."""
+
+from __future__ import annotations
+
+import pytest
+
+import tidelog
+from session.routes import REACH, reach
+from tidelog import ProgramError, SessionError
+
+
+def test_a_rule_is_added_and_removed() -> None:
+    db = reach(("a", "b"))
+    with db.transaction() as tx:
+        rule = tx.add_rule("Reach(y, x) :- Reach(x, y).")
+    assert sorted(tx.changes["Reach"].inserted) == [("b", "a"), ("b", "b")]
+    assert rule.text == "Reach(y, x) :- Reach(x, y)."
+    with db.transaction() as tx:
+        tx.remove_rule(rule)
+    assert sorted(tx.changes["Reach"].deleted) == [("b", "a"), ("b", "b")]
+
+
+def test_a_rule_is_known_by_what_it_says() -> None:
+    db = reach(("a", "b"))
+    with db.transaction() as tx:
+        assert tx.add_rule("Reach(here, there) :- Edge(here, there).") in db.rules
+    assert not tx.changes
+    with db.transaction() as tx:
+        tx.remove_rule("Reach(p, q) :- Edge(p, q).")
+    assert tx.changes["Reach"].deleted == [("a", "b")]
+    assert len(db.rules) == 1
+
+
+def test_rules_and_facts_change_together() -> None:
+    db = reach(("a", "b"))
+    with db.transaction() as tx:
+        tx.load("input relation Blocked(x: string)\noutput relation Free(x: string)")
+        tx.add_rule("Free(x) :- Edge(_, x), not Blocked(x).")
+        tx.insert("Edge", [("a", "c")])
+        tx.insert("Blocked", [("b",)])
+    assert tx.changes["Free"].inserted == [("c",)]
+
+
+def test_rules_tell_where_they_come_from() -> None:
+    db = tidelog.open(text=REACH, name="reach.dl")
+    assert [(r.text, r.origin) for r in db.rules] == [
+        ("Reach(x, y) :- Edge(x, y).", "reach.dl:4:1"),
+        ("Reach(x, z) :- Reach(x, y), Edge(y, z).", "reach.dl:5:1"),
+    ]
+    assert repr(db.rules[0]) == "Reach(x, y) :- Edge(x, y)."
+
+
+def test_a_rule_that_is_not_there_cannot_be_removed() -> None:
+    db = reach()
+    with db.transaction() as tx, pytest.raises(ProgramError, match="the program has no such rule"):
+        tx.remove_rule("Reach(x, x) :- Edge(x, _).")
+
+
+def test_only_the_program_at_the_end_is_stratified() -> None:
+    db = reach(("a", "b"))
+    bad = "Reach(x, x) :- Edge(x, _), not Reach(x, x)."
+    with pytest.raises(ProgramError, match="E501"), db.transaction() as tx:
+        tx.add_rule(bad)
+    assert len(db.rules) == 2
+    with db.transaction() as tx:
+        tx.remove_rule(tx.add_rule(bad))
+    assert not tx.changes
+
+
+def test_a_relation_in_use_cannot_be_dropped() -> None:
+    db = reach(("a", "b"))
+    with db.transaction() as tx, pytest.raises(ProgramError, match="this rule still uses `Edge`"):
+        tx.drop("Edge")
+
+
+def test_a_dropped_relation_loses_its_facts() -> None:
+    db = reach(("a", "b"))
+    with db.transaction() as tx:
+        for rule in db.rules:
+            tx.remove_rule(rule)
+        tx.drop("Edge")
+    assert tx.changes["Edge"].deleted == [("a", "b")]
+    assert tx.changes["Reach"].deleted == [("a", "b")]
+    with db.transaction() as tx:
+        tx.load("input relation Edge(src: int)")
+        tx.insert("Edge", [(1,)])
+    assert list(db["Edge"]) == [(1,)]
+
+
+def test_a_relation_that_is_dropped_and_declared_again_is_empty() -> None:
+    db = tidelog.open(text="input relation P(x: int)")
+    with db.transaction() as tx:
+        tx.insert("P", [(1,)])
+    with db.transaction() as tx:
+        tx.drop("P")
+        tx.load("input relation P(x: int)")
+        tx.insert("P", [(2,)])
+    assert set(tx.changes["P"]) == {((1,), -1), ((2,), 1)}
+    with db.transaction() as tx:
+        tx.drop("P")
+        with pytest.raises(SessionError, match="use two transactions"):
+            tx.load("input relation P(x: string)")
+
+
+def triple(x: int) -> int:
+    return 3 * x
+
+
+def test_a_function_is_registered_in_a_transaction() -> None:
+    db = tidelog.open(text="input relation P(x: int) output relation Q(x: int)")
+    with db.transaction() as tx:
+        tx.register(triple)
+        tx.add_rule("Q(triple(x)) :- P(x).")
+        tx.insert("P", [(2,)])
+    assert list(db["Q"]) == [(6,)]
+
+
+def test_statistics_say_what_was_done_and_why() -> None:
+    db = reach(("a", "b"), ("b", "c"))
+    stats = db.stats
+    assert stats.commit == 1
+    assert [unit.name for unit in stats.units] == ["Edge", "Reach"]
+    assert stats.units[1].strategy == "bootstrap"
+    assert set(stats.rules) == {rule.text for rule in db.rules}
+    with db.transaction() as tx:
+        tx.insert("Edge", [("c", "d")])
+    assert db.stats.units[1].strategy == "update"
+    assert "1 changes below it" in repr(db.stats)
+    assert repr(db.stats).startswith("commit 2: ")
+    assert (db.stats.rounds > 0, db.stats.instances > 0, db.stats.seconds > 0) == (True, True, True)

@@ -1,0 +1,223 @@
+"""What happens in a transaction happens as a whole, or not at all."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import tidelog
+from session.routes import REACH, reach
+from tidelog import DataError, ProgramError, SessionError
+
+
+def test_a_block_commits_at_its_end() -> None:
+    db = tidelog.open(text=REACH)
+    with db.transaction() as tx:
+        tx.insert("Edge", [("a", "b"), ("b", "c")])
+        assert len(db["Reach"]) == 0
+    assert sorted(db["Reach"]) == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert sorted(tx.changes["Reach"].inserted) == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert not tx.is_open
+
+
+def test_an_exception_in_the_block_rolls_back() -> None:
+    db = reach(("a", "b"))
+    tx = db.transaction()
+
+    def fail() -> None:
+        with tx:
+            tx.insert("Edge", [("b", "c")])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert list(db["Edge"]) == [("a", "b")]
+    with pytest.raises(SessionError, match="it was not committed"):
+        _ = tx.changes
+
+
+def test_commit_and_rollback_may_be_called() -> None:
+    db = reach()
+    tx = db.transaction()
+    tx.insert("Edge", [("a", "b")])
+    assert tx.commit()["Edge"].inserted == [("a", "b")]
+    with db.transaction() as tx:
+        tx.insert("Edge", [("x", "y")])
+        tx.rollback()
+    assert list(db["Edge"]) == [("a", "b")]
+
+
+def test_a_transaction_that_is_over_takes_nothing_more() -> None:
+    db = reach()
+    with db.transaction() as tx:
+        tx.commit()
+        with pytest.raises(SessionError, match="the transaction is over"):
+            tx.insert("Edge", [("a", "b")])
+
+
+def test_what_is_there_or_is_not_changes_nothing() -> None:
+    db = reach(("a", "b"))
+    with db.transaction() as tx:
+        tx.insert("Edge", [("a", "b"), ("a", "b")])
+        tx.delete("Edge", [("no", "edge")])
+    assert not tx.changes
+    assert db.commit == 2
+
+
+def test_the_last_word_on_a_row_counts() -> None:
+    db = reach(("a", "b"))
+    with db.transaction() as tx:
+        tx.delete("Edge", [("a", "b")])
+        tx.insert("Edge", [("a", "b"), ("b", "c")])
+        tx.delete("Edge", [("b", "c")])
+    assert not tx.changes
+
+
+def test_facts_may_be_asserted_into_any_relation() -> None:
+    db = reach(("a", "b"))
+    with db.transaction() as tx:
+        tx.insert("Reach", [("a", "b"), ("b", "q")])
+    assert tx.changes["Reach"].inserted == [("b", "q")]
+    assert sorted(db["Reach"].given) == [("a", "b"), ("b", "q")]
+    with db.transaction() as tx:
+        tx.delete("Edge", [("a", "b")])
+    assert not tx.changes["Reach"]
+    with db.transaction() as tx:
+        tx.clear("Reach")
+    assert sorted(tx.changes["Reach"].deleted) == [("a", "b"), ("b", "q")]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [("a", "b")],
+        [["a", "b"]],
+        [{"dst": "b", "src": "a"}],
+        {"src": ["a"], "dst": ["b"]},
+        pd.DataFrame({"dst": ["b"], "src": ["a"]}),
+        pl.DataFrame({"src": ["a"], "dst": ["b"]}),
+        pa.table({"src": ["a"], "dst": ["b"]}),
+        (row for row in [("a", "b")]),
+    ],
+    ids=["tuples", "lists", "dicts", "columns", "pandas", "polars", "arrow", "generator"],
+)
+def test_facts_come_in_many_shapes(data: object) -> None:
+    db = tidelog.open(text=REACH)
+    with db.transaction() as tx:
+        tx.insert("Edge", data)
+    assert list(db["Edge"]) == [("a", "b")]
+
+
+def test_a_view_can_be_inserted() -> None:
+    db = reach(("a", "b"))
+    other = tidelog.open(text=REACH)
+    with other.transaction() as tx:
+        tx.insert("Edge", db["Edge"])
+    assert list(other["Edge"]) == [("a", "b")]
+
+
+def test_names_are_checked_at_the_call() -> None:
+    db = tidelog.open(text=REACH)
+    with db.transaction() as tx:
+        with pytest.raises(ProgramError, match=r"no relation `Egde`\n = did you mean `Edge`"):
+            tx.insert("Egde", [])
+        tx.insert("Edge", [("a", "b")])
+    assert len(db["Edge"]) == 1
+
+
+def test_a_call_that_fails_has_said_nothing() -> None:
+    db = tidelog.open(text=REACH)
+    with db.transaction() as tx:
+        with pytest.raises(DataError, match="relation Edge, column dst, row 1: 3 is not"):
+            tx.insert("Edge", [("a", "b"), ("b", 3)])
+        with pytest.raises(ProgramError, match="there is no relation `Nope`"):
+            tx.load("relation Good(x: int)\nGood(x) :- Nope(x).")
+    assert not tx.changes
+    assert "Good" not in db
+
+
+def test_a_relation_of_no_columns_is_a_flag() -> None:
+    db = tidelog.open(text="input relation Go() output relation Gone()\nGone() :- Go().")
+    with db.transaction() as tx:
+        tx.insert("Go", [()])
+    assert tx.changes["Gone"].inserted == [()]
+    assert len(db["Gone"]) == 1
+    assert () in db["Gone"]
+    with db.transaction() as tx:
+        tx.delete("Go", [()])
+    assert len(db["Gone"]) == 0
+
+
+def test_a_second_transaction_of_one_thread_is_an_error() -> None:
+    db = reach()
+    with db.transaction(), pytest.raises(SessionError, match="this thread has a transaction open already"):
+        db.transaction()
+    with db.transaction():
+        pass
+
+
+def test_a_transaction_that_is_forgotten_lets_others_go_on() -> None:
+    db = reach()
+    tx = db.transaction()
+    tx.insert("Edge", [("a", "b")])
+    del tx
+    gc.collect()
+    with db.transaction():
+        pass
+    assert len(db["Edge"]) == 0
+
+
+def test_a_preview_shows_changes_and_makes_none() -> None:
+    db = reach(("a", "b"))
+    with db.transaction() as tx:
+        tx.insert("Edge", [("b", "c")])
+        tx.add_rule("Reach(x, x) :- Edge(x, _).")
+        preview = tx.preview()
+        assert preview.commit is None
+        assert sorted(preview["Reach"].inserted) == [("a", "a"), ("a", "c"), ("b", "b"), ("b", "c")]
+        assert list(db["Reach"]) == [("a", "b")]
+        assert tx.preview()["Edge"].inserted == [("b", "c")]
+        tx.rollback()
+    assert (db.commit, len(db.rules)) == (1, 2)
+    assert preview["Reach"].deleted == []
+
+
+def test_a_preview_may_be_followed_by_more_and_a_commit() -> None:
+    db = reach(("a", "b"))
+    with db.transaction() as tx:
+        tx.insert("Edge", [("b", "c")])
+        tx.preview()
+        tx.insert("Edge", [("c", "d")])
+    assert sorted(tx.changes["Edge"].inserted) == [("b", "c"), ("c", "d")]
+    assert len(db["Reach"]) == 6
+
+
+def test_a_relation_is_made_from_a_frame() -> None:
+    db = tidelog.open()
+    view = db.relation_from("City", pd.DataFrame({"name": ["Bonn", "Ulm"], "people": [330_000, 126_000]}))
+    assert str(view.relation.columns[1].type) == "int"
+    assert sorted(view) == [("Bonn", 330_000), ("Ulm", 126_000)]
+    with db.transaction() as tx:
+        tx.load("output relation Large(name: string)\nLarge(n) :- City(n, p), p > 200000.")
+    assert list(db["Large"]) == [("Bonn",)]
+    with pytest.raises(DataError, match="there is a relation of this name already"):
+        db.relation_from("City", pd.DataFrame({"name": ["Rom"]}))
+    with pytest.raises(ProgramError, match="capitalised"):
+        db.relation_from("town", pd.DataFrame({"name": ["Rom"]}))
+
+
+def test_a_folder_of_facts_is_read(tmp_path: Path) -> None:
+    (tmp_path / "Edge.csv").write_text("src,dst\na,b\n")
+    (tmp_path / "notes.txt").write_text("?")
+    db = tidelog.open(text=REACH)
+    with db.transaction() as tx:
+        assert tx.insert_folder(tmp_path) == (tmp_path / "notes.txt",)
+    assert list(db["Reach"]) == [("a", "b")]
+    (tmp_path / "Edge.facts").write_text("a\tb\n")
+    with db.transaction() as tx, pytest.raises(DataError, match=r"two files .* Edge\.csv and Edge\.facts"):
+        tx.insert_folder(tmp_path)
