@@ -29,6 +29,7 @@ unit: $(READY)
 bench: $(READY)
 	$(BIN)/pip install --quiet --group bench
 	$(BIN)/python bench/parse.py
+	$(BIN)/python -m bench --quick
 
 format: $(READY)
 	$(BIN)/ruff format --quiet .

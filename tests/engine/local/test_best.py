@@ -72,7 +72,7 @@ def _history(seed: str, rules: str, strategy: str) -> None:
             draft.load(rules)
         facts: dict[str, ZSet[Row]] = {
             "E": _edges(choose, size, heaviest, choose.choice([0, 1, 2, 6]) if step else 10),
-            "Blocked": ZSet({(choose.randrange(size),): choose.choice([1, -1])}),
+            "Blocked": ZSet([((choose.randrange(size),), choose.choice([1, -1]))]),
             "D": _edges(choose, size, heaviest, choose.choice([0, 0, 1])),
         }
         program = draft.finish()
