@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from tidelog.data.types import Type
 from tidelog.engine.local.best import Improvement
-from tidelog.engine.local.bits import BitRelation, Pattern, pattern, pays, sparse
+from tidelog.engine.local.bits import BitRelation, Pattern, pattern, sparse
 from tidelog.engine.local.candidates import Candidates
 from tidelog.engine.local.codec import Codec, Codes
+from tidelog.engine.local.dense import any_left, run_whole, would_pay
 from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.local.grouping import distinct, members, results
 from tidelog.engine.local.rows import ALIVE, CUR, LOGGED, NEXT, OLD
@@ -241,17 +242,10 @@ class LocalEngine:
                 tags[listed] = (tags[listed] & ~np.uint8(NEXT)) | (CUR | ALIVE)
             change.delta = listed
             total += len(listed)
-            if name in self._booting and name in self._patterns and name not in self._read:
-                self._weigh(table, self._patterns[name])
-        return total
-
-    def _weigh(self, table: Table, fits: Pattern) -> None:
-        """Ask, as a bootstrap grows, whether a matrix would be better."""
-        if pays(table.rows, 0):
-            below = {o.relation for o in fits.below()}
-            values = [np.unique(self.tables[name].data[: self.tables[name].rows]) for name in below if name]
-            if pays(table.rows, len(np.unique(np.concatenate([_EMPTY, *values])))):
+            asked = name in self._booting and name not in self._read and self._patterns.get(name)
+            if asked and would_pay(table, asked, self.tables):
                 raise TurnDense
+        return total
 
     def delta(self, relations: Iterable[str]) -> int:
         return sum(len(self.change(name).delta) for name in relations)
@@ -318,22 +312,13 @@ class LocalEngine:
         if fits is None or (not start and sparse(kept.size)):
             self._to_rows(name, kept)
             return None
-        return self._run_bits(name, kept, fits)
-
-    def _run_bits(self, name: str, kept: BitRelation, fits: Pattern) -> int:
-        table, change = self.tables[name], self._changes.get(name)
-        names = {o.relation for o in fits.below() if o.relation}
-        old: dict[str, Codes] = {}
-        came: dict[str, Codes] = {}
-        left = change is not None and len(change.given_went) > 0
-        for below in names:
-            source, moved = self.tables[below], self._changes.get(below)
-            came[below] = source.data[moved.entering] if moved is not None else source.data[:0]
-            middle = source.tags[: source.rows] & (ALIVE | OLD) == ALIVE | OLD
-            old[below] = source.data[: source.rows][middle]
-            left = left or (moved is not None and len(moved.leaving) > 0)
+        change = self._changes.get(name)
+        table = self.tables[name]
+        came = {n: c.entering for n, c in self._changes.items()}
+        left = {n for n, c in self._changes.items() if len(c.leaving)}
+        lost = change is not None and len(change.given_went) > 0
         given = table.data[np.flatnonzero(table.given[: table.rows])]
-        return kept.update(fits, given, old, came, kept.pattern == fits and not left)
+        return run_whole(kept, fits, given, self.tables, came, lost or any_left(fits, left))
 
     def _to_bits(self, name: str, fits: Pattern) -> None:
         """Keep a relation as a matrix from now on; its table holds only what is asserted."""

@@ -1,0 +1,47 @@
+"""Between tables and matrices: when a relation should be kept as bits, and what its matrix is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tidelog.engine.local.bits import BitRelation, Pattern, pays
+from tidelog.engine.local.codec import Codes
+from tidelog.engine.local.rows import ALIVE, OLD
+from tidelog.engine.local.table import Rows, Table
+
+__all__ = ["any_left", "run_whole", "would_pay"]
+
+
+def would_pay(table: Table, fits: Pattern, tables: Mapping[str, Table]) -> bool:
+    """Whether a relation that is growing would be better kept as bits, judging by the values it can have."""
+    if not pays(table.rows, 0):
+        return False
+    sources = [tables[o.relation] for o in fits.below() if o.relation]
+    values = [np.unique(source.data[: source.rows]) for source in sources]
+    return pays(table.rows, len(np.unique(np.concatenate([np.empty(0, np.int64), *values]))))
+
+
+def any_left(fits: Pattern, left: set[str]) -> bool:
+    """Whether one of the relations below is among those that something has left."""
+    return any(o.relation in left for o in fits.below())
+
+
+def run_whole(
+    kept: BitRelation,
+    fits: Pattern,
+    given: Codes,
+    tables: Mapping[str, Table],
+    entering: Mapping[str, Rows],
+    something_left: bool,
+) -> int:
+    """Bring a matrix to its new state, from what came below or from nothing; the number of rounds."""
+    old: dict[str, Codes] = {}
+    came: dict[str, Codes] = {}
+    for name in {o.relation for o in fits.below() if o.relation}:
+        source = tables[name]
+        stays = source.tags[: source.rows] & (ALIVE | OLD) == ALIVE | OLD
+        old[name] = source.data[: source.rows][stays]
+        came[name] = source.data[entering[name]] if name in entering else source.data[:0]
+    return kept.update(fits, given, old, came, kept.pattern == fits and not something_left)

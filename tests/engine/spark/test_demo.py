@@ -1,0 +1,24 @@
+"""The README's main job, as a newcomer runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DEMO = Path(__file__).parents[3] / "examples" / "access" / "demo.py"
+
+
+@pytest.mark.spark
+def test_the_demo_tells_what_changed_and_leaves_its_results(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(DEMO)], cwd=tmp_path, capture_output=True, text=True, timeout=600
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "CanReach      102 rows" in done.stdout
+    assert "CanReach: 19 came, 16 went" in done.stdout
+    assert "+ Unanswered(omar, finance)" in done.stdout
+    assert "+ CanReach(imani, firewall)" in done.stdout
+    assert list((tmp_path / "out" / "access" / "CanReach").glob("*.parquet"))
