@@ -14,7 +14,7 @@ DEMO = Path(__file__).parents[3] / "examples" / "access" / "demo.py"
 @pytest.mark.spark
 def test_the_demo_tells_what_changed_and_leaves_its_results(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(DEMO)], cwd=tmp_path, capture_output=True, text=True, timeout=600
+        [sys.executable, str(DEMO)], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "CanReach      102 rows" in done.stdout
