@@ -68,15 +68,20 @@ Step: TypeAlias = Join | Refute | Compute | Filter
 Order: TypeAlias = tuple[Step, ...]
 
 
-def order(rule: FlatRule, first: int | None, size: Callable[[str], int]) -> Order:
-    """The steps of a rule's body, beginning with the atom at position `first`, negated or not."""
-    return tuple(_Ordering(rule, size).run(first))
+def order(
+    rule: FlatRule, first: int | None, size: Callable[[str], int], given: tuple[str, ...] = ()
+) -> Order:
+    """The steps of a rule's body, beginning with the atom at position `first`, negated or not.
+
+    `given` are variables that have values before any atom is looked at.
+    """
+    return tuple(_Ordering(rule, size, given).run(first))
 
 
 class _Ordering:
-    def __init__(self, rule: FlatRule, size: Callable[[str], int]) -> None:
+    def __init__(self, rule: FlatRule, size: Callable[[str], int], given: tuple[str, ...]) -> None:
         self.size = size
-        self.bound: set[str] = set()
+        self.bound = set(given)
         self.atoms = {i: x for i, x in enumerate(rule.body) if isinstance(x, Match)}
         self.others = {i: x for i, x in enumerate(rule.body) if not isinstance(x, Match)}
 

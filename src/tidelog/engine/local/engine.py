@@ -20,6 +20,7 @@ from tidelog.engine.local.candidates import Candidates
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.dense import any_left, run_whole, would_pay
 from tidelog.engine.local.expressions import Evaluator
+from tidelog.engine.local.filtering import worth_filtering
 from tidelog.engine.local.grouping import distinct, members, results
 from tidelog.engine.local.rows import ALIVE, CUR, LOGGED, NEXT, OLD
 from tidelog.engine.local.runner import Runner
@@ -98,7 +99,7 @@ class LocalEngine:
         for name in [n for n in self.tables if n not in program.relations]:
             del self.tables[name], self._types[name]
             self.bits.pop(name, None)
-        for key in [k for k in self._variants if k[0].removesuffix(" [rederive]") not in program.rules]:
+        for key in [k for k in self._variants if k[0].split(" [re")[0] not in program.rules]:
             del self._variants[key]
         self._functions = program.functions
 
@@ -171,10 +172,28 @@ class LocalEngine:
         driver = self.driver(step)
         if driver is not None and not len(driver):
             return 0
-        variant = self._variant(step.rule, step.driver)
         before = self._runner.instances
-        self._runner.run(variant, step.views, driver, step.mode, rank)
+        if driver is None or step.mode is not Mode.REDERIVE or not self._rediscover(step, driver, rank):
+            self._runner.run(self._variant(step.rule, step.driver), step.views, driver, step.mode, rank)
         return self._runner.instances - before
+
+    def _rediscover(self, step: Derive, suspects: Rows, rank: int) -> bool:
+        """Look for suspects by one variable of the head, if binding all of it would repeat much work."""
+        assert self._program is not None
+        rule = self._program.rules[step.rule.id.removesuffix(" [rederive]")]
+        head = step.rule.body[0]
+        assert isinstance(head, Match)
+        chosen = worth_filtering(head, self.tables[rule.head].data, suspects)
+        if chosen is None:
+            return False
+        name, values = chosen
+        key = f"{rule.id} [rediscover {name}]", None
+        if key not in self._variants:
+            made = compile_variant(rule, order(rule, None, self.size, (name,)), (name,))
+            self._variants[key] = made, ()
+        views = step.views[1 : 1 + len(rule.body)]
+        self._runner.rediscover(self._variants[key][0], views, {name: values}, rank)
+        return True
 
     def driver(self, step: Derive) -> Rows | None:
         if step.driver is None:

@@ -28,6 +28,7 @@ from tidelog.engine.local.rows import (
     HASH_MASK,
     LOGGED,
     NEXT,
+    OLD,
     SEED,
     SUPPORT_AT,
     TAG_AT,
@@ -267,6 +268,14 @@ def _rederive_head(R, r, row, rank, listed, st):  # type: ignore[no-untyped-def]
     store32(R[r, SUPPORT_AT], 2 * row + 1, load32(R[r, SUPPORT_AT], 2 * row + 1) + 1)
 
 
+@njit(cache=True, nogil=True)
+def _rediscover_head(R, r, t, rank, listed, st):  # type: ignore[no-untyped-def]
+    """One instance for a head, if it is a suspect: there before the commit, and not now."""
+    row = find(R, r, t)
+    if row >= 0 and load8(R[r, TAG_AT], row) & (ALIVE | OLD) == OLD:
+        _rederive_head(R, r, row, rank, listed, st)
+
+
 @njit(inline="always")
 def _is_there(table, mask, data, tags, support, t, width, highest):  # type: ignore[no-untyped-def]
     """Whether a head needs nothing more: it is there and not supported, or new and has been counted.
@@ -398,14 +407,17 @@ def _leaf(  # type: ignore[no-untyped-def]
         return DONE
     if st[LISTED] >= listed.size or st[LOGS] >= undo.shape[1]:
         return GROW_LIST
-    if mode == REDERIVE:
+    if mode == REDERIVE and origin >= 0:
         _rederive_head(R, target, origin, rank, listed, st)
         return DONE
     for j in range(HEAD.size):
         t[j] = b[HEAD[j]]
     if mode == INSERT:
         return _insert_head(R, target, t, highest, rank, listed, undo, st)
-    _remove_head(R, target, t, highest, listed, undo, st)
+    if mode == REDERIVE:
+        _rediscover_head(R, target, t, rank, listed, st)
+    else:
+        _remove_head(R, target, t, highest, listed, undo, st)
     return DONE
 
 
@@ -476,6 +488,8 @@ def apply_heads(  # type: ignore[no-untyped-def]
                 return i
         elif mode == REMOVE:
             _remove_head(R, target, t, highest[i], listed, undo, st)
-        else:
+        elif origins[i] >= 0:
             _rederive_head(R, target, origins[i], rank, listed, st)
+        else:
+            _rediscover_head(R, target, t, rank, listed, st)
     return highest.size

@@ -46,15 +46,30 @@ class Runner:
     ) -> None:
         """Find all instances and do with their heads what the mode says."""
         try:
-            self._run(variant, views, driver, mode, rank)
+            self._run(variant, views, driver, mode, rank, Bindings([], np.array([[-1], [-1]], np.int64)))
         except _Failed:
             carefully(self, variant, views, driver, mode, rank)
 
+    def rediscover(
+        self, variant: Variant, views: Sequence[View], values: Mapping[str, Codes], rank: int
+    ) -> None:
+        """Find all instances with these values of some variables; suspects among their heads come back."""
+        size = len(next(iter(values.values())))
+        nothing = np.full((2, size), -1, np.int64)
+        data = np.concatenate([np.array(list(values.values()), np.int64).reshape(-1, size), nothing])
+        start = Bindings([variant.slots[name] for name in values], data)
+        self._run(variant, views, None, Mode.REDERIVE, rank, start)
+
     def _run(
-        self, variant: Variant, views: Sequence[View], driver: Rows | None, mode: Mode, rank: int
+        self,
+        variant: Variant,
+        views: Sequence[View],
+        driver: Rows | None,
+        mode: Mode,
+        rank: int,
+        bindings: Bindings,
     ) -> None:
         target = self.working(variant.rule.head)
-        bindings = Bindings([], np.array([[-1], [-1]], np.int64))
         slots = self.slots(variant)
         for number, stage in enumerate(variant.stages):
             last = number == len(variant.stages) - 1
@@ -196,7 +211,8 @@ class Runner:
     ) -> None:
         """Compute the heads and do with them what the mode says."""
         heads: list[Codes] = []
-        for value in variant.rule.values if mode is not Mode.REDERIVE else ():
+        asked = mode is Mode.REDERIVE and variant.rule.id.endswith("[rederive]")  # the head is known
+        for value in variant.rule.values if not asked else ():
             codes, kept = self._value(variant, value, bindings, slots, mode)
             if kept.size != bindings.size:  # a removal passed some over: begin again with what is left
                 self._apply(variant, target, kept, slots, mode, rank)

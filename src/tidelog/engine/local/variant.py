@@ -68,18 +68,22 @@ class Variant:
     size: int
 
 
-def compile_variant(rule: FlatRule, order: Order) -> Variant:
-    return _Compiler(rule).run(order)
+def compile_variant(rule: FlatRule, order: Order, given: tuple[str, ...] = ()) -> Variant:
+    """`given` are variables whose values are written down before the first stage."""
+    return _Compiler(rule, given).run(order)
 
 
 class _Compiler:
-    def __init__(self, rule: FlatRule) -> None:
+    def __init__(self, rule: FlatRule, given: tuple[str, ...]) -> None:
         self.rule = rule
         self.slots: dict[str, int] = {}
         self.constants: list[tuple[int, Constant]] = []
         self.places: dict[Constant, int] = {}
         self.size = 0
         self.stages = [Stage()]
+        if given:
+            self.slots = {name: self._new_slot() for name in given}
+            self.stages = [Stage([Level(None)], entered=self._bound(), emitted=self._bound())]
         self.once = _matched_once(rule)
 
     def run(self, order: Order) -> Variant:
