@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,6 +83,14 @@ def test_kernels_fit_what_values_fit(arrow: Any, drawn: st.SearchStrategy[Any], 
     with pytest.MonkeyPatch.context() as monkeypatch:
         fast, slow = both_ways(monkeypatch, fitting, fitting.fit_arrow, type_, column)
     assert fast == slow
+
+
+@pytest.mark.parametrize("encode", [pc.dictionary_encode, pc.run_end_encode])
+def test_wide_numbers_may_be_encoded(encode: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    column = pa.chunked_array([encode(pa.array(["0", "7", "7"]))])
+    fast, slow = both_ways(monkeypatch, fitting, fitting.fit_arrow, types.Signed(128), column)
+    assert fast == slow
+    assert fast[0] == "fits"
 
 
 RAW = (

@@ -337,9 +337,11 @@ def distinct(column: Any, convert: Any, target: Any) -> Any:
 def _values(type_: Type, column: Any) -> list[object]:
     """The values as Python has them; what Python cannot have stays a scalar of Arrow, which fits nothing."""
     values = [v for chunk in column.chunks for v in _chunk_values(chunk)]
-    if is_wide(type_) and is_text(column.type):
+    encoded = pa.types.is_dictionary(column.type) or pa.types.is_run_end_encoded(column.type)
+    kind = column.type.value_type if encoded else column.type
+    if is_wide(type_) and is_text(kind):
         return [_number(v) for v in values]
-    if types.is_integer(scalar(type_)) and _is_whole(column.type):
+    if types.is_integer(scalar(type_)) and _is_whole(kind):
         return [int(v) if isinstance(v, decimal.Decimal) else v for v in values]
     return values
 

@@ -245,7 +245,6 @@ def test_a_table_that_shrank_is_compacted_and_grows_again() -> None:
     assert contents(reasoner) == contents(_copy(reasoner, program))
 
 
-@pytest.mark.xfail(reason="compaction leaves behind every row that is not alive", strict=True)
 def test_an_asserted_row_that_is_not_the_best_of_its_key_outlives_compaction() -> None:
     program = load(
         """
@@ -264,7 +263,6 @@ def test_an_asserted_row_that_is_not_the_best_of_its_key_outlives_compaction() -
     assert changes["D"] == ZSet({best: -1, other: 1})
 
 
-@pytest.mark.xfail(reason="compaction leaves behind every row that is not alive", strict=True)
 def test_asserted_rows_of_a_bit_matrix_outlive_compaction() -> None:
     program = load(
         """

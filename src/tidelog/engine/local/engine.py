@@ -133,7 +133,10 @@ class LocalEngine:
             change.given_before.append((rows, table.given[rows].copy()))
         table.given[gone] = 0
         table.given[new] = 1
-        change.given_came, change.given_went = new, gone
+        # what an earlier call in this commit did may be undone by this one
+        came, went = change.given_came, change.given_went
+        change.given_came = np.union1d(np.setdiff1d(came, gone), np.setdiff1d(new, went))
+        change.given_went = np.union1d(np.setdiff1d(went, new), np.setdiff1d(gone, came))
 
     def has_changed(self, relation: str) -> bool:
         """Whether anything about a relation, or what is asserted of it, is different in this commit."""

@@ -99,9 +99,18 @@ def _enter(LV, KEYS, R, b, t, level):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _widest(R):  # type: ignore[no-untyped-def]
+    """The largest number of columns among relations, hidden ones included; at least one."""
+    width = 1
+    for r in range(R.shape[0]):
+        width = max(width, R[r, ARITY])
+    return width
+
+
+@njit(cache=True, nogil=True)
 def enter(LV, KEYS, R, b, cur):  # type: ignore[no-untyped-def]
     """Set the machine to the beginning of its first level."""
-    cur[0] = _enter(LV, KEYS, R, b, np.empty(64, np.int64), 0)
+    cur[0] = _enter(LV, KEYS, R, b, np.empty(_widest(R), np.int64), 0)
 
 
 @njit(cache=True, nogil=True)
@@ -427,8 +436,8 @@ def derive(  # type: ignore[no-untyped-def]
 ):
     """Run the machine until it is done or something has to grow."""
     levels = LV.shape[0]
-    t = np.empty(64, np.int64)
-    source = np.empty(64, np.int64)
+    t = np.empty(_widest(R), np.int64)
+    source = np.empty(max(HEAD.size, 1), np.int64)
     plain = _plain_last(LV, COLS, HEAD, mode, source)
     level = st[LEVEL]
     while level >= 0:
@@ -477,7 +486,7 @@ def apply_heads(  # type: ignore[no-untyped-def]
     R, target, mode, rank, heads, highest, origins, start, st, listed, undo
 ):
     """What `derive` does with heads, for computed ones; how many are done, fewer if something is full."""
-    t = np.empty(64, np.int64)
+    t = np.empty(_widest(R), np.int64)
     for i in range(start, highest.size):
         if st[LISTED] >= listed.size or st[LOGS] >= undo.shape[1]:
             return i

@@ -144,11 +144,17 @@ class Table:
 
     @property
     def wasteful(self) -> bool:
-        return self.rows > 1024 and self.live < self.rows // 2
+        """Whether most rows are of no use; what is asserted is of use even where it is not alive."""
+        if self.rows <= 1024 or self.live >= self.rows // 2:
+            return False
+        return len(self._useful()) < self.rows // 2
+
+    def _useful(self) -> Rows:
+        return np.flatnonzero((self.tags[: self.rows] & kernels.ALIVE) | self.given[: self.rows])
 
     def compact(self) -> None:
-        """Leave dead rows behind; only between commits, since rows get new numbers."""
-        kept = self.alive()
+        """Leave useless rows behind; only between commits, since rows get new numbers."""
+        kept = self._useful()
         capacity = max(SMALLEST, len(kept))
         self.data = _longer(self.data[kept], capacity)
         self.tags = _longer(self.tags[kept], capacity)
