@@ -11,7 +11,7 @@ from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.rows import ALIVE, OLD
 from tidelog.engine.local.table import Rows, Table
 
-__all__ = ["any_left", "run_whole", "would_pay"]
+__all__ = ["any_left", "asserted_only", "run_whole", "with_rows", "would_pay"]
 
 
 def would_pay(table: Table, fits: Pattern, tables: Mapping[str, Table]) -> bool:
@@ -45,3 +45,23 @@ def run_whole(
         old[name] = source.data[: source.rows][stays]
         came[name] = source.data[entering[name]] if name in entering else source.data[:0]
     return kept.update(fits, given, old, came, kept.pattern == fits and not something_left)
+
+
+def asserted_only(table: Table) -> Table:
+    """A table with what is asserted and nothing else, for a relation whose rows are in a matrix."""
+    smaller = Table(table.arity)
+    rows = smaller.add(table.data[np.flatnonzero(table.given[: table.rows])])  # may make new arrays
+    smaller.given[rows] = 1
+    return smaller
+
+
+def with_rows(table: Table, present: Codes) -> Table:
+    """A table of these rows, as they were before the commit, and of what is asserted in another."""
+    larger = Table(table.arity)
+    rows = larger.add(present)
+    larger.tags[rows] = ALIVE | OLD
+    larger.live = len(rows)
+    asserted = larger.add(table.data[np.flatnonzero(table.given[: table.rows])])
+    larger.given[asserted] = 1
+    larger.base = larger.rows
+    return larger

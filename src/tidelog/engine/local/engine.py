@@ -18,20 +18,19 @@ from tidelog.engine.local.best import Improvement
 from tidelog.engine.local.bits import BitRelation, Pattern, pattern, sparse
 from tidelog.engine.local.candidates import Candidates
 from tidelog.engine.local.codec import Codec, Codes
-from tidelog.engine.local.dense import any_left, run_whole, would_pay
+from tidelog.engine.local.dense import any_left, asserted_only, run_whole, with_rows, would_pay
 from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.local.filtering import worth_filtering
 from tidelog.engine.local.grouping import distinct, members, results
 from tidelog.engine.local.rows import ALIVE, CUR, LOGGED, NEXT, OLD
 from tidelog.engine.local.runner import Runner
 from tidelog.engine.local.table import Rows, Table
-from tidelog.engine.local.variant import Variant, compile_variant
+from tidelog.engine.local.variants import Variants
 from tidelog.engine.local.working import Bindings, Working
 from tidelog.engine.protocol import Changed, TurnDense
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
-from tidelog.plan.order import order
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
 __all__ = ["LocalEngine"]
@@ -59,7 +58,7 @@ class LocalEngine:
     def __init__(self) -> None:
         self.codec = Codec()
         self.tables: dict[str, Table] = {}
-        self._variants: dict[tuple[str, int | None], tuple[Variant, tuple[int, ...]]] = {}
+        self._variants = Variants(self.size)
         self._changes: dict[str, _Change] = {}
         self._made: list[str] = []
         self._types: dict[str, tuple[Type, ...]] = {}
@@ -99,8 +98,7 @@ class LocalEngine:
         for name in [n for n in self.tables if n not in program.relations]:
             del self.tables[name], self._types[name]
             self.bits.pop(name, None)
-        for key in [k for k in self._variants if k[0].split(" [re")[0] not in program.rules]:
-            del self._variants[key]
+        self._variants.forget(program)
         self._functions = program.functions
 
     def size(self, relation: str) -> int:
@@ -177,7 +175,9 @@ class LocalEngine:
             return 0
         before = self._runner.instances
         if driver is None or step.mode is not Mode.REDERIVE or not self._rediscover(step, driver, rank):
-            self._runner.run(self._variant(step.rule, step.driver), step.views, driver, step.mode, rank)
+            self._runner.run(
+                self._variants.first(step.rule, step.driver), step.views, driver, step.mode, rank
+            )
         return self._runner.instances - before
 
     def _rediscover(self, step: Derive, suspects: Rows, rank: int) -> bool:
@@ -190,12 +190,8 @@ class LocalEngine:
         if chosen is None:
             return False
         name, values = chosen
-        key = f"{rule.id} [rediscover {name}]", None
-        if key not in self._variants:
-            made = compile_variant(rule, order(rule, None, self.size, (name,)), (name,))
-            self._variants[key] = made, ()
-        views = step.views[1 : 1 + len(rule.body)]
-        self._runner.rediscover(self._variants[key][0], views, {name: values}, rank)
+        variant = self._variants.given(rule, name)
+        self._runner.rediscover(variant, step.views[1 : 1 + len(rule.body)], {name: values}, rank)
         return True
 
     def driver(self, step: Derive) -> Rows | None:
@@ -213,16 +209,6 @@ class LocalEngine:
             return np.concatenate([_EMPTY, *change.suspects])
         positive = isinstance(literal, Match)
         return change.entering if (view is View.ENTERING) == positive else change.leaving
-
-    def _variant(self, rule: FlatRule, driver: int | None) -> Variant:
-        names = sorted({x.relation for x in rule.body if isinstance(x, Match)})
-        sizes = tuple(self.size(n).bit_length() // 3 for n in names)
-        known = self._variants.get((rule.id, driver))
-        if known is not None and known[1] == sizes:
-            return known[0]
-        variant = compile_variant(rule, order(rule, driver, self.size))
-        self._variants[rule.id, driver] = variant, sizes
-        return variant
 
     def assertions(self, step: Assertions, rank: int) -> int:
         """Asserted facts as instances with an empty body."""
@@ -348,25 +334,15 @@ class LocalEngine:
         self._before.setdefault(name, (self.change(name), self.bits.get(name)))
         kept = self.bits[name] = BitRelation()
         kept.load(table.data[: table.rows][(table.tags[: table.rows] & OLD) != 0], fits.turned)
-        asserted = np.flatnonzero(table.given[: table.rows])
-        smaller = self.tables[name] = Table(table.arity)
-        rows = smaller.add(table.data[asserted])  # may make new arrays
-        smaller.given[rows] = 1
-        self._changes[name] = _Change(Working(name, smaller))
+        self.tables[name] = asserted_only(table)
+        self._changes[name] = _Change(Working(name, self.tables[name]))
 
     def _to_rows(self, name: str, kept: BitRelation) -> None:
         """Keep a relation as rows again; what supports them is not known, so it has to be bootstrapped."""
-        table = self.tables[name]
         self._before.setdefault(name, (self.change(name), kept))
-        larger = self.tables[name] = Table(table.arity)
-        rows = larger.add(kept.rows())
-        larger.tags[rows] = ALIVE | OLD
-        larger.live = len(rows)
-        asserted = larger.add(table.data[np.flatnonzero(table.given[: table.rows])])
-        larger.given[asserted] = 1
-        larger.base = larger.rows
+        self.tables[name] = with_rows(self.tables[name], kept.rows())
         del self.bits[name]
-        self._changes[name] = _Change(Working(name, larger))
+        self._changes[name] = _Change(Working(name, self.tables[name]))
 
     def must_bootstrap(self, unit: Unit) -> bool:
         return any(name in self._before for name in unit.relations)
@@ -415,11 +391,11 @@ class LocalEngine:
         work.run(found, self.collect, check_round)
         if self._runner.passed_over:  # what failed on the way may be superseded, or be an error
             for rule in unit.rules:
-                self._runner.check(self._variant(rule, None), work.views(rule, View.NEW))
+                self._runner.check(self._variants.first(rule, None), work.views(rule, View.NEW))
         return work.candidates
 
     def collect(self, rule: FlatRule, driver: int | None, rows: Rows | None, views: Sequence[View]) -> Codes:
-        return self._runner.collect(self._variant(rule, driver), views, rows)
+        return self._runner.collect(self._variants.first(rule, driver), views, rows)
 
     def _note(self, relation: str, rows: Rows) -> None:
         self._write_down(self.change(relation), rows)

@@ -17,24 +17,32 @@ import numpy as np
 from numba import njit
 
 from tidelog.engine.local.codec import NONE
-from tidelog.engine.local.memory import load8, load32, load64, store8, store32
+from tidelog.engine.local.heads import (
+    DONE,
+    EMITTED,
+    GROW_LIST,
+    GROW_OUT,
+    GROW_TABLE,
+    INSTANCES,
+    LEVEL,
+    LISTED,
+    LOGS,
+    insert_head,
+    is_there,
+    rederive_head,
+    rediscover_head,
+    remove_head,
+)
+from tidelog.engine.local.memory import load8, load32, load64
 from tidelog.engine.local.rows import (
-    ALIVE,
     ARITY,
-    BASE,
-    CUR,
     DATA_AT,
     HASH_AT,
     HASH_MASK,
-    LOGGED,
-    NEXT,
-    OLD,
     SEED,
     SUPPORT_AT,
     TAG_AT,
-    append,
     find,
-    is_full,
     mix,
 )
 
@@ -62,12 +70,8 @@ BIND, EQUAL, BIND_SOME, EQUAL_SOME = range(4)  # the last two refuse none
 # FIL: what, then its operands
 EQ, NE, LT, LE, GT, GE, ABSENT = range(7)
 
-# modes of `derive`, and how it ends
+# modes of `derive`
 INSERT, REMOVE, REDERIVE, EMIT = range(4)
-DONE, GROW_TABLE, GROW_LIST, GROW_OUT = range(4)
-
-# st: the machine's counters
-LEVEL, LISTED, INSTANCES, EMITTED, LOGS = range(5)
 
 _NONE = NONE
 
@@ -113,6 +117,17 @@ def enter(LV, KEYS, R, b, cur):  # type: ignore[no-untyped-def]
     cur[0] = _enter(LV, KEYS, R, b, np.empty(_widest(R), np.int64), 0)
 
 
+@njit(inline="always")
+def _agrees(data, at, KEYS, b, first, last):  # type: ignore[no-untyped-def]
+    """Whether the row whose values begin there has the values of a key."""
+    same = True
+    for j in range(first, last):
+        if load64(data, at + KEYS[j, 0]) != b[KEYS[j, 1]]:
+            same = False
+            break
+    return same
+
+
 @njit(cache=True, nogil=True)
 def _next(LV, KEYS, R, b, cur, level):  # type: ignore[no-untyped-def]
     """The next row of a level that agrees with its key, or -1."""
@@ -124,12 +139,7 @@ def _next(LV, KEYS, R, b, cur, level):  # type: ignore[no-untyped-def]
         row = cur[level]
         while row >= 0:
             following = load32(LV[level, NEXT_AT], row)
-            same = True
-            for j in range(first, last):
-                if load64(data, row * arity + KEYS[j, 0]) != b[KEYS[j, 1]]:
-                    same = False
-                    break
-            if same:
+            if _agrees(data, row * arity, KEYS, b, first, last):
                 cur[level] = following
                 return row
             row = following
@@ -207,117 +217,6 @@ def _passes(LV, KEYS, FIL, R, b, t, level):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _log(R, r, row, tag, undo, st):  # type: ignore[no-untyped-def]
-    """Write down, once in a commit, what a row was before it; rows that came in it need no note."""
-    if row >= R[r, BASE] or tag & LOGGED:
-        return tag
-    at = st[LOGS]
-    undo[0, at] = row
-    undo[1, at] = tag
-    undo[2, at] = load32(R[r, SUPPORT_AT], 2 * row)
-    undo[3, at] = load32(R[r, SUPPORT_AT], 2 * row + 1)
-    st[LOGS] = at + 1
-    store8(R[r, TAG_AT], row, tag | LOGGED)
-    return tag | LOGGED
-
-
-@njit(cache=True, nogil=True)
-def _insert_head(R, r, t, highest, rank, listed, undo, st):  # type: ignore[no-untyped-def]
-    """One more instance for a head: a new row, or one more for its count if it supports it."""
-    row = find(R, r, t)
-    if row < 0:
-        if is_full(R, r):
-            return GROW_TABLE
-        row = append(R, r, t, row)
-    tag = load8(R[r, TAG_AT], row)
-    if tag & NEXT:
-        store32(R[r, SUPPORT_AT], 2 * row + 1, load32(R[r, SUPPORT_AT], 2 * row + 1) + 1)
-    elif tag & ALIVE:
-        if highest < load32(R[r, SUPPORT_AT], 2 * row):
-            _log(R, r, row, tag, undo, st)
-            store32(R[r, SUPPORT_AT], 2 * row + 1, load32(R[r, SUPPORT_AT], 2 * row + 1) + 1)
-    else:
-        tag = _log(R, r, row, tag, undo, st)
-        store8(R[r, TAG_AT], row, tag | NEXT)
-        store32(R[r, SUPPORT_AT], 2 * row, rank)
-        store32(R[r, SUPPORT_AT], 2 * row + 1, 1)
-        listed[st[LISTED]] = row
-        st[LISTED] += 1
-    return DONE
-
-
-@njit(cache=True, nogil=True)
-def _remove_head(R, r, t, highest, listed, undo, st):  # type: ignore[no-untyped-def]
-    """One instance less for a head that it supported; at none, the head is listed as a suspect."""
-    row = find(R, r, t)
-    if row < 0:
-        return
-    tag = load8(R[r, TAG_AT], row)
-    if not tag & ALIVE or tag & CUR or highest >= load32(R[r, SUPPORT_AT], 2 * row):
-        return
-    tag = _log(R, r, row, tag, undo, st)
-    count = load32(R[r, SUPPORT_AT], 2 * row + 1) - 1
-    store32(R[r, SUPPORT_AT], 2 * row + 1, count)
-    if count <= 0 and not tag & NEXT:
-        store8(R[r, TAG_AT], row, tag | NEXT)
-        listed[st[LISTED]] = row
-        st[LISTED] += 1
-
-
-@njit(cache=True, nogil=True)
-def _rederive_head(R, r, row, rank, listed, st):  # type: ignore[no-untyped-def]
-    """One instance for a suspect: it comes back. It was written down when it became one."""
-    tag = load8(R[r, TAG_AT], row)
-    if not tag & NEXT:
-        store8(R[r, TAG_AT], row, tag | NEXT)
-        store32(R[r, SUPPORT_AT], 2 * row, rank)
-        store32(R[r, SUPPORT_AT], 2 * row + 1, 0)
-        listed[st[LISTED]] = row
-        st[LISTED] += 1
-    store32(R[r, SUPPORT_AT], 2 * row + 1, load32(R[r, SUPPORT_AT], 2 * row + 1) + 1)
-
-
-@njit(cache=True, nogil=True)
-def _rediscover_head(R, r, t, rank, listed, st):  # type: ignore[no-untyped-def]
-    """One instance for a head, if it is a suspect: there before the commit, and not now."""
-    row = find(R, r, t)
-    if row >= 0 and load8(R[r, TAG_AT], row) & (ALIVE | OLD) == OLD:
-        _rederive_head(R, r, row, rank, listed, st)
-
-
-@njit(inline="always")
-def _is_there(table, mask, data, tags, support, t, width, highest):  # type: ignore[no-untyped-def]
-    """Whether a head needs nothing more: it is there and not supported, or new and has been counted.
-
-    Most heads are like that, so this is worth being written into the loop that asks.
-    """
-    h = SEED
-    for j in range(width):
-        h = mix(h, t[j])
-    place = np.int64(h & np.uint64(mask))
-    there = load32(table, place)
-    while there >= 0:
-        same = True
-        for j in range(width):
-            if load64(data, there * width + j) != t[j]:
-                same = False
-                break
-        if same:
-            break
-        place = (place + 1) & mask
-        there = load32(table, place)
-    done = False
-    if there >= 0:
-        tag = load8(tags, there)
-        if tag & NEXT:
-            store32(support, 2 * there + 1, load32(support, 2 * there + 1) + 1)
-            done = True
-        elif tag & ALIVE:
-            done = highest >= load32(support, 2 * there)
-    return done
-
-
-@njit(cache=True, nogil=True)
 def _sweep(  # type: ignore[no-untyped-def]
     LV, KEYS, R, HEAD, target, mode, rank, b, cur, highest, st, listed, undo, level, source, t
 ):
@@ -346,12 +245,7 @@ def _sweep(  # type: ignore[no-untyped-def]
             at = load32(following, row)
             if load64(data, row * arity + column) != wanted:
                 continue
-            same = True
-            for j in range(first + 1, last):
-                if load64(data, row * arity + KEYS[j, 0]) != b[KEYS[j, 1]]:
-                    same = False
-                    break
-            if not same:
+            if not _agrees(data, row * arity, KEYS, b, first + 1, last):
                 continue
         else:
             if at >= length:
@@ -368,14 +262,14 @@ def _sweep(  # type: ignore[no-untyped-def]
                 t[j] = load64(data, row * arity + source[j])
         high = max(above, load32(R[r, SUPPORT_AT], 2 * row)) if ranked else above
         if mode == INSERT:
-            if _is_there(table, table_mask, head_data, head_tags, head_support, t, width, high):
+            if is_there(table, table_mask, head_data, head_tags, head_support, t, width, high):
                 st[INSTANCES] += 1
                 continue
-            if _insert_head(R, target, t, high, rank, listed, undo, st) != DONE:
+            if insert_head(R, target, t, high, rank, listed, undo, st) != DONE:
                 cur[level] = row if indexed else at - 1
                 return GROW_TABLE
         else:
-            _remove_head(R, target, t, high, listed, undo, st)
+            remove_head(R, target, t, high, listed, undo, st)
         st[INSTANCES] += 1
     cur[level] = -1 if indexed else length
     return DONE
@@ -417,16 +311,16 @@ def _leaf(  # type: ignore[no-untyped-def]
     if st[LISTED] >= listed.size or st[LOGS] >= undo.shape[1]:
         return GROW_LIST
     if mode == REDERIVE and origin >= 0:
-        _rederive_head(R, target, origin, rank, listed, st)
+        rederive_head(R, target, origin, rank, listed, st)
         return DONE
     for j in range(HEAD.size):
         t[j] = b[HEAD[j]]
     if mode == INSERT:
-        return _insert_head(R, target, t, highest, rank, listed, undo, st)
+        return insert_head(R, target, t, highest, rank, listed, undo, st)
     if mode == REDERIVE:
-        _rediscover_head(R, target, t, rank, listed, st)
+        rediscover_head(R, target, t, rank, listed, st)
     else:
-        _remove_head(R, target, t, highest, listed, undo, st)
+        remove_head(R, target, t, highest, listed, undo, st)
     return DONE
 
 
@@ -493,12 +387,12 @@ def apply_heads(  # type: ignore[no-untyped-def]
         for c in range(heads.shape[0]):
             t[c] = heads[c, i]
         if mode == INSERT:
-            if _insert_head(R, target, t, highest[i], rank, listed, undo, st) != DONE:
+            if insert_head(R, target, t, highest[i], rank, listed, undo, st) != DONE:
                 return i
         elif mode == REMOVE:
-            _remove_head(R, target, t, highest[i], listed, undo, st)
+            remove_head(R, target, t, highest[i], listed, undo, st)
         elif origins[i] >= 0:
-            _rederive_head(R, target, origins[i], rank, listed, st)
+            rederive_head(R, target, origins[i], rank, listed, st)
         else:
-            _rediscover_head(R, target, t, rank, listed, st)
+            rediscover_head(R, target, t, rank, listed, st)
     return highest.size

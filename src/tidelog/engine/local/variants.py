@@ -1,0 +1,41 @@
+"""Compiled variants, kept from commit to commit; made anew when relations have grown into another order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidelog.engine.local.variant import Variant, compile_variant
+from tidelog.plan.flat import FlatProgram, FlatRule
+from tidelog.plan.order import order
+from tidelog.program.typed import Match
+
+__all__ = ["Variants"]
+
+
+class Variants:
+    def __init__(self, size: Callable[[str], int]) -> None:
+        self._size = size
+        self._known: dict[tuple[str, int | str | None], tuple[Variant, tuple[int, ...]]] = {}
+
+    def first(self, rule: FlatRule, driver: int | None) -> Variant:
+        """The rule, beginning with the literal at a position."""
+        return self._get(rule, driver, lambda: compile_variant(rule, order(rule, driver, self._size)))
+
+    def given(self, rule: FlatRule, name: str) -> Variant:
+        """The rule, beginning with values of a variable."""
+        steps = order(rule, None, self._size, (name,))
+        return self._get(rule, name, lambda: compile_variant(rule, steps, (name,)))
+
+    def _get(self, rule: FlatRule, start: int | str | None, make: Callable[[], Variant]) -> Variant:
+        names = sorted({x.relation for x in rule.body if isinstance(x, Match)})
+        sizes = tuple(self._size(n).bit_length() // 3 for n in names)
+        known = self._known.get((rule.id, start))
+        if known is None or known[1] != sizes:
+            known = self._known[rule.id, start] = make(), sizes
+        return known[0]
+
+    def forget(self, program: FlatProgram) -> None:
+        """Drop the variants of rules that a program does not have."""
+        gone = [k for k in self._known if k[0].removesuffix(" [rederive]") not in program.rules]
+        for key in gone:
+            del self._known[key]
