@@ -75,12 +75,24 @@ class UnitCost:
     """
 
     bootstrap: int = 0
-    per_change: float | None = None
+    per_arrival: float | None = None
+    per_departure: float | None = None
 
-    def learn(self, cost: float, changes: int) -> None:
+    def predict(self, arrivals: int, departures: int) -> float:
+        """What an update for so many changes would cost; nothing where nothing is known."""
+        return arrivals * (self.per_arrival or 0.0) + departures * (self.per_departure or 0.0)
+
+    def learn(self, cost: float, arrivals: int, departures: int) -> None:
         """Remember an update; one odd change should not decide about the next commit alone."""
-        measured = cost / max(changes, 1)
-        self.per_change = measured if self.per_change is None else (self.per_change + measured) / 2
+        measured = cost / max(arrivals + departures, 1)
+        if arrivals:
+            self.per_arrival = _mean(self.per_arrival, measured)
+        if departures:
+            self.per_departure = _mean(self.per_departure, measured)
+
+
+def _mean(before: float | None, measured: float) -> float:
+    return measured if before is None else (before + measured) / 2
 
 
 # what an instance costs beside one of a bootstrap, which goes through a relation row after row
@@ -221,15 +233,18 @@ class _Walk:
         if self.run.strategy == "recompute":
             return "the strategy is recompute"
         memory = self.run.memory(unit)
-        if memory.per_change is not None and memory.bootstrap:
-            predicted = memory.per_change * self._changes(unit)
+        if memory.bootstrap:
+            predicted = memory.predict(*self._changes(unit))
             if predicted > self.run.switch * memory.bootstrap:
                 return f"an update would cost about {predicted / memory.bootstrap:.0%} of it"
         return None
 
-    def _changes(self, unit: Unit) -> int:
-        below = sum(self.engine.changed_rows(n) for n in self._read(unit) - unit.relations)
-        return below + sum(self.engine.asserted_changes(n) for n in unit.relations)
+    def _changes(self, unit: Unit) -> tuple[int, int]:
+        """How many facts came and went below a unit or were asserted or retracted in it."""
+        names = {x.relation for r in unit.rules for x in r.body if isinstance(x, Match | Absent)}
+        counts = [self.engine.changed_rows(n) for n in names - unit.relations]
+        counts += [self.engine.asserted_changes(n) for n in unit.relations]
+        return sum(came for came, _ in counts), sum(went for _, went in counts)
 
     def _explain(self, strategy: str, why: str) -> None:
         self.current.strategy, self.current.why = strategy, why
@@ -257,7 +272,7 @@ class _Walk:
         """Whether the update came to its end."""
         memory = self.run.memory(unit)
         changes = self._changes(unit)
-        self._explain("update", f"{changes} changes below it")
+        self._explain("update", f"{sum(changes)} changes below it")
         highest = self.engine.enter(unit)
         self.rows = sum(self.engine.size(name) for name in unit.relations)
         worth = int(self.run.switch * memory.bootstrap)
@@ -270,11 +285,11 @@ class _Walk:
             self.rank = highest + 2
             self._execute(insert(unit, kept, came))
         except _TooMuch:
-            memory.learn(self.cost, changes)
+            memory.learn(self.cost, *changes)
             return False
         self.engine.highest(unit.relations, self.rank)
-        if changes and not (came or gone):
-            memory.learn(self.cost, changes)
+        if not came and not gone:
+            memory.learn(self.cost, *changes)
         return True
 
     # -- steps
@@ -300,7 +315,8 @@ class _Walk:
         start = time.perf_counter()
         instances = self.engine.derive(step, self.rank)
         self.current.instances += instances
-        self.cost += instances * _WEIGHTS[step.mode]
+        # without a first literal a rule goes through its relations as a bootstrap does
+        self.cost += instances * (_WEIGHTS[step.mode] if step.driver is not None else 1)
         rules = self.current.rules
         rules[step.rule.origin] = rules.get(step.rule.origin, 0.0) + time.perf_counter() - start
         if self.budget is not None and self.cost > self.budget:

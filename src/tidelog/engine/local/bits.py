@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ __all__ = ["BitRelation", "Operand", "Pattern", "pattern", "pays", "sparse"]
 
 Matrix = npt.NDArray[np.uint64]
 WORKERS = 2
-_ENOUGH_ROWS = 300_000
+_ENOUGH_ROWS = 20_000
 _PARALLEL_FROM = 4096  # rows of a matrix from which on handing ranges over pays
 _ONE = np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -130,14 +130,16 @@ _BASE = Operand("")  # what the rules that are not recursive give, together with
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """`chains` are the rules' bodies, each one operand or the composition of two.
+    """`chains` are the bodies of rules, each one operand or the composition of two.
 
-    With `turned`, the matrix holds the relation with its columns changed over, and so do the chains.
+    With `turned`, the matrix holds the relation with its columns changed over, and so do the chains. `others`
+    are rules that are not recursive and no chains: what they give is taken like asserted facts.
     """
 
     relation: str
     chains: tuple[tuple[Operand, ...], ...]
     turned: bool = False
+    others: tuple[FlatRule, ...] = ()
 
     def below(self) -> Iterator[Operand]:
         """The operands that are not the relation itself."""
@@ -155,9 +157,17 @@ def pattern(unit: Unit, program: FlatProgram) -> Pattern | None:
     readers = (r for r in program.rules.values() if r.head != name)
     if any(isinstance(x, Match | Absent) and x.relation == name for r in readers for x in r.body):
         return None
-    chains = [_chain(rule, name) for rule in unit.rules]
-    sound = tuple(c for c in chains if c is not None)
-    return _cheaper(Pattern(name, sound)) if len(sound) == len(chains) else None
+    chains: list[tuple[Operand, ...]] = []
+    others: list[FlatRule] = []
+    for rule in unit.rules:
+        chain = _chain(rule, name)
+        if chain is not None:
+            chains.append(chain)
+        elif any(isinstance(x, Match) and x.relation == name for x in rule.body):
+            return None
+        else:
+            others.append(rule)
+    return replace(_cheaper(Pattern(name, tuple(chains))), others=tuple(others))
 
 
 def _cheaper(plain: Pattern) -> Pattern:

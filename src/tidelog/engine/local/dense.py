@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -10,8 +10,10 @@ from tidelog.engine.local.bits import BitRelation, Pattern, pays
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.rows import ALIVE, OLD
 from tidelog.engine.local.table import Rows, Table
+from tidelog.plan.flat import FlatRule
+from tidelog.program.typed import Absent, Match
 
-__all__ = ["any_left", "asserted_only", "run_whole", "with_rows", "would_pay"]
+__all__ = ["any_left", "asserted_only", "run_whole", "taken_as_given", "with_rows", "would_pay"]
 
 
 def would_pay(table: Table, fits: Pattern, tables: Mapping[str, Table]) -> bool:
@@ -23,9 +25,19 @@ def would_pay(table: Table, fits: Pattern, tables: Mapping[str, Table]) -> bool:
     return pays(table.rows, len(np.unique(np.concatenate([np.empty(0, np.int64), *values]))))
 
 
-def any_left(fits: Pattern, left: set[str]) -> bool:
-    """Whether one of the relations below is among those that something has left."""
-    return any(o.relation in left for o in fits.below())
+def any_left(fits: Pattern, left: set[str], changed: set[str]) -> bool:
+    """Whether something that the relation may rest on is gone.
+
+    What a chain reads is gone if it left; of what other rules read, any change may take something away.
+    """
+    read = {x.relation for rule in fits.others for x in rule.body if isinstance(x, Match | Absent)}
+    return bool(read & changed) or any(o.relation in left for o in fits.below())
+
+
+def taken_as_given(table: Table, fits: Pattern, heads: Callable[[FlatRule], Codes]) -> Codes:
+    """What is asserted of a relation, and what rules outside its recursion give."""
+    asserted = table.data[np.flatnonzero(table.given[: table.rows])]
+    return np.concatenate([asserted, *(heads(rule) for rule in fits.others)])
 
 
 def run_whole(

@@ -8,7 +8,6 @@ to commit, since rules rarely change.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,14 @@ from tidelog.engine.local.best import Improvement
 from tidelog.engine.local.bits import BitRelation, Pattern, pattern, sparse
 from tidelog.engine.local.candidates import Candidates
 from tidelog.engine.local.codec import Codec, Codes
-from tidelog.engine.local.dense import any_left, asserted_only, run_whole, with_rows, would_pay
+from tidelog.engine.local.dense import (
+    any_left,
+    asserted_only,
+    run_whole,
+    taken_as_given,
+    with_rows,
+    would_pay,
+)
 from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.local.filtering import worth_filtering
 from tidelog.engine.local.grouping import distinct, members, results
@@ -26,7 +32,7 @@ from tidelog.engine.local.rows import ALIVE, CUR, LOGGED, NEXT, OLD
 from tidelog.engine.local.runner import Runner
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variants import Variants
-from tidelog.engine.local.working import Bindings, Working
+from tidelog.engine.local.working import Bindings, Change, Working
 from tidelog.engine.protocol import Changed, TurnDense
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
@@ -38,28 +44,12 @@ __all__ = ["LocalEngine"]
 _EMPTY = np.empty(0, np.int64)
 
 
-@dataclass(slots=True)
-class _Change:
-    """What a commit has done to one relation so far."""
-
-    working: Working
-    given_before: list[tuple[Rows, npt.NDArray[np.uint8]]] = field(default_factory=list)
-    given_came: Rows = field(default_factory=lambda: _EMPTY)
-    given_went: Rows = field(default_factory=lambda: _EMPTY)
-    whole: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]] | None = None
-    delta: Rows = field(default_factory=lambda: _EMPTY)
-    suspects: list[Rows] = field(default_factory=list)
-    entering: Rows = field(default_factory=lambda: _EMPTY)
-    leaving: Rows = field(default_factory=lambda: _EMPTY)
-    highest: int = 0
-
-
 class LocalEngine:
     def __init__(self) -> None:
         self.codec = Codec()
         self.tables: dict[str, Table] = {}
         self._variants = Variants(self.size)
-        self._changes: dict[str, _Change] = {}
+        self._changes: dict[str, Change] = {}
         self._made: list[str] = []
         self._types: dict[str, tuple[Type, ...]] = {}
         self._functions: Mapping[str, Function | PythonFunction] = {}
@@ -69,7 +59,7 @@ class LocalEngine:
         self._program: FlatProgram | None = None
         self._booting: frozenset[str] = frozenset()
         self._read: frozenset[str] = frozenset()  # relations whose rows a rule of the old program reads
-        self._before: dict[str, tuple[_Change, BitRelation | None]] = {}  # as they were, if forms changed
+        self._before: dict[str, tuple[Change, BitRelation | None]] = {}  # as they were, if forms changed
 
     # -- relations
 
@@ -104,13 +94,13 @@ class LocalEngine:
     def size(self, relation: str) -> int:
         return self.bits[relation].size if relation in self.bits else self.tables[relation].live
 
-    def change(self, relation: str) -> _Change:
+    def change(self, relation: str) -> Change:
         """What the commit at work has done to a relation so far."""
         change = self._changes.get(relation)
         if change is None:
             table = self.tables[relation]
             table.base = table.rows
-            change = self._changes[relation] = _Change(Working(relation, table), highest=table.highest)
+            change = self._changes[relation] = Change(Working(relation, table), highest=table.highest)
         return change
 
     def _working(self, relation: str) -> Working:
@@ -151,13 +141,15 @@ class LocalEngine:
         table = change.working.table
         return change.whole is not None or change.working.logs > 0 or table.rows > table.base
 
-    def changed_rows(self, relation: str) -> int:
+    def changed_rows(self, relation: str) -> tuple[int, int]:
+        """How many rows entered and left a relation."""
         change = self._changes.get(relation)
-        return 0 if change is None else len(change.entering) + len(change.leaving)
+        return (0, 0) if change is None else (len(change.entering), len(change.leaving))
 
-    def asserted_changes(self, relation: str) -> int:
+    def asserted_changes(self, relation: str) -> tuple[int, int]:
+        """How many facts were asserted and retracted."""
         change = self._changes.get(relation)
-        return 0 if change is None else len(change.given_came) + len(change.given_went)
+        return (0, 0) if change is None else (len(change.given_came), len(change.given_went))
 
     # -- leaf operators
 
@@ -295,7 +287,7 @@ class LocalEngine:
             change.working.ranked = False
 
     @staticmethod
-    def _touched(change: _Change) -> Rows:
+    def _touched(change: Change) -> Rows:
         """The rows that a commit may have changed."""
         table = change.working.table
         came = np.arange(table.base, table.rows)
@@ -320,13 +312,21 @@ class LocalEngine:
         if fits is None or (not start and sparse(kept.size)):
             self._to_rows(name, kept)
             return None
-        change = self._changes.get(name)
-        table = self.tables[name]
         came = {n: c.entering for n, c in self._changes.items()}
         left = {n for n, c in self._changes.items() if len(c.leaving)}
-        lost = change is not None and len(change.given_went) > 0
-        given = table.data[np.flatnonzero(table.given[: table.rows])]
-        return run_whole(kept, fits, given, self.tables, came, lost or any_left(fits, left))
+        changed = {n for n, c in self._changes.items() if len(c.leaving) or len(c.entering)}
+        retracted = len(self.change(name).given_went) > 0
+        given = taken_as_given(self.tables[name], fits, self._all_heads)
+        return run_whole(kept, fits, given, self.tables, came, retracted or any_left(fits, left, changed))
+
+    def _all_heads(self, rule: FlatRule) -> Codes:
+        """What a rule gives over the new state, a row each; an error if it fails."""
+        views = [View.NEW] * len(rule.body)
+        self._runner.passed_over = False
+        heads = self.collect(rule, None, None, views)
+        if self._runner.passed_over:
+            self._runner.check(self._variants.first(rule, None), views)
+        return heads.T
 
     def _to_bits(self, name: str, fits: Pattern) -> None:
         """Keep a relation as a matrix from now on; its table holds only what is asserted."""
@@ -335,14 +335,14 @@ class LocalEngine:
         kept = self.bits[name] = BitRelation()
         kept.load(table.data[: table.rows][(table.tags[: table.rows] & OLD) != 0], fits.turned)
         self.tables[name] = asserted_only(table)
-        self._changes[name] = _Change(Working(name, self.tables[name]))
+        self._changes[name] = Change(Working(name, self.tables[name]))
 
     def _to_rows(self, name: str, kept: BitRelation) -> None:
         """Keep a relation as rows again; what supports them is not known, so it has to be bootstrapped."""
         self._before.setdefault(name, (self.change(name), kept))
         self.tables[name] = with_rows(self.tables[name], kept.rows())
         del self.bits[name]
-        self._changes[name] = _Change(Working(name, self.tables[name]))
+        self._changes[name] = Change(Working(name, self.tables[name]))
 
     def must_bootstrap(self, unit: Unit) -> bool:
         return any(name in self._before for name in unit.relations)
@@ -364,7 +364,7 @@ class LocalEngine:
         table.tags[new] |= np.uint8(ALIVE)
         table.support[new] = 0, 1
 
-    def _write_down(self, change: _Change, rows: Rows) -> None:
+    def _write_down(self, change: Change, rows: Rows) -> None:
         """Note what rows were, outside a kernel."""
         table, working = change.working.table, change.working
         rows = rows[(rows < table.base) & (table.tags[rows] & LOGGED == 0)]
@@ -451,7 +451,7 @@ class LocalEngine:
         self._before.clear()
 
     @staticmethod
-    def _put_back(change: _Change) -> None:
+    def _put_back(change: Change) -> None:
         working = change.working
         rows, tags, ranks, counts = working.undo[:, : working.logs]
         working.table.tags[rows] = tags

@@ -13,7 +13,7 @@ from tidelog.engine.local.rows import ALIVE, CUR, OLD
 from tidelog.engine.local.table import Rows, Table
 from tidelog.maintain.script import View
 
-__all__ = ["MASKS", "NEGATED", "Bindings", "Working"]
+__all__ = ["MASKS", "NEGATED", "Bindings", "Change", "Working"]
 
 
 def _mask(visible: Callable[[int], bool]) -> int:
@@ -81,3 +81,22 @@ class Bindings:
     @property
     def size(self) -> int:
         return int(self.data.shape[1])
+
+
+_EMPTY = np.empty(0, np.int64)
+
+
+@dataclass(slots=True)
+class Change:
+    """What a commit has done to one relation so far."""
+
+    working: Working
+    given_before: list[tuple[Rows, npt.NDArray[np.uint8]]] = field(default_factory=list)
+    given_came: Rows = field(default_factory=lambda: _EMPTY)
+    given_went: Rows = field(default_factory=lambda: _EMPTY)
+    whole: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]] | None = None
+    delta: Rows = field(default_factory=lambda: _EMPTY)
+    suspects: list[Rows] = field(default_factory=list)
+    entering: Rows = field(default_factory=lambda: _EMPTY)
+    leaving: Rows = field(default_factory=lambda: _EMPTY)
+    highest: int = 0
