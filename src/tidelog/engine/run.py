@@ -69,22 +69,26 @@ class Stats:
 
 @dataclass(slots=True)
 class UnitCost:
-    """What earlier commits taught about a unit: what a bootstrap cost, and an update per change.
+    """What earlier commits taught about a unit, in seconds.
 
-    Costs are counted in instances of a bootstrap; those of an update cost more (`_WEIGHTS`).
+    `bootstrap` is what the last one took; `least` what any update takes, however small; `per_arrival` and
+    `per_departure` what a change adds to that.
     """
 
-    bootstrap: int = 0
+    bootstrap: float = 0.0
+    least: float | None = None
     per_arrival: float | None = None
     per_departure: float | None = None
 
     def predict(self, arrivals: int, departures: int) -> float:
-        """What an update for so many changes would cost; nothing where nothing is known."""
-        return arrivals * (self.per_arrival or 0.0) + departures * (self.per_departure or 0.0)
+        """What an update for so many changes would take; nothing where nothing is known."""
+        changes = arrivals * (self.per_arrival or 0.0) + departures * (self.per_departure or 0.0)
+        return (self.least or 0.0) + changes
 
-    def learn(self, cost: float, arrivals: int, departures: int) -> None:
+    def learn(self, seconds: float, arrivals: int, departures: int) -> None:
         """Remember an update; one odd change should not decide about the next commit alone."""
-        measured = cost / max(arrivals + departures, 1)
+        self.least = seconds if self.least is None else min(self.least, seconds)
+        measured = (seconds - self.least) / max(arrivals + departures, 1)
         if arrivals:
             self.per_arrival = _mean(self.per_arrival, measured)
         if departures:
@@ -95,8 +99,7 @@ def _mean(before: float | None, measured: float) -> float:
     return measured if before is None else (before + measured) / 2
 
 
-# what an instance costs beside one of a bootstrap, which goes through a relation row after row
-_WEIGHTS = {Mode.INSERT: 2, Mode.REMOVE: 4, Mode.REDERIVE: 10}
+_NEGLIGIBLE = 0.002  # seconds that are not worth a thought
 
 
 class _TooMuch(Exception):
@@ -106,8 +109,8 @@ class _TooMuch(Exception):
 class Run:
     """Carries commits out on an engine; remembers what units cost.
 
-    An update is given up for a bootstrap once it has cost more than `patience` and more than the fraction
-    `switch` of what the last bootstrap did.
+    An update is given up for a bootstrap once it has found more than `patience` instances and taken more than
+    the fraction `switch` of the time that the last bootstrap took.
     """
 
     def __init__(
@@ -159,8 +162,7 @@ class _Walk:
     stats: Stats
     rank: int = 0
     rows: int = 0
-    budget: int | None = None
-    cost: int = 0
+    deadline: float | None = None
     current: UnitStats = field(default_factory=lambda: UnitStats("", "", ""))
 
     @property
@@ -235,8 +237,8 @@ class _Walk:
         memory = self.run.memory(unit)
         if memory.bootstrap:
             predicted = memory.predict(*self._changes(unit))
-            if predicted > self.run.switch * memory.bootstrap:
-                return f"an update would cost about {predicted / memory.bootstrap:.0%} of it"
+            if predicted > max(_NEGLIGIBLE, self.run.switch * memory.bootstrap):
+                return f"an update would take about {predicted / memory.bootstrap:.0%} of its time"
         return None
 
     def _changes(self, unit: Unit) -> tuple[int, int]:
@@ -252,7 +254,8 @@ class _Walk:
     def _bootstrap(self, unit: Unit, why: str) -> None:
         self._explain("bootstrap", why)
         self.engine.enter(unit)
-        self.rank, self.rows, self.budget, self.current.instances = 0, 0, None, 0
+        self.rank, self.rows, self.deadline, self.current.instances = 0, 0, None, 0
+        begun = time.perf_counter()
         try:
             self._execute(bootstrap(unit))
         except TurnDense:
@@ -260,7 +263,7 @@ class _Walk:
             self.current.rounds = self.engine.claim(unit, start=True) or 0
             return
         self.engine.highest(unit.relations, self.rank)
-        self.run.memory(unit).bootstrap = self.current.instances
+        self.run.memory(unit).bootstrap = time.perf_counter() - begun
 
     def _update(
         self,
@@ -275,8 +278,8 @@ class _Walk:
         self._explain("update", f"{sum(changes)} changes below it")
         highest = self.engine.enter(unit)
         self.rows = sum(self.engine.size(name) for name in unit.relations)
-        worth = int(self.run.switch * memory.bootstrap)
-        self.budget = max(self.run.patience, worth) if memory.bootstrap else None
+        begun = time.perf_counter()
+        self.deadline = begun + self.run.switch * memory.bootstrap if memory.bootstrap else None
         try:
             self.rank = highest
             self._execute(delete(unit, kept, gone))
@@ -285,11 +288,11 @@ class _Walk:
             self.rank = highest + 2
             self._execute(insert(unit, kept, came))
         except _TooMuch:
-            memory.learn(self.cost, *changes)
+            memory.learn(time.perf_counter() - begun, *changes)
             return False
         self.engine.highest(unit.relations, self.rank)
         if not came and not gone:
-            memory.learn(self.cost, *changes)
+            memory.learn(time.perf_counter() - begun, *changes)
         return True
 
     # -- steps
@@ -313,13 +316,11 @@ class _Walk:
 
     def _derive(self, step: Derive) -> None:
         start = time.perf_counter()
-        instances = self.engine.derive(step, self.rank)
-        self.current.instances += instances
-        # without a first literal a rule goes through its relations as a bootstrap does
-        self.cost += instances * (_WEIGHTS[step.mode] if step.driver is not None else 1)
+        self.current.instances += self.engine.derive(step, self.rank)
         rules = self.current.rules
         rules[step.rule.origin] = rules.get(step.rule.origin, 0.0) + time.perf_counter() - start
-        if self.budget is not None and self.cost > self.budget:
+        late = self.deadline is not None and time.perf_counter() > self.deadline
+        if late and self.current.instances > self.run.patience:
             raise _TooMuch
         self._check_time()
 
