@@ -121,3 +121,25 @@ def test_a_limit_ends_the_commit_and_undoes_it(limits: dict[str, float], message
 
 def test_a_session_shows_what_it_is() -> None:
     assert repr(tidelog.open(text=REACH)) == "<tidelog session: 2 relations, 2 rules, commit 0>"
+
+
+@pytest.mark.parametrize("limit", ["max_iterations", "max_rows", "timeout"])
+@pytest.mark.parametrize("value", ["3", -1, 0, True])
+def test_a_limit_that_is_no_number_above_zero_is_refused_at_once(limit: str, value: object) -> None:
+    with pytest.raises(SessionError, match=f"`{limit}` is .*; give a number above 0"):
+        tidelog.open(text="", **{limit: value})  # type: ignore[arg-type]
+
+
+def test_a_recursion_without_an_end_is_given_up_by_default() -> None:
+    db = tidelog.open(
+        text="""
+        input relation P(x: int, y: int)
+        output relation S(x: int, d: int)
+        S(x, d) :- P(x, k), var d = k.group_by(x).min().
+        S(y, d) :- S(x, a), P(x, y), var d = (a - 1).group_by(y).min().
+        """,
+        max_iterations=200,
+    )
+    with pytest.raises(EngineError, match="S still changed after 200 rounds"), db.transaction() as tx:
+        tx.insert("P", [(1, 1)])
+    assert list(db["S"]) == []

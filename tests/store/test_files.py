@@ -267,6 +267,8 @@ def test_a_compressed_file_and_an_extension_in_capitals(tmp_path: Path) -> None:
             "f.csv:5: relation R, column n: an empty cell is not of type int; fill it",
         ),
         ("f.csv", "from,to\na,1\n", "f.csv:1: .*'to' is not .*; a header has to name the columns src, n"),
+        ("f.csv", "Src,N\na,1\n", "f.csv:1: .*the header names Src, N; it has to name the columns src, n"),
+        ("f.csv", "src,m\na,1\n", "f.csv:1: .*the header names src, m; it has to name the columns src, n"),
         ("f.csv", "src,n\na, 1\n", "f.csv:2: .*' 1' is not a number; take the blanks around it away"),
         ("f.csv", "a,0x10\n", "f.csv:1: .*'0x10' is not of type int"),
         ("f.csv", "a,99999999999999999999\n", "f.csv:1: .*does not fit int"),

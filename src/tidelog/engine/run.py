@@ -35,7 +35,7 @@ __all__ = ["Limits", "Run", "Stats", "UnitCost", "UnitStats"]
 class Limits:
     """What a commit may use before it is refused."""
 
-    max_iterations: int = 1_000_000
+    max_iterations: int | None = 100_000
     max_rows: int | None = None
     timeout: float | None = None
 
@@ -338,9 +338,10 @@ class _Walk:
     def _count_round(self) -> None:
         self._check_time()
         self.current.rounds += 1
-        if self.current.rounds > self.limits.max_iterations:
+        most = self.limits.max_iterations
+        if most is not None and self.current.rounds > most:
             raise EngineError(
-                f"{self.current.name} still changed after {self.limits.max_iterations} rounds, the limit of "
+                f"{self.current.name} still changed after {most:,} rounds, the limit of "
                 f"iterations; the rule at work was `{self._slowest()}`"
             )
 

@@ -268,7 +268,11 @@ class Typer:
             return left, self._fit(right, left.type, second.span)
         if options and isinstance(right.type, types.Option) and right.type.item == left.type:
             return self._fit(left, right.type, first.span), right
-        hint = self._conversion(right.type, left.type) or self._conversion(left.type, right.type)
+        whole = types.is_integer(left.type)  # better a whole number made a fraction than the other way
+        narrow, wide = (left.type, right.type) if whole else (right.type, left.type)
+        hint = self._conversion(narrow, wide) or self._conversion(wide, narrow)
+        if hint is not None and narrow != wide and types.is_number(narrow) and types.is_number(wide):
+            hint = f"convert the {narrow} with `as {wide}`"
         if what == "`+`" and STRING in (left.type, right.type):
             hint = 'write text with values in it as `"… ${value} …"`'
         self.problems.report(

@@ -184,7 +184,7 @@ def open_session(
     name: str = "<text>",
     functions: Iterable[Callable[..., object]] = (),
     strategy: str = "elastic",
-    max_iterations: int = 1_000_000,
+    max_iterations: int | None = 100_000,
     max_rows: int | None = None,
     timeout: float | None = None,
 ) -> Session:
@@ -198,6 +198,7 @@ def open_session(
     """
     if path is not None and text is not None:
         raise SessionError("give the program as a file or as a text, not as both")
+    _expect_limits(max_iterations=max_iterations, max_rows=max_rows, timeout=timeout)
     draft = Draft()
     for function in functions:
         draft.register(function)
@@ -206,6 +207,13 @@ def open_session(
     elif text is not None:
         draft.load(text, name)
     return Session(draft, strategy, Limits(max_iterations, max_rows, timeout))
+
+
+def _expect_limits(**limits: object) -> None:
+    for name, value in limits.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (is_number and value > 0):  # type: ignore[operator]
+            raise SessionError(f"`{name}` is {value!r}; give a number above 0, or None for no limit")
 
 
 def _read(path: str | os.PathLike[str]) -> str:

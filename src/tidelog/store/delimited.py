@@ -1,7 +1,8 @@
 """CSV, and the tab-separated files that Soufflé reads and writes.
 
-CSV has a header when its first line names the columns, in any order; quotes tell the empty text (`""`) from a
-missing value (nothing). A tab-separated file has neither header nor quotes, so it cannot hold every text:
+CSV has a header when its first line names the columns, in any order (some of them only, or in another case,
+is a mistake); without one, cells go by position. Quotes tell the empty text (`""`) from a missing value
+(nothing). A tab-separated file has neither header nor quotes, so it cannot hold every text:
 what it cannot hold is refused when it is written.
 
 Arrow splits the file into cells; only when something is wrong does Python read it again, to find the line.
@@ -109,6 +110,7 @@ class _Document:
         cells = next(csv.reader([first.decode()], delimiter=self.dialect.delimiter), [])
         found = [cell.strip() for cell in cells]
         if not set(self.names) <= set(found):
+            self._expect_no_slip(found)
             return None
         if len(found) > len(self.names):
             extra = [c for c in found if c not in self.names] or sorted(
@@ -117,6 +119,15 @@ class _Document:
             problem = f"the file has columns that the relation has not: {', '.join(extra)}; leave them out"
             raise DataError(self.relation.name, problem).in_file(self.file, 1)
         return found
+
+    def _expect_no_slip(self, found: list[str]) -> None:
+        """A first line that names some column, in whatever case, was meant to be a header."""
+        known = {name.lower() for name in self.names}
+        if any(cell.lower() in known for cell in found):
+            problem = (
+                f"the header names {', '.join(found)}; it has to name the columns {', '.join(self.names)}"
+            )
+            raise DataError(self.relation.name, problem).in_file(self.file, 1)
 
     def cells(self) -> Any:
         """All cells as text, null where there is nothing."""

@@ -101,7 +101,10 @@ def _from_arrow(data: Any) -> Given | None:
     elif isinstance(data, pa.RecordBatchReader):
         table = data.read_all()
     elif hasattr(data, "__arrow_c_stream__") and not isinstance(data, pa.Array | pa.ChunkedArray):
-        table = pa.RecordBatchReader.from_stream(data).read_all()
+        try:
+            table = pa.RecordBatchReader.from_stream(data).read_all()
+        except pa.ArrowInvalid:  # a column, not a table
+            return None
     elif hasattr(data, "to_arrow"):
         return _from_arrow(data.to_arrow())
     else:
