@@ -132,5 +132,7 @@ def conflict(relation: Relation, codec: Codec, held: Codes, new: Codes) -> DataE
         for row in (held, new)
     )
     key = ", ".join(f"{relation.columns[i].name} = {wanted[i]!r}" for i in relation.key)
-    problem = f"the key {key} would have two rows: {there!r} and {wanted!r}; keep one of them, or upsert to replace a row that is there"
+    rows = f"{there!r} and {wanted!r}"
+    remedy = "keep one of them, or upsert to replace a row that is there"
+    problem = f"the key {key} would have two rows: {rows}; {remedy}"
     return DataError(relation.name, problem, value=wanted)
