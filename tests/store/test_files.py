@@ -313,7 +313,11 @@ def test_a_compressed_file_and_an_extension_in_capitals(tmp_path: Path) -> None:
         ("f.parquet", "not parquet", "f.parquet: relation R: the file is damaged, or not of this format"),
         ("f.arrow", "not arrow", "f.arrow: relation R: the file is damaged, or not of this format"),
         ("f.csv.gz", "not gzip", "f.csv.gz: relation R: "),
-        ("f.csv.gz", gzip.compress(b"a,1\n" * 1000, mtime=0)[:-9], "f.csv.gz: relation R: the file is damaged"),
+        (
+            "f.csv.gz",
+            gzip.compress(b"a,1\n" * 1000, mtime=0)[:-9],
+            "f.csv.gz: relation R: the file is damaged",
+        ),
     ],
     ids=lambda v: repr(v)[:30],
 )

@@ -94,6 +94,11 @@ class UnitCost:
         if departures:
             self.per_departure = _mean(self.per_departure, measured)
 
+    def doubt(self) -> None:
+        """Trust a prediction less each time it is followed, so that an update is tried again some day."""
+        self.per_arrival = None if self.per_arrival is None else self.per_arrival * 0.8
+        self.per_departure = None if self.per_departure is None else self.per_departure * 0.8
+
 
 def _mean(before: float | None, measured: float) -> float:
     return measured if before is None else (before + measured) / 2
@@ -238,6 +243,7 @@ class _Walk:
         if memory.bootstrap:
             predicted = memory.predict(*self._changes(unit))
             if predicted > max(_NEGLIGIBLE, self.run.switch * memory.bootstrap):
+                memory.doubt()
                 return f"an update would take about {predicted / memory.bootstrap:.0%} of its time"
         return None
 
