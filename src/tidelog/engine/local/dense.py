@@ -6,23 +6,21 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tidelog.engine.local.bits import BitRelation, Pattern, pays
+from tidelog.engine.local.bits import BitRelation, Pattern
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.rows import ALIVE, OLD
 from tidelog.engine.local.table import Rows, Table
 from tidelog.plan.flat import FlatRule
 from tidelog.program.typed import Absent, Match
 
-__all__ = ["any_left", "asserted_only", "run_whole", "taken_as_given", "with_rows", "would_pay"]
+__all__ = ["any_left", "asserted_only", "domain_size", "run_whole", "taken_as_given", "with_rows"]
 
 
-def would_pay(table: Table, fits: Pattern, tables: Mapping[str, Table]) -> bool:
-    """Whether a relation that is growing would be better kept as bits, judging by the values it can have."""
-    if not pays(table.rows, 0):
-        return False
+def domain_size(fits: Pattern, tables: Mapping[str, Table]) -> int:
+    """How many values a relation can have, judging by what its recursion reads."""
     sources = [tables[o.relation] for o in fits.below() if o.relation]
     values = [np.unique(source.data[: source.rows]) for source in sources]
-    return pays(table.rows, len(np.unique(np.concatenate([np.empty(0, np.int64), *values]))))
+    return len(np.unique(np.concatenate([np.empty(0, np.int64), *values])))
 
 
 def any_left(fits: Pattern, left: set[str], changed: set[str]) -> bool:

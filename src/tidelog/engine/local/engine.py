@@ -13,18 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.data.types import Type
+from tidelog.engine.local import dense
 from tidelog.engine.local.best import Improvement
-from tidelog.engine.local.bits import BitRelation, Pattern, pattern, sparse
+from tidelog.engine.local.bits import BitRelation, Pattern, pattern, pays, sparse
 from tidelog.engine.local.candidates import Candidates
 from tidelog.engine.local.codec import Codec, Codes
-from tidelog.engine.local.dense import (
-    any_left,
-    asserted_only,
-    run_whole,
-    taken_as_given,
-    with_rows,
-    would_pay,
-)
 from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.local.filtering import worth_filtering
 from tidelog.engine.local.grouping import distinct, members, results
@@ -58,6 +51,7 @@ class LocalEngine:
         self._patterns: dict[str, Pattern] = {}
         self._program: FlatProgram | None = None
         self._booting: frozenset[str] = frozenset()
+        self._domains: dict[str, int] = {}
         self._read: frozenset[str] = frozenset()  # relations whose rows a rule of the old program reads
         self._before: dict[str, tuple[Change, BitRelation | None]] = {}  # as they were, if forms changed
 
@@ -243,8 +237,11 @@ class LocalEngine:
             change.delta = listed
             total += len(listed)
             asked = name in self._booting and name not in self._read and self._patterns.get(name)
-            if asked and would_pay(table, asked, self.tables):
-                raise TurnDense
+            if asked and pays(table.rows, 0):  # large enough to ask what values there are, once
+                if name not in self._domains:
+                    self._domains[name] = dense.domain_size(asked, self.tables)
+                if pays(table.rows, self._domains[name]):
+                    raise TurnDense
         return total
 
     def delta(self, relations: Iterable[str]) -> int:
@@ -253,6 +250,7 @@ class LocalEngine:
     def clear(self, relations: Iterable[str]) -> None:
         """Empty relations, whatever was done to them in this commit so far."""
         self._booting = frozenset(relations)
+        self._domains.clear()
         for name in self._booting:
             change = self.change(name)
             table = change.working.table
@@ -316,8 +314,10 @@ class LocalEngine:
         left = {n for n, c in self._changes.items() if len(c.leaving)}
         changed = {n for n, c in self._changes.items() if len(c.leaving) or len(c.entering)}
         retracted = len(self.change(name).given_went) > 0
-        given = taken_as_given(self.tables[name], fits, self._all_heads)
-        return run_whole(kept, fits, given, self.tables, came, retracted or any_left(fits, left, changed))
+        given = dense.taken_as_given(self.tables[name], fits, self._all_heads)
+        return dense.run_whole(
+            kept, fits, given, self.tables, came, retracted or dense.any_left(fits, left, changed)
+        )
 
     def _all_heads(self, rule: FlatRule) -> Codes:
         """What a rule gives over the new state, a row each; an error if it fails."""
@@ -334,13 +334,13 @@ class LocalEngine:
         self._before.setdefault(name, (self.change(name), self.bits.get(name)))
         kept = self.bits[name] = BitRelation()
         kept.load(table.data[: table.rows][(table.tags[: table.rows] & OLD) != 0], fits.turned)
-        self.tables[name] = asserted_only(table)
+        self.tables[name] = dense.asserted_only(table)
         self._changes[name] = Change(Working(name, self.tables[name]))
 
     def _to_rows(self, name: str, kept: BitRelation) -> None:
         """Keep a relation as rows again; what supports them is not known, so it has to be bootstrapped."""
         self._before.setdefault(name, (self.change(name), kept))
-        self.tables[name] = with_rows(self.tables[name], kept.rows())
+        self.tables[name] = dense.with_rows(self.tables[name], kept.rows())
         del self.bits[name]
         self._changes[name] = Change(Working(name, self.tables[name]))
 
