@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from conformance.reasoners import LocalReasoner
 from tidelog.data.values import Row, Value
+from tidelog.engine.local.index import Chains
 from tidelog.engine.local.rows import ALIVE, OLD
-from tidelog.engine.local.table import Index, Table
+from tidelog.engine.local.table import Table
 from tidelog.plan.flat import FlatRule, Unit
 from tidelog.program.typed import Absent, Bind, Constant, Match, Term, Test, Var
 from tidelog.reference.evaluate import Failure, Functions, evaluate
@@ -149,7 +150,7 @@ def check_table(table: Table) -> None:
         _check_index(table, columns, table.index(columns))
 
 
-def _check_index(table: Table, columns: tuple[int, ...], index: Index) -> None:
+def _check_index(table: Table, columns: tuple[int, ...], index: Chains) -> None:
     """Every row is in one chain, and rows with one key are in one chain."""
     chains: dict[int, int] = {}
     for number, head in enumerate(index.heads.tolist()):

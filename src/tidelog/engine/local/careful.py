@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.engine.local.call import Call
+from tidelog.engine.local import kernels
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.table import Rows
 from tidelog.engine.local.variant import Variant, compile_variant
@@ -41,11 +41,10 @@ def carefully(
     first = next((x.join for x in variant.stages[0].levels), None) if driver is not None else None
     joins = compile_variant(rule, _atoms_only(rule.body, first))
     joins.head = None
-    slots = runner.slots(joins)
     bindings = Bindings([], np.array([[-1], [-1]], np.int64))
     if joins.stages[0].levels:
-        call = Call(runner.working, joins, joins.stages[0], views, driver, bindings)
-        bindings = call.run(runner.working(rule.head), Mode.INSERT, rank, slots, None)
+        frame = runner.frame(joins, 0, views, driver, kernels.EMIT)
+        bindings = frame.run(runner.working(rule.head), rank, driver, bindings, runner.check)
     judged = _Judgement(runner, joins, views, bindings)
     heads = judged.heads()
     judged.raise_if_wrong()

@@ -20,12 +20,14 @@ from tidelog.engine.local.candidates import Candidates
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.local.filtering import worth_filtering
+from tidelog.engine.local.frame import MODES
 from tidelog.engine.local.grouping import distinct, members, results
-from tidelog.engine.local.rows import ALIVE, CUR, LOGGED, NEXT, OLD
+from tidelog.engine.local.heads import end_round, publish, settle
+from tidelog.engine.local.rows import ALIVE, LOGGED, OLD
 from tidelog.engine.local.runner import Runner
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variants import Variants
-from tidelog.engine.local.working import Bindings, Change, Working
+from tidelog.engine.local.working import Change, Working
 from tidelog.engine.protocol import Changed, TurnDense
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
@@ -46,7 +48,7 @@ class LocalEngine:
         self._made: list[str] = []
         self._types: dict[str, tuple[Type, ...]] = {}
         self._functions: Mapping[str, Function | PythonFunction] = {}
-        self._runner = Runner(self._working, self.codec)
+        self._runner = Runner(self._working, self.tables, self.codec)
         self.bits: dict[str, BitRelation] = {}
         self._patterns: dict[str, Pattern] = {}
         self._program: FlatProgram | None = None
@@ -105,20 +107,15 @@ class LocalEngine:
     def assert_rows(self, relation: str, came: Codes, went: Codes) -> None:
         """Take a change of the asserted facts; what is asserted already or is not there changes nothing."""
         change = self.change(relation)
-        table = change.working.table
-        gone = table.find(went) if len(went) else _EMPTY
-        gone = np.unique(gone[gone >= 0])
-        gone = gone[table.given[gone] == 1]
-        new = np.unique(table.add(came)) if len(came) else _EMPTY
-        new = new[table.given[new] == 0]
-        for rows in (gone, new):
-            change.given_before.append((rows, table.given[rows].copy()))
-        table.given[gone] = 0
-        table.given[new] = 1
+        new, gone = change.working.table.assert_rows(came, went)
+        change.given_before += [(gone, np.ones(len(gone), np.uint8)), (new, np.zeros(len(new), np.uint8))]
+        if not len(change.given_came) and not len(change.given_went):
+            change.given_came, change.given_went = new, gone
+            return
         # what an earlier call in this commit did may be undone by this one
-        came, went = change.given_came, change.given_went
-        change.given_came = np.union1d(np.setdiff1d(came, gone), np.setdiff1d(new, went))
-        change.given_went = np.union1d(np.setdiff1d(went, new), np.setdiff1d(gone, came))
+        came_before, went_before = change.given_came, change.given_went
+        change.given_came = np.union1d(np.setdiff1d(came_before, gone), np.setdiff1d(new, went_before))
+        change.given_went = np.union1d(np.setdiff1d(went_before, new), np.setdiff1d(gone, came_before))
 
     def has_changed(self, relation: str) -> bool:
         """Whether anything about a relation, or what is asserted of it, is different in this commit."""
@@ -133,7 +130,7 @@ class LocalEngine:
         if change is None:
             return False
         table = change.working.table
-        return change.whole is not None or change.working.logs > 0 or table.rows > table.base
+        return change.whole is not None or len(change.working.notes) > 0 or table.rows > table.base
 
     def changed_rows(self, relation: str) -> tuple[int, int]:
         """How many rows entered and left a relation."""
@@ -150,8 +147,7 @@ class LocalEngine:
     def enter(self, unit: Unit) -> int:
         """Begin work on a unit; the highest rank in use in it."""
         self._booting = frozenset()
-        for name in unit.relations:
-            self._working(name).ranked = True
+        self._runner.inside = unit.relations
         return max((self.change(n).highest for n in unit.relations), default=0)
 
     def derive(self, step: Derive, rank: int) -> int:
@@ -190,9 +186,9 @@ class LocalEngine:
             return _EMPTY
         view = step.views[step.driver]
         if view is View.DELTA:
-            return change.delta
+            return change.working.delta
         if view is View.SUSPECTS:
-            return np.concatenate([_EMPTY, *change.suspects])
+            return change.suspects
         positive = isinstance(literal, Match)
         return change.entering if (view is View.ENTERING) == positive else change.leaving
 
@@ -203,19 +199,14 @@ class LocalEngine:
             change = self.change(name)
             table = change.working.table
             if step.mode is Mode.REDERIVE:
-                rows = np.concatenate([_EMPTY, *change.suspects])
-                rows = rows[table.given[rows] == 1]
+                rows = change.suspects[table.given[change.suspects] == 1]
                 rows = rows[~np.isin(rows, change.given_came)]
             elif step.all:
                 rows = np.flatnonzero(table.given[: table.rows])
             else:
                 rows = change.given_came if step.mode is Mode.INSERT else change.given_went
             if len(rows):
-                none = np.full(len(rows), -1, np.int64)
-                heads = np.ascontiguousarray(table.data[rows].T)
-                self._runner.apply(
-                    change.working, heads, Bindings([], np.array([none, rows])), step.mode, rank
-                )
+                self._runner.apply_rows(change.working, rows, step.mode, rank)
                 total += len(rows)
         return total
 
@@ -224,28 +215,24 @@ class LocalEngine:
         total = 0
         for name in step.relations:
             change = self.change(name)
-            table = change.working.table
-            listed = change.working.take_list()
-            tags = table.tags
+            total += end_round(change.working.table.at, MODES[step.mode])
             if step.mode is Mode.REMOVE:
-                tags[change.delta] &= ~np.uint8(CUR | ALIVE)
-                tags[listed] = (tags[listed] & ~np.uint8(NEXT)) | CUR
-                change.suspects.append(listed)
-            else:
-                tags[change.delta] &= ~np.uint8(CUR)
-                tags[listed] = (tags[listed] & ~np.uint8(NEXT)) | (CUR | ALIVE)
-            change.delta = listed
-            total += len(listed)
-            asked = name in self._booting and name not in self._read and self._patterns.get(name)
-            if asked and pays(table.rows, 0):  # large enough to ask what values there are, once
-                if name not in self._domains:
-                    self._domains[name] = dense.domain_size(asked, self.tables)
-                if pays(table.rows, self._domains[name]):
-                    raise TurnDense
+                change.suspects = change.working.listed.copy()
+            self._ask_form(name)
         return total
 
+    def _ask_form(self, name: str) -> None:
+        """Whether a relation that is being bootstrapped should rather be a matrix."""
+        asked = name in self._booting and name not in self._read and self._patterns.get(name)
+        rows = self.tables[name].rows
+        if asked and pays(rows, 0):  # large enough to ask what values there are, once
+            if name not in self._domains:
+                self._domains[name] = dense.domain_size(asked, self.tables)
+            if pays(rows, self._domains[name]):
+                raise TurnDense
+
     def delta(self, relations: Iterable[str]) -> int:
-        return sum(len(self.change(name).delta) for name in relations)
+        return sum(self.change(name).working.delta_size for name in relations)
 
     def clear(self, relations: Iterable[str]) -> None:
         """Empty relations, whatever was done to them in this commit so far."""
@@ -260,8 +247,9 @@ class LocalEngine:
                 change.whole = table.tags[:base].copy(), table.support[:base].copy()
             tags = table.tags[: table.rows]
             tags &= np.uint8(OLD)
-            change.working.count = change.working.logs = 0
-            change.delta, change.suspects = _EMPTY, []
+            change.working.clear_list()
+            change.working.clear_notes()
+            change.suspects = _EMPTY
             table.tags[: table.base] |= np.uint8(LOGGED)
             change.highest = 0
 
@@ -275,14 +263,16 @@ class LocalEngine:
             change = self._changes.get(name)
             if change is None:
                 continue
-            table = change.working.table
-            rows = self._touched(change)
-            tags = table.tags
-            tags[rows] &= ~np.uint8(CUR | NEXT)
-            state = tags[rows] & (ALIVE | OLD)
-            change.entering, change.leaving = rows[state == ALIVE], rows[state == OLD]
-            change.delta, change.suspects = _EMPTY, []
-            change.working.ranked = False
+            working, whole = change.working, change.whole is not None
+            size = (
+                working.table.rows if whole else len(working.notes) + working.table.rows - working.table.base
+            )
+            entering, leaving = np.empty(size, np.int64), np.empty(size, np.int64)
+            came, went = settle(working.table.at, whole, entering, leaving)
+            change.entering, change.leaving = _trimmed(entering, came), _trimmed(leaving, went)
+            change.suspects = _EMPTY
+            working.clear_list()
+        self._runner.inside = frozenset()
 
     @staticmethod
     def _touched(change: Change) -> Rows:
@@ -291,7 +281,7 @@ class LocalEngine:
         came = np.arange(table.base, table.rows)
         if change.whole is not None:
             return np.arange(table.rows)
-        return np.concatenate([change.working.undo[0, : change.working.logs], came])
+        return np.concatenate([change.working.notes[:, 0], came])
 
     # -- matrices
 
@@ -325,7 +315,7 @@ class LocalEngine:
         self._runner.passed_over = False
         heads = self.collect(rule, None, None, views)
         if self._runner.passed_over:
-            self._runner.check(self._variants.first(rule, None), views)
+            self._runner.examine(self._variants.first(rule, None), views)
         return heads.T
 
     def _to_bits(self, name: str, fits: Pattern) -> None:
@@ -359,20 +349,10 @@ class LocalEngine:
         keys = None if step.all else distinct(instances.data[self._touched(source), : grouping.keys])[0]
         old = members(table, keys)
         new = table.add(results(grouping, instances, members(instances, keys), self.codec))
-        self._write_down(change, np.union1d(old, new))
+        change.working.note(np.union1d(old, new))
         table.tags[old] &= ~np.uint8(ALIVE)
         table.tags[new] |= np.uint8(ALIVE)
         table.support[new] = 0, 1
-
-    def _write_down(self, change: Change, rows: Rows) -> None:
-        """Note what rows were, outside a kernel."""
-        table, working = change.working.table, change.working
-        rows = rows[(rows < table.base) & (table.tags[rows] & LOGGED == 0)]
-        working.reserve_undo(len(rows))
-        at = slice(working.logs, working.logs + len(rows))
-        working.undo[:, at] = rows, table.tags[rows], *table.support[rows].T
-        working.logs += len(rows)
-        table.tags[rows] |= np.uint8(LOGGED)
 
     # -- the best value per key
 
@@ -391,14 +371,14 @@ class LocalEngine:
         work.run(found, self.collect, check_round)
         if self._runner.passed_over:  # what failed on the way may be superseded, or be an error
             for rule in unit.rules:
-                self._runner.check(self._variants.first(rule, None), work.views(rule, View.NEW))
+                self._runner.examine(self._variants.first(rule, None), work.views(rule, View.NEW))
         return work.candidates
 
     def collect(self, rule: FlatRule, driver: int | None, rows: Rows | None, views: Sequence[View]) -> Codes:
         return self._runner.collect(self._variants.first(rule, driver), views, rows)
 
     def _note(self, relation: str, rows: Rows) -> None:
-        self._write_down(self.change(relation), rows)
+        self.change(relation).working.note(rows)
 
     # -- the end
 
@@ -410,10 +390,8 @@ class LocalEngine:
         self._read = frozenset(self.tables) - frozenset(self._patterns)
         for change in self._changes.values():
             table = change.working.table
-            rows = self._touched(change)
-            alive = (table.tags[rows] & ALIVE) != 0
+            publish(table.at, change.whole is not None)
             table.live += len(change.entering) - len(change.leaving)
-            table.tags[rows] = np.where(alive, ALIVE | OLD, 0).astype(np.uint8)
             table.highest = change.highest
             table.base = table.rows
             if table.wasteful:
@@ -427,7 +405,7 @@ class LocalEngine:
             table = change.working.table
             if change.whole is not None:
                 table.tags[: table.base], table.support[: table.base] = change.whole
-                change.working.logs = 0
+                change.working.clear_notes()
             self._put_back(change)
             table.tags[table.base : table.rows] = 0
             table.given[table.base : table.rows] = 0
@@ -452,12 +430,12 @@ class LocalEngine:
 
     @staticmethod
     def _put_back(change: Change) -> None:
-        working = change.working
-        rows, tags, ranks, counts = working.undo[:, : working.logs]
-        working.table.tags[rows] = tags
-        working.table.support[rows, 0] = ranks
-        working.table.support[rows, 1] = counts
-        working.logs = 0
+        rows, tags, ranks, counts = change.working.notes.T
+        table = change.working.table
+        table.tags[rows] = tags
+        table.support[rows, 0] = ranks
+        table.support[rows, 1] = counts
+        change.working.clear_notes()
 
     # -- reading
 
@@ -477,6 +455,8 @@ class LocalEngine:
         if change is None:
             nothing = np.empty((0, table.arity), np.int64)
             return nothing, nothing
+        if len(change.entering) == table.rows:  # all of them, in this order; values never change
+            return table.data[: table.rows], table.data[:0]
         return table.data[change.entering], table.data[change.leaving]
 
     def given_before(self, relation: str, table: Table) -> npt.NDArray[np.uint8]:
@@ -498,3 +478,8 @@ def _used(program: FlatProgram) -> set[str]:
     rules = [rule for unit in program.units for rule in unit.rules]
     read = {x.relation for rule in rules for x in rule.body if isinstance(x, Match | Absent)}
     return read.union(*(unit.relations for unit in program.units))
+
+
+def _trimmed(rows: Rows, count: int) -> Rows:
+    """The first rows of a list, in no more room than they need if that is much less."""
+    return rows[:count] if 2 * count > len(rows) else rows[:count].copy()

@@ -1,160 +1,264 @@
 """What becomes of a head that was found: a row added, a count moved, a suspect listed or brought back.
 
-Whatever a row was before the commit is written down once, before it changes, so that it can be put back.
+Whatever a row was before the commit is noted once, before it changes, so that it can be put back. Where there
+is no room for a row, a note or another name on the list, nothing happens, and what is full is told.
 """
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
-from tidelog.engine.local.memory import load8, load32, load64, store8, store32
+from tidelog.engine.local.memory import load8, load32, load64, store8, store32, store64
 from tidelog.engine.local.rows import (
     ALIVE,
     BASE,
     CUR,
+    DELTA_FROM,
+    DELTA_TO,
+    LIST_AT,
+    LIST_CAP,
+    LISTED,
     LOGGED,
     NEXT,
+    NOTES,
+    NOTES_AT,
+    NOTES_CAP,
     OLD,
-    SEED,
+    ROWS,
     SUPPORT_AT,
     TAG_AT,
     append,
     find,
     is_full,
-    mix,
 )
 
 __all__ = [
     "DONE",
-    "EMITTED",
+    "EMIT",
+    "GROW_INDEX",
     "GROW_LIST",
     "GROW_OUT",
     "GROW_TABLE",
-    "INSTANCES",
-    "LEVEL",
-    "LISTED",
-    "LOGS",
+    "INSERT",
+    "PAUSE",
+    "REDERIVE",
+    "REMOVE",
+    "apply_heads",
+    "apply_rows",
+    "end_round",
     "insert_head",
-    "is_there",
-    "rederive_head",
+    "publish",
+    "rederive_row",
     "rediscover_head",
     "remove_head",
+    "settle",
 ]
 
 # how a kernel ends
-DONE, GROW_TABLE, GROW_LIST, GROW_OUT = range(4)
+DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, PAUSE = range(6)
 
-# st: its counters
-LEVEL, LISTED, INSTANCES, EMITTED, LOGS = range(5)
+# what is done with the heads that are found
+INSERT, REMOVE, REDERIVE, EMIT = range(4)
 
 
 @njit(cache=True, nogil=True)
-def log(R, r, row, tag, undo, st):  # type: ignore[no-untyped-def]
-    """Write down, once in a commit, what a row was before it; rows that came in it need no note."""
-    if row >= R[r, BASE] or tag & LOGGED:
+def _note(relation, row, tag):  # type: ignore[no-untyped-def]
+    """Note, once in a commit, what a row was before it; rows that came in it need no note. Its tag now."""
+    if row >= load64(relation, BASE) or tag & LOGGED:
         return tag
-    at = st[LOGS]
-    undo[0, at] = row
-    undo[1, at] = tag
-    undo[2, at] = load32(R[r, SUPPORT_AT], 2 * row)
-    undo[3, at] = load32(R[r, SUPPORT_AT], 2 * row + 1)
-    st[LOGS] = at + 1
-    store8(R[r, TAG_AT], row, tag | LOGGED)
+    count, support = load64(relation, NOTES), load64(relation, SUPPORT_AT)
+    at = load64(relation, NOTES_AT) + 32 * count
+    store64(at, 0, row)
+    store64(at, 1, tag)
+    store64(at, 2, load32(support, 2 * row))
+    store64(at, 3, load32(support, 2 * row + 1))
+    store64(relation, NOTES, count + 1)
+    store8(load64(relation, TAG_AT), row, tag | LOGGED)
     return tag | LOGGED
 
 
 @njit(cache=True, nogil=True)
-def insert_head(R, r, t, highest, rank, listed, undo, st):  # type: ignore[no-untyped-def]
-    """One more instance for a head: a new row, or one more for its count if it supports it."""
-    row = find(R, r, t)
-    if row < 0:
-        if is_full(R, r):
-            return GROW_TABLE
-        row = append(R, r, t, row)
-    tag = load8(R[r, TAG_AT], row)
+def _list(relation, row):  # type: ignore[no-untyped-def]
+    count = load64(relation, LISTED)
+    store64(load64(relation, LIST_AT), count, row)
+    store64(relation, LISTED, count + 1)
+
+
+@njit(cache=True, nogil=True)
+def _has_room(relation):  # type: ignore[no-untyped-def]
+    return load64(relation, LISTED) < load64(relation, LIST_CAP) and load64(relation, NOTES) < load64(
+        relation, NOTES_CAP
+    )
+
+
+@njit(cache=True, nogil=True)
+def _insert_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
+    tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
+    tag = load8(tags, row)
     if tag & NEXT:
-        store32(R[r, SUPPORT_AT], 2 * row + 1, load32(R[r, SUPPORT_AT], 2 * row + 1) + 1)
-    elif tag & ALIVE:
-        if highest < load32(R[r, SUPPORT_AT], 2 * row):
-            log(R, r, row, tag, undo, st)
-            store32(R[r, SUPPORT_AT], 2 * row + 1, load32(R[r, SUPPORT_AT], 2 * row + 1) + 1)
+        store32(support, 2 * row + 1, load32(support, 2 * row + 1) + 1)
+        return DONE
+    if tag & ALIVE and highest >= load32(support, 2 * row):
+        return DONE
+    if not _has_room(relation):
+        return GROW_LIST
+    tag = _note(relation, row, tag)
+    if tag & ALIVE:
+        store32(support, 2 * row + 1, load32(support, 2 * row + 1) + 1)
     else:
-        tag = log(R, r, row, tag, undo, st)
-        store8(R[r, TAG_AT], row, tag | NEXT)
-        store32(R[r, SUPPORT_AT], 2 * row, rank)
-        store32(R[r, SUPPORT_AT], 2 * row + 1, 1)
-        listed[st[LISTED]] = row
-        st[LISTED] += 1
+        store8(tags, row, tag | NEXT)
+        store32(support, 2 * row, rank)
+        store32(support, 2 * row + 1, 1)
+        _list(relation, row)
     return DONE
 
 
 @njit(cache=True, nogil=True)
-def remove_head(R, r, t, highest, listed, undo, st):  # type: ignore[no-untyped-def]
-    """One instance less for a head that it supported; at none, the head is listed as a suspect."""
-    row = find(R, r, t)
-    if row < 0:
-        return
-    tag = load8(R[r, TAG_AT], row)
-    if not tag & ALIVE or tag & CUR or highest >= load32(R[r, SUPPORT_AT], 2 * row):
-        return
-    tag = log(R, r, row, tag, undo, st)
-    count = load32(R[r, SUPPORT_AT], 2 * row + 1) - 1
-    store32(R[r, SUPPORT_AT], 2 * row + 1, count)
+def insert_head(relation, values, highest, rank):  # type: ignore[no-untyped-def]
+    """One more instance for a head: a new row, or one more for its count if it supports it."""
+    row = find(relation, values)
+    if row >= 0:
+        return _insert_row(relation, row, highest, rank)
+    if is_full(relation):
+        return GROW_TABLE
+    if not _has_room(relation):
+        return GROW_LIST
+    _list(relation, append(relation, values, row, NEXT, rank, 1))
+    return DONE
+
+
+@njit(cache=True, nogil=True)
+def _remove_row(relation, row, highest):  # type: ignore[no-untyped-def]
+    tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
+    tag = load8(tags, row)
+    if not tag & ALIVE or tag & CUR or highest >= load32(support, 2 * row):
+        return DONE
+    if not _has_room(relation):
+        return GROW_LIST
+    tag = _note(relation, row, tag)
+    count = load32(support, 2 * row + 1) - 1
+    store32(support, 2 * row + 1, count)
     if count <= 0 and not tag & NEXT:
-        store8(R[r, TAG_AT], row, tag | NEXT)
-        listed[st[LISTED]] = row
-        st[LISTED] += 1
+        store8(tags, row, tag | NEXT)
+        _list(relation, row)
+    return DONE
 
 
 @njit(cache=True, nogil=True)
-def rederive_head(R, r, row, rank, listed, st):  # type: ignore[no-untyped-def]
-    """One instance for a suspect: it comes back. It was written down when it became one."""
-    tag = load8(R[r, TAG_AT], row)
+def remove_head(relation, values, highest):  # type: ignore[no-untyped-def]
+    """One instance less for a head that it supported; at none, the head is listed as a suspect."""
+    row = find(relation, values)
+    return _remove_row(relation, row, highest) if row >= 0 else DONE
+
+
+@njit(cache=True, nogil=True)
+def rederive_row(relation, row, rank):  # type: ignore[no-untyped-def]
+    """One instance for a suspect: it comes back. It was noted when it became one."""
+    tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
+    tag = load8(tags, row)
     if not tag & NEXT:
-        store8(R[r, TAG_AT], row, tag | NEXT)
-        store32(R[r, SUPPORT_AT], 2 * row, rank)
-        store32(R[r, SUPPORT_AT], 2 * row + 1, 0)
-        listed[st[LISTED]] = row
-        st[LISTED] += 1
-    store32(R[r, SUPPORT_AT], 2 * row + 1, load32(R[r, SUPPORT_AT], 2 * row + 1) + 1)
+        if not _has_room(relation):
+            return GROW_LIST
+        store8(tags, row, tag | NEXT)
+        store32(support, 2 * row, rank)
+        store32(support, 2 * row + 1, 0)
+        _list(relation, row)
+    store32(support, 2 * row + 1, load32(support, 2 * row + 1) + 1)
+    return DONE
 
 
 @njit(cache=True, nogil=True)
-def rediscover_head(R, r, t, rank, listed, st):  # type: ignore[no-untyped-def]
+def rediscover_head(relation, values, rank):  # type: ignore[no-untyped-def]
     """One instance for a head, if it is a suspect: there before the commit, and not now."""
-    row = find(R, r, t)
-    if row >= 0 and load8(R[r, TAG_AT], row) & (ALIVE | OLD) == OLD:
-        rederive_head(R, r, row, rank, listed, st)
+    row = find(relation, values)
+    if row >= 0 and load8(load64(relation, TAG_AT), row) & (ALIVE | OLD) == OLD:
+        return rederive_row(relation, row, rank)
+    return DONE
 
 
-@njit(inline="always")
-def is_there(table, mask, data, tags, support, t, width, highest):  # type: ignore[no-untyped-def]
-    """Whether a head needs nothing more: it is there and not supported, or new and has been counted.
+# -- many at once
 
-    Most heads are like that, so this is worth being written into the loop that asks.
-    """
-    h = SEED
-    for j in range(width):
-        h = mix(h, t[j])
-    place = np.int64(h & np.uint64(mask))
-    there = load32(table, place)
-    while there >= 0:
-        same = True
-        for j in range(width):
-            if load64(data, there * width + j) != t[j]:
-                same = False
-                break
-        if same:
-            break
-        place = (place + 1) & mask
-        there = load32(table, place)
-    done = False
-    if there >= 0:
-        tag = load8(tags, there)
-        if tag & NEXT:
-            store32(support, 2 * there + 1, load32(support, 2 * there + 1) + 1)
-            done = True
-        elif tag & ALIVE:
-            done = highest >= load32(support, 2 * there)
-    return done
+
+@njit(cache=True, nogil=True)
+def apply_heads(relation, mode, rank, heads, highest, origins, start, values):  # type: ignore[no-untyped-def]
+    """What `derive` does with heads, for computed ones: how many are done, and what is full if not all."""
+    for i in range(start, highest.size):
+        if mode == REDERIVE and origins[i] >= 0:
+            status = rederive_row(relation, origins[i], rank)
+        else:
+            for c in range(heads.shape[0]):
+                store64(values, c, heads[c, i])
+            if mode == INSERT:
+                status = insert_head(relation, values, highest[i], rank)
+            elif mode == REMOVE:
+                status = remove_head(relation, values, highest[i])
+            else:
+                status = rediscover_head(relation, values, rank)
+        if status != DONE:
+            return i, status
+    return highest.size, DONE
+
+
+@njit(cache=True, nogil=True)
+def apply_rows(relation, mode, rank, rows, start):  # type: ignore[no-untyped-def]
+    """An instance with an empty body for each of these rows: how many are done, and what is full."""
+    for i in range(start, rows.size):
+        if mode == INSERT:
+            status = _insert_row(relation, rows[i], -1, rank)
+        elif mode == REMOVE:
+            status = _remove_row(relation, rows[i], -1)
+        else:
+            status = rederive_row(relation, rows[i], rank)
+        if status != DONE:
+            return i, status
+    return rows.size, DONE
+
+
+@njit(cache=True, nogil=True)
+def end_round(relation, mode):  # type: ignore[no-untyped-def]
+    """Make the rows listed in this round the next delta; how many they are."""
+    tags, listed = load64(relation, TAG_AT), load64(relation, LIST_AT)
+    first, last, end = load64(relation, DELTA_FROM), load64(relation, DELTA_TO), load64(relation, LISTED)
+    passed = ~(CUR | ALIVE) if mode == REMOVE else ~CUR
+    coming = CUR if mode == REMOVE else CUR | ALIVE
+    for i in range(first, last):
+        row = load64(listed, i)
+        store8(tags, row, load8(tags, row) & passed)
+    for i in range(last, end):
+        row = load64(listed, i)
+        store8(tags, row, (load8(tags, row) & ~NEXT) | coming)
+    store64(relation, DELTA_FROM, last)
+    store64(relation, DELTA_TO, end)
+    return end - last
+
+
+@njit(cache=True, nogil=True)
+def settle(relation, whole, entering, leaving):  # type: ignore[no-untyped-def]
+    """List the rows that entered and left in the commit so far, all rows or the noted and new ones."""
+    tags, notes = load64(relation, TAG_AT), load64(relation, NOTES_AT)
+    base, rows = load64(relation, BASE), load64(relation, ROWS)
+    came = went = 0
+    old = base if whole else load64(relation, NOTES)
+    for i in range(old + rows - base):
+        row = base + i - old if i >= old else i if whole else load64(notes, 4 * i)
+        tag = load8(tags, row) & ~(CUR | NEXT)
+        store8(tags, row, tag)
+        state = tag & (ALIVE | OLD)
+        if state == ALIVE:
+            entering[came] = row
+            came += 1
+        elif state == OLD:
+            leaving[went] = row
+            went += 1
+    return came, went
+
+
+@njit(cache=True, nogil=True)
+def publish(relation, whole):  # type: ignore[no-untyped-def]
+    """The rows that a commit changed have the state that it left them in."""
+    tags, notes = load64(relation, TAG_AT), load64(relation, NOTES_AT)
+    base, rows = load64(relation, BASE), load64(relation, ROWS)
+    old = base if whole else load64(relation, NOTES)
+    for i in range(old + rows - base):
+        row = base + i - old if i >= old else i if whole else load64(notes, 4 * i)
+        store8(tags, row, (ALIVE | OLD) if load8(tags, row) & ALIVE else 0)

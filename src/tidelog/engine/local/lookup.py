@@ -26,7 +26,7 @@ def lookup(table: Table, columns: tuple[int, ...], keys: Codes) -> tuple[Rows, R
             _collect(
                 table.data.ctypes.data,
                 table.arity,
-                index.columns,
+                np.array(columns, np.int64),
                 index.heads,
                 index.following,
                 keys,

@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from tidelog.data.types import Option
 from tidelog.engine.local import kernels
-from tidelog.engine.local.call import MODES, Call
 from tidelog.engine.local.careful import carefully
 from tidelog.engine.local.codec import NONE, Codec, Codes
 from tidelog.engine.local.expressions import Evaluator
-from tidelog.engine.local.rows import ROWS
-from tidelog.engine.local.table import Rows
+from tidelog.engine.local.frame import MODES, Frame, Request
+from tidelog.engine.local.heads import apply_heads, apply_rows
+from tidelog.engine.local.index import address
+from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variant import Stage, Variant
 from tidelog.engine.local.working import NEGATED, Bindings, Working
 from tidelog.maintain.script import Mode, View
@@ -34,9 +35,14 @@ class _Failed(Exception):
 
 
 class Runner:
-    def __init__(self, working: Callable[[str], Working], codec: Codec) -> None:
+    """`inside` are the relations of the unit at work; `check` is called now and then, and may raise."""
+
+    def __init__(self, working: Callable[[str], Working], tables: Mapping[str, Table], codec: Codec) -> None:
         self.working = working
+        self.tables = tables
         self.codec = codec
+        self.inside: frozenset[str] = frozenset()
+        self.check: Callable[[], None] = lambda: None
         self.evaluator = Evaluator(codec, {})
         self.instances = 0
         self.passed_over = False  # whether `collect` left out what failed
@@ -75,9 +81,11 @@ class Runner:
             last = number == len(variant.stages) - 1
             head = variant.head if last else None
             if stage.levels:
-                call = Call(self.working, variant, stage, views, driver if number == 0 else None, bindings)
-                bindings = call.run(target, mode, rank, slots, head)
-                self.instances += call.instances if last else 0
+                does = kernels.EMIT if head is None else MODES[mode]
+                given = driver if number == 0 else None
+                frame = self.frame(variant, number, views, given, does, bindings)
+                bindings = frame.run(target, rank, given, bindings, self.check)
+                self.instances += frame.instances if last else 0
             if head is not None and stage.levels:
                 return
             bindings = self._compute(variant, stage, views, bindings, slots, mode)
@@ -107,16 +115,39 @@ class Runner:
         slots = self.slots(variant)
         for number, stage in enumerate(variant.stages):
             if stage.levels:
-                call = Call(self.working, variant, stage, views, driver if number == 0 else None, bindings)
-                bindings = call.run(target, mode, 0, slots, None)
+                given = driver if number == 0 else None
+                frame = self.frame(variant, number, views, given, kernels.EMIT, bindings)
+                bindings = frame.run(target, 0, given, bindings, self.check)
             bindings = self._compute(variant, stage, views, bindings, slots, mode)
         return bindings, slots
 
     def slots(self, variant: Variant) -> Codes:
-        slots = np.empty(variant.size, np.int64)
-        for slot, constant in variant.constants:
-            slots[slot] = self.codec.encode(constant.type, constant.value)
-        return slots
+        """The codes of constants, in their slots."""
+        if variant.codes is None:
+            variant.codes = np.zeros(variant.size, np.int64)
+            for slot, constant in variant.constants:
+                variant.codes[slot] = self.codec.encode(constant.type, constant.value)
+        return variant.codes
+
+    def frame(
+        self,
+        variant: Variant,
+        stage: int,
+        views: Sequence[View],
+        given: Rows | None,
+        mode: int,
+        bindings: Bindings | None = None,
+    ) -> Frame:
+        """The frame of a stage, made if there is none that fits the tables."""
+        first = -1 if given is None else kernels.LIST
+        entered = () if bindings is None else tuple(bindings.slots)
+        return self.frame_for(variant, Request(stage, tuple(views), first, mode, self.inside, entered))
+
+    def frame_for(self, variant: Variant, request: Request) -> Frame:
+        known = variant.frames.get(request)
+        if known is None or not known.fits(self.tables):
+            known = variant.frames[request] = Frame(variant, request, self.slots(variant), self.tables)
+        return known
 
     # -- columns
 
@@ -222,37 +253,37 @@ class Runner:
         self.apply(target, np.array(heads, np.int64).reshape(len(heads), bindings.size), bindings, mode, rank)
 
     def apply(self, target: Working, heads: Codes, bindings: Bindings, mode: Mode, rank: int) -> None:
+        """Do with heads what the mode says, a column each."""
         done = 0
+        room = np.empty(max(len(heads), 1), np.int64)
         while done < bindings.size:
-            described = target.table.describe()
-            state = np.array([0, target.count, 0, 0, target.logs], np.int64)
-            done = kernels.apply_heads(
-                described,
-                0,
+            done, status = apply_heads(
+                target.table.at,
                 MODES[mode],
                 rank,
                 heads,
                 bindings.data[-2],
                 bindings.data[-1],
                 done,
-                state,
-                target.listed,
-                target.undo,
+                address(room),
             )
-            target.table.rows = int(described[0, ROWS])
-            target.count, target.logs = int(state[1]), int(state[4])
-            if done < bindings.size:
-                self._make_room(target)
+            self._make_room(target, status)
+
+    def apply_rows(self, target: Working, rows: Rows, mode: Mode, rank: int) -> None:
+        """Do with asserted rows what the mode says."""
+        done = 0
+        while done < len(rows):
+            done, status = apply_rows(target.table.at, MODES[mode], rank, rows, done)
+            self._make_room(target, status)
 
     @staticmethod
-    def _make_room(target: Working) -> None:
-        """Grow what is full, and only that: lists that grew with the table would outgrow its rows."""
-        if target.count >= len(target.listed) or target.logs >= target.undo.shape[1]:
-            target.grow_lists()
-        else:
+    def _make_room(target: Working, status: int) -> None:
+        if status == kernels.GROW_TABLE:
             target.table.grow()
+        elif status == kernels.GROW_LIST:
+            target.grow_lists()
 
-    def check(self, variant: Variant, views: Sequence[View]) -> None:
+    def examine(self, variant: Variant, views: Sequence[View]) -> None:
         """Raise if an instance fails that satisfies everything else; do nothing with the others."""
         carefully(self, variant, views, None, None, 0)
 

@@ -10,15 +10,18 @@ Compiled variants hold no data and no addresses; they are made once for a rule, 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.engine.local import kernels
-from tidelog.engine.local.codec import is_direct
+from tidelog.engine.local.codec import Codes, is_direct
 from tidelog.plan.flat import FlatRule
 from tidelog.plan.order import Compute, Filter, Join, Order, Refute
 from tidelog.program.typed import Binary, Cast, Constant, Expr, Match, Var, Wildcard
+
+if TYPE_CHECKING:
+    from tidelog.engine.local.frame import Frame, Request
 
 __all__ = ["Level", "Stage", "Variant", "compile_variant"]
 
@@ -44,6 +47,7 @@ class Level:
     columns: list[tuple[int, int, int]] = field(default_factory=list)  # column, BIND or EQUAL, slot
     comparisons: list[tuple[int, int, int]] = field(default_factory=list)  # what, slot, slot
     refutes: list[tuple[Refute, list[Key]]] = field(default_factory=list)
+    bounds: tuple[int, int | None, int, int | None, int] | None = None  # see BOUNDS_WIDTH of `kernels`
 
 
 @dataclass(slots=True)
@@ -66,6 +70,8 @@ class Variant:
     constants: list[tuple[int, Constant]]
     head: list[int] | None
     size: int
+    codes: Codes | None = None  # of its slots, where they are constants
+    frames: dict[Request, Frame] = field(default_factory=dict)
 
 
 def compile_variant(rule: FlatRule, order: Order, given: tuple[str, ...] = ()) -> Variant:

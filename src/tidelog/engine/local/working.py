@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.engine.local import rows
 from tidelog.engine.local.codec import Codes
+from tidelog.engine.local.index import address, longer
 from tidelog.engine.local.rows import ALIVE, CUR, OLD
 from tidelog.engine.local.table import Rows, Table
 from tidelog.maintain.script import View
@@ -42,33 +44,70 @@ NEGATED = {
 }
 
 
-@dataclass(slots=True)
 class Working:
-    """A table in a commit: what was written down of it, and the rows listed in this round."""
+    """A table in a commit: notes of what its rows were, and the rows listed so far, among them the delta."""
 
-    name: str
-    table: Table
-    undo: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty((4, 64), np.int64))
-    logs: int = 0
-    listed: Rows = field(default_factory=lambda: np.empty(64, np.int64))
-    count: int = 0
-    ranked: bool = False  # whether the unit at work is this table's own
+    def __init__(self, name: str, table: Table) -> None:
+        self.name = name
+        self.table = table
+        self.ranked = False  # whether the unit at work is this table's own
+        self._notes = np.empty((64, 4), np.int64)
+        self._listed = np.empty(64, np.int64)
+        self.table.words[rows.NOTES] = 0
+        self._describe()
+        self.clear_list()
+
+    def _describe(self) -> None:
+        words = self.table.words
+        words[rows.NOTES_AT], words[rows.NOTES_CAP] = address(self._notes), len(self._notes)
+        words[rows.LIST_AT], words[rows.LIST_CAP] = address(self._listed), len(self._listed)
+
+    @property
+    def notes(self) -> npt.NDArray[np.int64]:
+        """Row, tag, rank and count before the commit, for each row that changed."""
+        return self._notes[: self.table.words[rows.NOTES]]
+
+    @property
+    def listed(self) -> Rows:
+        return self._listed[: self.table.words[rows.LISTED]]
+
+    @property
+    def delta(self) -> Rows:
+        words = self.table.words
+        return self._listed[words[rows.DELTA_FROM] : words[rows.DELTA_TO]]
+
+    @property
+    def delta_size(self) -> int:
+        words = self.table.words
+        return int(words[rows.DELTA_TO] - words[rows.DELTA_FROM])
+
+    def clear_list(self) -> None:
+        words = self.table.words
+        words[rows.LISTED] = words[rows.DELTA_FROM] = words[rows.DELTA_TO] = 0
+
+    def clear_notes(self) -> None:
+        self.table.words[rows.NOTES] = 0
 
     def grow_lists(self) -> None:
-        if self.logs >= self.undo.shape[1]:
-            self.undo = np.concatenate([self.undo, np.empty_like(self.undo)], axis=1)
-        if self.count >= len(self.listed):
-            self.listed = np.concatenate([self.listed, np.empty_like(self.listed)])
+        words = self.table.words
+        if words[rows.NOTES] >= len(self._notes):
+            self._notes = longer(self._notes, 2 * len(self._notes))
+        if words[rows.LISTED] >= len(self._listed):
+            self._listed = longer(self._listed, 2 * len(self._listed))
+        self._describe()
 
-    def reserve_undo(self, more: int) -> None:
-        """Make room for more notes of what rows were."""
-        while self.undo.shape[1] < self.logs + more:
-            self.undo = np.concatenate([self.undo, np.empty_like(self.undo)], axis=1)
-
-    def take_list(self) -> Rows:
-        rows = self.listed[: self.count].copy()
-        self.count = 0
-        return rows
+    def note(self, changing: Rows) -> None:
+        """Note what rows are, outside a kernel, unless it is noted or they are new."""
+        table = self.table
+        changing = changing[(changing < table.base) & (table.tags[changing] & rows.LOGGED == 0)]
+        count = int(table.words[rows.NOTES])
+        if len(self._notes) < count + len(changing):
+            self._notes = longer(self._notes, max(count + len(changing), 2 * len(self._notes)))
+            self._describe()
+        added = self._notes[count : count + len(changing)]
+        added[:, 0], added[:, 1], added[:, 2:] = changing, table.tags[changing], table.support[changing]
+        table.words[rows.NOTES] = count + len(changing)
+        table.tags[changing] |= np.uint8(rows.LOGGED)
 
 
 @dataclass(slots=True)
@@ -95,8 +134,7 @@ class Change:
     given_came: Rows = field(default_factory=lambda: _EMPTY)
     given_went: Rows = field(default_factory=lambda: _EMPTY)
     whole: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]] | None = None
-    delta: Rows = field(default_factory=lambda: _EMPTY)
-    suspects: list[Rows] = field(default_factory=list)
+    suspects: Rows = field(default_factory=lambda: _EMPTY)
     entering: Rows = field(default_factory=lambda: _EMPTY)
     leaving: Rows = field(default_factory=lambda: _EMPTY)
     highest: int = 0

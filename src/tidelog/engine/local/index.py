@@ -1,0 +1,164 @@
+"""Indexes of tables: rows in chains by the hash of some columns, and rows in the order of some columns.
+
+Chains take in new rows one by one, also inside a kernel. Rows in order are merged with those that came since,
+once there are many of them; a reader looks at the others one by one.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from tidelog.engine.local.memory import load64
+from tidelog.engine.local.rows import (
+    ARITY,
+    COLUMNS,
+    COLUMNS_FROM,
+    COVERED,
+    DATA_AT,
+    FOLLOWING_AT,
+    HEADS_AT,
+    HEADS_MASK,
+    ORDER_AT,
+    cover,
+)
+
+__all__ = ["Chains", "Ordered", "address", "longer", "power"]
+
+N = TypeVar("N", np.uint8, np.int32, np.int64)
+_SMALLEST = 64
+
+
+def address(array: npt.NDArray[N]) -> int:
+    """Where an array's values begin."""
+    return int(array.__array_interface__["data"][0])
+
+
+def power(size: int) -> int:
+    """The next power of two, at least two."""
+    return 1 << max(size - 1, 1).bit_length()
+
+
+def longer(array: npt.NDArray[N], length: int) -> npt.NDArray[N]:
+    """The array with zeros after it."""
+    made = np.empty((length, *array.shape[1:]), array.dtype)
+    made[: len(array)] = array
+    made[len(array) :] = 0
+    return made
+
+
+class _Index:
+    def __init__(self, columns: tuple[int, ...]) -> None:
+        self.columns = columns
+        self.described = np.zeros(COLUMNS_FROM + len(columns), np.int64)
+        self.described[COLUMNS] = len(columns)
+        self.described[COLUMNS_FROM:] = columns
+        self.at = address(self.described)
+        self.words = self.described.data
+
+    @property
+    def covered(self) -> int:
+        """How many rows are in it: those before this number."""
+        return int(self.words[COVERED])
+
+
+class Chains(_Index):
+    """Chains of rows by the hash of some columns."""
+
+    heads: npt.NDArray[np.int32]
+    following: npt.NDArray[np.int32]
+
+    def __init__(self, columns: tuple[int, ...]) -> None:
+        super().__init__(columns)
+        self.clear()
+
+    def cover(self, table_at: int, rows: int, capacity: int) -> None:
+        """Take in all rows of the table with this description."""
+        if len(self.following) < capacity:
+            self.resize(capacity)
+        if rows > len(self.heads):
+            self._begin(2 * rows)
+        if self.covered < rows:
+            cover(self.at, table_at)
+
+    def resize(self, capacity: int) -> None:
+        """Have room for so many rows."""
+        if len(self.following) < capacity:
+            kept = self.following[: self.covered]
+            self.following = np.empty(capacity, np.int32)
+            self.following[: len(kept)] = kept
+            self.words[FOLLOWING_AT] = address(self.following)
+
+    def clear(self) -> None:
+        """Forget all rows: they have got other numbers."""
+        self.following = np.empty(0, np.int32)
+        self.words[FOLLOWING_AT] = 0
+        self._begin(_SMALLEST)
+
+    def _begin(self, size: int) -> None:
+        """Take in all rows again, with heads for so many."""
+        self.heads = np.full(power(size), -1, np.int32)
+        self.words[HEADS_AT], self.words[HEADS_MASK] = address(self.heads), len(self.heads) - 1
+        self.words[COVERED] = 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.heads.nbytes + self.following.nbytes
+
+
+class Ordered(_Index):
+    """Rows in the order of their codes in some columns."""
+
+    def __init__(self, columns: tuple[int, ...]) -> None:
+        super().__init__(columns)
+        self.order: npt.NDArray[np.int64] = np.empty(0, np.int64)
+
+    def cover(self, table_at: int, rows: int, data: npt.NDArray[np.int64]) -> None:
+        """Take in all rows of the table with this description and these values."""
+        first = self.covered
+        if first == rows:
+            return
+        fresh = np.lexsort([data[first:rows, c] for c in reversed(self.columns)]).astype(np.int64) + first
+        merged = fresh
+        if first:
+            merged = np.empty(rows, np.int64)
+            _merge(table_at, self.at, fresh, merged)
+        self.order = merged
+        self.words[ORDER_AT], self.words[COVERED] = address(self.order), rows
+
+    def clear(self) -> None:
+        """Forget all rows: they have got other numbers."""
+        self.order = np.empty(0, np.int64)
+        self.words[ORDER_AT] = self.words[COVERED] = 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.order.nbytes
+
+
+@njit(cache=True, nogil=True)
+def _merge(relation, index, fresh, merged):  # type: ignore[no-untyped-def]
+    """Rows in order and fresh ones in order, together in order."""
+    data, arity, order = load64(relation, DATA_AT), load64(relation, ARITY), load64(index, ORDER_AT)
+    covered, columns = load64(index, COVERED), load64(index, COLUMNS)
+    i = j = 0
+    while i < covered or j < fresh.size:
+        is_first = j >= fresh.size
+        if not is_first and i < covered:
+            is_first = True
+            for c in range(columns):
+                column = load64(index, COLUMNS_FROM + c)
+                x = load64(data, load64(order, i) * arity + column)
+                y = load64(data, fresh[j] * arity + column)
+                if x != y:
+                    is_first = x < y
+                    break
+        if is_first:
+            merged[i + j] = load64(order, i)
+            i += 1
+        else:
+            merged[i + j] = fresh[j]
+            j += 1
