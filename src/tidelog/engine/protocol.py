@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
-from tidelog.maintain.script import Assertions, Derive, EndRound, Regroup
+from tidelog.maintain.script import Assertions, Derive, EndRound, Regroup, Repeat
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 
-__all__ = ["Changed", "Engine", "TurnDense"]
+__all__ = ["Changed", "Engine", "Hurried", "TurnDense"]
 
 
 class Changed(NamedTuple):
@@ -21,6 +21,14 @@ class Changed(NamedTuple):
     kept: tuple[FlatRule, ...]
     came: tuple[FlatRule, ...]
     gone: tuple[FlatRule, ...]
+
+
+class Hurried(NamedTuple):
+    """Rounds that were run in one go: how many, the rows they listed, the instances of each step."""
+
+    rounds: int
+    rows: int
+    instances: tuple[int, ...]
 
 
 class TurnDense(Exception):
@@ -60,6 +68,17 @@ class Engine(Protocol):
     def assertions(self, step: Assertions, rank: int) -> int: ...
 
     def end_round(self, step: EndRound) -> int: ...
+
+    def hurry(self, step: Repeat, rank: int, most: int) -> Hurried | None:
+        """Run up to so many rounds of a repetition in one go, while their deltas are small.
+
+        None says that this repetition has to be run step by step.
+        """
+        ...
+
+    def watch(self, check: Callable[[], None]) -> None:
+        """Call this now and then while an operator works; what it raises ends the commit or the update."""
+        ...
 
     def delta(self, relations: Iterable[str]) -> int: ...
 

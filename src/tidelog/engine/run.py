@@ -105,6 +105,7 @@ def _mean(before: float | None, measured: float) -> float:
 
 
 _NEGLIGIBLE = 0.002  # seconds that are not worth a thought
+_ROUNDS = 1000  # that an engine may run in one go
 
 
 class _TooMuch(Exception):
@@ -146,6 +147,7 @@ class Run:
             if rule.id not in new.rules:
                 gone.setdefault(rule.head, []).append(rule)
         walk = _Walk(self, old, before, gone, limits, check, start, stats)
+        self.engine.watch(walk.pause)
         for unit in new.units:
             walk.unit(unit)
         stats.seconds = time.perf_counter() - start
@@ -314,7 +316,8 @@ class _Walk:
                     self._end_round(step)
                 case Repeat(relations, steps):
                     while self.engine.delta(relations):
-                        self._execute(steps)
+                        if not self._hurry(step):
+                            self._execute(steps)
                 case Clear(relations):
                     self.engine.clear(relations)
                 case Regroup():
@@ -323,33 +326,66 @@ class _Walk:
     def _derive(self, step: Derive) -> None:
         start = time.perf_counter()
         self.current.instances += self.engine.derive(step, self.rank)
+        self._charge(step.rule, time.perf_counter() - start)
+        self._check_patience()
+
+    def _charge(self, rule: FlatRule, seconds: float) -> None:
         rules = self.current.rules
-        rules[step.rule.origin] = rules.get(step.rule.origin, 0.0) + time.perf_counter() - start
+        rules[rule.origin] = rules.get(rule.origin, 0.0) + seconds
+
+    def _check_patience(self) -> None:
         late = self.deadline is not None and time.perf_counter() > self.deadline
         if late and self.current.instances > self.run.patience:
             raise _TooMuch
         self._check_time()
 
+    def _hurry(self, step: Repeat) -> bool:
+        """Whether the engine ran rounds in one go; their time is divided by what their rules found."""
+        start = time.perf_counter()
+        most = self.limits.max_iterations
+        left = _ROUNDS if most is None else min(_ROUNDS, most + 1 - self.current.rounds)
+        hurried = self.engine.hurry(step, self.rank, left)
+        if hurried is None:
+            return False
+        seconds, total = time.perf_counter() - start, sum(hurried.instances)
+        for part, found in zip(step.steps, hurried.instances, strict=False):
+            if isinstance(part, Derive) and found:
+                self._charge(part.rule, seconds * found / total)
+        self.current.instances += total
+        end = step.steps[-1]
+        assert isinstance(end, EndRound)
+        self._count_rounds(hurried.rounds, hurried.rows, end.mode)
+        self._check_patience()
+        return True
+
     def _end_round(self, step: EndRound) -> None:
-        found = self.engine.end_round(step)
-        self.rows += -found if step.mode is Mode.REMOVE else found
-        self.rank += 1
-        self._count_round()
+        self._count_rounds(1, self.engine.end_round(step), step.mode)
+
+    def _count_rounds(self, rounds: int, found: int, mode: Mode) -> None:
+        self.rows += -found if mode is Mode.REMOVE else found
+        self.rank += rounds
+        self._count_round(rounds)
         if self.limits.max_rows is not None and self.rows > self.limits.max_rows:
             raise EngineError(
                 f"{self.current.name} has grown past {self.limits.max_rows} rows, the limit; "
                 f"the rule at work was `{self._slowest()}`"
             )
 
-    def _count_round(self) -> None:
+    def _count_round(self, rounds: int = 1) -> None:
         self._check_time()
-        self.current.rounds += 1
+        self.current.rounds += rounds
         most = self.limits.max_iterations
         if most is not None and self.current.rounds > most:
             raise EngineError(
                 f"{self.current.name} still changed after {most:,} rounds, the limit of "
                 f"iterations; the rule at work was `{self._slowest()}`"
             )
+
+    def pause(self) -> None:
+        """Called inside long steps: whatever made one long, an update that is late is given up."""
+        if self.deadline is not None and time.perf_counter() > self.deadline:
+            raise _TooMuch
+        self._check_time()
 
     def _check_time(self) -> None:
         self.check()

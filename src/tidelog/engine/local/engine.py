@@ -20,17 +20,19 @@ from tidelog.engine.local.candidates import Candidates
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.local.filtering import worth_filtering
-from tidelog.engine.local.frame import MODES
+from tidelog.engine.local.frame import MODES, Frame, Request
 from tidelog.engine.local.grouping import distinct, members, results
-from tidelog.engine.local.heads import end_round, publish, settle
-from tidelog.engine.local.rows import ALIVE, LOGGED, OLD
+from tidelog.engine.local.heads import end_round, publish
+from tidelog.engine.local.kernels import DELTA
+from tidelog.engine.local.loop import LARGE, Loop
+from tidelog.engine.local.rows import ALIVE, OLD
 from tidelog.engine.local.runner import Runner
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variants import Variants
 from tidelog.engine.local.working import Change, Working
-from tidelog.engine.protocol import Changed, TurnDense
+from tidelog.engine.protocol import Changed, Hurried, TurnDense
 from tidelog.errors import EngineError
-from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
+from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, Repeat, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
@@ -212,14 +214,42 @@ class LocalEngine:
 
     def end_round(self, step: EndRound) -> int:
         """Make the listed heads the next delta; how many they are."""
-        total = 0
-        for name in step.relations:
-            change = self.change(name)
-            total += end_round(change.working.table.at, MODES[step.mode])
-            if step.mode is Mode.REMOVE:
-                change.suspects = change.working.listed.copy()
-            self._ask_form(name)
+        mode = MODES[step.mode]
+        total = sum(int(end_round(self.change(name).working.table.at, mode)) for name in step.relations)
+        self._end(step)
         return total
+
+    def _end(self, step: EndRound) -> None:
+        """A round has ended: suspects are known, and a form may be asked for."""
+        for name in step.relations:
+            if step.mode is Mode.REMOVE:
+                change = self.change(name)
+                change.suspects = change.working.listed
+            self._ask_form(name)
+
+    def hurry(self, step: Repeat, rank: int, most: int) -> Hurried | None:
+        """Run rounds of a repetition in one go, if deltas are small and nothing is computed on columns."""
+        *derivations, end = step.steps
+        assert isinstance(end, EndRound)
+        if self.delta(step.relations) > LARGE:
+            return None
+        frames: list[Frame] = []
+        for part in derivations:
+            assert isinstance(part, Derive)
+            variant = self._variants.first(part.rule, part.driver)
+            if len(variant.stages) > 1 or variant.head is None:
+                return None
+            request = Request(0, part.views, DELTA, MODES[part.mode], self._runner.inside, ())
+            frames.append(self._runner.frame_for(variant, request))
+        targets = [self._working(frame.variant.rule.head) for frame in frames]
+        relations = [self._working(name) for name in step.relations]
+        loop = Loop(frames, targets, relations, MODES[end.mode], rank)
+        loop.run(most, self._runner.check)
+        self._end(end)
+        return Hurried(loop.rounds, loop.found, loop.instances)
+
+    def watch(self, check: Callable[[], None]) -> None:
+        self._runner.check = check
 
     def _ask_form(self, name: str) -> None:
         """Whether a relation that is being bootstrapped should rather be a matrix."""
@@ -239,19 +269,7 @@ class LocalEngine:
         self._booting = frozenset(relations)
         self._domains.clear()
         for name in self._booting:
-            change = self.change(name)
-            table = change.working.table
-            if change.whole is None:
-                self._put_back(change)
-                base = table.base
-                change.whole = table.tags[:base].copy(), table.support[:base].copy()
-            tags = table.tags[: table.rows]
-            tags &= np.uint8(OLD)
-            change.working.clear_list()
-            change.working.clear_notes()
-            change.suspects = _EMPTY
-            table.tags[: table.base] |= np.uint8(LOGGED)
-            change.highest = 0
+            self.change(name).empty()
 
     def highest(self, relations: Iterable[str], rank: int) -> None:
         for name in relations:
@@ -263,25 +281,8 @@ class LocalEngine:
             change = self._changes.get(name)
             if change is None:
                 continue
-            working, whole = change.working, change.whole is not None
-            size = (
-                working.table.rows if whole else len(working.notes) + working.table.rows - working.table.base
-            )
-            entering, leaving = np.empty(size, np.int64), np.empty(size, np.int64)
-            came, went = settle(working.table.at, whole, entering, leaving)
-            change.entering, change.leaving = _trimmed(entering, came), _trimmed(leaving, went)
-            change.suspects = _EMPTY
-            working.clear_list()
+            change.settle()
         self._runner.inside = frozenset()
-
-    @staticmethod
-    def _touched(change: Change) -> Rows:
-        """The rows that a commit may have changed."""
-        table = change.working.table
-        came = np.arange(table.base, table.rows)
-        if change.whole is not None:
-            return np.arange(table.rows)
-        return np.concatenate([change.working.notes[:, 0], came])
 
     # -- matrices
 
@@ -346,7 +347,7 @@ class LocalEngine:
         instances = source.working.table
         change = self.change(grouping.results)
         table = change.working.table
-        keys = None if step.all else distinct(instances.data[self._touched(source), : grouping.keys])[0]
+        keys = None if step.all else distinct(instances.data[source.touched(), : grouping.keys])[0]
         old = members(table, keys)
         new = table.add(results(grouping, instances, members(instances, keys), self.codec))
         change.working.note(np.union1d(old, new))
@@ -402,15 +403,7 @@ class LocalEngine:
     def rollback(self) -> None:
         """Everything is again as it was before the commit began."""
         for change in [*self._changes.values(), *(before for before, _ in self._before.values())]:
-            table = change.working.table
-            if change.whole is not None:
-                table.tags[: table.base], table.support[: table.base] = change.whole
-                change.working.clear_notes()
-            self._put_back(change)
-            table.tags[table.base : table.rows] = 0
-            table.given[table.base : table.rows] = 0
-            for rows, given in reversed(change.given_before):
-                table.given[rows] = given
+            change.undo()
         self._changes.clear()
         for kept in self.bits.values():
             kept.rollback()
@@ -427,15 +420,6 @@ class LocalEngine:
             if kept is not None:
                 self.bits[name] = kept
         self._before.clear()
-
-    @staticmethod
-    def _put_back(change: Change) -> None:
-        rows, tags, ranks, counts = change.working.notes.T
-        table = change.working.table
-        table.tags[rows] = tags
-        table.support[rows, 0] = ranks
-        table.support[rows, 1] = counts
-        change.working.clear_notes()
 
     # -- reading
 
@@ -478,8 +462,3 @@ def _used(program: FlatProgram) -> set[str]:
     rules = [rule for unit in program.units for rule in unit.rules]
     read = {x.relation for rule in rules for x in rule.body if isinstance(x, Match | Absent)}
     return read.union(*(unit.relations for unit in program.units))
-
-
-def _trimmed(rows: Rows, count: int) -> Rows:
-    """The first rows of a list, in no more room than they need if that is much less."""
-    return rows[:count] if 2 * count > len(rows) else rows[:count].copy()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tidelog.engine.local import rows
 from tidelog.engine.local.codec import Codes
+from tidelog.engine.local.heads import settle
 from tidelog.engine.local.index import address, longer
 from tidelog.engine.local.rows import ALIVE, CUR, OLD
 from tidelog.engine.local.table import Rows, Table
@@ -138,3 +139,58 @@ class Change:
     entering: Rows = field(default_factory=lambda: _EMPTY)
     leaving: Rows = field(default_factory=lambda: _EMPTY)
     highest: int = 0
+
+    def touched(self) -> Rows:
+        """The rows that the commit may have changed."""
+        table = self.working.table
+        if self.whole is not None:
+            return np.arange(table.rows)
+        return np.concatenate([self.working.notes[:, 0], np.arange(table.base, table.rows)])
+
+    def empty(self) -> None:
+        """Leave no row alive, whatever was done so far."""
+        table = self.working.table
+        if self.whole is None:
+            self._put_back()
+            self.whole = table.tags[: table.base].copy(), table.support[: table.base].copy()
+        table.tags[: table.rows] &= np.uint8(OLD)
+        table.tags[: table.base] |= np.uint8(rows.LOGGED)
+        self.working.clear_list()
+        self.working.clear_notes()
+        self.suspects = _EMPTY
+        self.highest = 0
+
+    def settle(self) -> None:
+        """The relation has its new state: find what entered and left."""
+        working, table = self.working, self.working.table
+        size = table.rows if self.whole is not None else len(working.notes) + table.rows - table.base
+        entering, leaving = np.empty(size, np.int64), np.empty(size, np.int64)
+        came, went = settle(table.at, self.whole is not None, entering, leaving)
+        self.entering, self.leaving = _trimmed(entering, came), _trimmed(leaving, went)
+        self.suspects = _EMPTY
+        working.clear_list()
+
+    def undo(self) -> None:
+        """Make the table what it was before the commit; rows that came stay, dead."""
+        table = self.working.table
+        if self.whole is not None:
+            table.tags[: table.base], table.support[: table.base] = self.whole
+            self.working.clear_notes()
+        self._put_back()
+        table.tags[table.base : table.rows] = 0
+        table.given[table.base : table.rows] = 0
+        for changed, given in reversed(self.given_before):
+            table.given[changed] = given
+
+    def _put_back(self) -> None:
+        table = self.working.table
+        changed, tags, ranks, counts = self.working.notes.T
+        table.tags[changed] = tags
+        table.support[changed, 0] = ranks
+        table.support[changed, 1] = counts
+        self.working.clear_notes()
+
+
+def _trimmed(listed: Rows, count: int) -> Rows:
+    """The first rows of a list, in no more room than they need if that is much less."""
+    return listed[:count] if 2 * count > len(listed) else listed[:count].copy()
