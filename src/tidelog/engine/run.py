@@ -127,6 +127,7 @@ class Run:
         self.switch = switch
         self.patience = patience
         self._memory: dict[frozenset[str], UnitCost] = {}
+        self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], tuple[Script, Script, Script]]] = {}
 
     def commit(
         self,
@@ -155,6 +156,16 @@ class Run:
 
     def memory(self, unit: Unit) -> UnitCost:
         return self._memory.setdefault(unit.relations, UnitCost())
+
+    def update(self, unit: Unit, rules: Changed) -> tuple[Script, Script, Script]:
+        """The scripts of an update: delete, re-derive, insert; kept while no rule of the unit changes."""
+        kept, came, gone = rules
+        known = self._updates.get(unit.relations)
+        if came or gone or known is None or known[0] != kept:
+            known = kept, (delete(unit, kept, gone), rederive(unit, kept), insert(unit, kept, came))
+        if not came and not gone:
+            self._updates[unit.relations] = known
+        return known[1]
 
 
 @dataclass(slots=True)
@@ -289,12 +300,9 @@ class _Walk:
         begun = time.perf_counter()
         self.deadline = begun + self.run.switch * memory.bootstrap if memory.bootstrap else None
         try:
-            self.rank = highest
-            self._execute(delete(unit, kept, gone))
-            self.rank = highest + 1
-            self._execute(rederive(unit, kept))
-            self.rank = highest + 2
-            self._execute(insert(unit, kept, came))
+            for more, script in enumerate(self.run.update(unit, Changed(kept, came, gone))):
+                self.rank = highest + more
+                self._execute(script)
         except _TooMuch:
             memory.learn(time.perf_counter() - begun, *changes)
             return False

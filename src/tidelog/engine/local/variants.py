@@ -15,7 +15,7 @@ __all__ = ["Variants"]
 class Variants:
     def __init__(self, size: Callable[[str], int]) -> None:
         self._size = size
-        self._known: dict[tuple[str, int | str | None], tuple[Variant, tuple[int, ...]]] = {}
+        self._known: dict[tuple[str, int | str | None], tuple[Variant, tuple[int, ...], list[str]]] = {}
 
     def first(self, rule: FlatRule, driver: int | None) -> Variant:
         """The rule, beginning with the literal at a position."""
@@ -27,11 +27,11 @@ class Variants:
         return self._get(rule, name, lambda: compile_variant(rule, steps, (name,)))
 
     def _get(self, rule: FlatRule, start: int | str | None, make: Callable[[], Variant]) -> Variant:
-        names = sorted({x.relation for x in rule.body if isinstance(x, Match)})
-        sizes = tuple(self._size(n).bit_length() // 3 for n in names)
         known = self._known.get((rule.id, start))
+        names = known[2] if known else sorted({x.relation for x in rule.body if isinstance(x, Match)})
+        sizes = tuple([self._size(n).bit_length() // 3 for n in names])
         if known is None or known[1] != sizes:
-            known = self._known[rule.id, start] = make(), sizes
+            known = self._known[rule.id, start] = make(), sizes, names
         return known[0]
 
     def forget(self, program: FlatProgram) -> None:
