@@ -46,6 +46,8 @@ def _atoms(rule: FlatRule) -> Iterator[int]:
 def _step(rule: FlatRule, step: Step) -> str:
     text = print_body_literal(rule.body[step.position])
     match step:
+        case Join(key=(), bounds=(bound, *_)):
+            return f"look up {text} by the order of {bound.column}"
         case Join(key=()):
             return f"scan {text}"
         case Join(key=key):
@@ -61,22 +63,35 @@ def _step(rule: FlatRule, step: Step) -> str:
 # -- indexes
 
 
-def demanded_indexes(program: FlatProgram) -> dict[str, set[tuple[int, ...]]]:
-    """For each relation, the sets of columns that some join order looks it up by."""
-    found: dict[str, set[tuple[int, ...]]] = {}
+def demanded_indexes(program: FlatProgram) -> dict[str, set[tuple[tuple[int, ...], int | None]]]:
+    """For each relation, the columns that some join order looks it up by, and the one whose order it uses."""
+    found: dict[str, set[tuple[tuple[int, ...], int | None]]] = {}
     for rule in program.rules.values():
         for first in (None, *_atoms(rule)):
             for number, step in enumerate(order(rule, first, _equal)):
                 is_driver = number == 0 and first is not None
-                if isinstance(step, Join) and not is_driver and 0 < len(step.key) < len(step.terms):
-                    found.setdefault(step.relation, set()).add(step.key)
+                if isinstance(step, Join) and not is_driver and len(step.key) < len(step.terms):
+                    wanted = found.setdefault(step.relation, set())
+                    if step.key:
+                        wanted.add((step.key, None))
+                    if step.bounds:
+                        wanted.add((step.key, step.bounds[0].column))
     return found
 
 
 def describe_indexes(program: FlatProgram) -> str:
     """One line for each index: the relation, and the columns by number."""
     return "\n".join(
-        f"{relation} by {', '.join(map(str, columns))}"
-        for relation, keys in sorted(demanded_indexes(program).items())
-        for columns in sorted(keys)
+        f"{relation} {_index(key, ordered)}"
+        for relation, wanted in sorted(demanded_indexes(program).items())
+        for key, ordered in sorted(wanted, key=lambda w: (w[0], -1 if w[1] is None else w[1]))
+    )
+
+
+def _index(key: tuple[int, ...], ordered: int | None) -> str:
+    by = f"by {', '.join(map(str, key))}"
+    if ordered is None:
+        return by
+    return (
+        f"in the order of {ordered}" if not key else f"{by} in the order of {ordered}, if keys have many rows"
     )

@@ -1,9 +1,10 @@
 """Join orders: in which order a rule's literals are looked at, given what comes first.
 
 Bound columns first, then live sizes: after the first atom, the next one is that with the largest share of
-bound columns, and among equals the smallest relation. A condition, a negation or an assignment is taken as
-soon as its variables have values; an equation `v == e` whose `v` is not bound yet gives `v` its value, so
-that the atom that holds `v` is looked up by it.
+bound columns, and among equals the smallest relation. An atom without bound columns comes last, but earlier
+if comparisons say between which values one of its columns lies. A condition, a negation or an assignment is
+taken as soon as its variables have values; an equation `v == e` whose `v` is not bound yet gives `v` its
+value, so that the atom that holds `v` is looked up by it.
 
 The order never changes the result: it only says what is found first.
 """
@@ -29,17 +30,30 @@ from tidelog.program.typed import (
     variables,
 )
 
-__all__ = ["Compute", "Filter", "Join", "Order", "Refute", "Step", "order"]
+__all__ = ["Bound", "Compute", "Filter", "Join", "Order", "Refute", "Step", "order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A column is less or greater than a term that has a value; `op` is read from the column."""
+
+    column: int
+    op: str
+    term: Var | Constant
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Extend by the rows of the atom at `position` that agree on the columns `key`; the first has no key."""
+    """Extend by the rows of the atom at `position` that agree on the columns `key`; the first has no key.
+
+    `bounds`, at most two and on one column, are comparisons that the rows will be tested by.
+    """
 
     position: int
     relation: str
     terms: tuple[Term, ...]
     key: tuple[int, ...]
+    bounds: tuple[Bound, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +77,8 @@ class Filter:
     condition: Expr
     position: int
 
+
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 Step: TypeAlias = Join | Refute | Compute | Filter
 Order: TypeAlias = tuple[Step, ...]
@@ -99,8 +115,25 @@ class _Ordering:
 
     def _join(self, position: int, relation: str, terms: tuple[Term, ...]) -> Join:
         key = tuple(i for i, t in enumerate(terms) if self._is_bound(t))
+        bounds = self._bounds(terms)
         self.bound |= {t.name for t in terms if isinstance(t, Var)}
-        return Join(position, relation, terms, key)
+        return Join(position, relation, terms, key, bounds)
+
+    def _bounds(self, terms: tuple[Term, ...]) -> tuple[Bound, ...]:
+        """Comparisons of one new column with variables that have values; the column that has most of them."""
+        columns = {t.name: i for i, t in enumerate(terms) if isinstance(t, Var) and not self._is_bound(t)}
+        found: dict[int, dict[bool, Bound]] = {}
+        for literal in self.others.values():
+            match literal:
+                case Test(Binary(op, Var() | Constant() as left, Var() | Constant() as right)) if (
+                    op in _TURNED
+                ):
+                    for x, how, y in ((left, op, right), (right, _TURNED[op], left)):
+                        if isinstance(x, Var) and x.name in columns and self._is_bound(y):
+                            bound = Bound(columns[x.name], how, y)
+                            found.setdefault(bound.column, {}).setdefault(how in (">", ">="), bound)
+        varying = [b for b in found.values() if any(isinstance(x.term, Var) for x in b.values())]
+        return tuple(max(varying, key=len).values()) if varying else ()
 
     def _is_bound(self, term: Term) -> bool:
         return isinstance(term, Constant) or (isinstance(term, Var) and term.name in self.bound)
@@ -110,7 +143,7 @@ class _Ordering:
         known = sum(self._is_bound(t) for t in atom.terms)
         useful = sum(not isinstance(t, Wildcard) for t in atom.terms) or 1
         if known == 0:
-            return (2.0, self.size(atom.relation), position)
+            return (1.5 if self._bounds(atom.terms) else 2.0, self.size(atom.relation), position)
         return (1.0 - known / useful, self.size(atom.relation), position)
 
     def _ready(self) -> Iterator[Step]:

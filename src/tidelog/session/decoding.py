@@ -12,12 +12,12 @@ from threading import Lock
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from tidelog.data.types import Option
-from tidelog.data.values import BadValue, canonical, order_key
+from tidelog.data.values import BadValue, Value, canonical
 from tidelog.engine.local.codec import NONE, Codec, Codes, is_direct
 from tidelog.engine.local.columns import decode_table
+from tidelog.engine.local.snapshot import Extent
 from tidelog.errors import DataError, SessionError
 from tidelog.program.problems import did_you_mean
 from tidelog.program.typed import Relation
@@ -58,25 +58,15 @@ class Decoder:
         except BadValue as bad:
             raise DataError(relation.name, str(bad), column=column.name, value=value) from None
 
-    def within(
-        self, relation: Relation, place: int, codes: Codes, low: object, high: object
-    ) -> npt.NDArray[np.bool_]:
-        """Which codes of a column stand for values that are neither below `low` nor above `high`."""
+    def extent(self, relation: Relation, place: int, low: object, high: object) -> Extent:
+        """The codes of a column that stand for values neither below `low` nor above `high`."""
         type_ = relation.columns[place].type
         if is_direct(type_):
             least, most = (None if v is None else self.code(relation, place, v) for v in (low, high))
-            inside = codes != NONE if isinstance(type_, Option) else np.ones(len(codes), np.bool_)
-            if least is not None:
-                inside &= codes >= least
-            if most is not None:
-                inside &= codes <= most
-            return inside
-        first, last = (_order(relation, place, bound) for bound in (low, high))
-        distinct, numbers = np.unique(codes, return_inverse=True)
-        values = self._codec.decode_column(type_, distinct)
-        keys = (None if v is None else order_key(type_, v) for v in values)
-        kept = [k is not None and (low is None or first <= k) and (high is None or k <= last) for k in keys]
-        return np.array(kept, np.bool_)[numbers.reshape(-1)]
+            return Extent(NONE + 1 if isinstance(type_, Option) and least is None else least, most)
+        dictionary = self._codec.dictionary(type_)
+        first, last = (_canonical(relation, place, bound) for bound in (low, high))
+        return Extent(among=dictionary.between(first, last))
 
     def row_codes(self, relation: Relation, row: object) -> Codes | None:
         """The codes of a row; None if it is no row of the relation, or no row can be like it."""
@@ -89,13 +79,13 @@ class Decoder:
         return None if None in codes else np.array(codes, np.int64)
 
 
-def _order(relation: Relation, place: int, value: object) -> Any:
-    """Where a value stands in the order of its column's type; None for no value."""
+def _canonical(relation: Relation, place: int, value: object) -> Value | None:
+    """A value as the column's type has it; None for no value."""
     column = relation.columns[place]
     if value is None:
         return None
     try:
-        return order_key(column.type, canonical(column.type, value))
+        return canonical(column.type, value)
     except BadValue as bad:
         raise DataError(relation.name, str(bad), column=column.name, value=value) from None
 

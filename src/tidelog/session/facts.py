@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tidelog.engine.local.codec import Codes
-from tidelog.engine.local.snapshot import matching
+from tidelog.engine.local.snapshot import Extent, matching
 from tidelog.engine.local.table import Table
 from tidelog.program.typed import Relation
 from tidelog.session.decoding import Decoder, Fact, position, to_pandas, to_polars
@@ -63,8 +63,7 @@ class Facts:
     def between(self, column: str, low: object = None, high: object = None) -> Facts:
         """The rows whose value in a column is neither below `low` nor above `high`; None sets no bound."""
         place = position(self.relation, column)
-        codes = self._all()
-        return self._part(codes[self._decoder.within(self.relation, place, codes[:, place], low, high)])
+        return self._part(self._between(place, self._decoder.extent(self.relation, place, low, high)))
 
     # -- as frames
 
@@ -107,6 +106,9 @@ class Facts:
     def _select(self, wanted: dict[int, int]) -> Codes:
         return self._codes[matching(self._codes, wanted)]
 
+    def _between(self, place: int, wanted: Extent) -> Codes:
+        return self._codes[wanted.holds(self._codes[:, place])]
+
     def _part(self, codes: Codes) -> Facts:
         return Facts(self.relation, self._decoder, codes)
 
@@ -142,3 +144,6 @@ class View(Facts):
 
     def _select(self, wanted: dict[int, int]) -> Codes:
         return self._source.select(wanted)
+
+    def _between(self, place: int, wanted: Extent) -> Codes:
+        return self._source.between(place, wanted)

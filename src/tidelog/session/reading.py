@@ -23,9 +23,9 @@ import numpy as np
 from tidelog.engine.local.bits import BitRelation
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.local.lookup import lookup
+from tidelog.engine.local.lookup import lookup, within
 from tidelog.engine.local.rows import OLD
-from tidelog.engine.local.snapshot import BitSnapshot, RowSnapshot
+from tidelog.engine.local.snapshot import BitSnapshot, Extent, RowSnapshot
 from tidelog.engine.local.table import Rows, Table
 from tidelog.session.interrupt import interrupts_noted
 
@@ -130,6 +130,19 @@ class Source:
             state = state or RowSnapshot(self.table)
         return state.select(wanted)
 
+    def between(self, place: int, wanted: Extent) -> Codes:
+        """The values of the rows whose code in a column is one of these."""
+        with self._readers.mutex:
+            state = self._state
+            if state is None and not self._readers.is_busy and self.table.rows >= _LARGE:
+                with interrupts_noted():
+                    found = within(self.table, place, wanted)
+                if found is not None:
+                    return self.table.data[self._present(found)]
+            state = state or RowSnapshot(self.table)
+        codes = state.codes()
+        return codes[wanted.holds(codes[:, place])]
+
     def detach(self) -> None:
         """Keep the state, which is about to change."""
         self._given = self.given()
@@ -144,6 +157,8 @@ class Source:
         columns = tuple(sorted(wanted))
         key = np.array([[wanted[c] for c in columns]], np.int64)
         whole = len(columns) == self.table.arity
-        rows = self.table.find(key) if whole else lookup(self.table, columns, key)[1]
+        return self._present(self.table.find(key) if whole else lookup(self.table, columns, key)[1])
+
+    def _present(self, rows: Rows) -> Rows:
         is_there = (rows >= 0) & ((self.table.tags[np.maximum(rows, 0)] & OLD) != 0)
         return np.compress(is_there, rows)

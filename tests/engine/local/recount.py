@@ -148,6 +148,11 @@ def check_table(table: Table) -> None:
     assert table.find(table.data[: table.rows]).tolist() == list(range(table.rows))
     for columns in table.indexes:
         _check_index(table, columns, table.index(columns))
+    for columns, order in table.orders.items():
+        rows = order.order[: order.covered].tolist()
+        assert sorted(rows) == list(range(order.covered))
+        keys = table.data[rows][:, columns].tolist()
+        assert keys == sorted(keys)
 
 
 def _check_index(table: Table, columns: tuple[int, ...], index: Chains) -> None:

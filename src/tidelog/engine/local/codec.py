@@ -13,7 +13,8 @@ the order of the values; `NONE` is the code of `none` and of nothing else.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
@@ -72,13 +73,14 @@ class Dictionary:
     `column` is for whoever decodes many codes at once: the first values, in a form that takes them in one go.
     """
 
-    __slots__ = ("_codes", "_ranks", "column", "values")
+    __slots__ = ("_codes", "_ordered", "_ranks", "column", "values")
 
     def __init__(self) -> None:
         self.values: list[Any] = []
         self.column: Any = None
         self._codes: dict[Any, int] = {}
         self._ranks: Codes | None = None
+        self._ordered: Codes | None = None
 
     def code(self, value: object) -> int:
         found = self._codes.get(value)
@@ -103,11 +105,25 @@ class Dictionary:
 
     def ranks(self) -> Codes:
         """For each code, the place of its value in the order of all values."""
-        if self._ranks is None or len(self._ranks) != len(self.values):
-            order = sorted(range(len(self.values)), key=self.values.__getitem__)
-            self._ranks = np.empty(len(self.values), np.int64)
-            self._ranks[order] = np.arange(len(self.values))
+        ordered = self.ordered()
+        if self._ranks is None or len(self._ranks) != len(ordered):
+            self._ranks = np.empty(len(ordered), np.int64)
+            self._ranks[ordered] = np.arange(len(ordered))
         return self._ranks
+
+    def ordered(self) -> Codes:
+        """The codes in the order of their values."""
+        if self._ordered is None or len(self._ordered) != len(self.values):
+            self._ordered = np.array(sorted(range(len(self.values)), key=self.values.__getitem__), np.int64)
+        return self._ordered
+
+    def between(self, low: Value | None, high: Value | None) -> Codes:
+        """The codes of the values that are neither below the one nor above the other; None is no bound."""
+        ordered = self.ordered()
+        order: Callable[[int], Any] = self.values.__getitem__
+        first = 0 if low is None else bisect_left(ordered, low, key=order)
+        last = len(ordered) if high is None else bisect_right(ordered, high, key=order)
+        return ordered[first:last]
 
     def __len__(self) -> int:
         return len(self.values)

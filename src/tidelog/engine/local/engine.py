@@ -45,7 +45,7 @@ class LocalEngine:
     def __init__(self) -> None:
         self.codec = Codec()
         self.tables: dict[str, Table] = {}
-        self._variants = Variants(self.size)
+        self._variants = Variants(self._size_now)
         self._changes: dict[str, Change] = {}
         self._made: list[str] = []
         self._types: dict[str, tuple[Type, ...]] = {}
@@ -91,6 +91,11 @@ class LocalEngine:
 
     def size(self, relation: str) -> int:
         return self.bits[relation].size if relation in self.bits else self.tables[relation].live
+
+    def _size_now(self, relation: str) -> int:
+        """About how many rows a relation has in the commit at work."""
+        change = self._changes.get(relation)
+        return self.size(relation) if change is None else change.size
 
     def change(self, relation: str) -> Change:
         """What the commit at work has done to a relation so far."""

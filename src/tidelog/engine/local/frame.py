@@ -28,6 +28,8 @@ __all__ = ["MODES", "STEPS", "Frame", "Request", "make_room"]
 MODES: Final = {Mode.INSERT: kernels.INSERT, Mode.REMOVE: kernels.REMOVE, Mode.REDERIVE: kernels.REDERIVE}
 STEPS: Final = 20_000_000  # of a kernel, before it looks up: a fraction of a second
 _START: Final = 1024  # bindings that there is room for at first
+_MANY: Final = 64  # rows of a key from which on looking for those in a range pays
+_SAMPLE: Final = 4096
 _SWEPT: Final = (kernels.LIST, kernels.DELTA, kernels.SCAN, kernels.CHAIN)
 
 
@@ -141,7 +143,7 @@ class Frame:
         key = tuple(column for column, _, _ in level.keys)
         if level.keys and len(key) == table.arity:
             words[at + kernels.KIND] = kernels.MEMBER
-        elif level.bounds is not None:
+        elif level.bounds is not None and (not key or _rows_per_key(table, key) >= _MANY):
             column, low, after_low, high, after_high = level.bounds
             order = table.ordered((*key, column))
             words[at + kernels.KIND], words[at + kernels.INDEX] = kernels.RANGE, order.at
@@ -230,3 +232,15 @@ def make_room(status: int, frame: Frame, target: Working, check: Callable[[], No
         frame.cover()
     else:
         check()
+
+
+def _rows_per_key(table: Table, key: tuple[int, ...]) -> float:
+    """About how many rows have the same values in some columns, judging by a sample."""
+    rows = table.rows
+    if rows <= _SAMPLE:
+        return rows / max(len(np.unique(table.data[:rows, key], axis=0)), 1)
+    sample = table.data[np.arange(0, rows, rows / _SAMPLE).astype(np.int64)][:, key]
+    different = len(np.unique(sample, axis=0))
+    if 2 * different < len(sample):  # most keys are in the sample
+        return rows / different
+    return 2 * rows * (len(sample) - different) / len(sample) ** 2  # as with birthdays that fall together

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 import numpy as np
 from numba import njit
 
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.memory import load64
 from tidelog.engine.local.rows import SEED, mix
+from tidelog.engine.local.snapshot import Extent
 from tidelog.engine.local.table import Rows, Table
 
-__all__ = ["lookup"]
+__all__ = ["lookup", "within"]
+
+_SHARE = 16  # of the rows may there be values of before a scan is as good
 
 
 def lookup(table: Table, columns: tuple[int, ...], keys: Codes) -> tuple[Rows, Rows]:
@@ -36,6 +41,24 @@ def lookup(table: Table, columns: tuple[int, ...], keys: Codes) -> tuple[Rows, R
         if count <= found.shape[1]:
             return found[0, :count], found[1, :count]
         found = np.empty((2, count), np.int64)
+
+
+def within(table: Table, column: int, wanted: Extent) -> Rows | None:
+    """The rows, dead ones too, whose code in a column is one of these; None if looking at all is as good.
+
+    A range of codes is found in the order of the column; codes that are listed are looked up one by one.
+    """
+    if wanted.among is not None:
+        if len(wanted.among) * _SHARE > table.rows:
+            return None
+        return lookup(table, (column,), wanted.among[:, None])[1]
+    order, data = table.ordered((column,)).order, table.data
+    first, last = 0, len(order)
+    if wanted.least is not None:
+        first = bisect_left(order, wanted.least, key=lambda row: data[row, column])
+    if wanted.most is not None:
+        last = bisect_right(order, wanted.most, key=lambda row: data[row, column])
+    return order[first:last]
 
 
 @njit(cache=True, nogil=True)

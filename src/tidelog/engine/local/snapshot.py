@@ -11,6 +11,7 @@ references, and copies little.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,27 @@ from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.rows import OLD
 from tidelog.engine.local.table import Rows, Table
 
-__all__ = ["BitSnapshot", "RowSnapshot", "live_rows", "matching"]
+__all__ = ["BitSnapshot", "Extent", "RowSnapshot", "live_rows", "matching"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Some codes of a column: from the least to the most, each of which may be left open, or a list."""
+
+    least: int | None = None
+    most: int | None = None
+    among: Codes | None = None
+
+    def holds(self, codes: Codes) -> npt.NDArray[np.bool_]:
+        """Which codes are among them."""
+        if self.among is not None:
+            return np.isin(codes, self.among)
+        inside = np.ones(len(codes), np.bool_)
+        if self.least is not None:
+            inside &= codes >= self.least
+        if self.most is not None:
+            inside &= codes <= self.most
+        return inside
 
 
 def live_rows(table: Table) -> Rows:

@@ -136,7 +136,7 @@ class _Compiler:
     def _join(self, step: Join) -> None:
         if self.stages[-1].computed:
             self.stages.append(Stage([Level(None)], entered=self._bound()))
-        level = Level(step)
+        level = Level(step, bounds=self._bounds(step))
         for column, term in enumerate(step.terms):
             if isinstance(term, Wildcard):
                 continue
@@ -157,6 +157,24 @@ class _Compiler:
                 level.columns.append((column, op, self.slots[term.name]))
         self.stages[-1].levels.append(level)
         self.stages[-1].emitted = self._bound()
+
+    def _bounds(self, step: Join) -> tuple[int, int | None, int, int | None, int] | None:
+        """Between which slots a column lies, if its codes are in the order of its values."""
+        low: tuple[int | None, int] = (None, 0)
+        high: tuple[int | None, int] = (None, 0)
+        for bound in step.bounds:
+            term = step.terms[bound.column]
+            assert not isinstance(term, Wildcard)
+            if not _on_codes(bound.op, term.type) or bound.term.type != term.type:
+                return None
+            slot = self._slot(bound.term)
+            if slot is None:
+                return None
+            if bound.op in (">", ">="):
+                low = slot, int(bound.op == ">")
+            else:
+                high = slot, int(bound.op == "<")
+        return (step.bounds[0].column, *low, *high) if step.bounds else None
 
     def _refute(self, step: Refute) -> None:
         keys = [

@@ -140,6 +140,12 @@ class Change:
     leaving: Rows = field(default_factory=lambda: _EMPTY)
     highest: int = 0
 
+    @property
+    def size(self) -> int:
+        """About how many rows are alive: those that were, what came since, and what is listed."""
+        table = self.working.table
+        return table.live + len(self.entering) - len(self.leaving) + int(table.words[rows.LISTED])
+
     def touched(self) -> Rows:
         """The rows that the commit may have changed."""
         table = self.working.table
