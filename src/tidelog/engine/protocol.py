@@ -6,7 +6,7 @@ of every relation apart, so that views can be asked for and everything can be un
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from tidelog.maintain.script import Assertions, Derive, EndRound, Regroup, Repeat
@@ -57,6 +57,10 @@ class Engine(Protocol):
 
         With `start`, begin to do so. None says that the unit is to be run by scripts.
         """
+        ...
+
+    def merge(self, parts: Sequence[frozenset[str]]) -> None:
+        """Make one unit of several, each resting only on those before it, with the states that they have."""
         ...
 
     def must_bootstrap(self, unit: Unit) -> bool:

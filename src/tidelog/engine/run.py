@@ -194,7 +194,7 @@ class _Walk:
         came = tuple(r for r in unit.rules if r.id not in self.old.rules)
         gone = tuple(r for name in sorted(unit.relations) for r in self.gone.get(name, ()))
         before = self.before.get(unit.relations)
-        same = before is not None and before.best == unit.best
+        same = (before is not None and before.best == unit.best) or self._merge(unit)
         changed = came or gone or not same or self._is_reached(unit) or self.engine.must_bootstrap(unit)
         if not changed:
             return
@@ -204,6 +204,20 @@ class _Walk:
         self.engine.finish(unit)
         self.current.seconds = time.perf_counter() - start
         self.stats.units.append(self.current)
+
+    def _merge(self, unit: Unit) -> bool:
+        """Whether a unit could be made of units of the old program with their states; then it is."""
+        parts = [old for old in self.old.units if old.relations & unit.relations]
+        whole = all(old.relations <= unit.relations for old in parts)
+        plain = not any(old.best or old.grouping for old in (*parts, unit))
+        if self.run.strategy != "elastic" or len(parts) < 2 or not whole or not plain:
+            return False
+        if self.engine.must_bootstrap(unit):
+            return False
+        memories = [self.run.memory(old) for old in parts]
+        self.engine.merge([old.relations for old in parts])
+        self.run.memory(unit).bootstrap = sum(m.bootstrap for m in memories)
+        return True
 
     def _is_reached(self, unit: Unit) -> bool:
         if unit.grouping is not None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+from random import Random
 
 import pytest
 
 from conformance.reasoners import ImpatientRun, LocalReasoner
 from engine.local.recount import check_state
+from engine.local.snapshot import contents
 from oracle.generator import FLAVOURS, Generator
+from tidelog.data.values import Row
+from tidelog.data.zset import ZSet
 from tidelog.engine.run import Run
 from tidelog.errors import EngineError
+from tidelog.program.draft import load
 
 SEEDS = int(os.environ.get("TIDELOG_SEEDS", "60")) // 4
 
@@ -33,3 +38,36 @@ def check(flavour: str, seed: int) -> None:
             check_state(reasoner)
         except AssertionError as error:
             raise AssertionError(f"{flavour} {seed}, step {number}: {error}") from error
+
+
+MERGING = """
+input relation Edge(a: int, b: int)
+input relation Odd(a: int)
+relation Reach(a: int, b: int)
+relation Back(a: int, b: int)
+output relation Pair(a: int, b: int)
+Reach(x, y) :- Edge(x, y).
+Reach(x, z) :- Reach(x, y), Edge(y, z).
+Back(y, x) :- Reach(x, y).
+Pair(x, y) :- Back(x, y), Odd(x).
+"""
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_strata_that_merge_keep_their_states(seed: int) -> None:
+    random = Random(seed)
+    reasoner = LocalReasoner()
+    edges: ZSet[Row] = ZSet.of([(random.randrange(12), random.randrange(12)) for _ in range(20)])
+    odd: ZSet[Row] = ZSet.of([(i,) for i in range(1, 12, 2)])
+    reasoner.commit(load(MERGING), {"Edge": edges, "Odd": odd})
+    merged = load(MERGING + "Reach(x, y) :- Pair(x, y), Edge(y, _).")
+    came: ZSet[Row] = ZSet.of([(random.randrange(12), random.randrange(12))])
+    reasoner.commit(merged, {"Edge": came - ZSet.of(random.sample(list(edges), 2))})
+    check_state(reasoner)
+    units = [u for u in reasoner.stats.units if "Reach" in u.name]
+    assert [(u.name, u.strategy) for u in units] == [("Back, Pair, Reach", "update")]
+    fresh = LocalReasoner()
+    fresh.commit(merged, {name: ZSet.of(rows) for name, rows in reasoner.given.items()})
+    assert contents(reasoner) == contents(fresh)
+    reasoner.commit(load(MERGING), {})
+    check_state(reasoner)

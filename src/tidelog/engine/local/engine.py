@@ -289,6 +289,16 @@ class LocalEngine:
             change.settle()
         self._runner.inside = frozenset()
 
+    def merge(self, parts: Sequence[frozenset[str]]) -> None:
+        """Make one unit of several by adding to the ranks of each the highest of those before it."""
+        below = 0
+        for relations in parts:
+            changes = [self.change(name) for name in relations]
+            highest = max(change.highest for change in changes)
+            for change in changes:
+                change.lift(below)
+            below += highest
+
     # -- matrices
 
     def claim(self, unit: Unit, start: bool = False) -> int | None:

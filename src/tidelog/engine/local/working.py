@@ -166,6 +166,15 @@ class Change:
         self.suspects = _EMPTY
         self.highest = 0
 
+    def lift(self, ranks: int) -> None:
+        """Add to the ranks of all rows."""
+        table = self.working.table
+        present = table.alive()
+        if ranks and len(present):
+            self.working.note(present)
+            table.support[present, 0] += ranks
+        self.highest += ranks
+
     def settle(self) -> None:
         """The relation has its new state: find what entered and left."""
         working, table = self.working, self.working.table
