@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
 
+from tidelog.data.types import Scalar
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.run import Limits, Run, Stats
@@ -123,6 +124,15 @@ class State:
             self.engine.forget(flat)
             self.program, self._flat = program, flat
             self.commit += 1
+        used = self.engine.unused_values()
+        if used:
+            self._forget_values(used)
+
+    def _forget_values(self, used: Mapping[Scalar, Codes]) -> None:
+        """Rows get other codes: whoever reads earlier commits keeps what there was, codec and all."""
+        with self.readers.publishing(lambda _: False):
+            self.engine.forget_values(used)
+            self.decoder = Decoder(self.engine.codec)
 
     def _undo(self) -> None:
         with self.readers.mutex:

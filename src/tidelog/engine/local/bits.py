@@ -253,6 +253,12 @@ class BitRelation:
         self.bits = self._matrix(-(-max(self.names.rows, 1) // 64) * 64, rows, turned)
         self.size, self.turned = len(rows), turned
 
+    def rename(self, codes: Codes) -> None:
+        """Give the values new codes; whoever holds the old names goes on holding them."""
+        names = Table(1)
+        names.add(codes[self.names.data[: self.names.rows]])
+        self.names = names
+
     # -- commits
 
     def update(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import decimal
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
@@ -133,10 +133,20 @@ class Codec:
     """The dictionaries of a session."""
 
     def __init__(self) -> None:
-        self._dictionaries: dict[types.Scalar, Dictionary] = {}
+        self.dictionaries: dict[types.Scalar, Dictionary] = {}
 
     def dictionary(self, type_: Type) -> Dictionary:
-        return self._dictionaries.setdefault(scalar(type_), Dictionary())
+        return self.dictionaries.setdefault(scalar(type_), Dictionary())
+
+    def keeping(self, kept: Mapping[types.Scalar, Codes]) -> Codec:
+        """A codec with only these of the values of some types, in this order; of others, with all."""
+        made = Codec()
+        made.dictionaries = dict(self.dictionaries)
+        for item, codes in kept.items():
+            values = self.dictionaries[item].values
+            made.dictionaries[item] = dictionary = Dictionary()
+            dictionary.intern_many([values[code] for code in codes.tolist()])
+        return made
 
     def encode(self, type_: Type, value: Value) -> int:
         """The code of one canonical value."""

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.data.types import Type
+from tidelog.data.types import Scalar, Type
 from tidelog.engine.local import dense
 from tidelog.engine.local.best import Improvement
 from tidelog.engine.local.bits import BitRelation, Pattern, pattern, pays, sparse
 from tidelog.engine.local.candidates import Candidates
 from tidelog.engine.local.codec import Codec, Codes
+from tidelog.engine.local.collecting import Collector
 from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.local.filtering import worth_filtering
 from tidelog.engine.local.frame import MODES, Frame, Request
@@ -58,6 +59,7 @@ class LocalEngine:
         self._domains: dict[str, int] = {}
         self._read: frozenset[str] = frozenset()  # relations whose rows a rule of the old program reads
         self._before: dict[str, tuple[Change, BitRelation | None]] = {}  # as they were, if forms changed
+        self._collector = Collector(self.tables, self.bits, self._types)
 
     # -- relations
 
@@ -414,6 +416,16 @@ class LocalEngine:
                 table.compact()
         self._changes.clear()
         self._made.clear()
+
+    def unused_values(self) -> dict[Scalar, Codes]:
+        """The codes in use of types most of whose values are not; to be asked between commits."""
+        return self._collector.unused(self.codec)
+
+    def forget_values(self, used: Mapping[Scalar, Codes]) -> None:
+        """Forget the values whose codes are not in use; between commits. All that was encoded is void."""
+        self.codec = self._runner.codec = self._collector.renew(self.codec, used)
+        self._runner.evaluator = Evaluator(self.codec, self._functions)
+        self._variants.clear()
 
     def rollback(self) -> None:
         """Everything is again as it was before the commit began."""

@@ -13,13 +13,14 @@ there and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tidelog.engine.local import rows as kernels
-from tidelog.engine.local.codec import Codes
+from tidelog.engine.local.codec import NONE, Codes
 from tidelog.engine.local.index import Chains, Ordered, address, longer, power
 
 __all__ = ["Rows", "Table"]
@@ -143,16 +144,23 @@ class Table:
         rows = self.rows
         if rows <= 1024 or self.live >= rows // 2:
             return False
-        return len(self._useful()) < rows // 2
+        return len(self.useful()) < rows // 2
 
-    def _useful(self) -> Rows:
+    def useful(self) -> Rows:
+        """The rows that are alive or asserted."""
         return np.flatnonzero((self.tags[: self.rows] & kernels.ALIVE) | self.given[: self.rows])
 
-    def compact(self) -> None:
-        """Leave useless rows behind; only between commits, since rows get new numbers."""
-        kept = self._useful()
+    def compact(self, codes: Mapping[int, Codes] | None = None) -> None:
+        """Leave useless rows behind; only between commits, since rows get new numbers.
+
+        `codes` are the new codes of the values in some columns; there is none where none was.
+        """
+        kept = self.useful()
         capacity = max(SMALLEST, len(kept))
         self.data = longer(self.data[kept], capacity)
+        for column, new in (codes or {}).items():
+            old = self.data[: len(kept), column]
+            self.data[: len(kept), column] = np.where(old == NONE, NONE, new[np.where(old == NONE, 0, old)])
         self.tags = longer(self.tags[kept], capacity)
         self.given = longer(self.given[kept], capacity)
         self.support = longer(self.support[kept], capacity)

@@ -34,6 +34,10 @@ class Variants:
             known = self._known[rule.id, start] = make(), sizes, names
         return known[0]
 
+    def clear(self) -> None:
+        """Drop all: what they hold of constants is void."""
+        self._known.clear()
+
     def forget(self, program: FlatProgram) -> None:
         """Drop the variants of rules that a program does not have."""
         gone = [k for k in self._known if k[0].removesuffix(" [rederive]") not in program.rules]
