@@ -1,116 +1,34 @@
-"""Dense binary relations as bit matrices, and the recursions that can be run on them whole.
+"""Dense binary relations as bit rows, and the recursions that can be run on them whole.
 
-A pair is one bit, so composing, uniting and subtracting are operations on words, sixty-four pairs at a time.
-That pays when a good share of all pairs is there, as in the closure of a graph with a large cycle; the rows
-of `Table` pay otherwise. Which rules fit is `Pattern`: the head is a chain of one or two binary atoms, over
-the relation itself or relations below.
+A pair is one bit, so uniting and subtracting are operations on words, sixty-four pairs at a time. That pays
+when a good share of all pairs is there, as in the closure of a graph with a large cycle; the rows of `Table`
+pay otherwise. Which rules fit is `Pattern`: each is a base, or one step before the relation itself.
 
-A commit works on a copy: the old matrix stays until the new one is published, and what changed is the
-difference of the two, which stays a matrix until somebody reads it. Facts that enter are propagated from
-themselves; when facts leave, the fixpoint is run again (a pair carries no count that could tell whether it
-stands without them).
+A commit works out new rows from what there is then, and compares: in a graph with large cycles that is little
+work, since all nodes of a cycle share a row. A few changes that make no difference, as most do where much is
+connected, are recognised without it. Rows are never changed, so whoever holds the old ones may keep them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from tidelog.engine.local import closure
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.table import Table
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Match, Var
 
-__all__ = ["BitRelation", "Operand", "Pattern", "pattern", "pays", "sparse"]
+__all__ = ["BitRelation", "Bits", "Operand", "Pattern", "Source", "pattern", "pays", "sparse"]
 
-Matrix = npt.NDArray[np.uint64]
-WORKERS = 2
 _ENOUGH_ROWS = 20_000
-_PARALLEL_FROM = 4096  # rows of a matrix from which on handing ranges over pays
-_ONE = np.uint64(1)
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-_SHIFT = np.uint64(58)
-
-
-def _places() -> npt.NDArray[np.int64]:
-    places = np.zeros(64, np.int64)
-    for i in range(64):
-        places[((1 << i) * 0x03F79D71B4CB0A89 & 0xFFFFFFFFFFFFFFFF) >> 58] = i
-    return places
-
-
-_PLACES = _places()
-
-
-# -- kernels
-
-
-@njit(cache=True, nogil=True)
-def _compose(left, right, out, places, first, last):  # type: ignore[no-untyped-def]
-    """out[x] |= right[y] for every y in left[x], for some rows."""
-    for x in range(first, last):
-        for w in range(left.shape[1]):
-            word = left[x, w]
-            while word:
-                low = word & (~word + _ONE)
-                y = w * 64 + places[np.int64((low * _DE_BRUIJN) >> _SHIFT)]
-                for v in range(right.shape[1]):
-                    out[x, v] |= right[y, v]
-                word ^= low
-
-
-@njit(cache=True, nogil=True)
-def _absorb(found, known, first, last):  # type: ignore[no-untyped-def]
-    """Leave in `found` what `known` has not, and add it; how many rows changed."""
-    changed = 0
-    for x in range(first, last):
-        some = np.uint64(0)
-        for w in range(known.shape[1]):
-            new = found[x, w] & ~known[x, w]
-            found[x, w] = new
-            known[x, w] |= new
-            some |= new
-        changed += some != 0
-    return changed
-
-
-@njit(cache=True, nogil=True)
-def _set(matrix, rows, columns):  # type: ignore[no-untyped-def]
-    for i in range(rows.size):
-        matrix[rows[i], columns[i] >> 6] |= _ONE << np.uint64(columns[i] & 63)
-
-
-@njit(cache=True, nogil=True)
-def _count(matrix):  # type: ignore[no-untyped-def]
-    total = 0
-    for x in range(matrix.shape[0]):
-        for w in range(matrix.shape[1]):
-            word = matrix[x, w]
-            while word:
-                word &= word - _ONE
-                total += 1
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _pairs(matrix, places, out):  # type: ignore[no-untyped-def]
-    """The pairs of a matrix, as rows of `out`, which has room for all."""
-    n = 0
-    for x in range(matrix.shape[0]):
-        for w in range(matrix.shape[1]):
-            word = matrix[x, w]
-            while word:
-                low = word & (~word + _ONE)
-                out[n, 0] = x
-                out[n, 1] = w * 64 + places[np.int64((low * _DE_BRUIJN) >> _SHIFT)]
-                n += 1
-                word ^= low
+_FEW: Final = 64  # changes below which asking whether they make a difference pays
+_STEPS: Final = 20_000  # that may be looked at to tell
 
 
 # -- which units fit
@@ -118,36 +36,35 @@ def _pairs(matrix, places, out):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A relation, as it is or with its columns changed over; None is the relation of the unit itself."""
+    """A relation below, as it is or with its columns changed over."""
 
-    relation: str | None
+    relation: str
     turned: bool = False
-
-
-_SELF = Operand(None)
-_BASE = Operand("")  # what the rules that are not recursive give, together with asserted facts
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """`chains` are the bodies of rules, each one operand or the composition of two.
+    """A relation is its bases, and what a step and a pair of its own give: R(x, z) :- step(x, y), R(y, z).
 
-    With `turned`, the matrix holds the relation with its columns changed over, and so do the chains. `others`
-    are rules that are not recursive and no chains: what they give is taken like asserted facts.
+    Steps are relations below, and with `closed` also the bases themselves. With `turned`, all this is said of
+    the relation with its columns changed over. `others` are rules that are not recursive and of another form:
+    what they give is taken like asserted facts.
     """
 
     relation: str
-    chains: tuple[tuple[Operand, ...], ...]
+    bases: tuple[Operand, ...]
+    steps: tuple[Operand, ...]
+    closed: bool = False
     turned: bool = False
     others: tuple[FlatRule, ...] = ()
 
-    def below(self) -> Iterator[Operand]:
-        """The operands that are not the relation itself."""
-        yield from dict.fromkeys(o for chain in self.chains for o in chain if o.relation)
+    def below(self) -> set[str]:
+        """The relations that bases and steps are read from."""
+        return {o.relation for o in (*self.bases, *self.steps)}
 
 
 def pattern(unit: Unit, program: FlatProgram) -> Pattern | None:
-    """How a unit is computed on matrices; None if it does not fit, or if another unit reads it."""
+    """How a unit is computed on bit rows; None if it does not fit, or if another unit reads it."""
     if len(unit.relations) != 1 or not unit.recursive or unit.best:
         return None
     (name,) = unit.relations
@@ -157,39 +74,41 @@ def pattern(unit: Unit, program: FlatProgram) -> Pattern | None:
     readers = (r for r in program.rules.values() if r.head != name)
     if any(isinstance(x, Match | Absent) and x.relation == name for r in readers for x in r.body):
         return None
-    chains: list[tuple[Operand, ...]] = []
+    own: list[tuple[Operand | None, ...]] = []
+    bases: list[Operand] = []
     others: list[FlatRule] = []
     for rule in unit.rules:
         chain = _chain(rule, name)
-        if chain is not None:
-            chains.append(chain)
+        if chain is not None and None in chain:
+            own.append(chain)
+        elif chain is not None and len(chain) == 1 and chain[0] is not None:
+            bases.append(chain[0])
         elif any(isinstance(x, Match) and x.relation == name for x in rule.body):
             return None
         else:
             others.append(rule)
-    return replace(_cheaper(Pattern(name, tuple(chains))), others=tuple(others))
+    fits = _directed(name, own, tuple(bases))
+    return None if fits is None else replace(fits, others=tuple(others))
 
 
-def _cheaper(plain: Pattern) -> Pattern:
-    """The pattern, turned over if that puts the relation itself behind the one it is composed with.
-
-    A composition costs what its left side has: better few edges than many pairs.
-    """
-    own = [chain for chain in plain.chains if _SELF in chain]
-    if own == [(_SELF, _SELF)]:  # the closure of its base: one step at a time finds the same pairs
-        chains = tuple((_BASE, _SELF) if chain == own[0] else chain for chain in plain.chains)
-        return Pattern(plain.relation, chains)
-    if not all(len(c) == 2 and c[0].relation is None and c[1].relation is not None for c in own):
-        return plain
-    chains = tuple(
-        tuple(Operand(o.relation, o.relation is not None and not o.turned) for o in reversed(chain))
-        for chain in plain.chains
-    )
-    return Pattern(plain.relation, chains, turned=True)
+def _directed(name: str, own: list[tuple[Operand | None, ...]], bases: tuple[Operand, ...]) -> Pattern | None:
+    """The pattern if all recursion goes one way; the closure of the bases goes either."""
+    if own == [(None, None)]:
+        return Pattern(name, bases, (), closed=True)
+    if all(step is not None and itself is None for step, itself in own):
+        return Pattern(name, bases, tuple(step for step, _ in own if step is not None))
+    if all(itself is None and step is not None for itself, step in own):
+        steps = tuple(_turned(step) for _, step in own if step is not None)
+        return Pattern(name, tuple(map(_turned, bases)), steps, turned=True)
+    return None
 
 
-def _chain(rule: FlatRule, name: str) -> tuple[Operand, ...] | None:
-    """The body of a rule as a chain from its head's first column to its second."""
+def _turned(operand: Operand) -> Operand:
+    return Operand(operand.relation, not operand.turned)
+
+
+def _chain(rule: FlatRule, name: str) -> tuple[Operand | None, ...] | None:
+    """The body of a rule as a chain from its head's first column to its second; None is its own relation."""
     ends = [v.name for v in rule.values if isinstance(v, Var)]
     atoms = [x for x in rule.body if isinstance(x, Match) and _is_plain(x)]
     if len(set(ends)) != 2 or len(atoms) != len(rule.body) or len(atoms) not in (1, 2):
@@ -206,8 +125,9 @@ def _is_plain(atom: Match) -> bool:
     return len(atom.terms) == 2 and len(set(names)) == 2
 
 
-def _follow(path: list[Match], start: str, end: str, name: str) -> tuple[Operand, ...] | None:
-    here, operands = start, []
+def _follow(path: list[Match], start: str, end: str, name: str) -> tuple[Operand | None, ...] | None:
+    here = start
+    operands: list[Operand | None] = []
     for atom in path:
         first, second = (t.name for t in atom.terms if isinstance(t, Var))
         if here not in (first, second):
@@ -216,7 +136,7 @@ def _follow(path: list[Match], start: str, end: str, name: str) -> tuple[Operand
         here = first if turned else second
         if atom.relation == name and turned:
             return None
-        operands.append(Operand(None if atom.relation == name else atom.relation, turned))
+        operands.append(None if atom.relation == name else Operand(atom.relation, turned))
     middle = {t.name for atom in path for t in atom.terms if isinstance(t, Var)} - {start, end}
     return tuple(operands) if here == end and len(middle) == len(path) - 1 else None
 
@@ -234,24 +154,71 @@ def sparse(rows: int) -> bool:
 # -- the relation
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The pairs of a relation below: all that there are now, and those that came and that left."""
+
+    now: Codes
+    came: Codes
+    left: Codes
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """Pairs of places: the row of place x is `rows[ids[x]]`. Nothing here is ever changed."""
+
+    rows: npt.NDArray[np.uint64]
+    ids: npt.NDArray[np.int64]
+    size: int
+
+    def pairs(self, places: npt.NDArray[np.int64] | None = None, less: Bits | None = None) -> Codes:
+        """The pairs of all or some places, without those of others."""
+        places = np.arange(len(self.ids)) if places is None else places
+        less = less or NO_BITS
+        found: Codes = closure.pairs(places, self.rows, self.ids, less.rows, less.ids)
+        return found
+
+    def has(self, place: int, other: int) -> bool:
+        if place >= len(self.ids) or other >> 6 >= self.rows.shape[1]:
+            return False
+        return bool(self.rows[self.ids[place], other >> 6] >> np.uint64(other & 63) & np.uint64(1))
+
+    def holds(self, place: int, other: int) -> bool:
+        """Whether the row of a place has all that the row of another has."""
+        if max(place, other) >= len(self.ids):
+            return False
+        more = self.rows[self.ids[other]] & ~self.rows[self.ids[place]]
+        return not more.any()
+
+
+NO_BITS: Final = Bits(np.zeros((1, 1), np.uint64), np.empty(0, np.int64), 0)
+Steps = tuple[
+    npt.NDArray[np.int64], npt.NDArray[np.int64]
+]  # where those of each place begin; where they lead
+
+
 class BitRelation:
-    """`names` numbers the values: a value's row in it is its place in the matrix."""
+    """`names` numbers the values: a value's row in it is its place."""
 
     def __init__(self) -> None:
         self.names = Table(1)
-        self.bits: Matrix = np.zeros((0, 0), np.uint64)
-        self.size = 0
+        self.bits = NO_BITS
         self.turned = False
         self.pattern: Pattern | None = None
-        self._next: Matrix | None = None
-        self._size = 0
+        self._next: Bits | None = None
         self._pattern: Pattern | None = None
+        self._changed: npt.NDArray[np.int64] = np.empty(0, np.int64)
+
+    @property
+    def size(self) -> int:
+        return self.bits.size
 
     def load(self, rows: Codes, turned: bool) -> None:
         """Take the state before from rows."""
         self.names.add(np.ascontiguousarray(rows.reshape(-1, 1)))
-        self.bits = self._matrix(-(-max(self.names.rows, 1) // 64) * 64, rows, turned)
-        self.size, self.turned = len(rows), turned
+        self.turned = turned
+        nowhere = self._steps([])
+        self.bits = self._rows(nowhere, self._steps([self._places(rows, turned)]))
 
     def rename(self, codes: Codes) -> None:
         """Give the values new codes; whoever holds the old names goes on holding them."""
@@ -261,112 +228,83 @@ class BitRelation:
 
     # -- commits
 
-    def update(
-        self,
-        pattern_: Pattern,
-        given: Codes,
-        old: Mapping[str, Codes],
-        came: Mapping[str, Codes],
-        only_came: bool,
-    ) -> int:
-        """Work out the new matrix; the number of rounds.
+    def update(self, fits: Pattern, given: Source, sources: Mapping[str, Source], *, anew: bool) -> int:
+        """Work out the new rows; the number of rounds, which is none if nothing can have changed.
 
-        `given` are the asserted facts, `old` and `came` the rows below that stay and that enter; with
-        `only_came`, nothing has left and the present matrix is where to begin.
+        `given` is what is asserted, and what rules of another form give. With `anew`, nothing is known of
+        what was there before but the pairs.
         """
-        if self.turned != pattern_.turned:
-            self.load(self.rows(), pattern_.turned)
-        for rows in (given, *old.values(), *came.values()):
-            self.names.add(np.ascontiguousarray(rows.reshape(-1, 1)))
-        size = -(-max(self.names.rows, 1) // 64) * 64
-        below = {
-            o: self._matrix(size, np.concatenate([old[o.relation or ""], came[o.relation or ""]]), o.turned)
-            for o in pattern_.below()
-        }
-        asserted = self._matrix(size, given, pattern_.turned)
-        base = asserted | self._base(pattern_, below, size)
-        below[_BASE] = base
-        known = self._resized(size) if only_came else np.zeros((size, size // 64), np.uint64)
-        found = base
-        if only_came:
-            fresh = {o: self._matrix(size, came[o.relation or ""], o.turned) for o in pattern_.below()}
-            fresh[_BASE] = base & ~known  # whatever of the base was there before is known
-            found = fresh[_BASE].copy()
-            self._entering(pattern_, known, below, fresh, found)
-        self._pattern = pattern_
-        rounds = self._grow(pattern_, known, below, found.copy())
-        self._next, self._size = known, int(_count(known))
-        return rounds
+        if self.turned != fits.turned:
+            self.load(self.rows(), fits.turned)
+        self._pattern, anew = fits, anew or self.pattern != fits
+        for source in (given, *sources.values()):
+            self.names.add(np.ascontiguousarray((source.now if anew else source.came).reshape(-1, 1)))
+        bases = [(given, fits.turned), *((sources[o.relation], o.turned) for o in fits.bases)]
+        steps = [(sources[o.relation], o.turned) for o in fits.steps] + (bases if fits.closed else [])
+        base = self._steps([self._places(source.now, turned) for source, turned in bases])
+        step = base
+        if not fits.closed:
+            step = self._steps([self._places(source.now, turned) for source, turned in steps])
+        if not anew and self._is_idle(steps, bases, step, base):
+            self._next, self._changed = self.bits, self._changed[:0]
+            return 0
+        self._next = self._rows(step, base)
+        self._changed = closure.changed(self.bits.rows, self.bits.ids, self._next.rows, self._next.ids)
+        return 1
 
-    def _base(self, pattern_: Pattern, below: Mapping[Operand, Matrix], size: int) -> Matrix:
-        """What follows from below alone."""
-        base = np.zeros((size, size // 64), np.uint64)
-        for chain in pattern_.chains:
-            if all(o.relation is not None and o != _BASE for o in chain):
-                base |= self._product([below[o] for o in chain])
-        return base
+    def _places(self, pairs: Codes, turned: bool) -> Codes:
+        """Pairs of values as pairs of places, a column each."""
+        columns = [self.names.find(np.ascontiguousarray(pairs[:, i : i + 1])) for i in (0, 1)]
+        return np.array(columns[::-1] if turned else columns)
 
-    def _entering(
+    def _steps(self, parts: Iterable[Codes]) -> Steps:
+        together = np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1)
+        starts, targets = closure.grouped(together[0], together[1], self.names.rows)
+        return starts, targets
+
+    def _rows(self, step: Steps, base: Steps) -> Bits:
+        component, count = closure.components(*step)
+        first, members = closure.grouped(component, np.arange(len(component)), count)
+        rows = np.zeros((max(count, 1), -(-max(self.names.rows, 1) // 64)), np.uint64)
+        closure.fill(*step, *base, component, members, first, rows)
+        return Bits(rows, component, int(closure.count_pairs(rows, component)))
+
+    def _is_idle(
         self,
-        pattern_: Pattern,
-        known: Matrix,
-        below: Mapping[Operand, Matrix],
-        fresh: Mapping[Operand, Matrix],
-        found: Matrix,
-    ) -> None:
-        """What follows at once from rows that entered below."""
-        for chain in pattern_.chains:
-            for i, operand in enumerate(chain):
-                if operand.relation is None:
-                    continue
-                factors = [known if o.relation is None else below[o] for o in chain]
-                factors[i] = fresh[operand]
-                found |= self._product(factors)
+        steps: list[tuple[Source, bool]],
+        bases: list[tuple[Source, bool]],
+        step: Steps,
+        base: Steps,
+    ) -> bool:
+        """Whether a few changes make no difference, as far as that is quickly told.
 
-    def _grow(self, pattern_: Pattern, known: Matrix, below: Mapping[Operand, Matrix], found: Matrix) -> int:
-        rounds = 0
-        while self._absorb(found, known):
-            rounds += 1
-            following = np.zeros_like(known)
-            for chain in pattern_.chains:
-                for i, operand in enumerate(chain):
-                    if operand.relation is None:
-                        factors = [known if o.relation is None else below[o] for o in chain]
-                        factors[i] = found
-                        following |= self._product(factors)
-            found = following
-        return rounds
+        What left makes none if steps that are there still lead from one end of it to the other; what came, if
+        the row of its one end had all that it adds.
+        """
+        if sum(len(s.came) + len(s.left) for s, _ in (*steps, *bases)) > _FEW:
+            return False
+        for goals, parts in ((step, steps), (base, bases)):
+            for source, turned in parts:
+                for x, z in self._places(source.left, turned).T.tolist():
+                    if closure.leads_to(*step, x, *goals, z, _STEPS) != 1:
+                        return False
+        return all(
+            had(x, z)
+            for had, parts in ((self.bits.holds, steps), (self.bits.has, bases))
+            for source, turned in parts
+            for x, z in self._places(source.came, turned).T.tolist()
+        )
 
-    @staticmethod
-    def _absorb(found: Matrix, known: Matrix) -> int:
-        return _spread(lambda a, b: int(_absorb(found, known, a, b)), len(known))
-
-    @staticmethod
-    def _product(factors: list[Matrix]) -> Matrix:
-        if len(factors) == 1:
-            return factors[0].copy()
-        left, right = factors
-        out = np.zeros_like(left)
-        _spread(lambda a, b: _compose(left, right, out, _PLACES, a, b), len(left))
-        return out
-
-    def _matrix(self, size: int, rows: Codes, turned: bool) -> Matrix:
-        matrix = np.zeros((size, size // 64), np.uint64)
-        first, second = (self.names.find(np.ascontiguousarray(rows[:, i : i + 1])) for i in (0, 1))
-        if turned:
-            first, second = second, first
-        _set(matrix, first, second)
-        return matrix
-
-    def _resized(self, size: int) -> Matrix:
-        """The present matrix, with room for all names."""
-        matrix = np.zeros((size, size // 64), np.uint64)
-        matrix[: len(self.bits), : self.bits.shape[1]] = self.bits
-        return matrix
+    def largest_component(self, parts: list[tuple[Codes, bool]]) -> int:
+        """How many places the largest set of those has that lead to each other by steps."""
+        for pairs, _ in parts:
+            self.names.add(pairs.reshape(-1, 1))
+        component, count = closure.components(*self._steps([self._places(*part) for part in parts]))
+        return int(np.bincount(component, minlength=1).max()) if count else 0
 
     def commit(self) -> None:
         if self._next is not None:
-            self.bits, self.size, self.pattern = self._next, self._size, self._pattern
+            self.bits, self.pattern = self._next, self._pattern
         self._next = None
 
     def rollback(self) -> None:
@@ -375,36 +313,17 @@ class BitRelation:
     # -- reading
 
     def entering(self) -> Codes:
-        if self._next is None:
-            return np.empty((0, 2), np.int64)
-        return self._codes(self._next & ~self._resized(len(self._next)))
+        return self._codes(self._next.pairs(self._changed, self.bits)) if self._next else _NOTHING
 
     def leaving(self) -> Codes:
-        if self._next is None:
-            return np.empty((0, 2), np.int64)
-        return self._codes(self._resized(len(self._next)) & ~self._next)
-
-    def changed(self) -> bool:
-        return self._next is not None and not np.array_equal(self._next, self._resized(len(self._next)))
+        return self._codes(self.bits.pairs(self._changed, self._next)) if self._next else _NOTHING
 
     def rows(self) -> Codes:
         """The pairs of the last commit."""
-        return self._codes(self.bits)
+        return self._codes(self.bits.pairs())
 
-    def _codes(self, matrix: Matrix) -> Codes:
-        pairs = np.empty((int(_count(matrix)), 2), np.int64)
-        _pairs(matrix, _PLACES, pairs)
+    def _codes(self, pairs: Codes) -> Codes:
         return self.names.data[:, 0][pairs[:, ::-1] if self.turned else pairs]
 
 
-def _spread(work: Callable[[int, int], int | None], rows: int) -> int:
-    """Do work on ranges of rows, on both cores if there is enough of it; the sum of what it returns."""
-    if rows < _PARALLEL_FROM:
-        return work(0, rows) or 0
-    # many ranges, since the rows of one may have much more to do than those of another
-    step = max(64, rows // (8 * WORKERS))
-    ranges = range(0, rows, step)
-    return sum(r or 0 for r in _POOL.map(lambda a: work(a, min(a + step, rows)), ranges))
-
-
-_POOL = ThreadPoolExecutor(WORKERS, thread_name_prefix="tidelog")
+_NOTHING: Final = np.empty((0, 2), np.int64)

@@ -6,59 +6,68 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tidelog.engine.local.bits import BitRelation, Pattern
+from tidelog.engine.local.bits import BitRelation, Pattern, Source, pays
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.rows import ALIVE, OLD
-from tidelog.engine.local.table import Rows, Table
+from tidelog.engine.local.table import Table
+from tidelog.engine.local.working import Change
 from tidelog.plan.flat import FlatRule
 from tidelog.program.typed import Absent, Match
 
-__all__ = ["any_left", "asserted_only", "domain_size", "run_whole", "taken_as_given", "with_rows"]
+__all__ = ["asserted_only", "domain_size", "is_cyclic", "run_whole", "with_rows"]
 
 
 def domain_size(fits: Pattern, tables: Mapping[str, Table]) -> int:
     """How many values a relation can have, judging by what its recursion reads."""
-    sources = [tables[o.relation] for o in fits.below() if o.relation]
-    values = [np.unique(source.data[: source.rows]) for source in sources]
-    return len(np.unique(np.concatenate([np.empty(0, np.int64), *values])))
+    values = Table(1)
+    for name in fits.below():
+        values.add(tables[name].data[: tables[name].rows].reshape(-1, 1))
+    return values.rows
 
 
-def any_left(fits: Pattern, left: set[str], changed: set[str]) -> bool:
-    """Whether something that the relation may rest on is gone.
-
-    What a chain reads is gone if it left; of what other rules read, any change may take something away.
-    """
-    read = {x.relation for rule in fits.others for x in rule.body if isinstance(x, Match | Absent)}
-    return bool(read & changed) or any(o.relation in left for o in fits.below())
-
-
-def taken_as_given(table: Table, fits: Pattern, heads: Callable[[FlatRule], Codes]) -> Codes:
-    """What is asserted of a relation, and what rules outside its recursion give."""
-    asserted = table.data[np.flatnonzero(table.given[: table.rows])]
-    return np.concatenate([asserted, *(heads(rule) for rule in fits.others)])
+def is_cyclic(fits: Pattern, tables: Mapping[str, Table]) -> bool:
+    """Whether the steps of a recursion alone make it dense: they have a component with many of the values."""
+    steps = [(tables[o.relation], o.turned) for o in (fits.bases if fits.closed else fits.steps)]
+    rows = sum(table.rows for table, _ in steps)
+    if not pays(rows * rows, rows):  # even if all were in one
+        return False
+    kept = BitRelation()
+    largest = kept.largest_component([(table.data[table.alive()], turned) for table, turned in steps])
+    return pays(largest * largest, kept.names.rows)
 
 
 def run_whole(
     kept: BitRelation,
     fits: Pattern,
-    given: Codes,
-    tables: Mapping[str, Table],
-    entering: Mapping[str, Rows],
-    something_left: bool,
+    change: Change,
+    below: Mapping[str, tuple[Table, Change | None]],
+    heads: Callable[[FlatRule], Codes],
 ) -> int:
-    """Bring a matrix to its new state, from what came below or from nothing; the number of rounds."""
-    old: dict[str, Codes] = {}
-    came: dict[str, Codes] = {}
-    for name in {o.relation for o in fits.below() if o.relation}:
-        source = tables[name]
-        stays = source.tags[: source.rows] & (ALIVE | OLD) == ALIVE | OLD
-        old[name] = source.data[: source.rows][stays]
-        came[name] = source.data[entering[name]] if name in entering else source.data[:0]
-    return kept.update(fits, given, old, came, kept.pattern == fits and not something_left)
+    """Bring a relation that is kept as bits to its new state; the number of rounds.
+
+    `change` is that of what is asserted of it, `below` are the tables of all other relations with theirs;
+    `heads` are what a rule outside the recursion gives.
+    """
+    table = change.working.table
+    given = Source(
+        np.concatenate([table.data[np.flatnonzero(table.given[: table.rows])], *map(heads, fits.others)]),
+        table.data[change.given_came],
+        table.data[change.given_went],
+    )
+    read = {x.relation for rule in fits.others for x in rule.body if isinstance(x, Match | Absent)}
+    anew = any(other is not None and other.moves for name in read for other in [below[name][1]])
+    return kept.update(fits, given, {name: _source(*below[name]) for name in fits.below()}, anew=anew)
+
+
+def _source(table: Table, change: Change | None) -> Source:
+    now = table.data[table.alive()]
+    if change is None:
+        return Source(now, now[:0], now[:0])
+    return Source(now, table.data[change.entering], table.data[change.leaving])
 
 
 def asserted_only(table: Table) -> Table:
-    """A table with what is asserted and nothing else, for a relation whose rows are in a matrix."""
+    """A table with what is asserted and nothing else, for a relation that is kept as bits."""
     smaller = Table(table.arity)
     rows = smaller.add(table.data[np.flatnonzero(table.given[: table.rows])])  # may make new arrays
     smaller.given[rows] = 1

@@ -277,6 +277,9 @@ class LocalEngine:
         self._domains.clear()
         for name in self._booting:
             self.change(name).empty()
+            fits = self._patterns.get(name)
+            if fits is not None and name not in self._read and dense.is_cyclic(fits, self.tables):
+                raise TurnDense
 
     def highest(self, relations: Iterable[str], rank: int) -> None:
         for name in relations:
@@ -318,14 +321,8 @@ class LocalEngine:
         if fits is None or (not start and sparse(kept.size)):
             self._to_rows(name, kept)
             return None
-        came = {n: c.entering for n, c in self._changes.items()}
-        left = {n for n, c in self._changes.items() if len(c.leaving)}
-        changed = {n for n, c in self._changes.items() if len(c.leaving) or len(c.entering)}
-        retracted = len(self.change(name).given_went) > 0
-        given = dense.taken_as_given(self.tables[name], fits, self._all_heads)
-        return dense.run_whole(
-            kept, fits, given, self.tables, came, retracted or dense.any_left(fits, left, changed)
-        )
+        below = {other: (table, self._changes.get(other)) for other, table in self.tables.items()}
+        return dense.run_whole(kept, fits, self.change(name), below, self._all_heads)
 
     def _all_heads(self, rule: FlatRule) -> Codes:
         """What a rule gives over the new state, a row each; an error if it fails."""

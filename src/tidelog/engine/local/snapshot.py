@@ -5,7 +5,7 @@ references, and copies little.
 
 - `RowSnapshot` of a table lists the rows that are there. It is made from their tags: OLD says what the last
   commit said, also while another is at work. Compaction makes new arrays and leaves these alone.
-- `BitSnapshot` of a matrix keeps the matrix and how many names it had; names only grow.
+- `BitSnapshot` keeps bit rows, which are never changed, and how many names they had; names only grow.
 """
 
 from __future__ import annotations
@@ -78,31 +78,24 @@ class RowSnapshot:
 class BitSnapshot:
     def __init__(self, kept: BitRelation) -> None:
         self.size = kept.size
-        self._held = BitRelation()
-        self._held.names, self._held.bits = kept.names, kept.bits
-        self._held.size, self._held.turned = kept.size, kept.turned
-        self._names = kept.names.rows
+        self._bits, self._turned = kept.bits, kept.turned
+        self._names, self._known = kept.names.data[:, 0], kept.names.rows
 
     def codes(self, count: int | None = None) -> Codes:
-        return self._held.rows()[:count]
+        return self._codes(self._bits.pairs())[:count]
 
     def select(self, wanted: Mapping[int, int]) -> Codes:
-        """Only the words in question are looked at."""
-        places = {(c ^ self._held.turned): self._place(code) for c, code in wanted.items()}
-        if None in places.values():
+        """Only the rows in question are looked at."""
+        places = {(c ^ self._turned): self._place(code) for c, code in wanted.items()}
+        known = [place for place in places.values() if place is not None]
+        if len(known) < len(places):
             return np.empty((0, 2), np.int64)
-        part = BitRelation()
-        part.names, part.turned = self._held.names, self._held.turned
-        part.bits = np.zeros_like(self._held.bits)
-        row = slice(None) if places.get(0) is None else places[0]
-        part.bits[row] = self._held.bits[row]
-        if 1 in places:
-            column = int(places[1] or 0)
-            kept = np.zeros(part.bits.shape[1], np.uint64)
-            kept[column >> 6] = np.uint64(1) << np.uint64(column & 63)
-            part.bits &= kept
-        return part.rows()
+        pairs = self._bits.pairs(np.array([places[0]]) if places.get(0) is not None else None)
+        return self._codes(pairs if places.get(1) is None else pairs[pairs[:, 1] == places[1]])
 
     def _place(self, code: int) -> int | None:
-        found = np.flatnonzero(self._held.names.data[: self._names, 0] == code)
+        found = np.flatnonzero(self._names[: self._known] == code)
         return int(found[0]) if len(found) else None
+
+    def _codes(self, pairs: Codes) -> Codes:
+        return self._names[pairs[:, ::-1] if self._turned else pairs]

@@ -146,6 +146,11 @@ class Change:
         table = self.working.table
         return table.live + len(self.entering) - len(self.leaving) + int(table.words[rows.LISTED])
 
+    @property
+    def moves(self) -> bool:
+        """Whether anything entered or left."""
+        return len(self.entering) > 0 or len(self.leaving) > 0
+
     def touched(self) -> Rows:
         """The rows that the commit may have changed."""
         table = self.working.table
