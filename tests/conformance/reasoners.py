@@ -116,7 +116,8 @@ class LocalReasoner:
         """What the commit at work has changed."""
         made: Changes = {}
         for name in types:
-            came, went = (ZSet.of(self.decode(types[name], rows)) for rows in self.engine.changes(name))
+            parts = [p.codes() if isinstance(p, bits.Difference) else p for p in self.engine.changes(name)]
+            came, went = (ZSet.of(self.decode(types[name], rows)) for rows in parts)
             made[name] = came - went
         return {name: change for name, change in made.items() if change}
 

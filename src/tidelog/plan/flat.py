@@ -36,11 +36,12 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A relation that an engine keeps."""
+    """A relation that an engine keeps; `keyed` if some columns are a primary key of it."""
 
     name: str
     types: tuple[Type, ...]
     kind: Kind = Kind.DECLARED
+    keyed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,9 @@ class _Flattener:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.best: dict[str, Best] = {name: b for s in program.strata for name, b in s.best}
-        self.relations = {r.name: Stored(r.name, r.types) for r in program.relations.values()}
+        self.relations = {
+            r.name: Stored(r.name, r.types, keyed=r.key is not None) for r in program.relations.values()
+        }
         self.rules: dict[str, FlatRule] = {}
         self.groupings: dict[str, Grouping] = {}
         self.texts: dict[str, str] = {}

@@ -1,16 +1,18 @@
 """What a commit changed: for each relation, the rows that came and the rows that went.
 
-Kept as codes, of which this holds its own copy; values are decoded when somebody reads them.
+Kept as codes that nobody else changes; values are decoded when somebody reads them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from tidelog.engine.local.bits import Difference
 from tidelog.engine.local.codec import Codes
 from tidelog.program.typed import Relation
 from tidelog.session.decoding import Decoder, Fact, to_pandas, to_polars
@@ -23,14 +25,24 @@ __all__ = ["Changes", "RelationChanges"]
 class RelationChanges:
     """The change of one relation: iterates as (row, sign), first what came (+1), then what went (-1)."""
 
-    def __init__(self, relation: Relation, decoder: Decoder, came: Codes, went: Codes) -> None:
+    def __init__(
+        self, relation: Relation, decoder: Decoder, came: Codes | Difference, went: Codes | Difference
+    ) -> None:
         self.relation = relation
         self._decoder = decoder
-        self._came = came
-        self._went = went
+        self._given = came, went
+        self._sizes = len(came), len(went)
 
     def __len__(self) -> int:
-        return len(self._came) + len(self._went)
+        return sum(self._sizes)
+
+    @cached_property
+    def _came(self) -> Codes:
+        return _codes(self._given[0])
+
+    @cached_property
+    def _went(self) -> Codes:
+        return _codes(self._given[1])
 
     def __iter__(self) -> Iterator[tuple[Fact, int]]:
         for codes, sign in ((self._came, 1), (self._went, -1)):
@@ -73,7 +85,8 @@ class RelationChanges:
         return html_table(self.summary(), headers, self._shown())
 
     def summary(self) -> str:
-        return f"{self.relation.name}: {counted(len(self._came), 'row')} came, {len(self._went):,} went"
+        came, went = self._sizes
+        return f"{self.relation.name}: {counted(came, 'row')} came, {went:,} went"
 
     def _shown(self) -> list[list[str]]:
         came, went = self._came[:SHOWN], self._went[: max(SHOWN - len(self._came), 0)]
@@ -82,6 +95,10 @@ class RelationChanges:
             for sign, codes in (("+", came), ("-", went))
             for row in self._decoder.rows(self.relation, codes)
         ]
+
+
+def _codes(given: Codes | Difference) -> Codes:
+    return given.codes() if isinstance(given, Difference) else given
 
 
 class Changes(Mapping[str, RelationChanges]):

@@ -24,7 +24,7 @@ from tidelog.engine.local.table import Table
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Match, Var
 
-__all__ = ["BitRelation", "Bits", "Operand", "Pattern", "Source", "pattern", "pays", "sparse"]
+__all__ = ["BitRelation", "Bits", "Difference", "Operand", "Pattern", "Source", "pattern", "pays", "sparse"]
 
 _ENOUGH_ROWS = 20_000
 _FEW: Final = 64  # changes below which asking whether they make a difference pays
@@ -69,7 +69,7 @@ def pattern(unit: Unit, program: FlatProgram) -> Pattern | None:
         return None
     (name,) = unit.relations
     stored = program.relations[name]
-    if len(stored.types) != 2 or stored.types[0] != stored.types[1]:
+    if len(stored.types) != 2 or stored.types[0] != stored.types[1] or stored.keyed:
         return None
     readers = (r for r in program.rules.values() if r.head != name)
     if any(isinstance(x, Match | Absent) and x.relation == name for r in readers for x in r.body):
@@ -197,6 +197,25 @@ Steps = tuple[
 ]  # where those of each place begin; where they lead
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The pairs of some places that one state has and another has not, worked out when they are read."""
+
+    names: Codes
+    places: npt.NDArray[np.int64]
+    bits: Bits
+    less: Bits
+    turned: bool
+
+    def __len__(self) -> int:
+        bits, less = self.bits, self.less
+        return int(closure.count_more(self.places, bits.rows, bits.ids, less.rows, less.ids))
+
+    def codes(self) -> Codes:
+        pairs = self.bits.pairs(self.places, self.less)
+        return self.names[pairs[:, ::-1] if self.turned else pairs]
+
+
 class BitRelation:
     """`names` numbers the values: a value's row in it is its place."""
 
@@ -312,18 +331,17 @@ class BitRelation:
 
     # -- reading
 
-    def entering(self) -> Codes:
-        return self._codes(self._next.pairs(self._changed, self.bits)) if self._next else _NOTHING
+    def entering(self) -> Difference:
+        return self._difference(self._next or self.bits, self.bits)
 
-    def leaving(self) -> Codes:
-        return self._codes(self.bits.pairs(self._changed, self._next)) if self._next else _NOTHING
+    def leaving(self) -> Difference:
+        return self._difference(self.bits, self._next or self.bits)
+
+    def _difference(self, bits: Bits, less: Bits) -> Difference:
+        places = self._changed if self._next is not None else self._changed[:0]
+        return Difference(self.names.data[:, 0], places, bits, less, self.turned)
 
     def rows(self) -> Codes:
         """The pairs of the last commit."""
-        return self._codes(self.bits.pairs())
-
-    def _codes(self, pairs: Codes) -> Codes:
+        pairs = self.bits.pairs()
         return self.names.data[:, 0][pairs[:, ::-1] if self.turned else pairs]
-
-
-_NOTHING: Final = np.empty((0, 2), np.int64)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["changed", "components", "count_pairs", "fill", "grouped", "leads_to", "pairs"]
+__all__ = ["changed", "components", "count_more", "count_pairs", "fill", "grouped", "leads_to", "pairs"]
 
 _ONE = np.uint64(1)
 _PAIRS, _QUADS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
@@ -157,30 +157,47 @@ def count_pairs(rows, ids):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def pairs(nodes, rows, ids, less_rows, less_ids):  # type: ignore[no-untyped-def]
-    """The pairs of some nodes, without those that the other rows have; nodes without an id have none."""
+def count_more(nodes, rows, ids, less_rows, less_ids):  # type: ignore[no-untyped-def]
+    """How many pairs `pairs` would find; nodes that share both rows are counted once."""
+    compared = np.full(rows.shape[0], -2, np.int64)
+    counts = np.zeros(rows.shape[0], np.int64)
     total = 0
-    for step in range(2):
-        out = np.empty((total if step else 0, 2), np.int64)
-        n = 0
-        for k in range(nodes.size):
-            x = nodes[k]
-            if x >= ids.size:
-                continue
-            i, j = ids[x], (less_ids[x] if x < less_ids.size else -1)
+    for k in range(nodes.size):
+        x = nodes[k]
+        if x >= ids.size:
+            continue
+        i, j = ids[x], (less_ids[x] if x < less_ids.size else -1)
+        if compared[i] != j:
+            compared[i] = j
+            counts[i] = 0
             for w in range(rows.shape[1]):
                 word = rows[i, w]
                 if j >= 0 and w < less_rows.shape[1]:
                     word &= ~less_rows[j, w]
-                if not step:
-                    n += _bits(word)
-                    continue
-                while word:
-                    out[n, 0] = x
-                    out[n, 1] = w * 64 + _bits(~word & (word - _ONE))
-                    n += 1
-                    word &= word - _ONE
-        total = n
+                counts[i] += _bits(word)
+        total += counts[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def pairs(nodes, rows, ids, less_rows, less_ids):  # type: ignore[no-untyped-def]
+    """The pairs of some nodes, without those that the other rows have; nodes without an id have none."""
+    out = np.empty((count_more(nodes, rows, ids, less_rows, less_ids), 2), np.int64)
+    n = 0
+    for k in range(nodes.size):
+        x = nodes[k]
+        if x >= ids.size:
+            continue
+        i, j = ids[x], (less_ids[x] if x < less_ids.size else -1)
+        for w in range(rows.shape[1]):
+            word = rows[i, w]
+            if j >= 0 and w < less_rows.shape[1]:
+                word &= ~less_rows[j, w]
+            while word:
+                out[n, 0] = x
+                out[n, 1] = w * 64 + _bits(~word & (word - _ONE))
+                n += 1
+                word &= word - _ONE
     return out
 
 

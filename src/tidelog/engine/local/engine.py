@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tidelog.data.types import Scalar, Type
 from tidelog.engine.local import dense
 from tidelog.engine.local.best import Improvement
-from tidelog.engine.local.bits import BitRelation, Pattern, pattern, pays, sparse
+from tidelog.engine.local.bits import BitRelation, Difference, Pattern, pattern, pays, sparse
 from tidelog.engine.local.candidates import Candidates
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.collecting import Collector
@@ -454,8 +454,8 @@ class LocalEngine:
         table = self.tables[relation]
         return table.data[table.alive()]
 
-    def changes(self, relation: str) -> tuple[Codes, Codes]:
-        """The tuples that entered and left a relation in the commit at work."""
+    def changes(self, relation: str) -> tuple[Codes | Difference, Codes | Difference]:
+        """The tuples that entered and left a relation in the commit at work; of dense ones, a promise."""
         if relation in self.bits:
             return self.bits[relation].entering(), self.bits[relation].leaving()
         table = self.tables[relation]
