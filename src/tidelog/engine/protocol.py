@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from tidelog.maintain.script import Assertions, Derive, EndRound, Regroup, Repeat
+from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Regroup, Repeat
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 
 __all__ = ["Changed", "Engine", "Hurried", "TurnDense"]
@@ -90,7 +90,13 @@ class Engine(Protocol):
 
     def regroup(self, step: Regroup) -> None: ...
 
-    def keep_best(self, unit: Unit, rules: Changed | None, check_round: Callable[[], None]) -> int: ...
+    def doubt(self, relations: Iterable[str]) -> None: ...
+
+    def improve(self, unit: Unit, step: Improve, check_round: Callable[[], None]) -> int: ...
+
+    def aim(self, relations: Iterable[str]) -> None: ...
+
+    def rest(self, relations: Iterable[str]) -> None: ...
 
     def highest(self, relations: Iterable[str], rank: int) -> None: ...
 

@@ -13,16 +13,21 @@ from dataclasses import dataclass, field
 
 from tidelog.engine.protocol import Changed, Engine, TurnDense
 from tidelog.errors import EngineError
+from tidelog.maintain.best import bootstrap_best, update_best
 from tidelog.maintain.bootstrap import bootstrap
 from tidelog.maintain.elastic import delete, insert, rederive
 from tidelog.maintain.script import (
+    Aim,
     Assertions,
     Clear,
     Derive,
+    Doubt,
     EndRound,
+    Improve,
     Mode,
     Regroup,
     Repeat,
+    Rest,
     Script,
 )
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
@@ -162,7 +167,10 @@ class Run:
         kept, came, gone = rules
         known = self._updates.get(unit.relations)
         if came or gone or known is None or known[0] != kept:
-            known = kept, (delete(unit, kept, gone), rederive(unit, kept), insert(unit, kept, came))
+            if unit.best:
+                known = kept, update_best(unit, kept, came, gone)
+            else:
+                known = kept, (delete(unit, kept, gone), rederive(unit, kept), insert(unit, kept, came))
         if not came and not gone:
             self._updates[unit.relations] = known
         return known[1]
@@ -182,6 +190,7 @@ class _Walk:
     rows: int = 0
     deadline: float | None = None
     current: UnitStats = field(default_factory=lambda: UnitStats("", "", ""))
+    at_work: Unit = field(default_factory=lambda: Unit(frozenset(), (), recursive=False))
 
     @property
     def engine(self) -> Engine:
@@ -199,7 +208,7 @@ class _Walk:
         if not changed:
             return
         start = time.perf_counter()
-        self.current = UnitStats(unit.name, "", "")
+        self.current, self.at_work = UnitStats(unit.name, "", ""), unit
         self._maintain(unit, kept, came, gone, same)
         self.engine.finish(unit)
         self.current.seconds = time.perf_counter() - start
@@ -236,13 +245,6 @@ class _Walk:
         gone: tuple[FlatRule, ...],
         same: bool,
     ) -> None:
-        if unit.best:
-            anew = not same or self.run.strategy == "recompute"
-            self._explain("bootstrap" if anew else "update", "values that were lost or may be better")
-            self.engine.enter(unit)
-            rules = None if anew else Changed(kept, came, gone)
-            self.current.instances = self.engine.keep_best(unit, rules, self._count_round)
-            return
         if unit.grouping is not None:
             self.engine.enter(unit)
             self._explain("update" if same else "bootstrap", "groups that were touched")
@@ -290,7 +292,10 @@ class _Walk:
         self.rank, self.rows, self.deadline, self.current.instances = 0, 0, None, 0
         begun = time.perf_counter()
         try:
-            self._execute(bootstrap(unit))
+            if unit.best:
+                self._execute(bootstrap_best(unit, ranked=self.run.strategy != "recompute"))
+            else:
+                self._execute(bootstrap(unit))
         except TurnDense:
             self._explain("whole", "the relation turned out to be dense")
             self.current.rounds = self.engine.claim(unit, start=True) or 0
@@ -344,6 +349,14 @@ class _Walk:
                     self.engine.clear(relations)
                 case Regroup():
                     self.engine.regroup(step)
+                case Improve():
+                    self.current.instances += self.engine.improve(self.at_work, step, self._count_round)
+                case Doubt(relations):
+                    self.engine.doubt(relations)
+                case Aim(relations):
+                    self.engine.aim(relations)
+                case Rest(relations):
+                    self.engine.rest(relations)
 
     def _derive(self, step: Derive) -> None:
         start = time.perf_counter()

@@ -14,22 +14,22 @@ from tidelog.program.typed import Absent, Match
 __all__ = ["atoms", "bootstrap", "growth", "inner"]
 
 
-def bootstrap(unit: Unit) -> Script:
+def bootstrap(unit: Unit, mode: Mode = Mode.INSERT) -> Script:
     relations = tuple(sorted(unit.relations))
-    first: list[Step] = [Clear(relations), Assertions(relations, Mode.INSERT, all=True)]
+    first: list[Step] = [Clear(relations), Assertions(relations, mode, all=True)]
     for rule in unit.rules:
         if not inner(rule, unit):
-            first.append(Derive(rule, None, (View.NEW,) * len(rule.body), Mode.INSERT))
-    return (*first, EndRound(relations, Mode.INSERT), *growth(unit, unit.rules))
+            first.append(Derive(rule, None, (View.NEW,) * len(rule.body), mode))
+    return (*first, EndRound(relations, mode), *growth(unit, unit.rules, mode))
 
 
-def growth(unit: Unit, rules: tuple[FlatRule, ...]) -> Script:
+def growth(unit: Unit, rules: tuple[FlatRule, ...], mode: Mode = Mode.INSERT) -> Script:
     """The rounds that follow once everything below has its final state."""
     relations = tuple(sorted(unit.relations))
     steps = tuple(
-        Derive(rule, i, _semi_naive(rule, unit, i), Mode.INSERT) for rule in rules for i in inner(rule, unit)
+        Derive(rule, i, _semi_naive(rule, unit, i), mode) for rule in rules for i in inner(rule, unit)
     )
-    return (Repeat(relations, (*steps, EndRound(relations, Mode.INSERT))),) if steps else ()
+    return (Repeat(relations, (*steps, EndRound(relations, mode))),) if steps else ()
 
 
 def _semi_naive(rule: FlatRule, unit: Unit, driver: int) -> tuple[View, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tidelog.maintain.best import bootstrap_best, update_best
 from tidelog.maintain.bootstrap import bootstrap
 from tidelog.maintain.elastic import delete, insert, rederive
 from tidelog.maintain.script import Regroup, Script, print_script
@@ -21,7 +22,11 @@ def describe_scripts(program: FlatProgram) -> str:
 def _unit(unit: Unit) -> Iterator[str]:
     yield unit.name
     if unit.best:
-        yield "  keeps the best value per key, worked out anew on every change"
+        yield from _part("bootstrap", bootstrap_best(unit, ranked=True))
+        for title, script in zip(
+            ("delete", "re-derive", "insert"), update_best(unit, unit.rules, (), ()), strict=True
+        ):
+            yield from _part(f"update: {title}", script)
         return
     if unit.grouping is not None:
         yield from _part("bootstrap", (Regroup(unit.grouping, all=True),))

@@ -21,7 +21,7 @@ from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Repeat, 
 from tidelog.plan.flat import FlatRule, Unit
 from tidelog.program.typed import Binary, Match, Term, Test, Var, Wildcard
 
-__all__ = ["delete", "insert", "rederivation", "rederive"]
+__all__ = ["delete", "insert", "rederivation", "rederive", "retreat"]
 
 
 def delete(unit: Unit, kept: tuple[FlatRule, ...], gone: tuple[FlatRule, ...]) -> Script:
@@ -41,17 +41,20 @@ def delete(unit: Unit, kept: tuple[FlatRule, ...], gone: tuple[FlatRule, ...]) -
                 views = _views(rule, own, i, View.LEAVING, (View.MIDDLE, View.REST), (View.OLD, View.FULL))
                 steps.append(Derive(rule, i, views, Mode.REMOVE))
     steps.append(EndRound(relations, Mode.REMOVE))
+    return (*steps, *retreat(unit, kept))
+
+
+def retreat(unit: Unit, kept: tuple[FlatRule, ...]) -> Script:
+    """The rounds of a deletion that follow from a delta of the unit itself; at their ends it goes."""
+    relations = tuple(sorted(unit.relations))
     rounds: list[Step] = []
     for rule in kept:
         own = set(inner(rule, unit))
         for i in own:
             views = _views(rule, own, i, View.DELTA, (View.MIDDLE, View.REST), (View.MIDDLE, View.FULL))
             rounds.append(Derive(rule, i, views, Mode.REMOVE))
-    if rounds:
-        steps.append(Repeat(relations, (*rounds, EndRound(relations, Mode.REMOVE))))
-    else:
-        steps.append(EndRound(relations, Mode.REMOVE))  # nothing follows from what was found: it goes
-    return tuple(steps)
+    end = EndRound(relations, Mode.REMOVE)
+    return (Repeat(relations, (*rounds, end)),) if rounds else (end,)
 
 
 def rederive(unit: Unit, kept: tuple[FlatRule, ...]) -> Script:
@@ -70,24 +73,26 @@ def rederive(unit: Unit, kept: tuple[FlatRule, ...]) -> Script:
     return (*steps, EndRound(relations, Mode.REDERIVE))
 
 
-def insert(unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...]) -> Script:
+def insert(
+    unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], mode: Mode = Mode.INSERT
+) -> Script:
     """`came` are rules that were not there before."""
     relations = tuple(sorted(unit.relations))
-    steps: list[Step] = [Assertions(relations, Mode.INSERT)]
+    steps: list[Step] = [Assertions(relations, mode)]
     for rule in came:
         views = tuple(
             View.FULL if isinstance(x, Match) and x.relation in unit.relations else View.NEW
             for x in rule.body
         )
-        steps.append(Derive(rule, None, views, Mode.INSERT))
+        steps.append(Derive(rule, None, views, mode))
     for rule in kept:
         own = set(inner(rule, unit))
         for i in atoms(rule):
             driver = View.DELTA if i in own else View.ENTERING
             views = _views(rule, own, i, driver, (View.MIDDLE, View.REST), (View.NEW, View.FULL))
-            steps.append(Derive(rule, i, views, Mode.INSERT))
-    steps.append(EndRound(relations, Mode.INSERT))
-    return (*steps, *growth(unit, (*kept, *came)))
+            steps.append(Derive(rule, i, views, mode))
+    steps.append(EndRound(relations, mode))
+    return (*steps, *growth(unit, (*kept, *came), mode))
 
 
 def _views(
@@ -124,4 +129,5 @@ def rederivation(rule: FlatRule, value_column: int | None = None) -> FlatRule:
             # compared as elements, so that none is none
             tests.append(Test(Binary("is", head, value, BOOL)))
     body = (Match(rule.head, tuple(terms)), *rule.body, *tests)
-    return FlatRule(f"{rule.id} [rederive]", rule.head, rule.values, body, rule.origin, rule.span)
+    name = rule.id if value_column is None else f"{rule.id} [keys]"
+    return FlatRule(f"{name} [rederive]", rule.head, rule.values, body, rule.origin, rule.span)

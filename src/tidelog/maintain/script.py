@@ -6,7 +6,7 @@ those of the literal's truth, not of the relation. For relations of the unit its
 state (FULL), the current state without this round's delta (REST), and the delta (DELTA).
 
 A *mode* says what happens to the heads that are found: REMOVE counts down what they supported, REDERIVE
-counts what suspects still have, INSERT adds and counts up.
+counts what suspects still have, INSERT adds and counts up, SETTLE does so for what is there or aimed at.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ from typing import TypeAlias
 from tidelog.plan.flat import FlatRule, Grouping
 
 __all__ = [
+    "Aim",
     "Assertions",
     "Clear",
     "Derive",
+    "Doubt",
     "EndRound",
+    "Improve",
     "Mode",
     "Regroup",
     "Repeat",
+    "Rest",
     "Script",
     "Step",
     "View",
@@ -49,6 +53,7 @@ class Mode(Enum):
     REMOVE = "remove"
     REDERIVE = "rederive"
     INSERT = "insert"
+    SETTLE = "settle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,41 @@ class Regroup:
     all: bool = False
 
 
-Step: TypeAlias = Derive | Assertions | EndRound | Repeat | Clear | Regroup
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """List the tuples that could not be given a rank as suspects."""
+
+    relations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Improve:
+    """Find the best values of keys that lost theirs or may have better ones, or of all; aim at what is new.
+
+    The state stays as it is: tuples that are superseded are listed, to leave at the end of the round.
+    """
+
+    relations: tuple[str, ...]
+    kept: tuple[FlatRule, ...]
+    came: tuple[FlatRule, ...] = ()
+    all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """Make suspects of all tuples that are to be there and have no rank."""
+
+    relations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What was aimed at and not reached is there all the same, without a rank."""
+
+    relations: tuple[str, ...]
+
+
+Step: TypeAlias = Derive | Assertions | EndRound | Repeat | Clear | Regroup | Doubt | Improve | Aim | Rest
 Script: TypeAlias = tuple[Step, ...]
 
 
@@ -128,5 +167,13 @@ def _lines(script: Script, depth: int) -> Iterator[str]:
                 yield from _lines(steps, depth + 1)
             case Clear(relations):
                 yield f"{indent}clear {', '.join(relations)}"
+            case Doubt():
+                yield f"{indent}doubt what has no rank"
+            case Improve(_, _, _, everything):
+                yield f"{indent}improve the values of {'all' if everything else 'doubted and touched'} keys"
+            case Aim():
+                yield f"{indent}aim at what has no rank"
+            case Rest():
+                yield f"{indent}leave what was not reached without a rank"
             case Regroup(grouping, everything):
                 yield f"{indent}regroup {'all' if everything else 'touched'} groups of {grouping.instances}"

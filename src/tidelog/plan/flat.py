@@ -20,7 +20,7 @@ from enum import Enum
 
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Span
-from tidelog.program.typed import Aggregate, Best, Body, Expr, Function, PythonFunction
+from tidelog.program.typed import Absent, Aggregate, Best, Body, Expr, Function, Match, PythonFunction
 
 __all__ = ["FlatProgram", "FlatRule", "Grouping", "Kind", "Stored", "Unit"]
 
@@ -95,3 +95,9 @@ class FlatProgram:
     groupings: Mapping[str, Grouping] = field(default_factory=dict)
     functions: Mapping[str, Function | PythonFunction] = field(default_factory=dict)
     units: tuple[Unit, ...] = ()
+
+    def used(self) -> frozenset[str]:
+        """The relations that units derive or read."""
+        rules = [rule for unit in self.units for rule in unit.rules]
+        read = {x.relation for rule in rules for x in rule.body if isinstance(x, Match | Absent)}
+        return frozenset(read).union(*(unit.relations for unit in self.units))

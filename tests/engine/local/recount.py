@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from conformance.reasoners import LocalReasoner
 from tidelog.data.values import Row, Value
+from tidelog.engine.local.heads import UNSETTLED
 from tidelog.engine.local.index import Chains
 from tidelog.engine.local.rows import ALIVE, OLD
 from tidelog.engine.local.table import Table
@@ -37,11 +38,13 @@ def check_state(reasoner: LocalReasoner) -> None:
         check_table(table)
     state = {name: _read(reasoner, name) for name in flat.relations}
     for unit in flat.units:
-        if unit.grouping is None and not unit.best and not unit.relations & reasoner.engine.bits.keys():
+        if unit.grouping is None and not unit.relations & reasoner.engine.bits.keys():
             _check_unit(unit, state, flat.functions)
             for name in unit.relations:
-                highest = reasoner.engine.tables[name].highest
-                assert all(0 <= rank <= highest for rank, _ in state[name].support.values()), name
+                table = reasoner.engine.tables[name]
+                ranks = [rank for rank, _ in state[name].support.values() if rank != UNSETTLED]
+                assert all(0 <= rank <= table.highest for rank in ranks), name
+                assert table.unsettled or len(ranks) == len(state[name].support)
 
 
 def _read(reasoner: LocalReasoner, name: str) -> Known:
@@ -63,17 +66,23 @@ def _check_unit(unit: Unit, state: Mapping[str, Known], functions: Functions) ->
     counts: Counter[tuple[str, Row]] = Counter()
     for name in unit.relations:
         counts.update((name, row) for row in state[name].given)
+    best = dict(unit.best)
+    counts = Counter({(name, row): n for (name, row), n in counts.items() if row in state[name].support})
     for rule in unit.rules:
         for head, used in instances(rule, state, functions):
-            assert head in state[rule.head].support, f"{rule.head}{head} follows and is not there"
+            if head not in state[rule.head].support:
+                assert rule.head in best, f"{rule.head}{head} follows and is not there"
+                continue  # a worse value
             rank = state[rule.head].support[head][0]
             own = [state[name].support[row][0] for name, row in used if name in unit.relations]
             counts[rule.head, head] += all(below < rank for below in own)
     stored = {
         (name, row): count for name in unit.relations for row, (_, count) in state[name].support.items()
     }
-    assert all(count > 0 for count in stored.values())
-    assert stored == {key: count for key, count in counts.items() if count}, unit.name
+    ranks = {(name, row): state[name].support[row][0] for name, row in stored}
+    assert all(count > 0 for key, count in stored.items() if ranks[key] != UNSETTLED)
+    found = {key: 0 if ranks[key] == UNSETTLED else counts[key] for key in stored}
+    assert stored == found, unit.name
 
 
 # -- instances

@@ -1,14 +1,9 @@
-"""Units with relations kept as the best value per key.
+"""The best values of keys, on values alone: what supports them is another matter.
 
 *Improvement* goes in rounds: each finds the candidates that follow from what got better in the round before;
 of a key's candidates the best is compared with the row that the key has, and takes its place if it is better.
 A value on the way may be superseded, so a computation that fails on the way counts only if it fails at the
-end too.
-
-*Deletion* first takes away every row that an instance gave which is no longer there: one that used something
-that leaves, and whose value is the row's value; and so on, from those. What is left has a derivation that
-touches none of this, cycles of weight zero included. The keys that lost their row then get the best candidate
-that remains, and improvement goes on from there together with what enters.
+end too. In the end the rows are as they were before: those that are to come and to leave are told.
 """
 
 from __future__ import annotations
@@ -45,13 +40,18 @@ class Collect(Protocol):
 
 @dataclass(slots=True)
 class _Kept:
-    """A relation of the unit; `columns` are those of its key if it keeps the best value of another."""
+    """A relation of the unit; `columns` are those of its key if it keeps the best value of another.
+
+    `before` are its tags at the beginning, `touched` rows that may have other ones.
+    """
 
     table: Table
     best: Best | None
     type: Type | None
     columns: tuple[int, ...]
+    before: npt.NDArray[np.uint8]
     delta: Rows = field(default_factory=lambda: np.empty(0, np.int64))
+    touched: list[Rows] = field(default_factory=list)
 
 
 class Improvement:
@@ -76,6 +76,7 @@ class Improvement:
                 best.get(name),
                 types[name][best[name].column] if name in best else None,
                 tuple(i for i in range(tables[name].arity) if name in best and i != best[name].column),
+                tables[name].tags[: tables[name].rows].copy(),
             )
             for name in unit.relations
         }
@@ -124,8 +125,8 @@ class Improvement:
             self.note(name, rows)
         else:
             rows = self._improve(name, kept, kept.best, candidates)
+        kept.touched.append(rows)
         table.tags[rows] |= np.uint8(ALIVE | CUR)
-        table.support[rows] = 0, 1
         return rows
 
     def _improve(self, name: str, kept: _Kept, best: Best, candidates: Codes) -> Rows:
@@ -142,6 +143,7 @@ class Improvement:
         better = (held < 0) | (self._order(kept, best, table.data[rows, column]) < old)
         rows, held = rows[better], held[better & (held >= 0)]
         self.note(name, np.concatenate([rows, held]))
+        kept.touched.append(held)
         table.tags[held] &= ~np.uint8(ALIVE | CUR)
         return rows
 
@@ -160,33 +162,18 @@ class Improvement:
             places = self.codec.dictionary(kept.type).ranks()[codes]
         return places if best.function == "min" else ~places
 
-    # -- taking away
-
-    def take_away(self, found: Found, rules: Iterable[FlatRule], collect: Collect) -> dict[str, Rows]:
-        """Remove the rows that lost an instance with their value, and all that rests on them."""
-        rules = tuple(rules)
-        doubted = {name: np.empty(0, np.int64) for name in self.kept}
-        first = list(found)
-        while first:
-            fresh: dict[str, Rows] = {}
-            for name, kept in self.kept.items():
-                heads = [h.T for n, h in first if n == name]
-                if heads:
-                    rows = np.unique(kept.table.find(np.ascontiguousarray(np.concatenate(heads))))
-                    rows = rows[rows >= 0]
-                    rows = rows[(kept.table.tags[rows] & ALIVE) != 0]
-                    fresh[name] = np.setdiff1d(rows, doubted[name])
-                    doubted[name] = np.union1d(doubted[name], fresh[name])
-            first = [
-                (rule.head, collect(rule, i, fresh[x.relation], self.views(rule, View.OLD)))
-                for rule in rules
-                for i in self.inner(rule)
-                if isinstance(x := rule.body[i], Match) and len(fresh.get(x.relation, ()))
-            ]
-        for name, rows in doubted.items():
-            self.note(name, rows)
-            self.kept[name].table.tags[rows] &= ~np.uint8(ALIVE)
-        return doubted
+    def put_back(self, name: str) -> tuple[Rows, Rows]:
+        """Make a relation's rows what they were before; those that are to come, and that are to leave."""
+        kept = self.kept[name]
+        tags = kept.table.tags
+        rows = np.unique(np.concatenate([np.empty(0, np.int64), *kept.touched]))
+        known = rows < len(kept.before)
+        was = np.zeros(len(rows), np.bool_)
+        was[known] = kept.before[rows[known]] & ALIVE != 0
+        now = tags[rows] & ALIVE != 0
+        tags[rows] &= ~np.uint8(ALIVE | CUR)
+        tags[rows[was]] |= np.uint8(ALIVE)
+        return rows[now & ~was], rows[was & ~now]
 
     def given(self, name: str, rows: Rows) -> Codes:
         """The asserted facts that have the keys of these rows."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from tidelog.engine.local.best import Improvement
 from tidelog.engine.local.codec import Codes
-from tidelog.engine.protocol import Changed
 from tidelog.maintain.elastic import rederivation
 from tidelog.maintain.script import Derive, Mode, View
 from tidelog.plan.flat import FlatRule, Unit
@@ -36,42 +35,33 @@ class Candidates:
             yield name, table.data[np.flatnonzero(table.given[: table.rows])].T
         for rule in self.unit.rules:
             if not self.work.inner(rule):
-                yield self._all(rule, View.NEW)
+                yield self._all(rule)
 
-    def from_changes(self, rules: Changed) -> Iterator[tuple[str, Codes]]:
-        """Take away what no longer holds; then candidates for what is missing or may be better."""
+    def from_changes(self, kept: Iterable[FlatRule], came: Iterable[FlatRule]) -> Iterator[tuple[str, Codes]]:
+        """For the keys of suspects, and from all that entered or was asserted; `came` are new rules."""
         best = dict(self.unit.best)
-        doubted = self.work.take_away(self._lost(rules), rules.kept, self.engine.collect)
+        doubted = {name: self.engine.change(name).suspects for name in self.unit.relations}
         for name, rows in doubted.items():
             yield name, self.work.given(name, rows)
             yield name, self.engine.tables[name].data[self.engine.change(name).given_came].T
-        for rule in rules.kept:
+        for rule in kept:
             if len(doubted[rule.head]):
                 asked = rederivation(rule, best[rule.head].column if rule.head in best else None)
                 tests = [View.NEW] * (len(asked.body) - len(rule.body) - 1)
                 views = [View.SUSPECTS, *self.work.views(rule, View.NEW), *tests]
                 yield rule.head, self.engine.collect(asked, 0, doubted[rule.head], views)
-            yield from self._moved(rule, View.ENTERING, View.NEW)
-        for rule in rules.came:
-            yield self._all(rule, View.NEW)
+            yield from self._entering(rule)
+        for rule in came:
+            yield self._all(rule)
 
-    def _lost(self, rules: Changed) -> Iterator[tuple[str, Codes]]:
-        """The heads of instances that are no longer there because of something below, or of a rule."""
-        for name in self.unit.relations:
-            yield name, self.engine.tables[name].data[self.engine.change(name).given_went].T
-        for rule in rules.gone:
-            yield self._all(rule, View.OLD)
-        for rule in rules.kept:
-            yield from self._moved(rule, View.LEAVING, View.OLD)
+    def _all(self, rule: FlatRule) -> tuple[str, Codes]:
+        return rule.head, self.engine.collect(rule, None, None, self.work.views(rule, View.NEW))
 
-    def _all(self, rule: FlatRule, below: View) -> tuple[str, Codes]:
-        return rule.head, self.engine.collect(rule, None, None, self.work.views(rule, below))
-
-    def _moved(self, rule: FlatRule, at: View, below: View) -> Iterator[tuple[str, Codes]]:
-        """The heads of instances that use something that left or entered below."""
+    def _entering(self, rule: FlatRule) -> Iterator[tuple[str, Codes]]:
+        """The heads of instances that use something that entered below."""
         for i in _atoms_below(rule, self.unit.relations):
-            views = self.work.views(rule, below)
-            views[i] = at
+            views = self.work.views(rule, View.NEW)
+            views[i] = View.ENTERING
             driver = self.engine.driver(Derive(rule, i, tuple(views), Mode.INSERT))
             if driver is not None and len(driver):
                 yield rule.head, self.engine.collect(rule, i, driver, views)

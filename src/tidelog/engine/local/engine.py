@@ -31,9 +31,9 @@ from tidelog.engine.local.runner import Runner
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variants import Variants
 from tidelog.engine.local.working import Change, Working
-from tidelog.engine.protocol import Changed, Hurried, TurnDense
+from tidelog.engine.protocol import Hurried, TurnDense
 from tidelog.errors import EngineError
-from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, Repeat, View
+from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
@@ -78,7 +78,7 @@ class LocalEngine:
             found = ((unit, pattern(unit, program)) for unit in program.units)
             self._patterns = {fits.relation: fits for _, fits in found if fits is not None}
             self._program = program
-            for name in [n for n in self.bits if n not in self._patterns and n in _used(program)]:
+            for name in [n for n in self.bits if n not in self._patterns and n in program.used()]:
                 self._to_rows(name, self.bits[name])
         # rules that go may use functions that go with them
         self._runner.evaluator = Evaluator(self.codec, {**self._functions, **program.functions})
@@ -165,14 +165,16 @@ class LocalEngine:
         if driver is not None and not len(driver):
             return 0
         before = self._runner.instances
-        if driver is None or step.mode is not Mode.REDERIVE or not self._rediscover(step, driver, rank):
+        if not self._rediscover(step, driver, rank):
             self._runner.run(
                 self._variants.first(step.rule, step.driver), step.views, driver, step.mode, rank
             )
         return self._runner.instances - before
 
-    def _rediscover(self, step: Derive, suspects: Rows, rank: int) -> bool:
+    def _rediscover(self, step: Derive, suspects: Rows | None, rank: int) -> bool:
         """Look for suspects by one variable of the head, if binding all of it would repeat much work."""
+        if suspects is None or step.mode is not Mode.REDERIVE or len(self.change(step.rule.head).aims):
+            return False
         assert self._program is not None
         rule = self._program.rules[step.rule.id.removesuffix(" [rederive]")]
         head = step.rule.body[0]
@@ -213,7 +215,7 @@ class LocalEngine:
             elif step.all:
                 rows = np.flatnonzero(table.given[: table.rows])
             else:
-                rows = change.given_came if step.mode is Mode.INSERT else change.given_went
+                rows = change.given_went if step.mode is Mode.REMOVE else change.given_came
             if len(rows):
                 self._runner.apply_rows(change.working, rows, step.mode, rank)
                 total += len(rows)
@@ -371,23 +373,35 @@ class LocalEngine:
 
     # -- the best value per key
 
-    def keep_best(self, unit: Unit, rules: Changed | None, check_round: Callable[[], None]) -> int:
-        """Bring a unit with a best value per key to its new state; the number of candidates seen.
+    def doubt(self, relations: Iterable[str]) -> None:
+        for name in relations:
+            self.change(name).doubt()
 
-        `rules` says which of its rules are new or gone; without it, the unit is worked out from nothing.
-        """
-        if rules is None:
-            self.clear(unit.relations)
+    def improve(self, unit: Unit, step: Improve, check_round: Callable[[], None]) -> int:
+        """Find the best values; the number of candidates seen."""
         tables = {name: self.tables[name] for name in unit.relations}
         work = Improvement(unit, tables, self._types, self.codec, self._note)
         candidates = Candidates(self, unit, work)
-        found = candidates.from_nothing() if rules is None else candidates.from_changes(rules)
+        found = candidates.from_nothing() if step.all else candidates.from_changes(step.kept, step.came)
         self._runner.passed_over = False
         work.run(found, self.collect, check_round)
         if self._runner.passed_over:  # what failed on the way may be superseded, or be an error
             for rule in unit.rules:
                 self._runner.examine(self._variants.first(rule, None), work.views(rule, View.NEW))
+        for name in unit.relations:
+            change = self.change(name)
+            change.aims, superseded = work.put_back(name)
+            change.working.list_rows(superseded)
+            change.doubted = len(change.working.listed)
         return work.candidates
+
+    def aim(self, relations: Iterable[str]) -> None:
+        for name in relations:
+            self.change(name).aim()
+
+    def rest(self, relations: Iterable[str]) -> None:
+        for name in relations:
+            self.change(name).rest()
 
     def collect(self, rule: FlatRule, driver: int | None, rows: Rows | None, views: Sequence[View]) -> Codes:
         return self._runner.collect(self._variants.first(rule, driver), views, rows)
@@ -408,6 +422,7 @@ class LocalEngine:
             publish(table.at, change.whole is not None)
             table.live += len(change.entering) - len(change.leaving)
             table.highest = change.highest
+            table.unsettled = table.unsettled if change.unsettled is None else change.unsettled
             table.base = table.rows
             if table.wasteful:
                 table.compact()
@@ -479,10 +494,3 @@ class LocalEngine:
             known = rows < len(given)  # others came since
             given[rows[known]] = before[known]
         return given
-
-
-def _used(program: FlatProgram) -> set[str]:
-    """The relations that a program's units derive or read."""
-    rules = [rule for unit in program.units for rule in unit.rules]
-    read = {x.relation for rule in rules for x in rule.body if isinstance(x, Match | Absent)}
-    return read.union(*(unit.relations for unit in program.units))

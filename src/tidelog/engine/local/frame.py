@@ -25,7 +25,12 @@ from tidelog.program.typed import Absent, Var
 
 __all__ = ["MODES", "STEPS", "Frame", "Request", "make_room"]
 
-MODES: Final = {Mode.INSERT: kernels.INSERT, Mode.REMOVE: kernels.REMOVE, Mode.REDERIVE: kernels.REDERIVE}
+MODES: Final = {
+    Mode.INSERT: kernels.INSERT,
+    Mode.REMOVE: kernels.REMOVE,
+    Mode.REDERIVE: kernels.REDERIVE,
+    Mode.SETTLE: kernels.SETTLE,
+}
 STEPS: Final = 20_000_000  # of a kernel, before it looks up: a fraction of a second
 _START: Final = 1024  # bindings that there is room for at first
 _MANY: Final = 64  # rows of a key from which on looking for those in a range pays

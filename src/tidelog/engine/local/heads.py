@@ -33,6 +33,7 @@ from tidelog.engine.local.rows import (
 )
 
 __all__ = [
+    "AIMED",
     "DONE",
     "EMIT",
     "GROW_INDEX",
@@ -43,6 +44,8 @@ __all__ = [
     "PAUSE",
     "REDERIVE",
     "REMOVE",
+    "SETTLE",
+    "UNSETTLED",
     "apply_heads",
     "apply_rows",
     "end_round",
@@ -52,13 +55,17 @@ __all__ = [
     "rediscover_head",
     "remove_head",
     "settle",
+    "settle_head",
 ]
 
 # how a kernel ends
 DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, PAUSE = range(6)
 
 # what is done with the heads that are found
-INSERT, REMOVE, REDERIVE, EMIT = range(4)
+INSERT, REMOVE, REDERIVE, EMIT, SETTLE = range(5)
+
+# ranks of tuples that are to be given one, and of those that could not be
+AIMED, UNSETTLED = -1, 2**31 - 1
 
 
 @njit(cache=True, nogil=True)
@@ -111,6 +118,20 @@ def _insert_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
         store32(support, 2 * row + 1, 1)
         _list(relation, row)
     return DONE
+
+
+@njit(cache=True, nogil=True)
+def _settle_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
+    tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
+    known = load8(tags, row) & (ALIVE | NEXT) or load32(support, 2 * row) == AIMED
+    return _insert_row(relation, row, highest, rank) if known else DONE
+
+
+@njit(cache=True, nogil=True)
+def settle_head(relation, values, highest, rank):  # type: ignore[no-untyped-def]
+    """One more instance for a head that is there or aimed at; others are not to be there."""
+    row = find(relation, values)
+    return _settle_row(relation, row, highest, rank) if row >= 0 else DONE
 
 
 @njit(cache=True, nogil=True)
@@ -192,6 +213,8 @@ def apply_heads(relation, mode, rank, heads, highest, origins, start, values):  
                 status = insert_head(relation, values, highest[i], rank)
             elif mode == REMOVE:
                 status = remove_head(relation, values, highest[i])
+            elif mode == SETTLE:
+                status = settle_head(relation, values, highest[i], rank)
             else:
                 status = rediscover_head(relation, values, rank)
         if status != DONE:
@@ -207,6 +230,8 @@ def apply_rows(relation, mode, rank, rows, start):  # type: ignore[no-untyped-de
             status = _insert_row(relation, rows[i], -1, rank)
         elif mode == REMOVE:
             status = _remove_row(relation, rows[i], -1)
+        elif mode == SETTLE:
+            status = _settle_row(relation, rows[i], -1, rank)
         else:
             status = rederive_row(relation, rows[i], rank)
         if status != DONE:

@@ -29,11 +29,13 @@ from tidelog.engine.local.heads import (
     PAUSE,
     REDERIVE,
     REMOVE,
+    SETTLE,
     end_round,
     insert_head,
     rederive_row,
     rediscover_head,
     remove_head,
+    settle_head,
 )
 from tidelog.engine.local.memory import load8, load32, load64, store64
 from tidelog.engine.local.rows import (
@@ -67,6 +69,7 @@ __all__ = [
     "PAUSE",
     "REDERIVE",
     "REMOVE",
+    "SETTLE",
     "hurry",
     "run",
 ]
@@ -442,6 +445,8 @@ def _leaf(frame, highest):  # type: ignore[no-untyped-def]
         return insert_head(target, values, highest, rank)
     if mode == REDERIVE:
         return rediscover_head(target, values, rank)
+    if mode == SETTLE:
+        return settle_head(target, values, highest, rank)
     return remove_head(target, values, highest)
 
 

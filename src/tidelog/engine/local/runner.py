@@ -207,7 +207,7 @@ class Runner:
         outcome = self.evaluator.evaluate(expr, self.columns(variant, bindings, slots, [expr]), bindings.size)
         if outcome.failures is None or not outcome.failures.any():
             return outcome.codes, bindings
-        if mode is Mode.INSERT:
+        if mode in (Mode.INSERT, Mode.SETTLE):
             raise _Failed
         self.passed_over = True
         keep = outcome.failures == 0

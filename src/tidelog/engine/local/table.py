@@ -34,6 +34,7 @@ class Table:
         self.arity = arity
         self.live = 0
         self.highest = 0  # at least the highest rank in use
+        self.unsettled = False  # whether there are rows that could not be given a rank
         self.data: Codes = np.empty((SMALLEST, arity), np.int64)
         self.tags: npt.NDArray[np.uint8] = np.zeros(SMALLEST, np.uint8)
         self.given: npt.NDArray[np.uint8] = np.zeros(SMALLEST, np.uint8)

@@ -40,6 +40,10 @@ class Variants:
 
     def forget(self, program: FlatProgram) -> None:
         """Drop the variants of rules that a program does not have."""
-        gone = [k for k in self._known if k[0].removesuffix(" [rederive]") not in program.rules]
+        gone = [
+            k
+            for k in self._known
+            if k[0].removesuffix(" [rederive]").removesuffix(" [keys]") not in program.rules
+        ]
         for key in gone:
             del self._known[key]

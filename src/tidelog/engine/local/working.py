@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tidelog.engine.local import rows
 from tidelog.engine.local.codec import Codes
-from tidelog.engine.local.heads import settle
+from tidelog.engine.local.heads import AIMED, UNSETTLED, settle
 from tidelog.engine.local.index import address, longer
 from tidelog.engine.local.rows import ALIVE, CUR, OLD
 from tidelog.engine.local.table import Rows, Table
@@ -89,6 +89,17 @@ class Working:
     def clear_notes(self) -> None:
         self.table.words[rows.NOTES] = 0
 
+    def list_rows(self, rows_: Rows) -> None:
+        """List rows, to be the next delta."""
+        words, count = self.table.words, int(self.table.words[rows.LISTED])
+        if len(self._listed) < count + len(rows_):
+            self._listed = longer(self._listed, max(count + len(rows_), 2 * len(self._listed)))
+            self._describe()
+        self.note(rows_)
+        self._listed[count : count + len(rows_)] = rows_
+        self.table.tags[rows_] |= np.uint8(rows.NEXT)
+        words[rows.LISTED] = count + len(rows_)
+
     def grow_lists(self) -> None:
         words = self.table.words
         if words[rows.NOTES] >= len(self._notes):
@@ -136,6 +147,9 @@ class Change:
     given_went: Rows = field(default_factory=lambda: _EMPTY)
     whole: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]] | None = None
     suspects: Rows = field(default_factory=lambda: _EMPTY)
+    aims: Rows = field(default_factory=lambda: _EMPTY)  # rows to be given a rank
+    doubted: int = 0  # how many rows were listed before those that only need another rank
+    unsettled: bool | None = None  # whether rows were left without a rank, if it was asked
     entering: Rows = field(default_factory=lambda: _EMPTY)
     leaving: Rows = field(default_factory=lambda: _EMPTY)
     highest: int = 0
@@ -166,10 +180,11 @@ class Change:
             self.whole = table.tags[: table.base].copy(), table.support[: table.base].copy()
         table.tags[: table.rows] &= np.uint8(OLD)
         table.tags[: table.base] |= np.uint8(rows.LOGGED)
+        table.support[table.base : table.rows] = 0
         self.working.clear_list()
         self.working.clear_notes()
-        self.suspects = _EMPTY
-        self.highest = 0
+        self.suspects = self.aims = _EMPTY
+        self.highest = self.doubted = 0
 
     def lift(self, ranks: int) -> None:
         """Add to the ranks of all rows."""
@@ -179,6 +194,27 @@ class Change:
             self.working.note(present)
             table.support[present, 0] += ranks
         self.highest += ranks
+
+    def doubt(self) -> None:
+        """List the rows without a rank as suspects."""
+        table = self.working.table
+        if table.unsettled:
+            alive = table.alive()
+            self.working.list_rows(alive[table.support[alive, 0] == UNSETTLED])
+
+    def aim(self) -> None:
+        """Make suspects of the rows that are to be there and have no rank."""
+        self.aims = np.concatenate([self.aims, self.working.listed[self.doubted :]])
+        self.working.table.support[self.aims] = AIMED, 0
+        self.suspects = self.aims
+
+    def rest(self) -> None:
+        """What was aimed at and not reached is there all the same."""
+        table = self.working.table
+        left = self.aims[table.tags[self.aims] & ALIVE == 0]
+        table.tags[left] |= np.uint8(ALIVE)
+        table.support[left] = UNSETTLED, 0
+        self.unsettled = len(left) > 0
 
     def settle(self) -> None:
         """The relation has its new state: find what entered and left."""
@@ -198,6 +234,7 @@ class Change:
             self.working.clear_notes()
         self._put_back()
         table.tags[table.base : table.rows] = 0
+        table.support[table.base : table.rows] = 0
         table.given[table.base : table.rows] = 0
         for changed, given in reversed(self.given_before):
             table.given[changed] = given
