@@ -100,7 +100,11 @@ class Dictionary:
         """The codes of many values at once: those known are looked up in one go, the others join in order."""
         found = list(map(self._codes.get, values))
         if None in found:
-            found = [self.code(v) if c is None else c for v, c in zip(values, found, strict=True)]
+            fresh = dict.fromkeys(v for v, c in zip(values, found, strict=True) if c is None)
+            first = len(self.values)
+            self.values.extend(fresh)
+            self._codes.update(zip(fresh, range(first, len(self.values)), strict=True))
+            found = list(map(self._codes.get, values))
         return np.array(found, np.int64)
 
     def ranks(self) -> Codes:
