@@ -34,6 +34,7 @@ class Given:
 def batches(given: Given, *, quick: bool) -> list[Task]:
     tasks = [
         *_tasks("closure", _graphs(quick)),
+        *_tasks("closure, read", [graph_file(path) for path in given.graphs[:1]]),
         *_tasks("nonlinear", [graph("grid", "grid", 20, 20) if quick else graph("grid", "grid", 40, 40)]),
         *_tasks("same generation", [graph("tree", "tree", 800 if quick else 3000, 3)]),
         *_tasks("points-to", [code("software", "points_to", 1000 if quick else 10_000)]),
@@ -52,8 +53,10 @@ def batches(given: Given, *, quick: bool) -> list[Task]:
 def updates(given: Given, *, quick: bool) -> list[Task]:
     tasks = [
         *_tasks("closure", [_power_law(quick)]),
+        *_tasks("closure, read", [_power_law(quick)]),
         *_tasks("RDFS", [_universities(quick)]),
         *_tasks("closure", [graph_file(path) for path in given.graphs]),
+        *_tasks("closure, read", [graph_file(path) for path in given.graphs]),
     ]
     if given.triples:
         tasks += _tasks("RDFS", [rdf(given.triples)])

@@ -44,6 +44,7 @@ def _some_edits() -> Tables:
 
 SMALL: dict[str, Dataset] = {
     "closure": graph("rmat", "rmat", 20, 40),
+    "closure, read": graph("rmat", "rmat", 20, 40),
     "nonlinear": graph("grid", "grid", 4, 4),
     "same generation": graph("tree", "tree", 30, 2),
     "points-to": code("software", "points_to", 4),
