@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tidelog.errors import DataError
 from tidelog.program.typed import Relation, Role
-from tidelog.store.files import EXTENSIONS, read_facts, write_facts
+from tidelog.store.files import EXTENSIONS, TRIPLES, read_facts, write_facts
 
 __all__ = ["FORMATS", "read_folder", "write_folder"]
 
@@ -67,7 +67,7 @@ def _stem(file: Path) -> str | None:
     """A file's name without the extension, if that is one of facts."""
     name = file.name.removesuffix(".gz")
     stem, dot, extension = name.rpartition(".")
-    return stem if dot and f".{extension.lower()}" in EXTENSIONS else None
+    return stem if dot and f".{extension.lower()}" in (*EXTENSIONS, *TRIPLES) else None
 
 
 def _nothing_for(missing: list[str], folder: Path) -> DataError:

@@ -7,6 +7,7 @@
 | `.json`, `.jsonl`, `.ndjson`| one object a line                                                       |
 | `.parquet`                  | Parquet                                                                 |
 | `.arrow`, `.feather`        | Arrow IPC, as a file or (reading) as a stream                           |
+| `.nt`, `.ttl`               | RDF triples, for relations of three texts: N-Triples; Turtle (reading)  |
 
 The text forms may end in `.gz`. Writing is atomic: a reader finds the old file or the new one, whole. Rows
 keep their order. Every failure is a DataError that names the file, and the line where there are lines.
@@ -32,8 +33,9 @@ from tidelog.program.typed import Relation
 from tidelog.store.delimited import CSV, TABS, read_delimited, write_delimited
 from tidelog.store.frames import to_table
 from tidelog.store.lines import read_lines, write_lines
+from tidelog.store.triples import read_ntriples, read_turtle, write_ntriples
 
-__all__ = ["EXTENSIONS", "read_facts", "write_facts"]
+__all__ = ["EXTENSIONS", "TRIPLES", "read_facts", "write_facts"]
 
 _READ_TEXT: Final[dict[str, Callable[[Relation, bytes, str], Any]]] = {
     ".csv": partial(read_delimited, dialect=CSV),
@@ -42,6 +44,8 @@ _READ_TEXT: Final[dict[str, Callable[[Relation, bytes, str], Any]]] = {
     ".json": read_lines,
     ".jsonl": read_lines,
     ".ndjson": read_lines,
+    ".nt": read_ntriples,
+    ".ttl": read_turtle,
 }
 _WRITE_TEXT: Final[dict[str, Callable[[Any], Iterator[bytes]]]] = {
     ".csv": partial(write_delimited, dialect=CSV),
@@ -50,8 +54,10 @@ _WRITE_TEXT: Final[dict[str, Callable[[Any], Iterator[bytes]]]] = {
     ".json": write_lines,
     ".jsonl": write_lines,
     ".ndjson": write_lines,
+    ".nt": write_ntriples,
 }
-EXTENSIONS: Final = (*_READ_TEXT, ".parquet", ".arrow", ".feather")
+TRIPLES: Final = (".nt", ".ttl")
+EXTENSIONS: Final = (*(form for form in _READ_TEXT if form not in TRIPLES), ".parquet", ".arrow", ".feather")
 
 
 def read_facts(relation: Relation, path: str | os.PathLike[str]) -> Any:
@@ -76,6 +82,8 @@ def write_facts(table: Any, path: str | os.PathLike[str]) -> None:
             parquet.write_table(table, out)
         elif form in _WRITE_TEXT:
             _write_parts(_WRITE_TEXT[form](table), out, packed=packed)
+        elif form in _READ_TEXT:
+            raise DataError(None, f"files with the extension {form} are only read; write .nt")
         else:
             with pa.ipc.new_file(out, table.schema) as writer:
                 writer.write_table(table)
@@ -88,7 +96,7 @@ def _form(file: Path) -> tuple[str, bool]:
     form = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
     if form in _READ_TEXT or (form in EXTENSIONS and not packed):
         return form, packed
-    known = ", ".join(EXTENSIONS)
+    known = ", ".join((*EXTENSIONS, *TRIPLES))
     problem = f"no format has this extension; use one of {known}, the text forms also with .gz"
     raise DataError(None, problem).in_file(str(file))
 
