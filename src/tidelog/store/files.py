@@ -33,9 +33,9 @@ from tidelog.program.typed import Relation
 from tidelog.store.delimited import CSV, TABS, read_delimited, write_delimited
 from tidelog.store.frames import to_table
 from tidelog.store.lines import read_lines, write_lines
-from tidelog.store.triples import read_ntriples, read_turtle, write_ntriples
+from tidelog.store.triples import parse_triples, read_ntriples, read_turtle, write_ntriples
 
-__all__ = ["EXTENSIONS", "TRIPLES", "read_facts", "write_facts"]
+__all__ = ["EXTENSIONS", "TRIPLES", "read_facts", "read_triples", "write_facts"]
 
 _READ_TEXT: Final[dict[str, Callable[[Relation, bytes, str], Any]]] = {
     ".csv": partial(read_delimited, dialect=CSV),
@@ -66,11 +66,25 @@ def read_facts(relation: Relation, path: str | os.PathLike[str]) -> Any:
     form, packed = _form(file)
     with _naming(file, relation.name):
         if form in _READ_TEXT:
-            content = file.read_bytes()
-            content = gzip.decompress(content) if packed else content
-            return _READ_TEXT[form](relation, content, str(file))
+            return _READ_TEXT[form](relation, _content(file, packed), str(file))
         table = parquet.ParquetFile(file).read() if form == ".parquet" else _read_ipc(file)
         return to_table(relation, table)
+
+
+def read_triples(path: str | os.PathLike[str], base: str | None = None) -> Any:
+    """The triples of a file, repetitions included; `base` resolves the relative IRIs of Turtle."""
+    file = Path(path)
+    form, packed = _form(file)
+    if form not in TRIPLES:
+        problem = "triples are read from files with the extensions .nt and .ttl, also with .gz"
+        raise DataError(None, problem).in_file(str(file))
+    with _naming(file, None):
+        return parse_triples(_content(file, packed), str(file), turtle=form == ".ttl", base=base)
+
+
+def _content(file: Path, packed: bool) -> bytes:
+    content = file.read_bytes()
+    return gzip.decompress(content) if packed else content
 
 
 def write_facts(table: Any, path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,154 @@
+"""An ontology as a program: one relation for each class and each property that its rules speak of.
+
+`class::Person(x)` holds what is a `Person`; `property::worksFor(x, y)` says that `x worksFor y`. Names come from the
+last part of an IRI, numbered where two have the same. A triple about other classes and properties belongs to
+no relation: no rule looks at it.
+
+Invariant: `join(split(graph))` and the rest make up the graph again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidelog.rdf.axioms import owl_axioms, rdfs_axioms
+from tidelog.rdf.clauses import Clause, Predicate, Use, to_clauses
+from tidelog.rdf.graphs import graph
+from tidelog.rdf.ontology import Axiom, LeftOut
+from tidelog.rdf.shorten import shorten
+from tidelog.rdf.terms import TYPE, local_name
+from tidelog.store.triples import TERMS
+from tidelog.syntax import tree
+from tidelog.syntax.printer import print_program
+
+__all__ = ["Translation", "owl_rules", "rdfs_rules"]
+
+_COLUMNS: Final = {"class": ("x",), "property": ("x", "y"), "part": ("x",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """`text` is the program; `classes` and `properties` say which relation stands for which term.
+
+    `left_out` is what the ontology says and the program does not.
+    """
+
+    text: str
+    rules: int
+    classes: Mapping[str, str]
+    properties: Mapping[str, str]
+    left_out: tuple[LeftOut, ...]
+
+    def split(self, triples: Any) -> tuple[dict[str, Any], Any]:
+        """The facts of each relation as a table, and the triples that belong to none."""
+        relations = (*self.properties.values(), *self.classes.values())
+        numbers = _numbers(triples, list(self.properties), list(self.classes))
+        order = np.argsort(numbers, kind="stable")
+        sorted_, bounds = triples.take(order), np.searchsorted(numbers[order], np.arange(len(relations) + 1))
+        facts = {
+            name: _fact_columns(sorted_.slice(start, end - start), i < len(self.properties))
+            for i, (name, start, end) in enumerate(zip(relations, bounds, bounds[1:], strict=True))
+            if end > start
+        }
+        return facts, sorted_.slice(0, bounds[0])
+
+    def join(self, facts: Mapping[str, Any]) -> Any:
+        """The triples that tables of relations stand for."""
+        parts = [graph([])]
+        for term, name in self.classes.items():
+            if name in facts:
+                parts.append(_triples(facts[name].column(0), TYPE, term))
+        for term, name in self.properties.items():
+            if name in facts:
+                parts.append(_triples(facts[name].column(0), term, facts[name].column(1)))
+        return pa.concat_tables(parts)
+
+
+def rdfs_rules(schema: Any) -> Translation:
+    """RDFS specialised to the subclasses, subproperties, domains and ranges of a graph."""
+    return _translation(rdfs_axioms(schema), [])
+
+
+def owl_rules(ontology: Any) -> Translation:
+    """What a graph says in OWL 2 RL, as rules."""
+    return _translation(*owl_axioms(ontology))
+
+
+def _translation(axioms: Iterable[Axiom], unread: list[LeftOut]) -> Translation:
+    clauses, unsaid = to_clauses(axioms)
+    rules = shorten(clauses)
+    names = _names({use.predicate for clause in clauses for use in (clause.head, *clause.body)})
+    relations = [_declaration(predicate, name) for predicate, name in names.items()]
+    program = tree.Program((*relations, *(_rule(clause, names) for clause in rules)))
+    return Translation(
+        print_program(program),
+        len(rules),
+        {p.term: name for p, name in names.items() if p.kind == "class"},
+        {p.term: name for p, name in names.items() if p.kind == "property"},
+        (*unread, *unsaid),
+    )
+
+
+# -- to a program
+
+
+def _names(predicates: Iterable[Predicate]) -> dict[Predicate, str]:
+    """A name for each; the same ones get the same names."""
+    names: dict[Predicate, str] = {}
+    taken: set[str] = set()
+    for predicate in sorted(predicates, key=lambda p: (p.kind, local_name(p.term), p.term)):
+        name = next(n for n in _candidates(predicate) if n not in taken)
+        taken.add(name)
+        names[predicate] = name
+    return names
+
+
+def _candidates(predicate: Predicate) -> Iterator[str]:
+    word = re.sub(r"\W", "_", local_name(predicate.term))
+    name = f"{predicate.kind}::{word if word and not word[0].isdigit() else f'_{word}'}"
+    yield name
+    number = 2
+    while True:
+        yield f"{name}_{number}"
+        number += 1
+
+
+def _declaration(predicate: Predicate, name: str) -> tree.Relation:
+    columns = tuple(tree.Column(c, tree.TypeName("string")) for c in _COLUMNS[predicate.kind])
+    return tree.Relation("" if predicate.kind == "part" else "input", name, columns)
+
+
+def _rule(clause: Clause, names: Mapping[Predicate, str]) -> tree.Rule:
+    return tree.Rule((_atom(clause.head, names),), tuple(_atom(use, names) for use in clause.body))
+
+
+def _atom(use: Use, names: Mapping[Predicate, str]) -> tree.Atom:
+    return tree.Atom(names[use.predicate], tuple(tree.Argument(a) for a in use.args))
+
+
+# -- to facts and back
+
+
+def _numbers(triples: Any, properties: list[str], classes: list[str]) -> Any:
+    """For each triple the number of its relation, properties before classes; -1 if it has none."""
+    typed = pc.equal(triples["p"], TYPE)
+    by_property = pc.index_in(triples["p"], pa.array(properties, pa.string()))
+    by_class = pc.add(pc.index_in(triples["o"], pa.array(classes, pa.string())), len(properties))
+    return pc.if_else(typed, by_class, by_property).fill_null(-1).to_numpy()
+
+
+def _fact_columns(part: Any, is_property: bool) -> Any:
+    return pa.table({"x": part["s"], "y": part["o"]} if is_property else {"x": part["s"]})
+
+
+def _triples(subject: Any, predicate: str, object_: Any) -> Any:
+    rows = len(subject)
+    values = pa.repeat(object_, rows) if isinstance(object_, str) else object_
+    return pa.Table.from_arrays([subject, pa.repeat(predicate, rows), values], schema=TERMS)
