@@ -26,6 +26,7 @@ from tidelog.program.draft import check as check_program
 from tidelog.program.draft import load
 from tidelog.program.model import Program
 from tidelog.program.typed import Role
+from tidelog.rdf.commands import commands as rdf_commands
 from tidelog.syntax.outline import outline
 from tidelog.syntax.parser import parse
 from tidelog.syntax.printer import print_program
@@ -73,6 +74,9 @@ class _Commands(click.Group):
 @click.version_option(tidelog.__version__, prog_name="tidelog")
 def main() -> None:
     """Tidelog: Datalog whose facts and rules change while it runs."""
+
+
+main.add_command(rdf_commands)
 
 
 @main.command()

@@ -102,7 +102,7 @@ class _Reader:
                 yield from self._typed(s, o)
             elif p in _CONSTRUCTORS:
                 if not terms.is_blank(s):
-                    yield from self._defined(s, p)
+                    yield from self._defined(s, p, o)
             elif p in _CLASS_AXIOMS:
                 yield from _CLASS_AXIOMS[p](self, s, o)
 
@@ -118,9 +118,9 @@ class _Reader:
             described = self.expression(o)
             yield Included(OneOf((s,)), described, f"{short(s)} is a {describe(described)}")
 
-    def _defined(self, s: str, p: str) -> Iterator[Axiom]:
-        """A class with a name that has a description itself, as OWL 1 had it."""
-        described = self._constructed(s, p, ())
+    def _defined(self, s: str, p: str, o: str) -> Iterator[Axiom]:
+        """A class with a name that has a description itself, as OWL 1 had it; it may have several."""
+        described = self._constructed(s, p, o, ())
         yield from _both(Named(s), described, f"{short(s)} is {describe(described)}")
 
     def subclass(self, s: str, o: str) -> Iterator[Axiom]:
@@ -184,19 +184,20 @@ class _Reader:
         if term in above:
             return Other("its description is a part of itself")
         found = [p for p in _CONSTRUCTORS if p in self._nodes[term]]
-        if len(found) > 1:
-            return Other(f"it is described by {' and by '.join(map(short, found))}")
-        return self._constructed(term, found[0], (*above, term)) if found else Named(term)
-
-    def _constructed(self, term: str, p: str, above: tuple[str, ...]) -> Expression:
-        values = self._nodes[term][p]
+        if not found:
+            return Named(term)
+        values = [(p, value) for p in found for value in self._nodes[term][p]]
         if len(values) > 1:
-            return Other(f"it has several {short(p)}")
+            return Other(f"it is described by {' and by '.join(short(p) for p, _ in values)}")
+        return self._constructed(term, *values[0], (*above, term))
+
+    def _constructed(self, term: str, p: str, value: str, above: tuple[str, ...]) -> Expression:
+        """The expression that a statement gives of a node."""
         if p == _ON:
-            return self._restriction(term, self.role(values[0]), above)
+            return self._restriction(term, self.role(value), above)
         if p == owl("complementOf"):
-            return Complement(self.expression(values[0], above))
-        members = self._list(values[0])
+            return Complement(self.expression(value, above))
+        members = self._list(value)
         if members is None:
             return Other(f"the list of its {short(p)} has no end")
         if p == owl("oneOf"):

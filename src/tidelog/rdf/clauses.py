@@ -1,9 +1,9 @@
 """Axioms to clauses: rules over one relation for each class and each property.
 
-An expression on the left of an axiom is a condition on an individual and becomes a body; one on the right says
-something of it and becomes heads. What has no such form is *beyond* rules: an individual without a name, one
-of several, everything there is, equality, contradictions. OWL 2 RL is the part of OWL that leaves little of
-that; here it is found out statement by statement, and reported.
+An expression on the left of an axiom is a condition on an individual and becomes a body; one on the right
+says something of it and becomes heads. What has no such form is *beyond* rules: an individual without a name,
+one of several, everything there is, equality, contradictions. OWL 2 RL is the part of OWL that leaves little
+of that; here it is found out statement by statement, and reported.
 
 A union or a list of individuals inside a condition gets a relation of its own, a *part*: writing the
 alternatives out would multiply them.

@@ -66,7 +66,7 @@ def distinct(table: Any) -> Any:
 
 
 def is_writable(table: Any) -> Any:
-    """Which rows N-Triples can hold: rules may well find out something about a literal, which it cannot say."""
+    """Which rows N-Triples can hold: rules may find out something about a literal, which it cannot say."""
     about_literals = pc.starts_with(table["s"], '"')
     return pc.and_not(pc.starts_with(table["p"], "<"), about_literals)
 

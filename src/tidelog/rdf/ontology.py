@@ -153,7 +153,7 @@ def describe_role(role: Role) -> str:
 
 
 def _joined(word: str, parts: tuple[Expression, ...]) -> str:
-    return f"({word.join(map(describe, parts))})"
+    return describe(parts[0]) if len(parts) == 1 else f"({word.join(map(describe, parts))})"
 
 
 # -- axioms

@@ -1,8 +1,8 @@
 """An ontology as a program: one relation for each class and each property that its rules speak of.
 
-`class::Person(x)` holds what is a `Person`; `property::worksFor(x, y)` says that `x worksFor y`. Names come from the
-last part of an IRI, numbered where two have the same. A triple about other classes and properties belongs to
-no relation: no rule looks at it.
+`class::Person(x)` holds what is a `Person`; `property::worksFor(x, y)` says that `x worksFor y`. Names come
+from the last part of an IRI, numbered where two have the same. A triple about other classes and properties
+belongs to no relation: no rule looks at it.
 
 Invariant: `join(split(graph))` and the rest make up the graph again.
 """
@@ -54,7 +54,7 @@ class Translation:
         sorted_, bounds = triples.take(order), np.searchsorted(numbers[order], np.arange(len(relations) + 1))
         facts = {
             name: _fact_columns(sorted_.slice(start, end - start), i < len(self.properties))
-            for i, (name, start, end) in enumerate(zip(relations, bounds, bounds[1:], strict=True))
+            for i, (name, start, end) in enumerate(zip(relations, bounds[:-1], bounds[1:], strict=True))
             if end > start
         }
         return facts, sorted_.slice(0, bounds[0])

@@ -74,10 +74,10 @@ def read_facts(relation: Relation, path: str | os.PathLike[str]) -> Any:
 def read_triples(path: str | os.PathLike[str], base: str | None = None) -> Any:
     """The triples of a file, repetitions included; `base` resolves the relative IRIs of Turtle."""
     file = Path(path)
-    form, packed = _form(file)
-    if form not in TRIPLES:
+    if not file.name.lower().removesuffix(".gz").endswith(TRIPLES):
         problem = "triples are read from files with the extensions .nt and .ttl, also with .gz"
         raise DataError(None, problem).in_file(str(file))
+    form, packed = _form(file)
     with _naming(file, None):
         return parse_triples(_content(file, packed), str(file), turtle=form == ".ttl", base=base)
 

@@ -5,8 +5,8 @@ A triple is a row of three texts, each a term as N-Triples writes it: `<http://e
 undone where N-Triples allows it, and language tags are in small letters.
 
 N-Triples are taken as they stand, relative IRIs included: nothing here looks inside an IRI. Turtle resolves
-them, and so needs a base, from the document itself or from who reads it. Labels that Turtle leaves out (`[ ]`,
-lists) are given in the order in which they occur, so that equal files give equal rows.
+them, and so needs a base, from the document itself or from who reads it. Labels that Turtle leaves out
+(`[ ]`, lists) are given in the order in which they occur, so that equal files give equal rows.
 """
 
 from __future__ import annotations

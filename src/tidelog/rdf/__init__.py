@@ -1,0 +1,54 @@
+"""RDF: graphs in and out, RDFS and OWL 2 RL as programs.
+
+Importing it imports no engine: a name is loaded when it is first asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tidelog.rdf.graphs import graph, read, triples, union, write
+    from tidelog.rdf.inference import PROFILES, Inference, infer
+    from tidelog.rdf.lubm import universities, university_ontology
+    from tidelog.rdf.ontology import LeftOut
+    from tidelog.rdf.rdfs import RDFS, schema_closure
+    from tidelog.rdf.translation import Translation, owl_rules, rdfs_rules
+
+__all__ = [
+    "PROFILES",
+    "RDFS",
+    "Inference",
+    "LeftOut",
+    "Translation",
+    "graph",
+    "infer",
+    "owl_rules",
+    "rdfs_rules",
+    "read",
+    "schema_closure",
+    "triples",
+    "union",
+    "universities",
+    "university_ontology",
+    "write",
+]
+
+_MODULES = {
+    "graphs": ("graph", "read", "triples", "union", "write"),
+    "inference": ("PROFILES", "Inference", "infer"),
+    "ontology": ("LeftOut",),
+    "rdfs": ("RDFS", "schema_closure"),
+    "translation": ("Translation", "owl_rules", "rdfs_rules"),
+    "lubm": ("universities", "university_ontology"),
+}
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"tidelog.rdf.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

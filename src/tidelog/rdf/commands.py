@@ -1,0 +1,137 @@
+"""`tidelog rdf`: commands about graphs.
+
+Exit codes are those of the other commands. What was asked for goes to standard output, what a person should
+know to standard error.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tidelog import rdf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tidelog.rdf import LeftOut
+
+__all__ = ["commands"]
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_BASE = click.option("--base", metavar="IRI", help="What relative IRIs of Turtle are relative to.")
+_VERBOSE = click.option("-v", "--verbose", is_flag=True, help="List what has no rules.")
+
+
+@click.group("rdf")
+def commands() -> None:
+    """Work with RDF: what follows from a graph, by RDFS or by OWL 2 RL."""
+
+
+@commands.command()
+@click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE...")
+@click.option(
+    "--ontology", multiple=True, type=_FILE, metavar="FILE", help="More triples: what the data's words mean."
+)
+@click.option(
+    "--profile",
+    type=click.Choice(["rdfs", "owlrl"]),
+    default="rdfs",
+    show_default=True,
+    help="By which rules.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where to write the triples, as N-Triples (.nt or .nt.gz).",
+)
+@click.option("--only-inferred", is_flag=True, help="Write only what was not there before.")
+@_BASE
+@_VERBOSE
+def infer(
+    files: tuple[Path, ...],
+    ontology: tuple[Path, ...],
+    profile: str,
+    output: Path | None,
+    only_inferred: bool,
+    base: str | None,
+    verbose: bool,
+) -> None:
+    """Work out what follows from a graph.
+
+    Files are N-Triples (.nt) or Turtle (.ttl), also with .gz; all of them together are one graph. rdfs knows
+    subclasses, subproperties, domains and ranges; owlrl makes rules of what the graph says in OWL.
+    """
+    if output is not None and output.suffixes[-2:] != [".nt", ".gz"] and output.suffix != ".nt":
+        raise click.UsageError(f"{output}: triples are written as N-Triples; name the file .nt or .nt.gz")
+    graph = rdf.read(*ontology, *files, base=base)
+    click.echo(f"{_counted(len(graph), 'triple')} read")
+    found = rdf.infer(graph, profile)
+    _tell_left_out(found.left_out, verbose)
+    if found.about_literals:
+        number = _counted(found.about_literals, "more triple")
+        _note(f"{number} would be about literals, which RDF cannot say; left out")
+    click.echo(f"{_counted(len(found.triples), 'triple')} inferred by {_counted(found.rules, 'rule')}")
+    if output is not None:
+        result = found.triples if only_inferred else found.together()
+        rdf.write(result, output)
+        click.echo(f"{output}: {_counted(len(result), 'triple')}")
+
+
+@commands.command()
+@click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE...")
+@click.option(
+    "--profile",
+    type=click.Choice(["rdfs", "owlrl"]),
+    default="owlrl",
+    show_default=True,
+    help="What is read.",
+)
+@_BASE
+@_VERBOSE
+def rules(files: tuple[Path, ...], profile: str, base: str | None, verbose: bool) -> None:
+    """Print the program that an ontology stands for, one relation for each class and property."""
+    ontology = rdf.read(*files, base=base)
+    made = rdf.owl_rules(ontology) if profile == "owlrl" else rdf.rdfs_rules(ontology)
+    _tell_left_out(made.left_out, verbose)
+    click.echo(made.text, nl=False)
+
+
+@commands.command()
+@click.argument("count", type=click.IntRange(min=1))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where to write them (.nt or .nt.gz).",
+)
+@click.option("--seed", default=0, help="Another seed, other universities.")
+def universities(count: int, output: Path, seed: int) -> None:
+    """Make up COUNT universities to try things with, as the Lehigh benchmark does, ontology included."""
+    graph = rdf.union([rdf.university_ontology(), rdf.universities(count, seed)])
+    rdf.write(graph, output)
+    click.echo(f"{output}: {_counted(len(graph), 'triple')}")
+
+
+def _tell_left_out(left_out: Sequence[LeftOut], verbose: bool) -> None:
+    if not left_out:
+        return
+    more = "" if verbose else "; --verbose lists them"
+    has = "has" if len(left_out) == 1 else "have"
+    _note(f"{_counted(len(left_out), 'statement')} of the ontology {has} no rules{more}")
+    for statement in left_out if verbose else ():
+        click.echo(f"  {statement}", err=True)
+
+
+def _note(text: str) -> None:
+    click.echo(f"{click.style('warning', fg='yellow', bold=True)}: {text}", err=True)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
