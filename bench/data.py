@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bench import files, graphs, lubm, software
+from bench import files, graphs, software
+from tidelog import rdf as triples
 
 __all__ = ["Dataset", "Tables", "code", "edits", "graph", "graph_file", "rdf", "table", "universities"]
 
@@ -63,7 +64,8 @@ def universities(name: str, count: int, departments: tuple[int, int] = (15, 25))
 
 
 def _universities(count: int, departments: tuple[int, int]) -> Tables:
-    return _triples(lubm.universities(count, departments=departments))
+    ontology = triples.university_ontology()
+    return {"T": triples.union([ontology, triples.universities(count, departments=departments)])}
 
 
 def code(name: str, kind: str, functions: int) -> Dataset:
@@ -91,7 +93,7 @@ def rdf(paths: Sequence[Path]) -> Dataset:
 
 
 def _rdf(paths: tuple[Path, ...]) -> Tables:
-    return _triples(files.read_triples(paths))
+    return {"T": triples.read(*paths)}
 
 
 def edits(folder: Path) -> Dataset:
@@ -100,11 +102,6 @@ def edits(folder: Path) -> Dataset:
 
 def _edits(folder: Path) -> Tables:
     return _tables(files.read_edits(folder))
-
-
-def _triples(triples: Sequence[lubm.Triple]) -> Tables:
-    columns = zip(*triples, strict=True)
-    return {"T": pa.table(dict(zip("spo", map(pa.array, map(list, columns)), strict=True)))}
 
 
 def _tables(facts: Mapping[str, npt.NDArray[np.int64]]) -> Tables:

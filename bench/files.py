@@ -1,10 +1,8 @@
-"""Real data by path: graphs as CSV, triples as N-Triples, the edits of a shared text as numbers."""
+"""Real data by path: graphs as CSV, the edits of a shared text as numbers."""
 
 from __future__ import annotations
 
 import gzip
-import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,23 +10,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv
 
-from bench.lubm import Triple
-
-__all__ = ["read_edits", "read_graph", "read_triples"]
-
-# terms stay as they are written: a benchmark does not look inside
-_TRIPLE = re.compile(r"^\s*(<[^>]*>|_:\S+)\s+(<[^>]*>)\s+(.+?)\s*\.\s*$", re.MULTILINE)
+__all__ = ["read_edits", "read_graph"]
 
 
 def read_graph(path: Path) -> npt.NDArray[np.int64]:
     """The edges of a CSV file with the header src,dst."""
     table = csv.read_csv(path, convert_options=csv.ConvertOptions(include_columns=["src", "dst"]))
     return np.stack([c.cast(pa.int64()).to_numpy() for c in table.columns], axis=1)
-
-
-def read_triples(paths: Sequence[Path]) -> list[Triple]:
-    """The distinct triples of N-Triples files, compressed or not."""
-    return list(dict.fromkeys(triple for path in paths for triple in _TRIPLE.findall(_text(path))))
 
 
 def read_edits(folder: Path) -> dict[str, npt.NDArray[np.int64]]:

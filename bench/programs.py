@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bench.lubm import DOMAIN, RANGE, SUBCLASS, SUBPROPERTY, TYPE
+from tidelog.rdf.rdfs import RDFS as RDFS_TEXT
+from tidelog.rdf.terms import DOMAIN, RANGE, SUBCLASS, SUBPROPERTY, TYPE
 
 __all__ = ["PROGRAMS", "Program"]
 
@@ -150,15 +151,7 @@ CSDA = Program(
 
 RDFS = Program(
     "RDFS",
-    f"""
-    input relation T(s: string, p: string, o: string)
-    T(y, "{TYPE}", x) :- T(a, "{DOMAIN}", x), T(y, a, _).
-    T(z, "{TYPE}", x) :- T(a, "{RANGE}", x), T(_, a, z).
-    T(x, "{SUBPROPERTY}", z) :- T(x, "{SUBPROPERTY}", y), T(y, "{SUBPROPERTY}", z).
-    T(x, "{SUBCLASS}", z) :- T(x, "{SUBCLASS}", y), T(y, "{SUBCLASS}", z).
-    T(z, "{TYPE}", y) :- T(x, "{SUBCLASS}", y), T(z, "{TYPE}", x).
-    T(x, b, y) :- T(a, "{SUBPROPERTY}", b), T(x, a, y).
-    """,
+    RDFS_TEXT,
     "T",
     f"""
     WITH RECURSIVE

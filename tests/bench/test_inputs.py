@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import files, graphs, lubm, software
+from bench import files, graphs, software
 
 SHAPES: dict[str, Callable[[], graphs.Edges]] = {
     "rmat": lambda: graphs.rmat(50, 200, seed=3),
@@ -52,19 +52,6 @@ def test_power_law_graphs_have_hubs() -> None:
     assert max(degrees.values()) > 10 * 4
 
 
-def test_universities_have_the_published_cardinalities() -> None:
-    triples = lubm.universities(1, departments=(2, 2))
-    assert len(set(triples)) == len(triples)
-    assert triples == lubm.universities(1, departments=(2, 2))
-    types = Counter(o.split("#")[1][:-1] for _, p, o in triples if p == lubm.TYPE)
-    assert types["Department"] == 2
-    assert 2 * 7 <= types["FullProfessor"] <= 2 * 10
-    faculty = sum(types[kind] for kind, _, _ in lubm.FACULTY)
-    assert 8 * faculty <= types["UndergraduateStudent"] <= 14 * faculty
-    assert 3 * faculty <= types["GraduateStudent"] <= 4 * faculty
-    assert faculty <= types["Course"] <= 2 * faculty
-
-
 @pytest.mark.parametrize("make", [software.aliases, software.dataflow, software.points_to])
 def test_facts_about_software_are_distinct_and_grow_with_it(make: Callable[[int], software.Facts]) -> None:
     small, large = make(10), make(40)
@@ -77,9 +64,6 @@ def test_facts_about_software_are_distinct_and_grow_with_it(make: Callable[[int]
 def test_files_are_read_as_they_are_written(tmp_path: Path) -> None:
     (tmp_path / "g.csv").write_text("src,dst\n1,2\n2,3\n")
     assert files.read_graph(tmp_path / "g.csv").tolist() == [[1, 2], [2, 3]]
-    text = '<a> <b> "x . y"@en .\n_:n <b> <> .\n# a comment\n<a> <b> "x . y"@en .\n'
-    (tmp_path / "t.nt.gz").write_bytes(gzip.compress(text.encode()))
-    assert files.read_triples([tmp_path / "t.nt.gz"]) == [("<a>", "<b>", '"x . y"@en'), ("_:n", "<b>", "<>")]
     (tmp_path / "insert.txt.gz").write_bytes(gzip.compress(b"3 0 0 0\n4 0 3 0\n"))
     (tmp_path / "remove.txt.gz").write_bytes(gzip.compress(b"4 0\n"))
     edits = files.read_edits(tmp_path)
