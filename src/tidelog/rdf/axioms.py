@@ -64,6 +64,7 @@ _LISTS: Final[Mapping[str, Callable[[tuple[Expression, ...]], Expression]]] = {
 }
 _ON: Final = owl("onProperty")
 _INVERSE: Final = owl("inverseOf")
+_DEPTH: Final = 50
 _CONSTRUCTORS: Final = (*_LISTS, owl("oneOf"), owl("complementOf"), _ON)
 
 
@@ -167,7 +168,7 @@ class _Reader:
 
     def role(self, term: str) -> Role:
         inverses = self._nodes[term][_INVERSE] if terms.is_blank(term) else []
-        return self.role(inverses[0]).inverted() if inverses and inverses[0] != term else Role(term)
+        return Role(inverses[0], inverse=True) if inverses else Role(term)
 
     def expression(self, term: str, above: tuple[str, ...] = ()) -> Expression:
         """What a term describes; `above` are the blank nodes that it is a part of."""
@@ -183,6 +184,8 @@ class _Reader:
             return Named(term)
         if term in above:
             return Other("its description is a part of itself")
+        if len(above) == _DEPTH:
+            return Other(f"its description is nested more than {_DEPTH} deep")
         found = [p for p in _CONSTRUCTORS if p in self._nodes[term]]
         if not found:
             return Named(term)

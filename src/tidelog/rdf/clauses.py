@@ -94,8 +94,10 @@ class _Writer:
         self.clauses: dict[Clause, None] = {}
         self.left_out: list[LeftOut] = []
         self._parts: dict[Expression, Predicate] = {}
+        self._said = ""
 
     def take(self, axiom: Axiom) -> None:
+        self._said = axiom.said
         for piece in _pieces(axiom):
             try:
                 self._add(_path(piece) if isinstance(piece, Path) else self._inclusion(piece))
@@ -146,18 +148,30 @@ class _Writer:
         """The relation that stands for a union or for some individuals."""
         if condition in self._parts:
             return self._parts[condition]
-        fresh = _variables()
-        x = next(fresh)
-        alternatives = condition.parts if isinstance(condition, Union) else ()
-        bodies = [self._body(alternative, x, fresh) for alternative in alternatives]
-        if not all(bodies):
-            raise _Beyond(_EVERYTHING)
+        ways = self._ways(condition.parts) if isinstance(condition, Union) else []
         part = Predicate("part", f"{type(condition).__name__}{len(self._parts) + 1}")
         self._parts[condition] = part
-        self._add(Clause(Use(part, (x,)), tuple(body)) for body in bodies)
+        self._add(Clause(Use(part, (x,)), tuple(body)) for x, body in ways)
         if isinstance(condition, OneOf):
             self._add(Clause(Use(part, (tree.StringLiteral(term),))) for term in condition.terms)
         return part
+
+    def _ways(self, alternatives: Iterable[Expression]) -> list[tuple[tree.Variable, list[Use]]]:
+        """The bodies of alternatives, each with its variable; one that is beyond rules is reported."""
+        ways = []
+        for alternative in alternatives:
+            fresh = _variables()
+            x = next(fresh)
+            try:
+                body = self._body(alternative, x, fresh)
+            except _Beyond as beyond:
+                problem = f"no rule finds what is {describe(alternative)}: {beyond}"
+                self.left_out.append(LeftOut(self._said, problem))
+                continue
+            if not body:
+                raise _Beyond(_EVERYTHING)
+            ways.append((x, body))
+        return ways
 
 
 def _heads(consequence: Expression, x: tree.Variable, fresh: Iterator[tree.Variable]) -> _Heads:

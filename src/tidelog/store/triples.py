@@ -64,9 +64,10 @@ def _wrong(error: SyntaxError, file: str, turtle: bool) -> DataError:
     problem = _WHERE.sub("", _WHERE.sub("", str(error)))
     if "No scheme found" in problem:
         problem = "a relative IRI, and nothing to resolve it with; begin the file with @base, or give a base"
-    return DataError(None, f"not {'Turtle' if turtle else 'N-Triples'}: {problem}").in_file(
-        file, error.lineno
-    )
+    line = error.lineno
+    if line is not None and "line jumps" in problem:  # which the parser sees from the next line
+        line, problem = line - 1, "a triple has to be on one line, with a dot at its end"
+    return DataError(None, f"not {'Turtle' if turtle else 'N-Triples'}: {problem}").in_file(file, line)
 
 
 def _expect_plain(table: Any, file: str) -> None:
