@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -54,17 +55,36 @@ def test_a_session_that_changes_has_what_a_new_one_would(seed: int) -> None:
     rules = rdf.owl_rules(rdf.graph(ontology(rng, 10)))
     db = tidelog.open(text=rules.text)
     present: set[Triple] = set()
+    contents = _contents(rules, db)  # what follows of the individuals that the ontology names
     for _ in range(6):
         come = facts(rng, 8)
         go = set(rng.sample(sorted(present), len(present) // 3)) - come
         with db.transaction() as tx:
-            for name, table in rules.split(rdf.graph(go))[0].items():
-                tx.delete(name, table)
-            for name, table in rules.split(rdf.graph(come))[0].items():
-                tx.insert(name, table)
+            rules.delete(tx, rdf.graph(go))
+            rules.insert(tx, rdf.graph(come))
         present = (present - go) | come
         fresh = tidelog.open(text=rules.text)
-        with fresh.transaction() as tx:
-            for name, table in rules.split(rdf.graph(present))[0].items():
-                tx.insert(name, table)
+        with fresh.transaction() as again:
+            rules.insert(again, rdf.graph(present))
         assert {n: set(db[n]) for n in db} == {n: set(fresh[n]) for n in fresh}
+        after = _contents(rules, db)
+        expected = dict.fromkeys(after - contents, 1) | dict.fromkeys(contents - after, -1)
+        assert _signed(rules.changed(tx.changes)) == expected
+        assert set(rdf.triples(rules.derived(db))) == after - set(_asserted(rules, present))
+        contents = after
+
+
+def _contents(rules: rdf.Translation, db: tidelog.Session) -> set[Triple]:
+    return set(rdf.triples(rules.join({name: db[name].to_arrow() for name in db})))
+
+
+def _signed(table: Any) -> dict[Triple, int]:
+    """What a table of changes says of each triple, which it mentions once."""
+    rows = table.to_pylist()
+    signs = {(row["s"], row["p"], row["o"]): row["sign"] for row in rows}
+    assert len(signs) == len(rows)
+    return signs
+
+
+def _asserted(rules: rdf.Translation, graph: set[Triple]) -> list[Triple]:
+    return rdf.triples(rules.join(rules.split(rdf.graph(graph))[0]))

@@ -77,8 +77,7 @@ def _consequences(rules: rdf.Translation, graph: set[Triple]) -> set[Triple]:
     tables, _ = rules.split(rdf.graph(graph))
     db = tidelog.open(text=rules.text)
     with db.transaction() as tx:
-        for name, table in tables.items():
-            tx.insert(name, table)
+        rules.insert(tx, rdf.graph(graph))
     given = {name: set(zip(*t.to_pydict().values(), strict=True)) for name, t in tables.items()}
     expected = _reference(rules.text, given)
     assert {name: set(db[name]) for name in db if len(db[name])} == {n: r for n, r in expected.items() if r}

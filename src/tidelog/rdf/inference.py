@@ -64,15 +64,11 @@ def _by_rdfs(graph: Any) -> Inference:
 
 
 def _by_owl(graph: Any) -> Inference:
-    translation = owl_rules(graph)
-    facts, _ = translation.split(graph)
-    db = open_session(text=translation.text)
+    rules = owl_rules(graph)
+    db = open_session(text=rules.text)
     with db.transaction() as tx:
-        for name, table in facts.items():
-            tx.insert(name, table)
-    relations = (*translation.classes.values(), *translation.properties.values())
-    derived = translation.join({name: db[name].derived.to_arrow() for name in relations})
-    return _inference(graph, derived, translation.rules, translation.left_out)
+        rules.insert(tx, graph)
+    return _inference(graph, rules.derived(db), rules.rules, rules.left_out)
 
 
 def _inference(graph: Any, derived: Any, rules: int, left_out: tuple[LeftOut, ...]) -> Inference:

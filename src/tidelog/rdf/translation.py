@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +28,12 @@ from tidelog.store.triples import TERMS
 from tidelog.syntax import tree
 from tidelog.syntax.printer import print_program
 
+if TYPE_CHECKING:
+    from tidelog.session import Changes, Session, Transaction
+
 __all__ = ["Translation", "owl_rules", "rdfs_rules"]
 
+_SIGN: Final = pa.field("sign", pa.int8(), nullable=False)
 _COLUMNS: Final = {"class": ("x",), "property": ("x", "y"), "part": ("x",)}
 
 
@@ -61,14 +65,39 @@ class Translation:
 
     def join(self, facts: Mapping[str, Any]) -> Any:
         """The triples that tables of relations stand for."""
-        parts = [graph([])]
-        for term, name in self.classes.items():
-            if name in facts:
-                parts.append(_triples(facts[name].column(0), TYPE, term))
-        for term, name in self.properties.items():
-            if name in facts:
-                parts.append(_triples(facts[name].column(0), term, facts[name].column(1)))
+        found = [_triples(facts[name], p, o) for name, p, o in self._meanings() if name in facts]
+        return pa.concat_tables([graph([]), *found])
+
+    # -- in a session with the program
+
+    def insert(self, tx: Transaction, triples: Any) -> None:
+        """Assert the triples that rules look at."""
+        for name, table in self.split(triples)[0].items():
+            tx.insert(name, table)
+
+    def delete(self, tx: Transaction, triples: Any) -> None:
+        """Retract triples that were asserted; what rules derive stays."""
+        for name, table in self.split(triples)[0].items():
+            tx.delete(name, table)
+
+    def derived(self, db: Session) -> Any:
+        """The triples that are there by rules alone."""
+        snapshot = db.snapshot()
+        return self.join({name: snapshot[name].derived.to_arrow() for name, _, _ in self._meanings()})
+
+    def changed(self, changes: Changes) -> Any:
+        """The triples that a commit changed, with a column `sign`: 1 for what came, -1 for what went."""
+        parts = [graph([]).append_column(_SIGN, pa.array([], pa.int8()))]
+        for name, p, o in self._meanings():
+            if name in changes:
+                table = changes[name].to_arrow()
+                parts.append(_triples(table, p, o).append_column(_SIGN, table["sign"]))
         return pa.concat_tables(parts)
+
+    def _meanings(self) -> Iterator[tuple[str, str, str | None]]:
+        """Each relation with the predicate of its triples and, if it is a class, their object."""
+        yield from ((name, TYPE, term) for term, name in self.classes.items())
+        yield from ((name, term, None) for term, name in self.properties.items())
 
 
 def rdfs_rules(schema: Any) -> Translation:
@@ -148,7 +177,6 @@ def _fact_columns(part: Any, is_property: bool) -> Any:
     return pa.table({"x": part["s"], "y": part["o"]} if is_property else {"x": part["s"]})
 
 
-def _triples(subject: Any, predicate: str, object_: Any) -> Any:
-    rows = len(subject)
-    values = pa.repeat(object_, rows) if isinstance(object_, str) else object_
-    return pa.Table.from_arrays([subject, pa.repeat(predicate, rows), values], schema=TERMS)
+def _triples(table: Any, predicate: str, object_: str | None) -> Any:
+    objects = table["y"] if object_ is None else pa.repeat(object_, table.num_rows)
+    return pa.Table.from_arrays([table["x"], pa.repeat(predicate, table.num_rows), objects], schema=TERMS)
