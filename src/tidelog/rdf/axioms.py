@@ -19,6 +19,8 @@ import pyarrow.compute as pc
 from tidelog.rdf import terms
 from tidelog.rdf.graphs import triples
 from tidelog.rdf.ontology import (
+    CONTRADICTION,
+    EQUALITY,
     THING,
     All,
     Axiom,
@@ -43,14 +45,12 @@ from tidelog.rdf.terms import DOMAIN, FIRST, NIL, RANGE, REST, SUBCLASS, SUBPROP
 
 __all__ = ["owl_axioms", "rdfs_axioms"]
 
-_EQUALITY: Final = "it says which names mean the same thing, and equality is not reasoned about"
-_CONTRADICTION: Final = "it only tells contradictions, and these are not looked for"
 _RESTRICTION: Final = "the restrictions that rules can express are some, only, value and at least one"
 _IMPORT: Final = "imports are not followed; give the file as another ontology"
 _PROBLEMS: Final[Mapping[str, str]] = {
-    **{owl(n): _EQUALITY for n in "sameAs hasKey FunctionalProperty InverseFunctionalProperty".split()},
+    **{owl(n): EQUALITY for n in "sameAs hasKey FunctionalProperty InverseFunctionalProperty".split()},
     **{
-        owl(name): _CONTRADICTION
+        owl(name): CONTRADICTION
         for name in """disjointWith differentFrom propertyDisjointWith AllDifferent AllDisjointClasses
         AllDisjointProperties AsymmetricProperty IrreflexiveProperty NegativePropertyAssertion""".split()
     },

@@ -17,6 +17,8 @@ from itertools import chain, count, pairwise
 from typing import Final, TypeAlias, assert_never
 
 from tidelog.rdf.ontology import (
+    CONTRADICTION,
+    EQUALITY,
     THING,
     All,
     Axiom,
@@ -44,8 +46,6 @@ __all__ = ["Clause", "Predicate", "Use", "to_clauses"]
 _UNNAMED: Final = "it would need an individual that has no name"
 _OPEN: Final = "it leaves open which one of several it is"
 _EVERYTHING: Final = "it would hold of everything there is"
-_EQUALITY: Final = "it says which names mean the same thing, and equality is not reasoned about"
-_CONTRADICTION: Final = "it only tells contradictions, and these are not looked for"
 _UNKNOWN: Final = "a fact that is not known may still hold"
 _LITERALS: Final = "the types of literals are not looked at"
 _ABOUT_ITSELF: Final = "it is about the words of RDFS themselves, which only the rules over triples know"
@@ -189,11 +189,11 @@ def _heads(consequence: Expression, x: tree.Variable, fresh: Iterator[tree.Varia
         case Some():
             raise _Beyond(_UNNAMED)
         case Union(parts):
-            raise _Beyond(_OPEN if parts else _CONTRADICTION)
+            raise _Beyond(_OPEN if parts else CONTRADICTION)
         case OneOf():
-            raise _Beyond(_EQUALITY)
+            raise _Beyond(EQUALITY)
         case Complement():
-            raise _Beyond(_CONTRADICTION)
+            raise _Beyond(CONTRADICTION)
         case Datatype():
             raise _Beyond(_LITERALS)
         case Other(problem):

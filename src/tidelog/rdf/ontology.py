@@ -11,11 +11,13 @@ range `∃p⁻.⊤ ⊑ C`, an equivalence two inclusions, an inverse `p ⊑ q⁻
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from tidelog.rdf.terms import short
 
 __all__ = [
+    "CONTRADICTION",
+    "EQUALITY",
     "THING",
     "All",
     "Axiom",
@@ -36,6 +38,11 @@ __all__ = [
     "describe",
     "describe_role",
 ]
+
+
+# what of OWL is not reasoned about, in whatever form it is said
+EQUALITY: Final = "it says which names mean the same thing, and equality is not reasoned about"
+CONTRADICTION: Final = "it only tells contradictions, and these are not looked for"
 
 
 @dataclass(frozen=True, slots=True)

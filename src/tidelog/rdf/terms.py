@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
-    "DATATYPES",
     "DOMAIN",
     "FIRST",
-    "LITERAL",
     "NIL",
     "RANGE",
     "REST",
@@ -50,9 +48,15 @@ SUBCLASS: Final = rdfs("subClassOf")
 SUBPROPERTY: Final = rdfs("subPropertyOf")
 DOMAIN: Final = rdfs("domain")
 RANGE: Final = rdfs("range")
-LITERAL: Final = rdfs("Literal")
-DATATYPES: Final = frozenset(
-    {LITERAL, _rdf("PlainLiteral"), _rdf("XMLLiteral"), _rdf("langString"), owl("rational"), owl("real")}
+_DATATYPES: Final = frozenset(
+    {
+        rdfs("Literal"),
+        _rdf("PlainLiteral"),
+        _rdf("XMLLiteral"),
+        _rdf("langString"),
+        owl("rational"),
+        owl("real"),
+    }
 )
 
 
@@ -62,7 +66,7 @@ def is_blank(term: str) -> bool:
 
 def is_datatype(term: str) -> bool:
     """Whether a class of this name is one of literals."""
-    return term.startswith(f"<{_XSD}") or term in DATATYPES
+    return term.startswith(f"<{_XSD}") or term in _DATATYPES
 
 
 def short(term: str) -> str:
