@@ -124,6 +124,8 @@ class State:
         with self.readers.publishing(program.relations.__contains__):
             self.engine.commit()
             self.engine.forget(flat)
+            if flat is not self._flat:
+                self.engine.tidy()
             self.program, self._flat = program, flat
             self.commit += 1
         used = self.engine.unused_values()

@@ -71,3 +71,24 @@ def test_strata_that_merge_keep_their_states(seed: int) -> None:
     assert contents(reasoner) == contents(fresh)
     reasoner.commit(load(MERGING), {})
     check_state(reasoner)
+
+
+def test_indexes_come_and_go_with_the_rules_that_use_them() -> None:
+    text = """
+    input relation E(a: int, b: int)
+    input relation F(a: int)
+    output relation P(a: int)
+    P(x) :- F(x).
+    """
+    more = "P(y) :- F(x), E(y, x)."
+    facts: dict[str, ZSet[Row]] = {"E": ZSet.of([(i, i % 7) for i in range(50)]), "F": ZSet.of([(1,), (2,)])}
+    reasoner = LocalReasoner()
+    reasoner.commit(load(text), facts)
+    assert not reasoner.engine.tables["E"].indexes
+    reasoner.commit(load(text + more), {})
+    assert set(reasoner.engine.tables["E"].indexes) == {(1,)}
+    reasoner.commit(load(text), {})
+    reasoner.engine.tidy()
+    assert not reasoner.engine.tables["E"].indexes
+    reasoner.commit(load(text + more), {"E": ZSet.of([(100, 2)])})
+    assert (100,) in reasoner.contents["P"]

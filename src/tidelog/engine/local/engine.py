@@ -429,6 +429,12 @@ class LocalEngine:
         self._changes.clear()
         self._made.clear()
 
+    def tidy(self) -> None:
+        """Drop the indexes that no rule has asked for; between commits."""
+        used = self._variants.indexes()
+        for table in self.tables.values():
+            table.drop_indexes(used)
+
     def unused_values(self) -> dict[Scalar, Codes]:
         """The codes in use of types most of whose values are not; to be asked between commits."""
         return self._collector.unused(self.codec)

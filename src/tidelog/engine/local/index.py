@@ -58,6 +58,7 @@ class _Index:
         self.described[COLUMNS_FROM:] = columns
         self.at = address(self.described)
         self.words = self.described.data
+        self.pinned = False  # whether others than rules ask it
 
     @property
     def covered(self) -> int:

@@ -25,6 +25,7 @@ def lookup(table: Table, columns: tuple[int, ...], keys: Codes) -> tuple[Rows, R
     """
     keys = np.ascontiguousarray(keys)
     index = table.index(columns)
+    index.pinned = True
     found = np.empty((2, max(16, len(keys))), np.int64)
     while True:
         count = int(
@@ -52,7 +53,8 @@ def within(table: Table, column: int, wanted: Extent) -> Rows | None:
         if len(wanted.among) * _SHARE > table.rows:
             return None
         return lookup(table, (column,), wanted.among[:, None])[1]
-    order, data = table.ordered((column,)).order, table.data
+    ordered, data = table.ordered((column,)), table.data
+    ordered.pinned, order = True, ordered.order
     first, last = 0, len(order)
     if wanted.least is not None:
         first = bisect_left(order, wanted.least, key=lambda row: data[row, column])

@@ -137,6 +137,11 @@ class Table:
         order.cover(self.at, self.rows, self.data)
         return order
 
+    def drop_indexes(self, used: set[int]) -> None:
+        """Forget the indexes that are not described at one of these places, unless others ask them."""
+        self.indexes = {k: i for k, i in self.indexes.items() if i.at in used or i.pinned}
+        self.orders = {k: o for k, o in self.orders.items() if o.at in used or o.pinned}
+
     # -- compaction
 
     @property

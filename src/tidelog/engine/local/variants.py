@@ -47,3 +47,8 @@ class Variants:
         ]
         for key in gone:
             del self._known[key]
+
+    def indexes(self) -> set[int]:
+        """Where the indexes are described that a variant has used."""
+        frames = (frame for variant, _, _ in self._known.values() for frame in variant.frames.values())
+        return {index.at for frame in frames for index, _ in frame.indexes}
