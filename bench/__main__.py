@@ -16,6 +16,7 @@ from bench.peers import PEERS
 from bench.plan import Given, Task, batches, updates
 from bench.report import batch_table, to_json, update_table
 from bench.result import Batch, Missing, Update
+from bench.switch import choice_table, measure_choices
 from bench.updates import measure_updates
 
 T = TypeVar("T")
@@ -28,10 +29,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missing: list[Missing] = []
     done: list[Batch] = []
     changed: list[Update] = []
-    if options.part != "updates":
+    if options.part in ("all", "batch"):
         done = _batches(_chosen(batches(given, quick=options.quick), options.only), options, missing)
         print(batch_table(done, missing), flush=True)
-    if options.part != "batch":
+    if options.part == "switch":
+        tasks = _chosen(updates(given, quick=options.quick), options.only)
+        work = [partial(measure_choices, task.program, task.dataset, options.repeat) for task in tasks]
+        found = [
+            _measured(t, "switch", w, options.timeout, missing) for t, w in zip(tasks, work, strict=True)
+        ]
+        print(choice_table([choice for choices in found for choice in choices or ()]))
+    if options.part in ("all", "updates"):
         before = len(missing)
         tasks = [t for t in updates(given, quick=options.quick) if t.dataset.name not in options.no_updates]
         changed = _updates(_chosen(tasks, options.only), options, missing)
@@ -51,7 +59,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes: about two minutes")
     parser.add_argument("--only", default="", help="measure only what has this in program/data")
-    parser.add_argument("--part", choices=("all", "batch", "updates"), default="all")
+    parser.add_argument("--part", choices=("all", "batch", "updates", "switch"), default="all")
     parser.add_argument("--graph", type=Path, action="append", default=[], help="a CSV file: src,dst")
     parser.add_argument("--rdf", type=Path, nargs="+", default=[], help="N-Triples files, taken together")
     parser.add_argument("--crdt", type=Path, help="a folder with insert.txt.gz and remove.txt.gz")

@@ -33,12 +33,14 @@ class Commit:
 
 
 class Database:
-    def __init__(self, text: str, strategy: str = "elastic") -> None:
+    """`switch` is the share of a bootstrap's time at which an update is given up, if not the usual one."""
+
+    def __init__(self, text: str, strategy: str = "elastic", switch: float | None = None) -> None:
         self._draft = Draft()
         self._draft.load(text)
         self._program = self._draft.finish()
         self._engine = LocalEngine()
-        self._run = Run(self._engine, strategy)
+        self._run = Run(self._engine, strategy) if switch is None else Run(self._engine, strategy, switch)
         self._flat = FlatProgram()
 
     def commit(

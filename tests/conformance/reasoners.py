@@ -54,7 +54,7 @@ class ImpatientRun(Run):
 
     def memory(self, unit: Unit) -> UnitCost:
         known = super().memory(unit)
-        known.least = known.per_arrival = known.per_departure = None
+        known.arrivals, known.departures = {}, {}
         known.bootstrap = known.bootstrap or 1
         self.patience = self._random.choice([0, 1, 2, 4, 8, 16, 32, 1000])
         return known

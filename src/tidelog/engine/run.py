@@ -8,7 +8,7 @@ not, if the strategy says so, or if the update turns out to cost more than a boo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tidelog.engine.protocol import Changed, Engine, TurnDense
@@ -76,40 +76,50 @@ class Stats:
 class UnitCost:
     """What earlier commits taught about a unit, in seconds.
 
-    `bootstrap` is what the last one took; `least` what any update takes, however small; `per_arrival` and
-    `per_departure` what a change adds to that.
+    `bootstrap` is what the last one took; `arrivals` and `departures` what updates for so many changes took,
+    by the number of binary digits of how many they were.
     """
 
     bootstrap: float = 0.0
-    least: float | None = None
-    per_arrival: float | None = None
-    per_departure: float | None = None
+    arrivals: dict[int, float] = field(default_factory=dict)
+    departures: dict[int, float] = field(default_factory=dict)
 
-    def predict(self, arrivals: int, departures: int) -> float:
-        """What an update for so many changes would take; nothing where nothing is known."""
-        changes = arrivals * (self.per_arrival or 0.0) + departures * (self.per_departure or 0.0)
-        return (self.least or 0.0) + changes
+    def predict(self, arrivals: int, departures: int) -> float | None:
+        """What an update for so many changes would take; None if none like it was seen."""
+        guesses = [_guess(self.arrivals, arrivals), _guess(self.departures, departures)]
+        known = [guess for guess in guesses if guess is not None]
+        return sum(known) if len(known) == len(guesses) else None
 
     def learn(self, seconds: float, arrivals: int, departures: int) -> None:
         """Remember an update; one odd change should not decide about the next commit alone."""
-        self.least = seconds if self.least is None else min(self.least, seconds)
-        measured = (seconds - self.least) / max(arrivals + departures, 1)
-        if arrivals:
-            self.per_arrival = _mean(self.per_arrival, measured)
-        if departures:
-            self.per_departure = _mean(self.per_departure, measured)
+        total = max(arrivals + departures, 1)
+        for known, count in ((self.arrivals, arrivals), (self.departures, departures)):
+            if count:
+                measured = seconds * count / total
+                before = known.get(count.bit_length(), measured)
+                known[count.bit_length()] = (before + measured) / 2
 
     def doubt(self) -> None:
-        """Trust a prediction less each time it is followed, so that an update is tried again some day."""
-        self.per_arrival = None if self.per_arrival is None else self.per_arrival * 0.8
-        self.per_departure = None if self.per_departure is None else self.per_departure * 0.8
+        """Trust predictions less each time one is followed, so that an update is tried again some day."""
+        for known in (self.arrivals, self.departures):
+            for digits in known:
+                known[digits] *= 0.95
 
 
-def _mean(before: float | None, measured: float) -> float:
-    return measured if before is None else (before + measured) / 2
+def _guess(known: Mapping[int, float], count: int) -> float | None:
+    """In proportion to what the nearest number of changes took, if there is one that is near enough."""
+    if not count:
+        return 0.0
+    digits = count.bit_length()
+    nearest = min(known, key=lambda other: abs(other - digits), default=None)
+    if nearest is None or abs(nearest - digits) > _NEAR:
+        return None
+    return known[nearest] * 2.0 ** (digits - nearest)
 
 
 _NEGLIGIBLE = 0.002  # seconds that are not worth a thought
+_NEAR = 3  # binary digits
+_UNFINISHED = 1.6  # of the time after which an update was given up is what it is taken to have cost
 _ROUNDS = 1000  # that an engine may run in one go
 
 
@@ -271,7 +281,7 @@ class _Walk:
         memory = self.run.memory(unit)
         if memory.bootstrap:
             predicted = memory.predict(*self._changes(unit))
-            if predicted > max(_NEGLIGIBLE, self.run.switch * memory.bootstrap):
+            if predicted is not None and predicted > max(_NEGLIGIBLE, self.run.switch * memory.bootstrap):
                 memory.doubt()
                 return f"an update would take about {predicted / memory.bootstrap:.0%} of its time"
         return None
@@ -322,8 +332,8 @@ class _Walk:
             for more, script in enumerate(self.run.update(unit, Changed(kept, came, gone))):
                 self.rank = highest + more
                 self._execute(script)
-        except _TooMuch:
-            memory.learn(time.perf_counter() - begun, *changes)
+        except _TooMuch:  # it would have taken longer; how much is not known
+            memory.learn(_UNFINISHED * (time.perf_counter() - begun), *changes)
             return False
         self.engine.highest(unit.relations, self.rank)
         if not came and not gone:
