@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -124,6 +127,51 @@ def test_limits_and_strategies_are_options(folder: Path) -> None:
     result = run(*args, "--max-rows", 2)
     assert result.exit_code == 1
     assert "Reach has grown past 2 rows" in result.stderr
+
+
+def test_a_memory_limit_is_an_option(folder: Path) -> None:
+    args = ("run", folder / "program.dl", "-F", folder / "facts")
+    assert run(*args, "--max-memory", "4GB").exit_code == 0
+    result = run(*args, "--max-memory", "plenty")
+    assert result.exit_code == 1
+    assert 'error: `max_memory` is "plenty"; write it as "500MB" or "4GB"' in result.stderr
+
+
+def test_results_of_an_earlier_run_in_another_format_are_pointed_out(folder: Path) -> None:
+    args = ("run", folder / "program.dl", "-F", folder / "facts", "-D", folder / "out")
+    assert run(*args).stderr == ""
+    assert run(*args).stderr == ""  # the same files are replaced
+    result = run(*args, "--format", "parquet")
+    assert result.exit_code == 0
+    for name in ("Reach.csv", "Fan.csv"):
+        assert f"warning: {folder / 'out' / name} is of an earlier run; take it away" in result.stderr
+    assert (folder / "out" / "Reach.csv").exists()
+
+
+def test_a_person_at_a_terminal_sees_what_is_going_on(folder: Path) -> None:
+    """Standard error is a terminal; what was shown there is erased at the end, and results are left alone."""
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-c", "from tidelog.cli import main; main()", "run"]
+    command += [str(folder / "program.dl"), "-F", str(folder / "facts"), "-D", str(folder / "out")]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True, check=True)
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    for text in ("loading ", "reading Edge.csv (1 of 1)", "writing Fan.csv (2 of 2)"):
+        assert f"\r\x1b[2K{text}" in shown
+    assert shown.endswith("\r\x1b[2K")
+    assert "\x1b" not in done.stdout
+
+
+def test_a_program_that_cannot_be_loaded_leaves_no_line_behind(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "program.dl").write_text("P(x) :- Q(x).\n")
+    monkeypatch.setattr("tidelog.cli._is_watched", lambda: True)
+    result = run("run", folder / "program.dl")
+    shown, error = result.stderr.removeprefix("\r\x1b[2K").split("\r\x1b[2K")
+    assert shown.startswith("loading ")
+    assert "error[E101]" in error
 
 
 def test_statistics_are_printed(folder: Path) -> None:

@@ -20,6 +20,7 @@ from tidelog.program.draft import Draft
 from tidelog.program.model import Program
 from tidelog.program.text import print_relation
 from tidelog.program.typed import Relation, Rule
+from tidelog.progress import end
 from tidelog.session.changes import Changes
 from tidelog.session.folders import read_folder
 from tidelog.session.interrupt import interrupts_noted
@@ -98,9 +99,13 @@ class Transaction:
         left as it is with `allow_missing`.
         """
         self._expect_open()
-        found, others = read_folder(self._relations, Path(folder), allow_missing=allow_missing)
-        for name, table in found:
-            self.insert(name, table)
+        report = self._state.report
+        found, others = read_folder(self._relations, Path(folder), report, allow_missing=allow_missing)
+        try:
+            for name, table in found:
+                self.insert(name, table)
+        finally:
+            end(report)
         return others
 
     # -- program
