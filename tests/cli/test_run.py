@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,19 @@ output relation Fan(src: string, n: int)
 Reach(x, y) :- Edge(x, y).
 Reach(x, z) :- Reach(x, y), Edge(y, z).
 Fan(x, n) :- Edge(x, y), var n = y.group_by(x).count().
+"""
+HIDDEN = """
+output relation Last(place: string)
+output relation Total(n: int, m: int)
+output relation Hops(src: string, dst: string, hops: int)
+relation Toll(src: string, km: int)
+output relation Dear(src: string, other: int)
+Last(y) :- Edge(_, y), not Edge(y, _).
+Total(n, n + 1) :- Fan(_, k), var n = k.group_by().sum().
+Hops(x, y, n) :- Edge(x, y), var n = 1.group_by(x, y).min().
+Hops(x, z, n) :- Hops(x, y, k), Edge(y, z), var n = (k + 1).group_by(x, z).min().
+Toll("a", 3).
+Dear(x, l) :- Toll(x, k), Toll(x, l), l > k.
 """
 
 
@@ -180,14 +194,33 @@ def test_statistics_are_printed(folder: Path) -> None:
     assert "Reach(x, z) :- Reach(x, y), Edge(y, z)." in result.stdout
 
 
+def test_hidden_relations_are_called_after_what_people_wrote(folder: Path) -> None:
+    (folder / "program.dl").write_text(PROGRAM + HIDDEN)
+    shown = run("run", folder / "program.dl", "-F", folder / "facts", "--stats").stdout
+    shown += "".join(run("show", w, folder / "program.dl").stdout for w in ("plan", "indexes", "script"))
+    for text in (
+        "instances of `Fan(x, n) :- …`",
+        "groups of `Fan(x, n) :- …`",
+        "count of the instances of `Fan(x, n) :- …`, by x",
+        "projection of Edge on src",
+        "check not projection of Edge on src (y)",
+        "insert: Last(y) :- Edge(_, y), not projection of Edge on src (y).",
+        "sum of the instances of `Total(n, n + 1) :- …`\n",
+        "keeps the min of hops of Hops per key",
+        "Toll by src in the order of km, if keys have many rows",
+    ):
+        assert text in shown
+    assert not re.search(r"\bv\d|\[(columns|instances|results)", shown)
+
+
 def test_show_plan_tells_the_join_orders(folder: Path) -> None:
     shown = run("show", "plan", folder / "program.dl").stdout.splitlines()
     assert shown[0] == "Reach (recursive)"
-    assert "    from Edge(y, z): scan Edge(y, z), look up Reach(x, y) by 1" in shown
+    assert "    from Edge(y, z): scan Edge(y, z), look up Reach(x, y) by dst" in shown
 
 
 def test_show_indexes_tells_what_is_looked_up(folder: Path) -> None:
-    assert run("show", "indexes", folder / "program.dl").stdout == "Edge by 0\nReach by 1\n"
+    assert run("show", "indexes", folder / "program.dl").stdout == "Edge by src\nReach by dst\n"
 
 
 def test_show_script_tells_what_a_commit_does(folder: Path) -> None:
