@@ -107,7 +107,9 @@ class State:
         self.engine.prepare(flat)
         for name, facts in staged.items():
             if name in flat.relations:
-                self.engine.assert_rows(name, *facts.net())
+                net = facts.net()
+                with self.readers.mutex:  # what is asserted changes first, and is written down then
+                    self.engine.assert_rows(name, *net)
         return self._run.commit(self._flat, flat, self._limits, check, self.report)
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
