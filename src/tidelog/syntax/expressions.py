@@ -216,14 +216,26 @@ def _capitalised(c: Cursor) -> tree.Expr:
     if "::" in token.text and c.peek().text == "(":
         return _call(c, c.advance())
     if c.peek().text == "(":
-        raise c.unexpected(
-            f"the relation `{token.text}` cannot be used inside an expression",
-            "make it a literal of its own in the body of the rule",
-        )
+        raise c.unexpected(f"the relation `{token.text}` cannot be used inside an expression", _as_literal(c))
     raise c.unexpected(
         f"`{token.text}` is capitalised, and so a relation; expected an expression",
         f"variables start with a small letter: `{token.text[0].lower()}{token.text[1:]}`",
     )
+
+
+def _as_literal(c: Cursor) -> str:
+    """How to say what somebody meant who used a relation as a value."""
+    before = [t.text for t in c.tokens[max(c.index - 2, 0) : c.index]]
+    if before == ["not", "("]:
+        return "`not` negates one literal: give what is in the parentheses a relation of its own"
+    joint = before[-2:-1] if before[-1:] == ["not"] else before[-1:]
+    match joint:
+        case ["and"]:
+            return "`and` joins conditions; literals are joined by commas: `a, b`"
+        case ["or"]:
+            return "`or` joins conditions; alternatives stand in parentheses, with semicolons: `(a; b)`"
+        case _:
+            return "make it a literal of its own in the body of the rule"
 
 
 def block(c: Cursor) -> tree.Block:
