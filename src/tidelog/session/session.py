@@ -23,7 +23,7 @@ from tidelog.progress import Line, Report, end
 from tidelog.session.facts import Facts, View
 from tidelog.session.folders import FORMATS, others_beside, write_folder
 from tidelog.session.interrupt import interrupts_noted
-from tidelog.session.names import find_relation, unknown_relation
+from tidelog.session.names import expect_text, find_relation, unknown_relation
 from tidelog.session.rules import SessionRule
 from tidelog.session.state import Done, State
 from tidelog.session.stats import CommitStats
@@ -120,6 +120,7 @@ class Session:
 
         It may have conditions, negation, assignments and aggregates, as any body. Waits for a commit at work.
         """
+        expect_text("query", text)
         with self._state.turn, interrupts_noted() as check:
             query = Draft(self._state.program).query(text)
             return Facts(query.relation, self._state.decoder, self._state.answer(query, check))
@@ -175,6 +176,10 @@ class Session:
         Callbacks run in the order of the commits. One that fails is logged, and undoes nothing.
         """
         find_relation(relation, self._state.program.relations)
+        if not callable(callback):
+            raise SessionError(
+                f"{callback!r} cannot be called; give a function of the changes and the commit"
+            )
         return self._subscriptions.add(relation, callback)
 
     def __repr__(self) -> str:
@@ -227,6 +232,7 @@ def open_session(
     if path is not None:
         draft.load(_read(path), os.fspath(path))
     elif text is not None:
+        expect_text("open(text=…)", text)
         draft.load(text, name)
     limits = Limits(max_iterations, max_rows, timeout, memory)
     return Session(draft, strategy, limits, _report(progress))
