@@ -64,9 +64,9 @@ def _operators(c: Cursor, start: int, left: tree.Expr, level: int) -> tree.Expr:
         precedence = CAST if op == "as" else BINARY.get(op)
         if precedence is None or precedence < level:
             return left
-        c.deepen()
         c.advance()
         if op == "as":
+            c.deepen()
             left = tree.Cast(left, type_name(c), c.since(start))
             continue
         left = tree.Binary(op, left, expression(c, precedence + 1), c.since(start))
@@ -309,7 +309,6 @@ def _string(c: Cursor, token: Token) -> tree.Expr:
     is_closed = token.text != '"'
     while is_closed and position < end:
         if text.startswith("${", position):
-            c.deepen()
             value, position = _hole(c, position + 2, end)
             parts.append(value)
         else:

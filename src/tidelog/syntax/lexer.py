@@ -6,7 +6,8 @@ thousand of them. Kinds: `name` (lower case), `Name` (a relation: capitalised, o
 end), `bytes`, `op`, `keyword` (the keyword itself is the text) and `end`. Comments go to a list of their own.
 
 What cannot be read becomes a diagnostic and is left out; the lexer never stops early. What other languages
-write for a comment or a string is read as one, so that its diagnostic is the only one.
+write for a comment or a string is read as one, so that its diagnostic is the only one; `--` and `%`, which
+are operators, only on a second reading of a text that has mistakes.
 """
 
 from __future__ import annotations
@@ -60,9 +61,12 @@ _INSTEAD = {
 
 
 def tokenize(
-    source: Source, start: int = 0, end: int | None = None
+    source: Source, start: int = 0, end: int | None = None, *, again: bool = False
 ) -> tuple[list[Token], list[Comment], list[Diagnostic]]:
-    """All tokens of a stretch, ending in one of kind `end`; its comments; and what could not be read."""
+    """All tokens of a stretch, ending in one of kind `end`; its comments; and what could not be read.
+
+    `again` says that the text is known to have mistakes.
+    """
     text = source.text
     stop = len(text) if end is None else end
     tokens: list[Token] = []
@@ -88,8 +92,8 @@ def tokenize(
                 problems.append(_no_end(Span(source, start, position), "string", '`"` on the same line'))
             tokens.append(Token("string", text[start:position] if closed else '"', start, position))
         elif kind == "foreign":
-            if end is None and _is_comment(text, tokens, start):
-                line_end = text.find("\n", start)
+            if _is_comment(text, tokens, start, again):
+                line_end = text.find("\n", start, stop)
                 position = stop if line_end < 0 else line_end
                 foreign.append(Span(source, start, position))
             else:
@@ -122,14 +126,16 @@ def _comment(source: Source, tokens: list[Token], start: int, end: int) -> Comme
     return Comment(source.text[start:end].rstrip(), trailing, Span(source, start, end))
 
 
-def _is_comment(text: str, tokens: list[Token], position: int) -> bool:
-    """Whether `#`, `--` or `%` was meant to begin a comment.
+def _is_comment(text: str, tokens: list[Token], position: int, again: bool) -> bool:
+    """Whether `#` or, when the text is read again, `--` or `%` was meant to begin a comment.
 
-    The latter two are operators; but no item begins with one, and hardly anybody puts `--` before a blank
-    where a value begins, or an operator in the first column.
+    No item begins with an operator, and hardly anybody puts one in the first column, or `--` before a blank
+    where a value begins.
     """
+    if text[position] == "#" or not again:
+        return text[position] == "#"
     before = tokens[-1].text if tokens else "."
-    if text[position] == "#" or before == "." or position == 0 or text[position - 1] == "\n":
+    if before == "." or text[position - 1] == "\n":
         return True
     return before in (",", ":-", ";") and bool(_DASHES.match(text, position))
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from tidelog.errors import Diagnostic, ProgramError, Source, Span
 from tidelog.syntax import tree
+from tidelog.syntax.chains import chain, depth
 from tidelog.syntax.cursor import MAX_DEPTH, Cursor, Unexpected, describe
 from tidelog.syntax.expressions import assignment, block, expression, rest_of_expression, type_name
 from tidelog.syntax.lexer import tokenize
@@ -42,7 +43,15 @@ def read(source: Source) -> tuple[tree.Program, list[Diagnostic]]:
     """What can be read of a source, and what is wrong with the rest."""
     if _FILE_NAME.fullmatch(source.text):
         return tree.Program((), ()), [_not_a_text(source)]
-    tokens, comments, problems = tokenize(source)
+    found = _read(source, again=False)
+    if found[1] and ("--" in source.text or "%" in source.text):
+        other = _read(source, again=True)
+        return other if len(other[1]) <= len(found[1]) else found
+    return found
+
+
+def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
+    tokens, comments, problems = tokenize(source, again=again)
     unreadable = [p.span.start for p in problems]
     cursor = Cursor(source, tokens, problems)
     items: list[tree.Item] = []
@@ -91,16 +100,23 @@ def read_body(source: Source) -> tuple[tuple[tree.Literal, ...], list[Diagnostic
 def _is_deep(item: tree.Item) -> bool:
     """Whether a tree is deeper than its walkers can go.
 
-    The cursor counts on the way down; what operators and methods in a row add on the left shows only here.
+    The cursor counts on the way down; what methods and operators in a row add on the left shows only here.
     """
     if item.span.end - item.span.start <= MAX_DEPTH:
         return False
-    level: list[object] = [item]
-    for _ in range(MAX_DEPTH + 10):  # a few for the item itself
-        level = [part for node in level for part in _parts(node)]
-        if not level:
-            return False
-    return True
+    waiting: list[tuple[object, int]] = [(item, 0)]
+    while waiting:
+        node, above = waiting.pop()
+        if above > MAX_DEPTH + 10:  # a few for the item itself
+            return True
+        if isinstance(node, tree.Binary):
+            row = chain(node)
+            above += depth(len(row), node.op)
+            waiting += [(operator.right, above) for operator in row]
+            waiting.append((row[-1].left, above))
+        else:
+            waiting += [(part, above + 1) for part in _parts(node)]
+    return False
 
 
 def _parts(node: object) -> Iterator[object]:
