@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.plan.order import Compute, Filter, Join, Refute, Step, order
-from tidelog.program.text import print_body_literal
-from tidelog.program.typed import Absent, Literal, Match
+from tidelog.program.text import print_body_literal, print_value
+from tidelog.program.typed import Absent, Binary, Literal, Match, Test
 
 __all__ = ["demanded_indexes", "describe_indexes", "describe_plan", "print_flat_literal"]
 
@@ -41,9 +41,13 @@ def _unit(program: FlatProgram, unit: Unit) -> Iterator[str]:
 
 def print_flat_literal(program: FlatProgram, literal: Literal) -> str:
     """A literal with hidden relations under the names that people know them by."""
-    if isinstance(literal, Match | Absent) and program.relations[literal.relation].title:
-        literal = replace(literal, relation=f"{program.title(literal.relation)} ")
-    return print_body_literal(literal)
+    match literal:
+        case Match(relation) | Absent(relation) if program.relations[relation].title:
+            return print_body_literal(replace(literal, relation=f"{program.title(relation)} "))
+        case Test(Binary("is", left, right)):  # which the language has not
+            return f"{print_value(left)} is {print_value(right)}"
+        case _:
+            return print_body_literal(literal)
 
 
 def _equal(_: str) -> int:

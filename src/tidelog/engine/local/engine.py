@@ -449,8 +449,6 @@ class LocalEngine:
         """Everything is again as it was before the commit began."""
         for change in [*self._changes.values(), *(before for before, _ in self._before.values())]:
             change.undo()
-            if change.working.table.wasteful:  # whatever was too much is not to stay
-                change.working.table.compact()
         self._changes.clear()
         for kept in self.bits.values():
             kept.rollback()
