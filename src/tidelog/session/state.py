@@ -15,11 +15,13 @@ from tidelog.data.types import Scalar
 from tidelog.engine.local.bits import Difference
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.run import Limits, Run, Stats
+from tidelog.engine.run import Run, Stats
+from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
+from tidelog.progress import Report, end
 from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.decoding import Decoder
 from tidelog.session.interrupt import interrupts_noted
@@ -40,7 +42,7 @@ class Done:
 class State:
     """`turn` is held by whoever works with the engine or gives codes to new values."""
 
-    def __init__(self, strategy: str, limits: Limits) -> None:
+    def __init__(self, strategy: str, limits: Limits, report: Report | None = None) -> None:
         self.engine = LocalEngine()
         self.readers = Readers(self.engine)
         self.decoder = Decoder(self.engine.codec)
@@ -49,6 +51,7 @@ class State:
         self.turn = RLock()
         self._run = Run(self.engine, strategy)
         self._limits = limits
+        self.report = report
         self._flat = FlatProgram()
 
     @contextmanager
@@ -78,6 +81,8 @@ class State:
             except BaseException:
                 self._undo()
                 raise
+            finally:
+                end(self.report)
             if keep:
                 self._publish(program, flat)
             else:
@@ -90,9 +95,10 @@ class State:
             flat = self._flat_query(query)
             try:
                 self.engine.prepare(flat)
-                self._run.commit(FlatProgram(), flat, self._limits, check)
+                self._run.commit(FlatProgram(), flat, self._limits, check, self.report)
                 return self.engine.rows(query.relation.name)
             finally:
+                end(self.report)
                 self._undo()
 
     # -- how
@@ -101,8 +107,10 @@ class State:
         self.engine.prepare(flat)
         for name, facts in staged.items():
             if name in flat.relations:
-                self.engine.assert_rows(name, *facts.net())
-        return self._run.commit(self._flat, flat, self._limits, check)
+                net = facts.net()
+                with self.readers.mutex:  # what is asserted changes first, and is written down then
+                    self.engine.assert_rows(name, *net)
+        return self._run.commit(self._flat, flat, self._limits, check, self.report)
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
         """What the commit at work has done so far, relations that it drops included."""

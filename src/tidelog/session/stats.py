@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from tidelog.engine.run import Stats, UnitStats
 from tidelog.session.layout import counted, text_table
 
 __all__ = ["CommitStats"]
+
+_WIDEST: Final = 60
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -54,7 +57,8 @@ class CommitStats:
             parts.append(text_table(headers, map(_unit_line, self.run.units)))
         if self.rules:
             slowest = sorted(self.rules.items(), key=lambda item: -item[1])
-            parts.append(text_table(("time", "rule"), [(_time(s), rule) for rule, s in slowest]))
+            lines = [(_time(seconds), " ".join(rule.split())) for rule, seconds in slowest]
+            parts.append(text_table(("time", "rule"), lines))
         return "\n\n".join(parts)
 
     __str__ = __repr__
@@ -62,7 +66,7 @@ class CommitStats:
 
 def _unit_line(unit: UnitStats) -> tuple[str, ...]:
     return (
-        unit.name if len(unit.name) <= 40 else unit.name[:39] + "…",
+        unit.name if len(unit.name) <= _WIDEST else unit.name[: _WIDEST - 1] + "…",
         unit.strategy,
         f"{unit.rounds:,}",
         f"{unit.instances:,}",

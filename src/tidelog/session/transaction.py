@@ -6,7 +6,9 @@ stratified is asked at the commit, of the program as it then is.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -20,10 +22,11 @@ from tidelog.program.draft import Draft
 from tidelog.program.model import Program
 from tidelog.program.text import print_relation
 from tidelog.program.typed import Relation, Rule
+from tidelog.progress import end
 from tidelog.session.changes import Changes
 from tidelog.session.folders import read_folder
 from tidelog.session.interrupt import interrupts_noted
-from tidelog.session.names import find_relation
+from tidelog.session.names import expect_text, find_relation
 from tidelog.session.rules import SessionRule
 from tidelog.session.staging import Staged
 from tidelog.store.frames import relation_from_data, to_table
@@ -81,7 +84,7 @@ class Transaction:
         assert declared.key is not None
         columns = tuple(declared.columns[i] for i in declared.key)
         key = Relation(declared.name, columns, declared.role)
-        table = to_table(key, _rows_of_keys(keys) if len(columns) == 1 else keys)
+        table = to_table(key, _rows_of_keys(key, keys))
         with self._state.encoding() as codec:
             self._facts(declared).delete_keys(_codes(codec, key, table))
 
@@ -98,9 +101,13 @@ class Transaction:
         left as it is with `allow_missing`.
         """
         self._expect_open()
-        found, others = read_folder(self._relations, Path(folder), allow_missing=allow_missing)
-        for name, table in found:
-            self.insert(name, table)
+        report = self._state.report
+        found, others = read_folder(self._relations, Path(folder), report, allow_missing=allow_missing)
+        try:
+            for name, table in found:
+                self.insert(name, table)
+        finally:
+            end(report)
         return others
 
     # -- program
@@ -108,16 +115,20 @@ class Transaction:
     def load(self, text: str, name: str = "<text>") -> tuple[SessionRule, ...]:
         """Add the declarations and rules of a text; its rules."""
         self._expect_open()
+        expect_text("load", text)
         return self._add(lambda draft: draft.load(text, name))
 
     def add_rule(self, text: str) -> SessionRule:
         """Add one rule; one that is there already, in whatever names of variables, changes nothing."""
         self._expect_open()
+        expect_text("add_rule", text)
         return self._add(lambda draft: (draft.add_rule(text),))[0]
 
     def remove_rule(self, rule: SessionRule | Rule | str) -> SessionRule:
         """Remove a rule, given as itself or as text."""
         self._expect_open()
+        if not isinstance(rule, SessionRule | Rule):
+            expect_text("remove_rule", rule)
         return SessionRule(self._edited().remove_rule(rule.rule if isinstance(rule, SessionRule) else rule))
 
     def drop(self, relation: str) -> None:
@@ -198,6 +209,8 @@ class Transaction:
     def __del__(self) -> None:
         if getattr(self, "_is_open", False):  # forgotten: others are waiting
             self._end()
+            message = "a transaction was neither committed nor rolled back; what it said is forgotten"
+            warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
 
     # -- how
 
@@ -257,8 +270,25 @@ def _codes(codec: Codec, relation: Relation, table: object) -> Codes:
     return np.ascontiguousarray(encode_table(codec, relation, table).T)
 
 
-def _rows_of_keys(keys: object) -> object:
-    """Keys of one column as rows."""
-    if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable) or hasattr(keys, "columns"):
-        return keys
-    return [key if isinstance(key, tuple | list | Mapping) else (key,) for key in keys]
+def _rows_of_keys(key: Relation, keys: object) -> object:
+    """Keys as rows: where the key is one column, single values may stand for them."""
+    if isinstance(keys, Mapping) or hasattr(keys, "columns") or getattr(keys, "ndim", 1) > 1:
+        return keys  # a table
+    width = len(key.columns)
+    form = "values" if width == 1 else f"tuples of {width} values"
+    remedy = f"give a list of {form}: {', '.join(c.name for c in key.columns)}"
+    if _is_single(keys):
+        raise DataError(key.name, f"{keys!r} is not a collection of keys; {remedy}", value=keys)
+    assert isinstance(keys, Iterable)
+    rows = list(keys)
+    if width == 1:
+        return [(row,) if _is_single(row) else row for row in rows]
+    for number, row in enumerate(rows):
+        if _is_single(row):
+            raise DataError(key.name, f"{row!r} is not a key; {remedy}", row=number, value=row)
+    return rows
+
+
+def _is_single(value: object) -> bool:
+    """Whether this is one value, and neither a row nor a collection."""
+    return isinstance(value, str | bytes) or not (isinstance(value, Iterable) or is_dataclass(value))
