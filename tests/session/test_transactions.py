@@ -245,3 +245,14 @@ def test_the_name_of_a_file_is_told_from_a_program() -> None:
             with pytest.raises(ProgramError, match="this is the name of a file, and not the text") as caught:
                 call("some where/rules.dl")
             assert "read it first, `Path('some where/rules.dl').read_text()`" in str(caught.value)
+
+
+def test_a_transaction_and_a_snapshot_show_what_they_are() -> None:
+    db = reach()
+    with db.transaction() as tx:
+        assert repr(tx) == f"<transaction, open, on {db!r}>"
+    assert repr(tx) == "<transaction, committed>"
+    undone = db.transaction()
+    undone.rollback()
+    assert repr(undone) == "<transaction, not committed>"
+    assert repr(db.snapshot()) == f"<snapshot of commit {db.commit}: Edge, Reach>"

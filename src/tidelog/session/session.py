@@ -56,6 +56,9 @@ class Snapshot(Mapping[str, View]):
     def __contains__(self, name: object) -> bool:
         return name in self._views
 
+    def __repr__(self) -> str:
+        return f"<snapshot of commit {self.commit}: {', '.join(self._views) or 'no relations'}>"
+
 
 class Session:
     """Made by `tidelog.open`."""

@@ -192,6 +192,11 @@ class Transaction:
             raise SessionError("the transaction has no changes: it was not committed")
         return self._changes
 
+    def __repr__(self) -> str:
+        if self._is_open:
+            return f"<transaction, open, on {self._session!r}>"
+        return f"<transaction, {'not ' if self._changes is None else ''}committed>"
+
     def __enter__(self) -> Transaction:
         self._expect_open()
         return self
