@@ -71,6 +71,10 @@ class RelationChanges:
     def to_polars(self) -> Any:
         return to_polars(self.to_arrow())
 
+    def to_spark(self) -> Any:
+        """A DataFrame with the columns of `to_arrow`, in a session on Spark."""
+        return self._decoder.to_spark(self.to_arrow())
+
     # -- shown
 
     def __repr__(self) -> str:

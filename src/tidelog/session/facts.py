@@ -76,6 +76,10 @@ class Facts:
     def to_polars(self) -> Any:
         return to_polars(self.to_arrow())
 
+    def to_spark(self) -> Any:
+        """A DataFrame, in a session on Spark."""
+        return self._decoder.to_spark(self.to_arrow())
+
     # -- shown
 
     def __repr__(self) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from tidelog.engine.run import Limits
 from tidelog.errors import SessionError
@@ -57,11 +59,17 @@ class Snapshot(Mapping[str, View]):
 class Session:
     """Made by `tidelog.open`."""
 
-    def __init__(self, draft: Draft, strategy: str = "elastic", limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        draft: Draft,
+        strategy: str = "elastic",
+        limits: Limits | None = None,
+        publish: Callable[[Any], Any] | None = None,
+    ) -> None:
         if strategy not in STRATEGIES:
             hint = did_you_mean(strategy, STRATEGIES) or f"the strategies are {', '.join(STRATEGIES)}"
             raise SessionError(f"there is no strategy `{strategy}`; {hint}")
-        self._state = State(strategy, limits or Limits())
+        self._state = State(strategy, limits or Limits(), publish)
         self._subscriptions = Subscriptions()
         self._writing = threading.Lock()
         self._writer: int | None = None
@@ -187,6 +195,7 @@ def open_session(
     max_iterations: int | None = 100_000,
     max_rows: int | None = None,
     timeout: float | None = None,
+    spark: Any = None,
 ) -> Session:
     """A session with the program of a file, or of a text, or with none yet.
 
@@ -195,6 +204,8 @@ def open_session(
     time. A commit that takes more than `max_iterations` rounds in one recursion, gives relations that depend
     on each other more than `max_rows` rows, or takes longer than `timeout` seconds is an EngineError and
     changes nothing.
+
+    With `spark`, a SparkSession, `insert` and `delete` take DataFrames and `to_spark()` gives them.
     """
     if path is not None and text is not None:
         raise SessionError("give the program as a file or as a text, not as both")
@@ -206,7 +217,16 @@ def open_session(
         draft.load(_read(path), os.fspath(path))
     elif text is not None:
         draft.load(text, name)
-    return Session(draft, strategy, Limits(max_iterations, max_rows, timeout))
+    limits = Limits(max_iterations, max_rows, timeout)
+    return Session(draft, strategy, limits, None if spark is None else _publisher(spark))
+
+
+def _publisher(spark: Any) -> Callable[[Any], Any]:
+    """What makes DataFrames of Arrow tables; the engine is loaded only by those who use it."""
+    if not callable(getattr(spark, "createDataFrame", None)):
+        raise SessionError(f"`spark` is {spark!r}; give a SparkSession")
+    publish: Callable[[Any], Any] = import_module("tidelog.engine.spark.publish").publisher(spark)
+    return publish
 
 
 def _expect_limits(**limits: object) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
+from typing import Any
 
 from tidelog.data.types import Scalar
 from tidelog.engine.local.bits import Difference
@@ -40,10 +41,10 @@ class Done:
 class State:
     """`turn` is held by whoever works with the engine or gives codes to new values."""
 
-    def __init__(self, strategy: str, limits: Limits) -> None:
+    def __init__(self, strategy: str, limits: Limits, publish: Callable[[Any], Any] | None = None) -> None:
         self.engine = LocalEngine()
         self.readers = Readers(self.engine)
-        self.decoder = Decoder(self.engine.codec)
+        self.decoder = Decoder(self.engine.codec, publish)
         self.program: Program = EMPTY
         self.commit = -1
         self.turn = RLock()
