@@ -55,6 +55,7 @@ class UnitStats:
     rounds: int = 0
     instances: int = 0
     seconds: float = 0.0
+    placed: str = ""
     rules: dict[str, float] = field(default_factory=dict)
 
 
@@ -221,6 +222,7 @@ class _Walk:
         self.current, self.at_work = UnitStats(unit.name, "", ""), unit
         self._maintain(unit, kept, came, gone, same)
         self.engine.finish(unit)
+        self.current.placed = self.engine.placed(unit)
         self.current.seconds = time.perf_counter() - start
         self.stats.units.append(self.current)
 
@@ -260,10 +262,10 @@ class _Walk:
             self._explain("update" if same else "bootstrap", "groups that were touched")
             self._execute((Regroup(unit.grouping, all=not same),))
             return
-        rounds = self.engine.claim(unit)
-        if rounds is not None:
-            self._explain("whole", "the relation is dense and kept as a matrix")
-            self.current.rounds = rounds
+        claimed = self.engine.claim(unit)
+        if claimed is not None:
+            self._explain("whole", claimed.why)
+            self.current.rounds = claimed.rounds
             return
         why = self._why_bootstrap(unit, same and not self.engine.must_bootstrap(unit))
         if why is None and not self._update(unit, kept, came, gone):
@@ -308,7 +310,8 @@ class _Walk:
                 self._execute(bootstrap(unit))
         except TurnDense:
             self._explain("whole", "the relation turned out to be dense")
-            self.current.rounds = self.engine.claim(unit, start=True) or 0
+            claimed = self.engine.claim(unit, start=True)
+            self.current.rounds = 0 if claimed is None else claimed.rounds
             return
         self.engine.highest(unit.relations, self.rank)
         self.run.memory(unit).bootstrap = time.perf_counter() - begun
