@@ -44,6 +44,7 @@ class State:
     def __init__(self, strategy: str, limits: Limits, publish: Callable[[Any], Any] | None = None) -> None:
         self.engine = LocalEngine()
         self.readers = Readers(self.engine)
+        self._publish_frame = publish
         self.decoder = Decoder(self.engine.codec, publish)
         self.program: Program = EMPTY
         self.commit = -1
@@ -137,7 +138,7 @@ class State:
         """Rows get other codes: whoever reads earlier commits keeps what there was, codec and all."""
         with self.readers.publishing(lambda _: False):
             self.engine.forget_values(used)
-            self.decoder = Decoder(self.engine.codec)
+            self.decoder = Decoder(self.engine.codec, self._publish_frame)
 
     def _undo(self) -> None:
         with self.readers.mutex:

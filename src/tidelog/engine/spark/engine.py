@@ -14,7 +14,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidelog.engine.protocol import Changed, Claimed, Hurried
+from tidelog.engine.protocol import Claimed, Hurried
 from tidelog.engine.run import Limits
 from tidelog.engine.spark.choice import Placed, Placement, passed_through, place
 from tidelog.engine.spark.cuts import Cut, Cuts, union
@@ -24,7 +24,7 @@ from tidelog.engine.spark.kept import Kept, Work, nothing_kept
 from tidelog.engine.spark.matching import same, without
 from tidelog.engine.spark.whole import Inputs, fixpoint
 from tidelog.errors import EngineError
-from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, Repeat, View
+from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
@@ -212,6 +212,8 @@ class SparkEngine:
                     total += work.end_removal()
                 case Mode.REDERIVE:
                     total += work.end_rederivation(self._rank)
+                case Mode.SETTLE:
+                    raise _claimed([name])
         return total
 
     def hurry(self, step: Repeat, rank: int, most: int) -> Hurried | None:
@@ -279,10 +281,6 @@ class SparkEngine:
         self._in_tasks(unit)
         return Claimed(0, "worked out anew in tasks")
 
-    def keep_best(self, unit: Unit, rules: Changed | None, check_round: Callable[[], None]) -> int:
-        self._in_tasks(unit)
-        return 0
-
     def _in_tasks(self, unit: Unit) -> None:
         assert self._program is not None
         seeds = {name: self._seeds(unit, name) for name in unit.relations}
@@ -311,6 +309,20 @@ class SparkEngine:
                 found = find(rule, None, ranges, self._size_now, self.cuts, self._functions)
                 frames.append(found.frame.select(*work.names))
         return frames
+
+    # -- the best value per key: such units are claimed, so that these steps never come here
+
+    def doubt(self, relations: Iterable[str]) -> None:
+        raise _claimed(relations)
+
+    def improve(self, unit: Unit, step: Improve, check_round: Callable[[], None]) -> int:
+        raise _claimed(unit.relations)
+
+    def aim(self, relations: Iterable[str]) -> None:
+        raise _claimed(relations)
+
+    def rest(self, relations: Iterable[str]) -> None:
+        raise _claimed(relations)
 
     # -- groups
 
@@ -369,6 +381,10 @@ class SparkEngine:
 
 def _size(cut: Cut | None) -> int:
     return 0 if cut is None else cut.size
+
+
+def _claimed(relations: Iterable[str]) -> AssertionError:
+    return AssertionError(f"{', '.join(relations)} keeps best values, and is claimed whole")
 
 
 def _is_inner(rule: FlatRule, unit: Unit) -> bool:
