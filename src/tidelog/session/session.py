@@ -1,4 +1,4 @@
-"""The session: a program and its facts in this process, changed in transactions.
+"""The session: a program and its facts, changed in transactions.
 
 One transaction is open at a time; another thread's waits for it. Reading never waits for a transaction, nor
 for a commit at work: readers see the last commit, whole (see `reading`).
@@ -19,29 +19,31 @@ from tidelog.program.draft import Draft
 from tidelog.program.model import Program
 from tidelog.program.problems import did_you_mean
 from tidelog.program.typed import Role
-from tidelog.session.facts import Facts, View
+from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.folders import FORMATS, write_folder
+from tidelog.session.home import Done, Home
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.names import find_relation, unknown_relation
 from tidelog.session.rules import SessionRule
-from tidelog.session.state import Done, State
+from tidelog.session.state import State
 from tidelog.session.stats import CommitStats
 from tidelog.session.subscriptions import Callback, Subscription, Subscriptions
 from tidelog.session.transaction import Transaction
 
-__all__ = ["STRATEGIES", "Session", "Snapshot", "open_session"]
+__all__ = ["PLACEMENTS", "STRATEGIES", "Session", "Snapshot", "open_session"]
 
 STRATEGIES = ("elastic", "recompute")
+PLACEMENTS = ("driver", "tasks", "shuffled")
 
 
-class Snapshot(Mapping[str, View]):
+class Snapshot(Mapping[str, WholeFacts]):
     """All relations as of one commit, by name."""
 
-    def __init__(self, commit: int, views: Mapping[str, View]) -> None:
+    def __init__(self, commit: int, views: Mapping[str, WholeFacts]) -> None:
         self.commit = commit
         self._views = views
 
-    def __getitem__(self, name: str) -> View:
+    def __getitem__(self, name: str) -> WholeFacts:
         if name not in self._views:
             raise unknown_relation(name, self._views)
         return self._views[name]
@@ -64,12 +66,12 @@ class Session:
         draft: Draft,
         strategy: str = "elastic",
         limits: Limits | None = None,
-        publish: Callable[[Any], Any] | None = None,
+        home: Callable[[str, Limits], Home] = State,
     ) -> None:
         if strategy not in STRATEGIES:
             hint = did_you_mean(strategy, STRATEGIES) or f"the strategies are {', '.join(STRATEGIES)}"
             raise SessionError(f"there is no strategy `{strategy}`; {hint}")
-        self._state = State(strategy, limits or Limits(), publish)
+        self._state = home(strategy, limits or Limits())
         self._subscriptions = Subscriptions()
         self._writing = threading.Lock()
         self._writer: int | None = None
@@ -95,7 +97,7 @@ class Session:
             self._release()
             raise
 
-    def relation_from(self, name: str, data: object) -> View:
+    def relation_from(self, name: str, data: object) -> WholeFacts:
         """Declare an input relation with the columns of a frame and fill it, in a transaction of its own."""
         with self.transaction() as tx:
             tx.relation_from(name, data)
@@ -103,15 +105,14 @@ class Session:
 
     # -- reading
 
-    def __getitem__(self, name: str) -> View:
+    def __getitem__(self, name: str) -> WholeFacts:
         """A relation as it is at the last commit; what comes later does not change it."""
-        with self._state.readers.mutex:
-            relation = find_relation(name, self._state.program.relations)
-            return View(relation, self._state.decoder, self._state.readers.source(name))
+        with self._state.holding():
+            return self._state.view(find_relation(name, self._state.program.relations))
 
     def snapshot(self) -> Snapshot:
         """All relations at one commit, for whoever reads several."""
-        with self._state.readers.mutex:
+        with self._state.holding():
             return Snapshot(self._state.commit, {name: self[name] for name in self._state.program.relations})
 
     def query(self, text: str) -> Facts:
@@ -121,7 +122,7 @@ class Session:
         """
         with self._state.turn, interrupts_noted() as check:
             query = Draft(self._state.program).query(text)
-            return Facts(query.relation, self._state.decoder, self._state.answer(query, check))
+            return self._state.answer(query, check)
 
     def write_folder(self, folder: str | Path, form: str = "csv") -> tuple[Path, ...]:
         """Write every output relation, as of one commit, to a file of its name in a folder."""
@@ -196,6 +197,7 @@ def open_session(
     max_rows: int | None = None,
     timeout: float | None = None,
     spark: Any = None,
+    placement: str | None = None,
 ) -> Session:
     """A session with the program of a file, or of a text, or with none yet.
 
@@ -206,6 +208,8 @@ def open_session(
     changes nothing.
 
     With `spark`, a SparkSession, `insert` and `delete` take DataFrames and `to_spark()` gives them.
+    `placement` says where the work is done: in the "driver", in "tasks", or "shuffled" between executors; by
+    default, wherever the data fits.
     """
     if path is not None and text is not None:
         raise SessionError("give the program as a file or as a text, not as both")
@@ -218,15 +222,22 @@ def open_session(
     elif text is not None:
         draft.load(text, name)
     limits = Limits(max_iterations, max_rows, timeout)
-    return Session(draft, strategy, limits, None if spark is None else _publisher(spark))
+    return Session(draft, strategy, limits, _home(spark, placement))
 
 
-def _publisher(spark: Any) -> Callable[[Any], Any]:
-    """What makes DataFrames of Arrow tables; the engine is loaded only by those who use it."""
+def _home(spark: Any, placement: str | None) -> Callable[[str, Limits], Home]:
+    """Who keeps the data; what knows Spark is loaded only for those who use it."""
+    if placement is not None and placement not in PLACEMENTS:
+        hint = did_you_mean(placement, PLACEMENTS) or f"the placements are {', '.join(PLACEMENTS)}"
+        raise SessionError(f"there is no placement `{placement}`; {hint}")
+    if spark is None:
+        if placement is not None:
+            raise SessionError("`placement` is for sessions on Spark; give `spark`, a SparkSession, too")
+        return State
     if not callable(getattr(spark, "createDataFrame", None)):
         raise SessionError(f"`spark` is {spark!r}; give a SparkSession")
-    publish: Callable[[Any], Any] = import_module("tidelog.engine.spark.publish").publisher(spark)
-    return publish
+    home: Callable[[str, Limits], Home] = import_module("tidelog.session.on_spark").home(spark, placement)
+    return home
 
 
 def _expect_limits(**limits: object) -> None:

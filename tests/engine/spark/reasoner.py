@@ -31,7 +31,7 @@ class SparkReasoner:
         strategy: str = "elastic",
         switch: float = 1e9,
     ) -> None:
-        self.cuts = Cuts(spark, 2)
+        self.cuts = Cuts(spark)
         self.engine = SparkEngine(self.cuts, placement, Limits())
         self.run = Run(self.engine, strategy, switch)
         self.flat = FlatProgram()
@@ -47,7 +47,7 @@ class SparkReasoner:
         """If this raises, nothing has changed."""
         types = {r.name: r.types for r in program.relations.values()}
         new = flatten(program)
-        with self.cuts.settings():
+        with self.cuts.working():
             try:
                 self.engine.prepare(new)
                 for name, change in facts.items():

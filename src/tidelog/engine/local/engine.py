@@ -43,7 +43,8 @@ _EMPTY = np.empty(0, np.int64)
 
 
 class LocalEngine:
-    def __init__(self) -> None:
+    def __init__(self, place: str = "") -> None:
+        self._place = place  # what is told of where units run
         self.codec = Codec()
         self.tables: dict[str, Table] = {}
         self._variants = Variants(self._size_now)
@@ -309,7 +310,7 @@ class LocalEngine:
     # -- matrices
 
     def placed(self, unit: Unit) -> str:
-        return ""
+        return self._place
 
     def claim(self, unit: Unit, start: bool = False) -> Claimed | None:
         """Run a unit on a bit matrix, if it is kept as one or should be from now on."""
@@ -327,8 +328,7 @@ class LocalEngine:
             self._to_rows(name, kept)
             return None
         below = {other: (table, self._changes.get(other)) for other, table in self.tables.items()}
-        rounds = dense.run_whole(kept, fits, self.change(name), below, self._all_heads)
-        return Claimed(rounds, "the relation is dense and kept as a matrix")
+        return Claimed(dense.run_whole(kept, fits, self.change(name), below, self._all_heads), dense.WHY)
 
     def _all_heads(self, rule: FlatRule) -> Codes:
         """What a rule gives over the new state, a row each; an error if it fails."""

@@ -17,12 +17,14 @@ from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
 from tidelog.engine.spark.layout import arrow_schema, columns, ddl, expect_no_problem
 from tidelog.engine.spark.release import release
+from tidelog.errors import EngineError
 
 __all__ = ["BROADCAST", "Cut", "Cuts", "Held", "union"]
 
@@ -69,12 +71,13 @@ class Cut:
 class Cuts:
     """Makes the cuts of a session, and releases them.
 
-    `partitions` is how many parts frames have; up to `small` rows are evaluated and aggregated in the driver.
+    Frames have as many partitions as the session's shuffles; up to `small` rows are evaluated and aggregated
+    in the driver.
     """
 
-    def __init__(self, spark: SparkSession, partitions: int, small: int = SMALL) -> None:
+    def __init__(self, spark: SparkSession, small: int = SMALL) -> None:
         self.spark = spark
-        self.partitions = partitions
+        self.partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         self.small = small
         self._held: dict[int, Held] = {}
         self._empty: dict[str, Cut] = {}
@@ -125,8 +128,17 @@ class Cuts:
                     release(held.frame)
 
     @contextmanager
-    def settings(self) -> Iterator[None]:
-        """Spark's settings as loops need them."""
+    def working(self) -> Iterator[None]:
+        """Spark, set up as loops need it; its own errors are told as ours."""
+        with self._settings():
+            try:
+                yield
+            except PySparkException as error:
+                first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+                raise EngineError(f"Spark could not do the work: {first}") from error
+
+    @contextmanager
+    def _settings(self) -> Iterator[None]:
         wanted = {**_SETTINGS, "spark.sql.shuffle.partitions": str(self.partitions)}
         before = {name: self.spark.conf.get(name, None) for name in wanted}
         for name, value in wanted.items():

@@ -14,13 +14,14 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from tidelog.data.types import Type
 from tidelog.engine.protocol import Claimed, Hurried
 from tidelog.engine.run import Limits
 from tidelog.engine.spark.choice import Placed, Placement, passed_through, place
 from tidelog.engine.spark.cuts import Cut, Cuts, union
 from tidelog.engine.spark.groups import results
 from tidelog.engine.spark.instances import RANK, Range, find
-from tidelog.engine.spark.kept import Kept, Work, nothing_kept
+from tidelog.engine.spark.kept import Kept, Work, nothing_kept, taken_over
 from tidelog.engine.spark.matching import same, without
 from tidelog.engine.spark.whole import Inputs, fixpoint
 from tidelog.errors import EngineError
@@ -73,6 +74,12 @@ class SparkEngine:
         for name in [n for n in self.kept if n not in program.relations]:
             del self.kept[name]
         self._known = program.functions
+
+    def adopt(
+        self, relation: str, types: tuple[Type, ...], facts: Cut, given: Cut, *, is_derived: bool
+    ) -> None:
+        """Take a relation over from elsewhere, without what supports its tuples."""
+        self.kept[relation] = taken_over(types, facts, given, is_derived=is_derived)
 
     def work(self, relation: str) -> Work:
         """What the commit at work has done to a relation so far."""

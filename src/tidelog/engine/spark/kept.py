@@ -27,7 +27,7 @@ from tidelog.engine.spark.instances import RANK, Range
 from tidelog.engine.spark.layout import columns, ddl
 from tidelog.engine.spark.matching import same, with_same, without
 
-__all__ = ["COUNT", "Kept", "Work", "nothing_kept"]
+__all__ = ["COUNT", "Kept", "Work", "nothing_kept", "taken_over"]
 
 COUNT: Final = "count"
 _MORE: Final = "more"
@@ -52,6 +52,12 @@ class Kept:
 def nothing_kept(types: tuple[Type, ...], cuts: Cuts) -> Kept:
     facts = cuts.empty(f"{ddl(types)}, {RANK} int, {COUNT} bigint")
     return Kept(types, facts, cuts.nothing(types))
+
+
+def taken_over(types: tuple[Type, ...], facts: Cut, given: Cut, *, is_derived: bool) -> Kept:
+    """A relation whose tuples come from elsewhere; what supports them, if rules do, is not known."""
+    ranked = facts.frame.selectExpr(*columns(len(types)), f"0 as {RANK}", f"1L as {COUNT}")
+    return Kept(types, facts.with_columns(ranked), given, is_ranked=not is_derived, is_given=not is_derived)
 
 
 @dataclass(slots=True, eq=False)

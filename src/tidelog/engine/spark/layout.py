@@ -23,7 +23,7 @@ from tidelog.engine.local.columns import decode_table, encode_table
 from tidelog.engine.spark.publish import signed
 from tidelog.errors import EngineError
 from tidelog.program.typed import Column, Relation, Role
-from tidelog.store.arrow import arrow_type, is_wide, scalar, schema
+from tidelog.store.arrow import UNIT, arrow_type, is_wide, scalar, schema
 
 __all__ = [
     "PROBLEM",
@@ -33,6 +33,7 @@ __all__ = [
     "decode",
     "encode",
     "expect_no_problem",
+    "named",
     "renamed",
     "spark_type",
     "stored",
@@ -117,6 +118,12 @@ def renamed(table: Any, names: Sequence[str]) -> Iterator[Any]:
 
 
 # -- in the driver
+
+
+def named(frame: DataFrame, relation: Relation) -> DataFrame:
+    """The rows of a relation under the names that users know, without what the engine adds."""
+    names = [c.name for c in relation.columns] or [UNIT]
+    return frame.selectExpr(*(f"c{i} as `{name}`" for i, name in enumerate(names)))
 
 
 def expect_no_problem(frame: DataFrame) -> DataFrame:
