@@ -221,6 +221,8 @@ class SparkEngine:
                     total += work.end_rederivation(self._rank)
                 case Mode.SETTLE:
                     raise _claimed([name])
+        for name in step.relations:
+            self.work(name).tidy()
         return total
 
     def hurry(self, step: Repeat, rank: int, most: int) -> Hurried | None:

@@ -148,25 +148,24 @@ class Work:
         present, before = self.full(), self.delta
         self.delta = self._arrivals(pending, present, rank) if pending else None
         if before is not None and before.size:
-            self._add(before)
+            self.added.append(before)
         return self.delta.size if self.delta is not None else 0
 
     def _arrivals(self, pending: Sequence[tuple[DataFrame, bool]], present: Range, rank: int) -> Cut | None:
-        found = self._gather(pending)
         if self.is_booting:  # whatever is there is of an earlier round, and supported by none of these
-            heads = found.groupBy(*self.names).agg(F.expr(f"count(1) as {COUNT}"))
+            heads = self._counted(pending, COUNT)
             new = without(heads, present.frame.hint("shuffle_hash"), self.types) if present.size else heads
             return self._ranked(new, rank)
-        heads = self.cuts.cut(found.groupBy(*self.names, "top").agg(F.expr(f"count(1) as {_MORE}")))
-        if not heads.size:
+        found = self.cuts.cut(self._counted(pending, _MORE, "top"))
+        if not found.size:
             return None
-        seen = self._seen(present, heads)
+        seen = self._seen(present, found)
         if seen.size:
             supported = seen.frame.where(f"top < {RANK}").groupBy(*self.names)
             self.raised += _unless_empty(self.cuts.cut(supported.agg(F.expr(f"sum({_MORE}) as {_MORE}"))))
-        new = without(heads.frame, seen.small, self.types) if seen.size else heads.frame
+        new = without(found.frame, seen.small, self.types) if seen.size else found.frame
         made = self._ranked(new.groupBy(*self.names).agg(F.expr(f"sum({_MORE}) as {COUNT}")), rank)
-        self.cuts.drop(heads, seen)
+        self.cuts.drop(found, seen)
         return made
 
     def _seen(self, present: Range, heads: Cut) -> Cut:
@@ -176,17 +175,25 @@ class Work:
         there = with_same(present.frame, heads.small, self.types, ("top", _MORE), "inner")
         return self.cuts.cut(there.select(*self.names, RANK, "top", _MORE))
 
-    def _gather(self, pending: Sequence[tuple[DataFrame, bool]]) -> DataFrame:
-        found = union([frame.select(*self.names, "top") for frame, _ in pending])
-        in_place = all(is_there for _, is_there in pending)
-        return found if in_place else found.repartition(self.cuts.partitions, *self.by)
+    def _counted(self, pending: Sequence[tuple[DataFrame, bool]], count: str, *by: str) -> DataFrame:
+        """The heads that were found, each once for each value of `by`, with the number of its instances.
+
+        They have other names until they are counted: were a column only given the name that it has further
+        below, Spark would leave that out, and forget that the result is partitioned by it.
+        """
+        heads = [f"h{name}" for name in self.names]
+        renamed = [f"{name} as h{name}" for name in self.names]
+        found = union([frame.selectExpr(*renamed, *by) for frame, _ in pending])
+        if not all(in_place for _, in_place in pending):
+            found = found.repartition(self.cuts.partitions, *(f"h{name}" for name in self.by))
+        counted = found.groupBy(*heads, *by).agg(F.expr(f"count(1) as {count}"))
+        return counted.selectExpr(*(f"h{name} as {name}" for name in self.names), *by, count)
 
     def _ranked(self, new: DataFrame, rank: int) -> Cut:
         return self.cuts.cut(new.selectExpr(*self.names, f"{rank} as {RANK}", COUNT))
 
-    def _add(self, tuples: Cut) -> None:
-        """Tuples are there for good; frames of like size are made one."""
-        self.added.append(tuples)
+    def tidy(self) -> None:
+        """Frames of like size are made one; nothing that was noted for the round may be left to work out."""
         while len(self.added) > 1 and self.added[-2].size <= 2 * self.added[-1].size:
             last = self.added[-2:]
             self.added[-2:] = [self.cuts.cut(self._union([cut.frame for cut in last]))]
@@ -199,9 +206,7 @@ class Work:
         rest = self.rest()
         if not pending or not rest.size:
             return 0
-        heads = self.cuts.cut(
-            self._gather(pending).groupBy(*self.names, "top").agg(F.expr(f"count(1) as {_MORE}"))
-        )
+        heads = self.cuts.cut(self._counted(pending, _MORE, "top"))
         if not heads.size:
             return 0
         hit = with_same(rest.frame, heads.small, self.types, ("top", _MORE), "inner")
@@ -227,8 +232,7 @@ class Work:
         pending, self.pending = self.pending, []
         self.delta = None
         if pending:
-            heads = self._gather(pending).groupBy(*self.names).agg(F.expr(f"count(1) as {COUNT}"))
-            self.delta = self._ranked(heads, rank)
+            self.delta = self._ranked(self._counted(pending, COUNT), rank)
         return self.delta.size if self.delta is not None else 0
 
     # -- the end of the unit
@@ -238,7 +242,7 @@ class Work:
         if self.after is not None:
             return
         if self.delta is not None and self.delta.size:
-            self._add(self.delta)
+            self.added.append(self.delta)
         self.delta = None
         if self.is_booting:
             self._settle_anew()
@@ -310,10 +314,11 @@ class Work:
         else:
             gone = self.cuts.nothing(self.types)
         self.given_came, self.given_went = new, gone
-        if new.size or gone.size:
+        if not given.size:
+            self.given = new if new.size else None
+        elif new.size or gone.size:
             left = without(given.frame, gone.small, self.types) if gone.size else given.frame
-            frames = [frame for frame, size in ((left, given.size), (new.frame, new.size)) if size]
-            self.given = self.cuts.cut(union(frames)) if frames else self.cuts.nothing(self.types)
+            self.given = self.cuts.cut(left.unionByName(new.frame) if new.size else left)
 
     def take_given(self) -> None:
         """The relation is what is asserted of it, and nothing else."""

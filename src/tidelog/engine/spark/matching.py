@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Option, Type
@@ -19,28 +19,23 @@ __all__ = ["same", "with_same", "without"]
 
 def without(left: DataFrame, right: DataFrame, types: Sequence[Type]) -> DataFrame:
     """The rows on the left that are not on the right."""
-    other, condition = _aside(right, types, ())
-    return left.join(other, condition, "left_anti")
+    return with_same(left, right, types, (), "left_anti")
 
 
 def same(left: DataFrame, right: DataFrame, types: Sequence[Type]) -> DataFrame:
     """The rows on the left that are on the right too."""
-    other, condition = _aside(right, types, ())
-    return left.join(other, condition, "left_semi")
+    return with_same(left, right, types, (), "left_semi")
 
 
 def with_same(
     left: DataFrame, right: DataFrame, types: Sequence[Type], more: Sequence[str], how: str
 ) -> DataFrame:
     """Rows on the left with what their equals on the right have in further columns."""
-    other, condition = _aside(right, types, more)
-    return left.join(other, condition, how)
-
-
-def _aside(frame: DataFrame, types: Sequence[Type], more: Sequence[str]) -> tuple[DataFrame, Column]:
-    """The other side, its columns named apart, and what makes two tuples the same."""
     names = columns(len(types))
-    other = frame.selectExpr(*(f"{name} as o{i}" for i, name in enumerate(names)), *more)
-    signs = ["<=>" if isinstance(t, Option) else "=" for t in types] or ["="]
-    equal = [f"{name} {sign} o{i}" for i, (name, sign) in enumerate(zip(names, signs, strict=True))]
-    return other, F.expr(" and ".join(equal))
+    if not any(isinstance(t, Option) for t in types):
+        # under other names a union of frames would forget how it is partitioned
+        return left.join(right.selectExpr(*names, *more), names, how)
+    other = right.selectExpr(*(f"{name} as o{i}" for i, name in enumerate(names)), *more)
+    signs = ("<=>" if isinstance(t, Option) else "=" for t in types)
+    equal = (f"{name} {sign} o{i}" for i, (name, sign) in enumerate(zip(names, signs, strict=True)))
+    return left.join(other, F.expr(" and ".join(equal)), how)
