@@ -74,6 +74,8 @@ def fixpoint(
     rows = rows.repartition(cuts.partitions, "part") if through is not None else rows.repartition(1)
     wide = rows.select(_WHICH, *task.wide_names)
     made = cuts.checked(wide.mapInArrow(task.run, f"{_WHICH} int, {task.wide_ddl}, {PROBLEM} string"))
+    if len(names) == 1:
+        return {names[0]: made.with_columns(_part(made.frame, 0, inputs.types[names[0]]))}
     return {
         name: cuts.cut(_part(made.frame, number, inputs.types[name])) for number, name in enumerate(names)
     }
