@@ -59,10 +59,6 @@ class Engine(Protocol):
 
     def enter(self, unit: Unit) -> int: ...
 
-    def placed(self, unit: Unit) -> str:
-        """Where a unit runs and why, if the engine has several places; else nothing."""
-        ...
-
     def claim(self, unit: Unit, start: bool = False) -> Claimed | None:
         """Run a whole unit in the engine's own way, if it does.
 

@@ -132,16 +132,23 @@ class Run:
     """Carries commits out on an engine; remembers what units cost.
 
     An update is given up for a bootstrap once it has found more than `patience` instances and taken more than
-    the fraction `switch` of the time that the last bootstrap took.
+    the fraction `switch` of the time that the last bootstrap took. `placed` tells where a unit runs and why,
+    for the statistics, if there are several places.
     """
 
     def __init__(
-        self, engine: Engine, strategy: str = "elastic", switch: float = 0.6, patience: int = 10_000
+        self,
+        engine: Engine,
+        strategy: str = "elastic",
+        switch: float = 0.6,
+        patience: int = 10_000,
+        placed: Callable[[Unit], str] = lambda _: "",
     ) -> None:
         self.engine = engine
         self.strategy = strategy
         self.switch = switch
         self.patience = patience
+        self.placed = placed
         self._memory: dict[frozenset[str], UnitCost] = {}
         self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], tuple[Script, Script, Script]]] = {}
 
@@ -222,7 +229,7 @@ class _Walk:
         self.current, self.at_work = UnitStats(unit.name, "", ""), unit
         self._maintain(unit, kept, came, gone, same)
         self.engine.finish(unit)
-        self.current.placed = self.engine.placed(unit)
+        self.current.placed = self.run.placed(unit)
         self.current.seconds = time.perf_counter() - start
         self.stats.units.append(self.current)
 

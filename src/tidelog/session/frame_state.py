@@ -39,7 +39,7 @@ class FrameState:
         self.commit = -1
         self.turn = RLock()
         self._publishing = RLock()
-        self._run = Run(self.engine, strategy)
+        self._run = Run(self.engine, strategy, placed=self.engine.placed)
         self._limits = limits
         self._flat = FlatProgram()
 

@@ -43,14 +43,14 @@ class State:
     def __init__(
         self, strategy: str, limits: Limits, publish: Callable[[Any], Any] | None = None, place: str = ""
     ) -> None:
-        self.engine = LocalEngine(place)
+        self.engine = LocalEngine()
         self.readers = Readers(self.engine)
         self._publish_frame = publish
         self.decoder = Decoder(self.engine.codec, publish)
         self.program: Program = EMPTY
         self.commit = -1
         self.turn = RLock()
-        self._run = Run(self.engine, strategy)
+        self._run = Run(self.engine, strategy, placed=lambda _: place)
         self._limits = limits
         self.flat = FlatProgram()
 

@@ -43,8 +43,7 @@ _EMPTY = np.empty(0, np.int64)
 
 
 class LocalEngine:
-    def __init__(self, place: str = "") -> None:
-        self._place = place  # what is told of where units run
+    def __init__(self) -> None:
         self.codec = Codec()
         self.tables: dict[str, Table] = {}
         self._variants = Variants(self._size_now)
@@ -308,9 +307,6 @@ class LocalEngine:
             below += highest
 
     # -- matrices
-
-    def placed(self, unit: Unit) -> str:
-        return self._place
 
     def claim(self, unit: Unit, start: bool = False) -> Claimed | None:
         """Run a unit on a bit matrix, if it is kept as one or should be from now on."""

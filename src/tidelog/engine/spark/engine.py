@@ -263,6 +263,7 @@ class SparkEngine:
     # -- whole units
 
     def placed(self, unit: Unit) -> str:
+        """Where a unit runs and why."""
         placed = self._place(unit)
         return f"{placed.where}: {placed.why}"
 
