@@ -48,6 +48,7 @@ class UnitStats:
     rounds: int = 0
     instances: int = 0
     seconds: float = 0.0
+    placed: str = ""
     rules: dict[str, float] = field(default_factory=dict)
 
 
@@ -124,16 +125,23 @@ class Run:
     """Carries commits out on an engine; remembers what units cost.
 
     An update is given up for a bootstrap once it has found more than `patience` instances and taken more than
-    the fraction `switch` of the time that the last bootstrap took.
+    the fraction `switch` of the time that the last bootstrap took. `placed` tells where a unit runs and why,
+    for the statistics, if there are several places.
     """
 
     def __init__(
-        self, engine: Engine, strategy: str = "elastic", switch: float = 0.6, patience: int = 10_000
+        self,
+        engine: Engine,
+        strategy: str = "elastic",
+        switch: float = 0.6,
+        patience: int = 10_000,
+        placed: Callable[[Unit], str] = lambda _: "",
     ) -> None:
         self.engine = engine
         self.strategy = strategy
         self.switch = switch
         self.patience = patience
+        self.placed = placed
         self._memory: dict[frozenset[str], UnitCost] = {}
         self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], tuple[Script, Script, Script]]] = {}
 
@@ -223,6 +231,7 @@ class _Walk:
         self._work_on(unit.rules)
         self._maintain(unit, kept, came, gone, same)
         self.engine.finish(unit)
+        self.current.placed = self.run.placed(unit)
         self.current.seconds = time.perf_counter() - start
         self.stats.units.append(self.current)
 
@@ -263,10 +272,10 @@ class _Walk:
             self.watch.at_work = (unit.grouping.origin,)
             self._execute((Regroup(unit.grouping, all=not same),))
             return
-        rounds = self.engine.claim(unit)
-        if rounds is not None:
-            self._explain("whole", "the relation is dense and kept as a matrix")
-            self.current.rounds = rounds
+        claimed = self.engine.claim(unit)
+        if claimed is not None:
+            self._explain("whole", claimed.why)
+            self.current.rounds = claimed.rounds
             return
         why = self._why_bootstrap(unit, same and not self.engine.must_bootstrap(unit))
         if why is None and not self._update(unit, kept, came, gone):
@@ -312,7 +321,8 @@ class _Walk:
         except TurnDense:
             self._explain("whole", "the relation turned out to be dense")
             self._work_on(unit.rules)
-            self.current.rounds = self.engine.claim(unit, start=True) or 0
+            claimed = self.engine.claim(unit, start=True)
+            self.current.rounds = 0 if claimed is None else claimed.rounds
             return
         self.engine.highest(unit.relations, self.rank)
         self.run.memory(unit).bootstrap = time.perf_counter() - begun

@@ -1,4 +1,4 @@
-"""The session: a program and its facts in this process, changed in transactions.
+"""The session: a program and its facts, changed in transactions.
 
 One transaction is open at a time; another thread's waits for it. Reading never waits for a transaction, nor
 for a commit at work: readers see the last commit, whole (see `reading`).
@@ -11,7 +11,9 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from tidelog.engine.watch import Limits, bytes_of
 from tidelog.errors import SessionError
@@ -20,29 +22,31 @@ from tidelog.program.model import Program
 from tidelog.program.problems import did_you_mean
 from tidelog.program.typed import Role
 from tidelog.progress import Line, Report, end
-from tidelog.session.facts import Facts, View
+from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.folders import FORMATS, others_beside, write_folder
+from tidelog.session.home import Done, Home
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.names import expect_text, find_relation, unknown_relation
 from tidelog.session.rules import SessionRule
-from tidelog.session.state import Done, State
+from tidelog.session.state import State
 from tidelog.session.stats import CommitStats
 from tidelog.session.subscriptions import Callback, Subscription, Subscriptions
 from tidelog.session.transaction import Transaction
 
-__all__ = ["STRATEGIES", "Session", "Snapshot", "open_session"]
+__all__ = ["PLACEMENTS", "STRATEGIES", "Session", "Snapshot", "open_session"]
 
 STRATEGIES = ("elastic", "recompute")
+PLACEMENTS = ("driver", "tasks", "shuffled")
 
 
-class Snapshot(Mapping[str, View]):
+class Snapshot(Mapping[str, WholeFacts]):
     """All relations as of one commit, by name."""
 
-    def __init__(self, commit: int, views: Mapping[str, View]) -> None:
+    def __init__(self, commit: int, views: Mapping[str, WholeFacts]) -> None:
         self.commit = commit
         self._views = views
 
-    def __getitem__(self, name: str) -> View:
+    def __getitem__(self, name: str) -> WholeFacts:
         if name not in self._views:
             raise unknown_relation(name, self._views)
         return self._views[name]
@@ -69,11 +73,12 @@ class Session:
         strategy: str = "elastic",
         limits: Limits | None = None,
         report: Report | None = None,
+        home: Callable[[str, Limits, Report | None], Home] = State,
     ) -> None:
         if strategy not in STRATEGIES:
             hint = did_you_mean(strategy, STRATEGIES) or f"the strategies are {', '.join(STRATEGIES)}"
             raise SessionError(f"there is no strategy `{strategy}`; {hint}")
-        self._state = State(strategy, limits or Limits(), report)
+        self._state = home(strategy, limits or Limits(), report)
         self._subscriptions = Subscriptions()
         self._writing = threading.Lock()
         self._writer: int | None = None
@@ -99,7 +104,7 @@ class Session:
             self._release()
             raise
 
-    def relation_from(self, name: str, data: object) -> View:
+    def relation_from(self, name: str, data: object) -> WholeFacts:
         """Declare an input relation with the columns of a frame and fill it, in a transaction of its own."""
         with self.transaction() as tx:
             tx.relation_from(name, data)
@@ -107,15 +112,14 @@ class Session:
 
     # -- reading
 
-    def __getitem__(self, name: str) -> View:
+    def __getitem__(self, name: str) -> WholeFacts:
         """A relation as it is at the last commit; what comes later does not change it."""
-        with self._state.readers.mutex:
-            relation = find_relation(name, self._state.program.relations)
-            return View(relation, self._state.decoder, self._state.readers.source(name))
+        with self._state.holding():
+            return self._state.view(find_relation(name, self._state.program.relations))
 
     def snapshot(self) -> Snapshot:
         """All relations at one commit, for whoever reads several."""
-        with self._state.readers.mutex:
+        with self._state.holding():
             return Snapshot(self._state.commit, {name: self[name] for name in self._state.program.relations})
 
     def query(self, text: str) -> Facts:
@@ -126,7 +130,7 @@ class Session:
         expect_text("query", text)
         with self._state.turn, interrupts_noted() as check:
             query = Draft(self._state.program).query(text)
-            return Facts(query.relation, self._state.decoder, self._state.answer(query, check))
+            return self._state.answer(query, check)
 
     def write_folder(self, folder: str | Path, form: str = "csv") -> tuple[Path, ...]:
         """Write every output relation, as of one commit, to a file of its name in a folder.
@@ -215,6 +219,8 @@ def open_session(
     timeout: float | None = None,
     max_memory: int | str | None = None,
     progress: bool | Report = False,
+    spark: Any = None,
+    placement: str | None = None,
 ) -> Session:
     """A session with the program of a file, or of a text, or with none yet.
 
@@ -224,6 +230,10 @@ def open_session(
     on each other more than `max_rows` rows, takes longer than `timeout` seconds or more than `max_memory`
     (bytes, or a text such as "4GB") is an EngineError and changes nothing. `progress` shows on a terminal
     what long work is at; a function in its place is called with that, about ten times a second.
+
+    With `spark`, a SparkSession, `insert` and `delete` take DataFrames and `to_spark()` gives them.
+    `placement` says where the work is done: in the "driver", in "tasks", or "shuffled" between executors; by
+    default, wherever the data fits.
     """
     if path is not None and text is not None:
         raise SessionError("give the program as a file or as a text, not as both")
@@ -238,7 +248,7 @@ def open_session(
         expect_text("open(text=…)", text)
         draft.load(text, name)
     limits = Limits(max_iterations, max_rows, timeout, memory)
-    return Session(draft, strategy, limits, _report(progress))
+    return Session(draft, strategy, limits, _report(progress), _home(spark, placement))
 
 
 def _report(progress: bool | Report) -> Report | None:
@@ -257,6 +267,23 @@ def _bytes(text: str) -> int:
             f'`max_memory` is "{text}"; write it as "500MB" or "4GB", or give a number of bytes'
         )
     return size
+
+
+def _home(spark: Any, placement: str | None) -> Callable[[str, Limits, Report | None], Home]:
+    """Who keeps the data; what knows Spark is loaded only for those who use it."""
+    if placement is not None and placement not in PLACEMENTS:
+        hint = did_you_mean(placement, PLACEMENTS) or f"the placements are {', '.join(PLACEMENTS)}"
+        raise SessionError(f"there is no placement `{placement}`; {hint}")
+    if spark is None:
+        if placement is not None:
+            raise SessionError("`placement` is for sessions on Spark; give `spark`, a SparkSession, too")
+        return State
+    if not callable(getattr(spark, "createDataFrame", None)):
+        raise SessionError(f"`spark` is {spark!r}; give a SparkSession")
+    home: Callable[[str, Limits, Report | None], Home] = import_module("tidelog.session.on_spark").home(
+        spark, placement
+    )
+    return home
 
 
 def _expect_limits(**limits: object) -> None:

@@ -7,16 +7,11 @@ stratified is asked at the commit, of the program as it then is.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import is_dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tidelog.engine.local.codec import Codec, Codes
-from tidelog.engine.local.columns import encode_table
 from tidelog.errors import DataError, SessionError
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
@@ -25,11 +20,11 @@ from tidelog.program.typed import Relation, Rule
 from tidelog.progress import end
 from tidelog.session.changes import Changes
 from tidelog.session.folders import read_folder
+from tidelog.session.home import Staging
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.names import expect_text, find_relation
 from tidelog.session.rules import SessionRule
-from tidelog.session.staging import Staged
-from tidelog.store.frames import relation_from_data, to_table
+from tidelog.store.frames import relation_from_data
 
 if TYPE_CHECKING:
     from tidelog.session.session import Session
@@ -48,7 +43,7 @@ class Transaction:
         self._session = session
         self._state = session._state
         self._draft: Draft | None = None  # the program, if this changes it
-        self._staged: dict[str, Staged] = {}
+        self._staged: dict[str, Staging] = {}
         self._is_open = True
         self._changes: Changes | None = None
 
@@ -59,40 +54,23 @@ class Transaction:
 
         With a primary key, a row whose key another row has is an error.
         """
-        declared = self._declared(relation)
-        table = to_table(declared, data)
-        with self._state.encoding() as codec:
-            self._facts(declared).insert(_codes(codec, declared, table))
+        self._facts(self._declared(relation)).insert(data)
 
     def delete(self, relation: str, data: object) -> None:
         """Retract facts that were asserted; what rules derive stays."""
-        declared = self._declared(relation)
-        table = to_table(declared, data)
-        with self._state.encoding() as codec:
-            self._facts(declared).delete(_codes(codec, declared, table))
+        self._facts(self._declared(relation)).delete(data)
 
     def upsert(self, relation: str, data: object) -> None:
         """Assert facts in the place of those with the same primary key."""
-        declared = self._keyed(relation)
-        table = to_table(declared, data)
-        with self._state.encoding() as codec:
-            self._facts(declared).upsert(_codes(codec, declared, table))
+        self._facts(self._keyed(relation)).upsert(data)
 
     def delete_keys(self, relation: str, keys: object) -> None:
         """Retract the facts with these primary keys: single values, tuples, or anything `insert` takes."""
-        declared = self._keyed(relation)
-        assert declared.key is not None
-        columns = tuple(declared.columns[i] for i in declared.key)
-        key = Relation(declared.name, columns, declared.role)
-        table = to_table(key, _rows_of_keys(key, keys))
-        with self._state.encoding() as codec:
-            self._facts(declared).delete_keys(_codes(codec, key, table))
+        self._facts(self._keyed(relation)).delete_keys(keys)
 
     def clear(self, relation: str) -> None:
         """Retract all facts that were asserted of a relation."""
-        declared = self._declared(relation)
-        with self._state.turn:
-            self._facts(declared).delete_all()
+        self._facts(self._declared(relation)).delete_all()
 
     def insert_folder(self, folder: str | Path, *, allow_missing: bool = False) -> tuple[Path, ...]:
         """Assert the facts in a folder, one file for each input relation; the files that belong to none.
@@ -135,8 +113,7 @@ class Transaction:
         """Forget a relation that no rule mentions, and its facts."""
         declared = self._declared(relation)
         self._edited().drop(relation)
-        with self._state.turn:
-            self._facts(declared).delete_all()
+        self._facts(declared).delete_all()
         if relation not in self._state.program.relations:
             del self._staged[relation]
 
@@ -263,37 +240,7 @@ class Transaction:
         self._draft = draft
         return tuple(SessionRule(rule) for rule in rules)
 
-    def _facts(self, relation: Relation) -> Staged:
+    def _facts(self, relation: Relation) -> Staging:
         if relation.name not in self._staged:
-            table = self._state.engine.tables.get(relation.name)
-            self._staged[relation.name] = Staged(relation, table, self._state.engine.codec)
+            self._staged[relation.name] = self._state.stage(relation)
         return self._staged[relation.name]
-
-
-def _codes(codec: Codec, relation: Relation, table: object) -> Codes:
-    """The codes of a table, a row each."""
-    return np.ascontiguousarray(encode_table(codec, relation, table).T)
-
-
-def _rows_of_keys(key: Relation, keys: object) -> object:
-    """Keys as rows: where the key is one column, single values may stand for them."""
-    if isinstance(keys, Mapping) or hasattr(keys, "columns") or getattr(keys, "ndim", 1) > 1:
-        return keys  # a table
-    width = len(key.columns)
-    form = "values" if width == 1 else f"tuples of {width} values"
-    remedy = f"give a list of {form}: {', '.join(c.name for c in key.columns)}"
-    if _is_single(keys):
-        raise DataError(key.name, f"{keys!r} is not a collection of keys; {remedy}", value=keys)
-    assert isinstance(keys, Iterable)
-    rows = list(keys)
-    if width == 1:
-        return [(row,) if _is_single(row) else row for row in rows]
-    for number, row in enumerate(rows):
-        if _is_single(row):
-            raise DataError(key.name, f"{row!r} is not a key; {remedy}", row=number, value=row)
-    return rows
-
-
-def _is_single(value: object) -> bool:
-    """Whether this is one value, and neither a row nor a collection."""
-    return isinstance(value, str | bytes) or not (isinstance(value, Iterable) or is_dataclass(value))
