@@ -180,7 +180,7 @@ def stop_everywhere(folder: Path, before: Iterable[dict[str, Rows]], after: dict
 
 
 def test_stopping_the_first_commit_leaves_nothing_or_all_of_it(tmp_path: Path) -> None:
-    after = {"Edge": {(1, 2), (2, 3)}, "Node": {(None,), ("a",)}}
+    after: dict[str, Rows] = {"Edge": {(1, 2), (2, 3)}, "Node": {(None,), ("a",)}}
     assert stop_everywhere(tmp_path, [{"Edge": set(), "Node": set()}], after) > 10
 
 
