@@ -25,7 +25,7 @@ from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update, latest
 from tidelog.store.frames import to_table
-from tidelog.store.manifest import Batch, file_of, find_commits, read_manifest
+from tidelog.store.manifest import Batch, Written, file_of, find_commits, read_manifest
 from tidelog.store.migration import expect_same, expect_similar
 from tidelog.store.segments import MAX_SEGMENTS, difference
 
@@ -107,7 +107,7 @@ def test_segments_stay_few_and_nothing_is_left_over(tmp_path: Path) -> None:
 
 
 def test_a_manifest_says_what_was_said(tmp_path: Path) -> None:
-    streams, sinks = {"Edge": Batch("a stream", 7)}, {"Reach": 0}
+    streams, sinks = {"Edge": Batch("a stream", 7)}, {"Reach": Written(0, True)}
     update = Update("R(1).", {"Edge": EDGE}, {}, {"Edge": "print"}, streams, sinks)
     with Store(tmp_path) as store:
         written = store.commit(update)

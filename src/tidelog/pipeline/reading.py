@@ -27,7 +27,7 @@ from tidelog.store.arrow import schema
 from tidelog.store.checking import CORRUPT, PROBLEM, RAW, Form, Layout, check_batches
 from tidelog.store.segments import SIGN
 
-__all__ = ["BadRow", "Raw", "bad_rows", "checked", "good_rows", "read_raw", "spark_schema"]
+__all__ = ["BadRow", "Raw", "bad_rows", "checked", "collected", "good_rows", "read_raw", "spark_schema"]
 
 _FILE: Final = "#file"
 _BLOCK: Final = "#block"
@@ -183,13 +183,25 @@ def spark_schema(relation: Relation, *, sign: bool = False) -> Any:
 
 def checked(raw: Raw) -> DataFrame:
     """The rows of a source as the relation's, each with what is wrong with it."""
+    target = _target(raw)
+    return raw.frame.mapInArrow(partial(check_batches, raw.layout, target), from_arrow_schema(target))
+
+
+def collected(raw: Raw) -> Any:
+    """The same of a small source, as an Arrow table: one job, and no other process of Python."""
+    target = _target(raw)
+    batches = check_batches(raw.layout, target, iter(raw.frame.toArrow().to_batches()))
+    return pa.Table.from_batches(batches, target)
+
+
+def _target(raw: Raw) -> Any:
     layout = raw.layout
     target = spark_schema(layout.relation, sign=layout.sign is not None)
     for name in (PROBLEM, RAW):
         target = target.append(pa.field(name, pa.string()))
     for name in layout.carried:
         target = target.append(pa.field(name, to_arrow_type(raw.frame.schema[name].dataType)))
-    return raw.frame.mapInArrow(partial(check_batches, layout, target), from_arrow_schema(target))
+    return target
 
 
 def good_rows(frame: DataFrame, relation: Relation, *, sign: bool = False) -> DataFrame:

@@ -268,6 +268,8 @@ def _problems_of_source(key: str, source: Source, program: Program) -> list[str]
     relation = program.relations.get(source.relation)
     if relation is None or relation.role is not Role.INPUT:
         return [f"{key}: {_unknown(source.relation, program, Role.INPUT)}"]
+    if any(head.relation == relation.name for rule in program.rules.values() for head in rule.heads):
+        return [f"{key}: rules derive `{relation.name}` too; let them derive another relation"]
     names = [c.name for c in relation.columns]
     unknown = [n for n in source.columns if n not in names]
     problems = [

@@ -7,6 +7,9 @@ A folder with `manifests/`, one file for each commit, and `segments/`, with a fo
 - One process writes at a time: it holds a lock that the system takes back when the process ends, however.
   Readers need no lock; a version stays readable until two commits later.
 - What belongs to nobody is removed when a store is opened for writing, and after each commit.
+
+What has to happen outside of the store once a commit has (a sink to be written, a link to be turned) is done
+again until it is marked as done: `is_shown`, `mark_shown`.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from tidelog.store.manifest import (
     Batch,
     Manifest,
     StoredRelation,
+    Written,
     file_of,
     find_commits,
     read_manifest,
@@ -45,6 +49,7 @@ __all__ = ["Store", "Update", "latest"]
 KEPT: Final = 2
 _SEGMENTS: Final = "segments"
 _LOCK: Final = "lock"
+_SHOWN: Final = "shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class Update:
     changes: Mapping[str, Any]
     sources: Mapping[str, str] = field(default_factory=dict)
     streams: Mapping[str, Batch] = field(default_factory=dict)
-    sinks: Mapping[str, int] = field(default_factory=dict)
+    sinks: Mapping[str, Written] = field(default_factory=dict)
 
 
 def latest(folder: Path) -> Manifest | None:
@@ -141,6 +146,22 @@ class Store:
         self.current = manifest
         self._sweep()
         return manifest
+
+    # -- after a commit
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether all that follows from the last commit outside of the store has been done."""
+        if self.current is None:
+            return True
+        file = self.folder / _SHOWN
+        return file.exists() and file.read_text() == str(self.current.commit)
+
+    def mark_shown(self) -> None:
+        """Remember that all that follows from the last commit has been done."""
+        if self.current is not None:
+            number = str(self.current.commit).encode()
+            self._disk.create(self.folder / _SHOWN, lambda out: out.write(number))
 
     def _extended(self, number: int, relation: Relation, change: Segment | None) -> tuple[Segment, ...]:
         """The segments of a relation with a change, as a new base if they have become many."""

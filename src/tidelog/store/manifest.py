@@ -23,6 +23,7 @@ __all__ = [
     "Batch",
     "Manifest",
     "StoredRelation",
+    "Written",
     "file_of",
     "find_commits",
     "read_manifest",
@@ -51,8 +52,16 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """The commit at which a sink was last written, and whether with all there is rather than with changes."""
+
+    commit: int
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
-    """`sources` has the fingerprint of each, as whoever reads it wrote it; `sinks` the version of each."""
+    """`sources` has the fingerprint of each, as whoever reads it wrote it."""
 
     commit: int
     program: str
@@ -60,7 +69,7 @@ class Manifest:
     changes: Mapping[str, Segment] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     streams: Mapping[str, Batch] = field(default_factory=dict)
-    sinks: Mapping[str, int] = field(default_factory=dict)
+    sinks: Mapping[str, Written] = field(default_factory=dict)
 
     @property
     def files(self) -> frozenset[str]:
@@ -123,4 +132,6 @@ def _from_json(content: Mapping[str, Any]) -> Manifest:
     }
     changes = {name: Segment(**s) for name, s in content["changes"].items()}
     streams = {name: Batch(**b) for name, b in content["streams"].items()}
-    return Manifest(**{**content, "relations": relations, "changes": changes, "streams": streams})
+    sinks = {name: Written(**w) for name, w in content["sinks"].items()}
+    made = {"relations": relations, "changes": changes, "streams": streams, "sinks": sinks}
+    return Manifest(**{**content, **made})
