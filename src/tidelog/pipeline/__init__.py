@@ -19,10 +19,11 @@ from tidelog.pipeline.spec import Spec, read_spec, spec_from
 if TYPE_CHECKING:
     from tidelog.pipeline.outcome import Outcome
     from tidelog.pipeline.pipeline import Pipeline
+    from tidelog.pipeline.standing import status
 
-__all__ = ["Outcome", "Pipeline", "Spec", "open", "read_spec", "run", "spec_from"]
+__all__ = ["Outcome", "Pipeline", "Spec", "open", "read_spec", "run", "spec_from", "status"]
 
-_MODULES = {"Outcome": "outcome", "Pipeline": "pipeline"}
+_MODULES = {"Outcome": "outcome", "Pipeline": "pipeline", "status": "standing"}
 
 
 def open(  # noqa: A001

@@ -66,11 +66,16 @@ class Intake:
             return
         self._progress(f"reading {relation.name}")
         raw = read_raw(self._spark, source, relation)
-        came_and_went = self._small_difference(source, raw)
-        if came_and_went is None:
-            with self._checked(found, source, raw) as good:
-                came_and_went = self._difference(relation, good)
-        self._report(found, relation, *came_and_went)
+        bytes_ = size(source)
+        if bytes_ is not None and bytes_ <= SMALL:
+            with naming(raw.place):
+                small, bad = collected(raw)
+            self._set_aside(found, source, raw.place, bad)
+            self._report(found, relation, *self._small_difference(relation, to_table(relation, small)))
+            return
+        with self._checked(found, source, raw) as good:
+            came, went = self._difference(relation, good)
+        self._report(found, relation, came, went)
 
     def take_batch(self, found: Found, source: Source, raw: Raw) -> None:
         """What a batch of a stream says: signs of one row add up, above 0 it is to be there, below not."""
@@ -92,40 +97,32 @@ class Intake:
         with naming(raw.place):
             frame = checked(raw).persist()
             try:
-                self._set_aside(found, source, raw, frame)
+                is_bad = not frame.where(f"`{PROBLEM}` is not null").isEmpty()
+                bad = bad_rows(raw, frame).orderBy("file", "row").toArrow() if is_bad else None
+                self._set_aside(found, source, raw.place, bad)
                 yield good_rows(frame, raw.layout.relation, sign=raw.layout.sign is not None)
             finally:
                 frame.unpersist()
 
-    def _set_aside(self, found: Found, source: Source, raw: Raw, frame: DataFrame) -> None:
+    def _set_aside(self, found: Found, source: Source, place: str, bad: Any) -> None:
         """Count the bad rows of a source, and keep them for the quarantine; or PipelineError."""
-        count = frame.where(f"`{PROBLEM}` is not null").count()
+        count = 0 if bad is None else bad.num_rows
         found.reports[source.relation] = SourceReport(is_read=True, bad=count)
         if not count:
             return
-        bad = bad_rows(raw, frame)
-        first = bad.orderBy("file", "row").limit(SHOWN - len(found.bad_rows))
-        found.bad_rows += [BadRow(raw.place, *row) for row in first.collect()]
+        first = [BadRow(place, **row) for row in bad.slice(0, SHOWN).to_pylist()]
         if source.bad_rows == "fail":
-            raise PipelineError(too_bad(raw.place, count, found.bad_rows))
-        found.bad[source.relation] = self._spark.createDataFrame(bad.toArrow())
+            raise PipelineError(too_bad(place, count, first))
+        found.bad_rows += first[: SHOWN - len(found.bad_rows)]
+        found.bad[source.relation] = self._spark.createDataFrame(bad)
 
     def _report(self, found: Found, relation: Relation, came: Any, went: Any) -> None:
         found.came[relation.name], found.went[relation.name] = came, went
-        bad = found.reports[relation.name].bad if relation.name in found.reports else 0
+        bad = found.reports[relation.name].bad
         found.reports[relation.name] = SourceReport(True, Count(came.num_rows, went.num_rows), bad)
 
-    def _small_difference(self, source: Source, raw: Raw) -> tuple[Any, Any] | None:
-        """What `_difference` finds, without Spark; None if the source is large or has bad rows."""
-        bytes_ = size(source)
-        if bytes_ is None or bytes_ > SMALL:
-            return None
-        with naming(raw.place):
-            table = collected(raw)
-        if table[PROBLEM].null_count < table.num_rows:
-            return None
-        relation = raw.layout.relation
-        new = to_table(relation, table.select(spark_schema(relation).names))
+    def _small_difference(self, relation: Relation, new: Any) -> tuple[Any, Any]:
+        """What `_difference` finds, without Spark."""
         rows = difference(self._store.table(relation), new)
         signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
         return facts.filter(signs > 0), facts.filter(signs < 0)

@@ -75,7 +75,7 @@ class Outlets:
     def quarantine(self, bad: Mapping[str, DataFrame]) -> None:
         """Write the bad rows of each source."""
         for sink, relation in self._quarantines():
-            discard(sink, relation)  # what an earlier attempt at this commit found
+            discard(sink)  # what an earlier attempt at this commit found
             if relation.name in bad:
                 prepare(sink, relation, bad[relation.name], self._store.next_commit)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
@@ -27,8 +28,19 @@ from tidelog.store.arrow import schema
 from tidelog.store.checking import CORRUPT, PROBLEM, RAW, Form, Layout, check_batches
 from tidelog.store.segments import SIGN
 
-__all__ = ["BadRow", "Raw", "bad_rows", "checked", "collected", "good_rows", "read_raw", "spark_schema"]
+__all__ = [
+    "BAD",
+    "BadRow",
+    "Raw",
+    "bad_rows",
+    "checked",
+    "collected",
+    "good_rows",
+    "read_raw",
+    "spark_schema",
+]
 
+BAD: Final = ["file", "row", "problem", "raw"]
 _FILE: Final = "#file"
 _BLOCK: Final = "#block"
 _ROW: Final = "#row"
@@ -187,11 +199,35 @@ def checked(raw: Raw) -> DataFrame:
     return raw.frame.mapInArrow(partial(check_batches, raw.layout, target), from_arrow_schema(target))
 
 
-def collected(raw: Raw) -> Any:
-    """The same of a small source, as an Arrow table: one job, and no other process of Python."""
+def collected(raw: Raw) -> tuple[Any, Any]:
+    """The good rows of a small source, and the bad ones, as Arrow tables: one job, in no other process."""
     target = _target(raw)
-    batches = check_batches(raw.layout, target, iter(raw.frame.toArrow().to_batches()))
-    return pa.Table.from_batches(batches, target)
+    whole = raw.frame.toArrow()
+    batches = check_batches(raw.layout, target, iter(whole.to_batches()))
+    table = pa.Table.from_batches(batches, target)
+    is_good = table[PROBLEM].is_null()
+    good = table.filter(is_good).select(spark_schema(raw.layout.relation).names)
+    bad = table.filter(pc.invert(is_good))
+    places = (
+        _places(bad, whole)
+        if raw.layout.carried
+        else [pa.nulls(len(bad), pa.string()), pa.nulls(len(bad), pa.int64())]
+    )
+    return good, pa.table([*places, bad[PROBLEM], bad[RAW]], BAD)
+
+
+def _places(bad: Any, whole: Any) -> list[Any]:
+    """The file of each bad row and its number there; `whole` are all rows."""
+    counts = whole.group_by([_FILE, _BLOCK]).aggregate([(_ROW, "min"), (_ROW, "count")])
+    starts: dict[tuple[str, int], int] = {}
+    before: dict[str, int] = {}
+    for block in counts.sort_by([(_FILE, "ascending"), (_BLOCK, "ascending")]).to_pylist():
+        file = block[_FILE]
+        starts[file, block[_BLOCK]] = before.get(file, 0) - block[f"{_ROW}_min"] + 1
+        before[file] = before.get(file, 0) + block[f"{_ROW}_count"]
+    found = bad.select([_FILE, _BLOCK, _ROW]).to_pylist()
+    numbers = [starts[row[_FILE], row[_BLOCK]] + row[_ROW] for row in found]
+    return [bad[_FILE], pa.array(numbers, pa.int64())]
 
 
 def _target(raw: Raw) -> Any:
@@ -210,7 +246,7 @@ def good_rows(frame: DataFrame, relation: Relation, *, sign: bool = False) -> Da
 
 
 def bad_rows(raw: Raw, frame: DataFrame) -> DataFrame:
-    """The bad rows of a checked source: file, row, problem, raw."""
+    """The bad rows of a checked source, with the columns `BAD`."""
     bad = frame.where(sf.col(f"`{PROBLEM}`").isNotNull())
     text = [sf.col(f"`{PROBLEM}`").alias("problem"), sf.col(f"`{RAW}`").alias("raw")]
     if not raw.layout.carried:

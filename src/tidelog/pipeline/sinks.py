@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 CURRENT: Final = "current"
+_PREPARED: Final = "_prepared-"  # Spark reads no folder whose name begins so
 _HOLDS: Final = "holds"  # the column of a relation without columns
 
 
@@ -92,8 +93,11 @@ def prepare(sink: Sink, relation: Relation, frame: DataFrame, number: int) -> No
 def _prepared(sink: Sink, relation: Relation, number: int) -> str:
     if sink.kind == "outputs":
         return _version(number)
-    shown = f"{commit_column(relation)}={number}"
-    return f"_{shown}" if is_local(sink.path or "") else shown  # Spark reads no folder whose name begins so
+    return f"{_PREPARED}{number}" if is_local(sink.path or "") else _shown(relation, number)
+
+
+def _shown(relation: Relation, number: int) -> str:
+    return f"{commit_column(relation)}={number}"
 
 
 def show(sink: Sink, relation: Relation, number: int) -> None:
@@ -105,17 +109,17 @@ def show(sink: Sink, relation: Relation, number: int) -> None:
     if sink.kind == "outputs":
         _point(folder, _version(number))
         return
-    shown = f"{commit_column(relation)}={number}"
-    if (folder / f"_{shown}").exists():
-        shutil.rmtree(folder / shown, ignore_errors=True)  # of a commit that a damaged store has lost
-        (folder / f"_{shown}").rename(folder / shown)
-    discard(sink, relation)
+    prepared, shown = folder / f"{_PREPARED}{number}", folder / _shown(relation, number)
+    if prepared.exists():
+        shutil.rmtree(shown, ignore_errors=True)  # of a commit that a damaged store has lost
+        prepared.rename(shown)
+    discard(sink)
 
 
-def discard(sink: Sink, relation: Relation) -> None:
+def discard(sink: Sink) -> None:
     """Take away what was prepared of changes and never shown."""
     if sink.path is not None and is_local(sink.path):
-        for left in Path(sink.path).glob(f"_{commit_column(relation)}=*"):
+        for left in Path(sink.path).glob(f"{_PREPARED}*"):
             shutil.rmtree(left)
 
 

@@ -75,7 +75,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """Where an output relation goes (`outputs`), or what changes in it (`changes`)."""
+    """Where an output relation goes (`outputs`), or what changes in it (`changes`).
+
+    `described` is its path as it was written, wherever the description lies.
+    """
 
     kind: str
     relation: str
@@ -83,6 +86,7 @@ class Sink:
     path: str | None = None
     table: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    described: str | None = None
 
     @property
     def name(self) -> str:
@@ -91,7 +95,7 @@ class Sink:
     @property
     def key(self) -> str:
         """What the manifest calls it: another place or format is another sink."""
-        described = json.dumps([self.format, self.path, self.table], sort_keys=True)
+        described = json.dumps([self.format, self.described, self.table])
         return f"{self.name}:{hashlib.sha256(described.encode()).hexdigest()[:12]}"
 
 
@@ -117,8 +121,9 @@ class Spec:
 
 
 def describe_source(source: Source) -> str:
-    """All that decides what a source means, as text."""
-    return json.dumps(asdict(source), sort_keys=True)
+    """All that decides what a source means, as text; from wherever it is looked at."""
+    paths = tuple(str(Path(p).absolute()) if is_local(p) else p for p in source.paths)
+    return json.dumps(asdict(replace(source, paths=paths)), sort_keys=True)
 
 
 def is_local(path: str) -> bool:
@@ -224,7 +229,7 @@ def _sink(kind: str, relation: str, table: Table, folder: Path) -> Sink:
             "path", 'is missing; write path = "FOLDER", or table = "NAME", or a format such as jdbc'
         )
     placed = None if path is None else _placed(folder, path)
-    return Sink(kind, relation, format_ or "parquet", placed, into, options)
+    return Sink(kind, relation, format_ or "parquet", placed, into, options, path)
 
 
 def _placed(folder: Path, path: str) -> str:
