@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tidelog.pipeline.pipeline import Pipeline
     from tidelog.pipeline.standing import status
 
-__all__ = ["Outcome", "Pipeline", "Spec", "open", "read_spec", "run", "spec_from", "status"]
+__all__ = ["Outcome", "Pipeline", "Spec", "open", "read_spec", "run", "spec_from", "status", "stream"]
 
-_MODULES = {"Outcome": "outcome", "Pipeline": "pipeline", "status": "standing"}
+_MODULES = {"Outcome": "outcome", "Pipeline": "pipeline", "follow": "streaming", "status": "standing"}
 
 
 def open(  # noqa: A001
@@ -51,6 +51,24 @@ def run(
     """Bring the results of a pipeline up to date: apply what has changed in its sources since."""
     with open(spec, spark=spark, progress=progress) as pipeline:
         return pipeline.run(reread=reread)
+
+
+def stream(
+    spec: Spec | Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    spark: Any = None,
+    progress: Callable[[str], None] | None = None,
+    once: bool = False,
+    interval: float = 0.0,
+    report: Callable[[Outcome], object] | None = None,
+) -> None:
+    """Follow the streams of a pipeline until interrupted, or with `once` take what is there.
+
+    Every batch is a commit; a batch begins at the earliest `interval` seconds after the one before. `report`
+    is told of every commit.
+    """
+    with open(spec, spark=spark, progress=progress) as pipeline:
+        __getattr__("follow")(pipeline, once=once, interval=interval, report=report)
 
 
 def __getattr__(name: str) -> Any:

@@ -37,6 +37,27 @@ def run(spec: Path, reread: bool) -> None:
 
 @commands.command()
 @_SPEC
+@click.option("--once", is_flag=True, help="Take what is there, and end.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="SECONDS",
+    help="The least between batches.",
+)
+def stream(spec: Path, once: bool, interval: float) -> None:
+    """Follow the streams until interrupted; every batch of changes is a commit.
+
+    Stopped at any point and started again, it goes on where it was: every batch is applied exactly once.
+    """
+    try:
+        pipeline.stream(spec, progress=_progress(), once=once, interval=interval, report=click.echo)
+    except KeyboardInterrupt:
+        click.echo("stopped", err=True)
+
+
+@commands.command()
+@_SPEC
 def status(spec: Path) -> None:
     """Tell what the store holds, without starting Spark."""
     click.echo(pipeline.status(read_spec(spec)))

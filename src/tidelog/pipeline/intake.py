@@ -30,7 +30,7 @@ from tidelog.store.checking import PROBLEM
 from tidelog.store.durable import Store
 from tidelog.store.frames import to_table
 from tidelog.store.manifest import Batch
-from tidelog.store.segments import SIGN, difference
+from tidelog.store.segments import SIGN, difference, total
 
 __all__ = ["Found", "Intake", "stored_frame"]
 
@@ -80,15 +80,15 @@ class Intake:
     def take_batch(self, found: Found, source: Source, raw: Raw) -> None:
         """What a batch of a stream says: signs of one row add up, above 0 it is to be there, below not."""
         relation = raw.layout.relation
-        names = [sf.col(f"`{name}`") for name in spark_schema(relation).names]
-        with self._checked(found, source, raw) as good:
-            if source.sign is None:
-                came, went = to_table(relation, good), to_table(relation, [])
-            else:
-                sums = good.groupBy(*names).agg(sf.sum(f"`{SIGN}`").alias(SIGN)).toArrow()
-                signs = sums[SIGN].to_numpy()
-                rows = sums.drop_columns([SIGN])
-                came, went = (to_table(relation, rows.filter(kept)) for kept in (signs > 0, signs < 0))
+        with naming(raw.place):
+            good, bad = collected(raw)
+        self._set_aside(found, source, raw.place, bad)
+        if source.sign is None:
+            self._report(found, relation, to_table(relation, good), to_table(relation, []))
+            return
+        rows = total(good)
+        signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
+        came, went = (to_table(relation, facts.filter(kept)) for kept in (signs > 0, signs < 0))
         self._report(found, relation, came, went)
 
     @contextmanager
@@ -100,7 +100,7 @@ class Intake:
                 is_bad = not frame.where(f"`{PROBLEM}` is not null").isEmpty()
                 bad = bad_rows(raw, frame).orderBy("file", "row").toArrow() if is_bad else None
                 self._set_aside(found, source, raw.place, bad)
-                yield good_rows(frame, raw.layout.relation, sign=raw.layout.sign is not None)
+                yield good_rows(frame, raw.layout.relation)
             finally:
                 frame.unpersist()
 

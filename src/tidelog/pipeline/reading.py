@@ -7,7 +7,7 @@ made to fit. Each row carries its place: the file, and its number in it, counted
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +36,7 @@ __all__ = [
     "checked",
     "collected",
     "good_rows",
+    "in_batch",
     "read_raw",
     "spark_schema",
 ]
@@ -91,7 +92,13 @@ def read_raw(spark: SparkSession, source: Source, relation: Relation, *, stream:
             frame = _read_cells(spark, reader, source, relation)
         else:
             frame = _read_values(spark, reader, source, stream)
-        return Raw(place, *_arranged(place, source, relation, form, frame))
+        return Raw(place, *_arranged(place, source, relation, form, frame, stream=stream))
+
+
+def in_batch(raw: Raw, batch: DataFrame) -> Raw:
+    """A batch of a stream: only there can rows be numbered."""
+    numbered = batch.withColumn(_ROW, sf.monotonically_increasing_id()) if raw.layout.carried else batch
+    return replace(raw, frame=numbered)
 
 
 def _form(source: Source) -> Form:
@@ -143,7 +150,7 @@ def _read_values(spark: SparkSession, reader: Any, source: Source, stream: bool)
 
 
 def _arranged(
-    place: str, source: Source, relation: Relation, form: Form, frame: DataFrame
+    place: str, source: Source, relation: Relation, form: Form, frame: DataFrame, *, stream: bool
 ) -> tuple[DataFrame, Layout]:
     """Only the columns that are asked for, and where each row is."""
     kept = [sf.col(CORRUPT)] if CORRUPT in frame.columns else []
@@ -155,7 +162,8 @@ def _arranged(
     has_places = source.format in _WITH_PLACES and source.table is None
     if has_places:
         file, block = sf.col("_metadata.file_path"), sf.col("_metadata.file_block_start")
-        kept += [file.alias(_FILE), block.alias(_BLOCK), sf.monotonically_increasing_id().alias(_ROW)]
+        kept += [file.alias(_FILE), block.alias(_BLOCK)]
+        kept += [] if stream else [sf.monotonically_increasing_id().alias(_ROW)]
     arranged = frame.select(*(sf.col(f"`{n}`") for n in dict.fromkeys(names)), *kept)
     wanted = tuple(source.columns.get(c.name, c.name) for c in relation.columns)
     read = wanted if form is Form.JSON else names
@@ -206,7 +214,8 @@ def collected(raw: Raw) -> tuple[Any, Any]:
     batches = check_batches(raw.layout, target, iter(whole.to_batches()))
     table = pa.Table.from_batches(batches, target)
     is_good = table[PROBLEM].is_null()
-    good = table.filter(is_good).select(spark_schema(raw.layout.relation).names)
+    names = spark_schema(raw.layout.relation, sign=raw.layout.sign is not None).names
+    good = table.filter(is_good).select(names)
     bad = table.filter(pc.invert(is_good))
     places = (
         _places(bad, whole)
@@ -240,8 +249,8 @@ def _target(raw: Raw) -> Any:
     return target
 
 
-def good_rows(frame: DataFrame, relation: Relation, *, sign: bool = False) -> DataFrame:
-    names = spark_schema(relation, sign=sign).names
+def good_rows(frame: DataFrame, relation: Relation) -> DataFrame:
+    names = spark_schema(relation).names
     return frame.where(sf.col(f"`{PROBLEM}`").isNull()).select(*(sf.col(f"`{n}`") for n in names))
 
 
