@@ -71,6 +71,17 @@ def test_a_large_source_is_compared_by_spark(
     assert place.output(spark) == expected({(1, 2), (2, 4), (4, 5)}, set())
 
 
+@pytest.mark.parametrize("placement", ["tasks", "shuffled"])
+def test_results_are_the_same_wherever_they_are_worked_out(
+    placement: str, place: Place, spark: SparkSession
+) -> None:
+    place.spec.write_text(f'placement = "{placement}"\n{SPEC}')
+    for edges in ({(1, 2), (2, 3)}, {(1, 2), (2, 4), (4, 1)}):
+        place.write(edges, {9})
+        pipeline.run(place.spec, spark=spark)
+        assert place.output(spark) == place.added_up(spark) == expected(edges, {9})
+
+
 def test_a_pipeline_that_stays_open_runs_again(place: Place, spark: SparkSession) -> None:
     place.write({(1, 2)}, set())
     with pipeline.open(place.spec, spark=spark) as work:

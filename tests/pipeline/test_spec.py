@@ -26,6 +26,7 @@ store = "state"
 quarantine = "bad"
 program_changes = "refuse"
 functions = "helpers"
+placement = "tasks"
 
 [spark]
 "spark.driver.memory" = "1g"
@@ -74,7 +75,7 @@ def test_a_description_says_all_there_is_to_know(tmp_path: Path, monkeypatch: py
     assert (line.format, line.sign, line.bad_rows) == ("text", None, "quarantine")
     assert [s.name for s in spec.sinks] == ["outputs.Reach", "changes.Reach"]
     assert spec.outputs["Reach"].format == "parquet"
-    assert (spec.program_changes, spec.functions) == ("refuse", ("helpers",))
+    assert (spec.program_changes, spec.functions, spec.placement) == ("refuse", ("helpers",), "tasks")
     expect_relations(spec, load(PROGRAM))
 
 
@@ -117,6 +118,7 @@ def test_tables_of_python_say_the_same(tmp_path: Path) -> None:
         ("[sources.E]\ntable='t'\n[streams.E]\ntable='t'", "streams.E: has a source too"),
         ("[outputs.R]", "outputs.R.path: is missing; write path ="),
         ("[outputs.R]\npath = 'a'\ntable = 'b'", "outputs.R.table: is a place by itself; leave path out"),
+        ("placement = 'x'", "placement: is 'x'; write one of driver, tasks, shuffled"),
         ("program_changes = 'x'", "program_changes: is 'x'; write one of apply, refuse"),
     ],
 )

@@ -60,6 +60,7 @@ class Pipeline:
         except BaseException:
             self.store.close()
             raise
+        self._progress = _naming_jobs(self.spark, self._progress)
         self.intake = Intake(self.spark, self.store, self._progress)
         self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
         self._session: Session | None = None
@@ -135,7 +136,8 @@ class Pipeline:
         current = self.store.current
         text = self._text if current is None else current.program
         name = str(self.spec.program)
-        session = open_session(text=text, name=name, functions=self._functions, spark=self.spark)
+        where = {"spark": self.spark, "placement": self.spec.placement}
+        session = open_session(text=text, name=name, functions=self._functions, **where)
         if current is not None:
             self._progress("loading the store")
             with session.transaction() as tx:
@@ -203,6 +205,18 @@ class Pipeline:
             bad_rows=tuple(found.bad_rows),
             quarantine=self.spec.quarantine,
         )
+
+
+def _naming_jobs(spark: SparkSession, progress: Callable[[str], None]) -> Callable[[str], None]:
+    """Progress that Spark's own pages show too, as the names of jobs; over Connect they have none."""
+    context = getattr(spark, "sparkContext", None)
+
+    def tell(text: str) -> None:
+        progress(text)
+        if context is not None:
+            context.setJobDescription(text)
+
+    return tell
 
 
 def _inputs(program: Program) -> Iterator[Relation]:

@@ -39,6 +39,7 @@ __all__ = [
 
 BAD_ROWS: Final = ("fail", "quarantine")
 PROGRAM_CHANGES: Final = ("apply", "refuse")
+PLACEMENTS: Final = ("driver", "tasks", "shuffled")
 # what an extension says about a format, if the description says nothing
 _EXTENSIONS: Final = {
     ".csv": "csv",
@@ -114,6 +115,7 @@ class Spec:
     program_changes: str = "apply"
     functions: tuple[str, ...] = ()
     spark: Mapping[str, str] = field(default_factory=dict)
+    placement: str | None = None
 
     @property
     def sinks(self) -> tuple[Sink, ...]:
@@ -171,6 +173,7 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
     program_changes = table.choice("program_changes", PROGRAM_CHANGES, "apply")
     functions = table.texts("functions")
     spark = table.mapping("spark", table.setting)
+    placement = table.choice_or_none("placement", PLACEMENTS)
     for relation in sorted(sources.keys() & streams.keys()):
         table.problem(
             f"streams.{relation}", "has a source too, which would undo what comes; keep one of them"
@@ -192,6 +195,7 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
         program_changes,
         functions,
         spark,
+        placement,
     )
 
 

@@ -38,10 +38,13 @@ class Table:
         return value
 
     def choice(self, key: str, choices: tuple[str, ...], default: str) -> str:
-        value = self.text(key) or default
-        if value not in choices:
+        return self.choice_or_none(key, choices) or default
+
+    def choice_or_none(self, key: str, choices: tuple[str, ...]) -> str | None:
+        value = self.text(key)
+        if value is not None and value not in choices:
             self.problem(key, f"is {value!r}; write one of {', '.join(choices)}")
-            return default
+            return None
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
