@@ -22,7 +22,6 @@ from tidelog.store.delimited import CSV, read_delimited
 from tidelog.store.frames import to_table
 from tidelog.store.lines import read_lines, write_lines
 from tidelog.store.segments import SIGN, difference
-from tidelog.store.triples import read_triple
 
 
 def target(of: Relation, *, sign: bool = False) -> Any:
@@ -94,27 +93,41 @@ def test_a_relation_without_columns_has_a_row_for_each() -> None:
     assert len(check(Layout(nothing, Form.JSON, ()), value=["{}", "{}"])) == 2
 
 
+THREE = Relation("T", tuple(Column(n, types.STRING) for n in "spo"), Role.INPUT)
+
+
 def test_triples_are_read_line_by_line() -> None:
-    three = Relation("T", tuple(Column(n, types.STRING) for n in "spo"), Role.INPUT)
     lines = [
         "<a> <b> <c> .",
         "# a comment",
         "",
-        '_:x <b> "\\"q\\" \\u00e9"@en-GB.',
+        '_:x <b> "\\"q\\" \\u00e9"@en-gb.',
         "<a> <b> .",
         '<a> <b> "c" . # d',
     ]
-    rows = check(Layout(three, Form.TRIPLES, ("value",)), value=lines)
-    assert [r["o"] for r in rows] == ["<c>", '"\\"q\\" \\u00e9"@en-GB', "", '"c"']
-    assert [r[RAW] for r in rows] == [None, None, "<a> <b> .", None]
+    good = [line for line in lines if line != "<a> <b> ."]
+    for given_lines in (lines, good):  # one by one where something is wrong, else all at once
+        rows = check(Layout(THREE, Form.TRIPLES, ("value",)), value=given_lines)
+        fine = [r for r in rows if r[PROBLEM] is None]
+        assert [r["o"] for r in fine] == ["<c>", '"\\"q\\" é"@en-gb', '"c"']
+        assert [r[RAW] for r in rows if r not in fine] == ["<a> <b> ."] * (given_lines is lines)
 
 
 @pytest.mark.parametrize(
-    "line", ["a <b> <c> .", "<a> <b> <c>", '<a> "b" <c> .', "<a> <b> c .", '<a> <b> "c" d .']
+    "line",
+    [
+        "a <b> <c> .",
+        "<a> <b> <c>",
+        '<a> "b" <c> .',
+        "<a> <b> c .",
+        '<a> <b> "c" d .',
+        "<a> <b> <c> . <d> <e> <f> .",
+    ],
 )
-def test_what_is_no_triple_is_refused(line: str) -> None:
-    with pytest.raises(ValueError, match="is not a triple"):
-        read_triple(line)
+def test_what_is_no_triple_is_told(line: str) -> None:
+    (row,) = check(Layout(THREE, Form.TRIPLES, ("value",)), value=[line])
+    assert row[PROBLEM]
+    assert row[RAW] == line
 
 
 # -- laws
