@@ -116,6 +116,8 @@ def test_tables_of_python_say_the_same(tmp_path: Path) -> None:
         ),
         ("bad_rows = 'quarantine'\n[sources.E]\ntable = 't'", "quarantine: is missing; write quarantine ="),
         ("[sources.E]\ntable='t'\n[streams.E]\ntable='t'", "streams.E: has a source too"),
+        ("[streams.E]\npath = ['a.csv', 'b.csv']", "streams.E.path: is a list; a stream reads one folder"),
+        ("[streams.E]\npath = 'a.txt'\nsign = 's'", "streams.E.sign: is for columns, and text has none"),
         ("[outputs.R]", "outputs.R.path: is missing; write path ="),
         ("[outputs.R]\npath = 'a'\ntable = 'b'", "outputs.R.table: is a place by itself; leave path out"),
         ("placement = 'x'", "placement: is 'x'; write one of driver, tasks, shuffled"),

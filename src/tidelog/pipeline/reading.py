@@ -217,11 +217,8 @@ def collected(raw: Raw) -> tuple[Any, Any]:
     names = spark_schema(raw.layout.relation, sign=raw.layout.sign is not None).names
     good = table.filter(is_good).select(names)
     bad = table.filter(pc.invert(is_good))
-    places = (
-        _places(bad, whole)
-        if raw.layout.carried
-        else [pa.nulls(len(bad), pa.string()), pa.nulls(len(bad), pa.int64())]
-    )
+    nowhere = [pa.nulls(len(bad), pa.string()), pa.nulls(len(bad), pa.int64())]
+    places = _places(bad, whole) if raw.layout.carried else nowhere
     return good, pa.table([*places, bad[PROBLEM], bad[RAW]], BAD)
 
 

@@ -201,7 +201,14 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
 
 def _stream(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
     sign = table.text("sign")
-    return replace(_source(relation, table, folder, bad_rows), sign=sign)
+    source = replace(_source(relation, table, folder, bad_rows), sign=sign)
+    if len(source.paths) > 1:
+        table.problem("path", "is a list; a stream reads one folder or one pattern")
+    if sign is not None and source.format in ("text", "ntriples"):
+        table.problem(
+            "sign", f"is for columns, and {source.format} has none; use another format, or leave it out"
+        )
+    return source
 
 
 def _source(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
