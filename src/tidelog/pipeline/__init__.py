@@ -30,7 +30,7 @@ def open(  # noqa: A001
     spec: Spec | Mapping[str, Any] | str | os.PathLike[str],
     *,
     spark: Any = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[Any], object] | None = None,
 ) -> Pipeline:
     """A pipeline that is described by a file, by tables of Python, or by a `Spec`."""
     if isinstance(spec, Mapping):
@@ -45,7 +45,7 @@ def run(
     spec: Spec | Mapping[str, Any] | str | os.PathLike[str],
     *,
     spark: Any = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[Any], object] | None = None,
     reread: bool = False,
 ) -> Outcome:
     """Bring the results of a pipeline up to date: apply what has changed in its sources since."""
@@ -57,7 +57,7 @@ def stream(
     spec: Spec | Mapping[str, Any] | str | os.PathLike[str],
     *,
     spark: Any = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[Any], object] | None = None,
     once: bool = False,
     interval: float = 0.0,
     report: Callable[[Outcome], object] | None = None,

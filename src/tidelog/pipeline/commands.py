@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from tidelog import pipeline
 from tidelog.pipeline.spec import read_spec
+from tidelog.progress import Line, end
 
 __all__ = ["commands"]
 
@@ -32,7 +34,9 @@ def run(spec: Path, reread: bool) -> None:
 
     Stopped at any point, it has happened or it has not; running it again finishes the job.
     """
-    click.echo(pipeline.run(spec, progress=_progress(), reread=reread))
+    with _watched() as line:
+        outcome = pipeline.run(spec, progress=line, reread=reread)
+    click.echo(outcome)
 
 
 @commands.command()
@@ -50,10 +54,17 @@ def stream(spec: Path, once: bool, interval: float) -> None:
 
     Stopped at any point and started again, it goes on where it was: every batch is applied exactly once.
     """
-    try:
-        pipeline.stream(spec, progress=_progress(), once=once, interval=interval, report=click.echo)
-    except KeyboardInterrupt:
-        click.echo("stopped", err=True)
+    with _watched() as line:
+
+        def tell(outcome: object) -> None:
+            end(line)
+            click.echo(outcome)
+
+        try:
+            pipeline.stream(spec, progress=line, once=once, interval=interval, report=tell)
+        except KeyboardInterrupt:
+            end(line)
+            click.echo("stopped", err=True)
 
 
 @commands.command()
@@ -63,8 +74,11 @@ def status(spec: Path) -> None:
     click.echo(pipeline.status(read_spec(spec)))
 
 
-def _progress() -> Callable[[str], None] | None:
-    """What is being done, for a person who watches."""
-    if not sys.stderr.isatty():
-        return None
-    return lambda text: click.secho(f"{text} …", dim=True, err=True)
+@contextmanager
+def _watched() -> Iterator[Line | None]:
+    """The line that tells what is going on, if a person watches."""
+    line = Line(sys.stderr) if sys.stderr.isatty() else None
+    try:
+        yield line
+    finally:
+        end(line)

@@ -51,7 +51,7 @@ class Found:
 
 
 class Intake:
-    def __init__(self, spark: SparkSession, store: Store, progress: Callable[[str], None]) -> None:
+    def __init__(self, spark: SparkSession, store: Store, progress: Callable[[str], object]) -> None:
         self._spark = spark
         self._store = store
         self._progress = progress

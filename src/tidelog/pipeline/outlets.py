@@ -30,7 +30,7 @@ class Outlets:
         relations: Mapping[str, Relation],
         spark: SparkSession,
         store: Store,
-        progress: Callable[[str], None],
+        progress: Callable[[str], object],
     ) -> None:
         self._spec = spec
         self._relations = relations

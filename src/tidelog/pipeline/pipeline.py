@@ -40,14 +40,20 @@ __all__ = ["Pipeline"]
 class Pipeline:
     """A pipeline that is open: it holds its store, and nobody else writes to it. Use it in a `with` block.
 
-    Without `spark` it makes a local Spark session. `progress` is called with what is being done.
+    Without `spark` it makes a local Spark session. `progress` is called with what is being done: a text, or
+    what a session reports of itself.
     """
 
     def __init__(
-        self, spec: Spec, *, spark: SparkSession | None = None, progress: Callable[[str], None] | None = None
+        self,
+        spec: Spec,
+        *,
+        spark: SparkSession | None = None,
+        progress: Callable[[Any], object] | None = None,
     ) -> None:
         self.spec = spec
-        self._progress = progress or (lambda _: None)
+        self._report = progress
+        self._progress: Callable[[str], object] = progress or (lambda _: None)
         self._functions = _functions(spec)
         self._text = _program_text(spec)
         self.program: Program = load(self._text, str(spec.program), self._functions)
@@ -136,8 +142,14 @@ class Pipeline:
         current = self.store.current
         text = self._text if current is None else current.program
         name = str(self.spec.program)
-        where = {"spark": self.spark, "placement": self.spec.placement}
-        session = open_session(text=text, name=name, functions=self._functions, **where)
+        session = open_session(
+            text=text,
+            name=name,
+            functions=self._functions,
+            spark=self.spark,
+            placement=self.spec.placement,
+            progress=self._report or False,
+        )
         if current is not None:
             self._progress("loading the store")
             with session.transaction() as tx:
@@ -207,7 +219,7 @@ class Pipeline:
         )
 
 
-def _naming_jobs(spark: SparkSession, progress: Callable[[str], None]) -> Callable[[str], None]:
+def _naming_jobs(spark: SparkSession, progress: Callable[[str], object]) -> Callable[[str], object]:
     """Progress that Spark's own pages show too, as the names of jobs; over Connect they have none."""
     context = getattr(spark, "sparkContext", None)
 
