@@ -42,7 +42,6 @@ class SparkEngine:
         self._made: list[str] = []
         self._placed: dict[frozenset[str], Placed] = {}
         self._by: dict[str, tuple[str, ...]] = {}
-        self._inside: frozenset[str] = frozenset()
         self._known: Mapping[str, Function | PythonFunction] = {}
         self._functions: dict[str, Function | PythonFunction] = {}
         self._program: FlatProgram | None = None
@@ -124,7 +123,6 @@ class SparkEngine:
     # -- leaf operators
 
     def enter(self, unit: Unit) -> int:
-        self._inside = unit.relations
         return max((self.work(n).highest for n in unit.relations), default=0)
 
     def derive(self, step: Derive, rank: int) -> int:
@@ -258,7 +256,6 @@ class SparkEngine:
         """The unit has its new state: what entered and left it is known to those above."""
         for name in unit.relations & self._work.keys():
             self._work[name].settle()
-        self._inside = frozenset()
 
     # -- whole units
 
