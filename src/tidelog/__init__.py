@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tidelog.errors import DataError, Diagnostic, EngineError, ProgramError, SessionError, TidelogError
 from tidelog.program.draft import check, load
 from tidelog.program.model import Program
+from tidelog.progress import Progress
 
 if TYPE_CHECKING:
     from tidelog.session import Changes, Facts, Session, Transaction
@@ -22,6 +23,7 @@ __all__ = [
     "Facts",
     "Program",
     "ProgramError",
+    "Progress",
     "Session",
     "SessionError",
     "TidelogError",

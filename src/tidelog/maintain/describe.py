@@ -7,38 +7,100 @@ from collections.abc import Iterator
 from tidelog.maintain.best import bootstrap_best, update_best
 from tidelog.maintain.bootstrap import bootstrap
 from tidelog.maintain.elastic import delete, insert, rederive
-from tidelog.maintain.script import Regroup, Script, print_script
-from tidelog.plan.flat import FlatProgram, Unit
+from tidelog.maintain.script import (
+    Aim,
+    Assertions,
+    Clear,
+    Derive,
+    Doubt,
+    EndRound,
+    Improve,
+    Regroup,
+    Repeat,
+    Rest,
+    Script,
+)
+from tidelog.plan.describe import print_flat_literal
+from tidelog.plan.flat import FlatProgram, FlatRule, Unit
+from tidelog.program.text import print_value
+from tidelog.program.typed import Match
 
-__all__ = ["describe_scripts"]
+__all__ = ["describe_scripts", "print_script"]
 
 
 def describe_scripts(program: FlatProgram) -> str:
     """For each unit with rules, how it is made from nothing and how it follows a change of facts."""
     units = (unit for unit in program.units if unit.rules or unit.grouping)
-    return "\n\n".join("\n".join(_unit(unit)) for unit in units)
+    return "\n\n".join("\n".join(_unit(program, unit)) for unit in units)
 
 
-def _unit(unit: Unit) -> Iterator[str]:
+def _unit(program: FlatProgram, unit: Unit) -> Iterator[str]:
     yield unit.name
+    for title, script in _scripts(unit):
+        if script:
+            yield f"  {title}"
+            yield from (f"    {line}" for line in print_script(script, program).split("\n"))
+
+
+def _scripts(unit: Unit) -> Iterator[tuple[str, Script]]:
     if unit.best:
-        yield from _part("bootstrap", bootstrap_best(unit, ranked=True))
-        for title, script in zip(
-            ("delete", "re-derive", "insert"), update_best(unit, unit.rules, (), ()), strict=True
-        ):
-            yield from _part(f"update: {title}", script)
+        yield "bootstrap", bootstrap_best(unit, ranked=True)
+        updates = update_best(unit, unit.rules, (), ())
+        yield from zip(("update: delete", "update: re-derive", "update: insert"), updates, strict=True)
         return
     if unit.grouping is not None:
-        yield from _part("bootstrap", (Regroup(unit.grouping, all=True),))
-        yield from _part("update", (Regroup(unit.grouping),))
+        yield "bootstrap", (Regroup(unit.grouping, all=True),)
+        yield "update", (Regroup(unit.grouping),)
         return
-    yield from _part("bootstrap", bootstrap(unit))
-    yield from _part("update: delete", delete(unit, unit.rules, ()))
-    yield from _part("update: re-derive", rederive(unit, unit.rules))
-    yield from _part("update: insert", insert(unit, unit.rules, ()))
+    yield "bootstrap", bootstrap(unit)
+    yield "update: delete", delete(unit, unit.rules, ())
+    yield "update: re-derive", rederive(unit, unit.rules)
+    yield "update: insert", insert(unit, unit.rules, ())
 
 
-def _part(title: str, script: Script) -> Iterator[str]:
-    if script:
-        yield f"  {title}"
-        yield from (f"    {line}" for line in print_script(script).split("\n"))
+def print_script(script: Script, program: FlatProgram) -> str:
+    """One step a line."""
+    return "\n".join(_lines(script, program, 0))
+
+
+def _lines(script: Script, program: FlatProgram, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    for step in script:
+        match step:
+            case Derive(rule, driver, views, mode):
+                first = "" if driver is None else f", literal {driver} first"
+                ranges = ", ".join(v.value for v in views)
+                yield f"{indent}{mode.value}: {_rule(program, rule)}  over ({ranges}){first}"
+            case Assertions(relations, mode, everything):
+                which = "all" if everything else "changed"
+                yield f"{indent}{mode.value}: {which} asserted facts of {_titles(program, relations)}"
+            case EndRound(_, mode):
+                yield f"{indent}end of round ({mode.value})"
+            case Repeat(_, steps):
+                yield f"{indent}while there is a delta:"
+                yield from _lines(steps, program, depth + 1)
+            case Clear(relations):
+                yield f"{indent}clear {_titles(program, relations)}"
+            case Doubt():
+                yield f"{indent}doubt what has no rank"
+            case Improve(_, _, _, everything):
+                yield f"{indent}improve the values of {'all' if everything else 'doubted and touched'} keys"
+            case Aim():
+                yield f"{indent}aim at what has no rank"
+            case Rest():
+                yield f"{indent}leave what was not reached without a rank"
+            case Regroup(grouping, everything):
+                touched = "all" if everything else "touched"
+                yield f"{indent}regroup {touched} {program.title(grouping.results)}"
+
+
+def _titles(program: FlatProgram, relations: tuple[str, ...]) -> str:
+    return ", ".join(map(program.title, relations))
+
+
+def _rule(program: FlatProgram, rule: FlatRule) -> str:
+    """A flat rule, which is one head and one alternative of the rule that people wrote."""
+    head = print_flat_literal(program, Match(rule.head, ()))
+    values = ", ".join(map(print_value, rule.values))
+    body = ", ".join(print_flat_literal(program, x) for x in rule.body)
+    return f"{head.removesuffix('()')}({values}){f' :- {body}' if body else ''}."

@@ -11,7 +11,6 @@ counts what suspects still have, INSERT adds and counts up, SETTLE does so for w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -33,7 +32,6 @@ __all__ = [
     "Script",
     "Step",
     "View",
-    "print_script",
 ]
 
 
@@ -142,38 +140,3 @@ class Rest:
 
 Step: TypeAlias = Derive | Assertions | EndRound | Repeat | Clear | Regroup | Doubt | Improve | Aim | Rest
 Script: TypeAlias = tuple[Step, ...]
-
-
-def print_script(script: Script) -> str:
-    """One step a line."""
-    return "\n".join(_lines(script, 0))
-
-
-def _lines(script: Script, depth: int) -> Iterator[str]:
-    indent = "  " * depth
-    for step in script:
-        match step:
-            case Derive(rule, driver, views, mode):
-                first = "" if driver is None else f", literal {driver} first"
-                ranges = ", ".join(v.value for v in views)
-                yield f"{indent}{mode.value}: {rule.id}  over ({ranges}){first}"
-            case Assertions(relations, mode, everything):
-                which = "all" if everything else "changed"
-                yield f"{indent}{mode.value}: {which} asserted facts of {', '.join(relations)}"
-            case EndRound(_, mode):
-                yield f"{indent}end of round ({mode.value})"
-            case Repeat(_, steps):
-                yield f"{indent}while there is a delta:"
-                yield from _lines(steps, depth + 1)
-            case Clear(relations):
-                yield f"{indent}clear {', '.join(relations)}"
-            case Doubt():
-                yield f"{indent}doubt what has no rank"
-            case Improve(_, _, _, everything):
-                yield f"{indent}improve the values of {'all' if everything else 'doubted and touched'} keys"
-            case Aim():
-                yield f"{indent}aim at what has no rank"
-            case Rest():
-                yield f"{indent}leave what was not reached without a rank"
-            case Regroup(grouping, everything):
-                yield f"{indent}regroup {'all' if everything else 'touched'} groups of {grouping.instances}"

@@ -11,16 +11,18 @@ from contextlib import AbstractContextManager, contextmanager
 from threading import RLock
 from typing import Any
 
-from tidelog.engine.run import Limits, Run, Stats
+from tidelog.engine.run import Run, Stats
 from tidelog.engine.spark.choice import Placement
 from tidelog.engine.spark.cuts import Cut, Cuts
 from tidelog.engine.spark.engine import SparkEngine
 from tidelog.engine.spark.staging import FrameStaging, expect_one_each
+from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
+from tidelog.progress import Report, end
 from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.frames import FrameChanges, FrameFacts, WholeFrame
 from tidelog.session.home import Done
@@ -32,7 +34,15 @@ __all__ = ["FrameState"]
 class FrameState:
     """`turn` is held by whoever works with Spark; readers need nothing, since frames never change."""
 
-    def __init__(self, strategy: str, limits: Limits, *, spark: Any, placement: Placement | None) -> None:
+    def __init__(
+        self,
+        strategy: str,
+        limits: Limits,
+        report: Report | None = None,
+        *,
+        spark: Any,
+        placement: Placement | None,
+    ) -> None:
         self.cuts = Cuts(spark)
         self.engine = SparkEngine(self.cuts, placement, limits)
         self.program: Program = EMPTY
@@ -41,6 +51,7 @@ class FrameState:
         self._publishing = RLock()
         self._run = Run(self.engine, strategy, placed=self.engine.placed)
         self._limits = limits
+        self.report = report
         self._flat = FlatProgram()
 
     @contextmanager
@@ -78,10 +89,11 @@ class FrameState:
             flat = only_query(query, self.program, self._flat)
             try:
                 self.engine.prepare(flat)
-                self._run.commit(FlatProgram(), flat, self._limits, check)
+                self._run.commit(FlatProgram(), flat, self._limits, check, self.report)
                 found = self.engine.work(query.relation.name).now.facts
                 return FrameFacts(query.relation, found, self.cuts)
             finally:
+                end(self.report)
                 self._undo(())
 
     def view(self, relation: Relation) -> WholeFrame:
@@ -123,7 +135,7 @@ class FrameState:
         for name, facts in staged.items():
             if name in flat.relations:
                 self.engine.assert_rows(name, *facts.net())
-        return self._run.commit(self._flat, flat, self._limits, check)
+        return self._run.commit(self._flat, flat, self._limits, check, self.report)
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
         """What the commit at work has done so far, relations that it drops included."""

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from tidelog.engine.run import Stats
+from tidelog.engine.watch import Limits
 from tidelog.program.model import Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
+from tidelog.progress import Report
 from tidelog.session.changes import Changes
 from tidelog.session.facts import Facts, WholeFacts
 
-__all__ = ["Done", "Home", "Staging"]
+__all__ = ["Done", "Home", "HomeMaker", "Staging"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,11 @@ class Home(Protocol):
     @property
     def turn(self) -> AbstractContextManager[Any]: ...
 
+    @property
+    def report(self) -> Report | None:
+        """Who is told how far long work is."""
+        ...
+
     def stage(self, relation: Relation) -> Staging:
         """Begin to say something about a relation."""
         ...
@@ -81,3 +88,7 @@ class Home(Protocol):
     def holding(self) -> AbstractContextManager[Any]:
         """While this is held, all views are of one commit."""
         ...
+
+
+# of the strategy, the limits of commits, and who is told how far they are
+HomeMaker: TypeAlias = Callable[[str, Limits, Report | None], Home]

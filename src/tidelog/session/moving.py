@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
-from tidelog.engine.run import Limits
 from tidelog.engine.spark.intake import is_frame
 from tidelog.engine.spark.layout import decode
 from tidelog.engine.spark.publish import publisher
+from tidelog.engine.watch import Limits
 from tidelog.program.model import Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
+from tidelog.progress import Report
 from tidelog.session.decoding import Decoder
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.frame_state import FrameState
@@ -38,11 +40,20 @@ class _TooLarge(Exception):
 
 
 class MovingState:
-    def __init__(self, strategy: str, limits: Limits, *, spark: Any, budget: int = BUDGET) -> None:
-        self.current: State | FrameState = State(strategy, limits, publisher(spark), "driver: the data fits")
-        self._make: Callable[[], FrameState] = lambda: FrameState(
-            strategy, limits, spark=spark, placement=None
-        )
+    def __init__(
+        self,
+        strategy: str,
+        limits: Limits,
+        report: Report | None = None,
+        *,
+        spark: Any,
+        budget: int = BUDGET,
+    ) -> None:
+        publish = publisher(spark)
+        local = State(strategy, limits, report, publish=publish, place="driver: the data fits")
+        self.current: State | FrameState = local
+        self.report = report
+        self._make = partial(FrameState, strategy, limits, report, spark=spark, placement=None)
         self._budget = budget
 
     # -- as the home that it is now

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from tidelog.engine.run import Limits
 from tidelog.engine.spark.choice import Placement
 from tidelog.engine.spark.publish import publisher
 from tidelog.session.frame_state import FrameState
-from tidelog.session.home import Home
+from tidelog.session.home import HomeMaker
 from tidelog.session.moving import MovingState
 from tidelog.session.state import State
 
@@ -19,7 +18,7 @@ __all__ = ["home"]
 _IN_FRAMES: Final[Mapping[str, Placement]] = {"tasks": "tasks", "shuffled": "shuffled"}
 
 
-def home(spark: Any, placement: str | None) -> Callable[[str, Limits], Home]:
+def home(spark: Any, placement: str | None) -> HomeMaker:
     """What makes the home of a session with this placement."""
     if placement is None:
         return partial(MovingState, spark=spark)

@@ -7,23 +7,26 @@ for a commit at work: readers see the last commit, whole (see `reading`).
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tidelog.engine.run import Limits
+from tidelog.engine.watch import Limits, bytes_of
 from tidelog.errors import SessionError
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
 from tidelog.program.problems import did_you_mean
 from tidelog.program.typed import Role
+from tidelog.progress import Line, Report, end
 from tidelog.session.facts import Facts, WholeFacts
-from tidelog.session.folders import FORMATS, write_folder
-from tidelog.session.home import Done, Home
+from tidelog.session.folders import FORMATS, others_beside, write_folder
+from tidelog.session.home import Done, HomeMaker
 from tidelog.session.interrupt import interrupts_noted
-from tidelog.session.names import find_relation, unknown_relation
+from tidelog.session.names import expect_text, find_relation, unknown_relation
 from tidelog.session.rules import SessionRule
 from tidelog.session.state import State
 from tidelog.session.stats import CommitStats
@@ -57,6 +60,9 @@ class Snapshot(Mapping[str, WholeFacts]):
     def __contains__(self, name: object) -> bool:
         return name in self._views
 
+    def __repr__(self) -> str:
+        return f"<snapshot of commit {self.commit}: {', '.join(self._views) or 'no relations'}>"
+
 
 class Session:
     """Made by `tidelog.open`."""
@@ -66,12 +72,13 @@ class Session:
         draft: Draft,
         strategy: str = "elastic",
         limits: Limits | None = None,
-        home: Callable[[str, Limits], Home] = State,
+        report: Report | None = None,
+        home: HomeMaker = State,
     ) -> None:
         if strategy not in STRATEGIES:
             hint = did_you_mean(strategy, STRATEGIES) or f"the strategies are {', '.join(STRATEGIES)}"
             raise SessionError(f"there is no strategy `{strategy}`; {hint}")
-        self._state = home(strategy, limits or Limits())
+        self._state = home(strategy, limits or Limits(), report)
         self._subscriptions = Subscriptions()
         self._writing = threading.Lock()
         self._writer: int | None = None
@@ -120,16 +127,26 @@ class Session:
 
         It may have conditions, negation, assignments and aggregates, as any body. Waits for a commit at work.
         """
+        expect_text("query", text)
         with self._state.turn, interrupts_noted() as check:
             query = Draft(self._state.program).query(text)
             return self._state.answer(query, check)
 
     def write_folder(self, folder: str | Path, form: str = "csv") -> tuple[Path, ...]:
-        """Write every output relation, as of one commit, to a file of its name in a folder."""
+        """Write every output relation, as of one commit, to a file of its name in a folder.
+
+        Files of the same relations in other formats, of an earlier run, are left alone with a warning.
+        """
         if form not in FORMATS:
             raise SessionError(f"there is no format `{form}`; the formats are {', '.join(FORMATS)}")
         outputs = [v for v in self.snapshot().values() if v.relation.role is Role.OUTPUT]
-        return write_folder(((v.relation.name, v.to_arrow()) for v in outputs), Path(folder), form)
+        try:
+            written = write_folder(outputs, Path(folder), form, self._state.report)
+        finally:
+            end(self._state.report)
+        for other in others_beside(written):
+            warnings.warn(f"{other} is of an earlier run; take it away", stacklevel=2)
+        return written
 
     def __contains__(self, name: object) -> bool:
         return name in self._state.program.relations
@@ -166,6 +183,10 @@ class Session:
         Callbacks run in the order of the commits. One that fails is logged, and undoes nothing.
         """
         find_relation(relation, self._state.program.relations)
+        if not callable(callback):
+            raise SessionError(
+                f"{callback!r} cannot be called; give a function of the changes and the commit"
+            )
         return self._subscriptions.add(relation, callback)
 
     def __repr__(self) -> str:
@@ -196,6 +217,8 @@ def open_session(
     max_iterations: int | None = 100_000,
     max_rows: int | None = None,
     timeout: float | None = None,
+    max_memory: int | str | None = None,
+    progress: bool | Report = False,
     spark: Any = None,
     placement: str | None = None,
 ) -> Session:
@@ -204,8 +227,9 @@ def open_session(
     Messages about a text call it `name`. `functions` are Python functions that the program calls. `strategy`
     says how commits are carried out: "elastic" follows the size of the change, "recompute" begins anew each
     time. A commit that takes more than `max_iterations` rounds in one recursion, gives relations that depend
-    on each other more than `max_rows` rows, or takes longer than `timeout` seconds is an EngineError and
-    changes nothing.
+    on each other more than `max_rows` rows, takes longer than `timeout` seconds or more than `max_memory`
+    (bytes, or a text such as "4GB") is an EngineError and changes nothing. `progress` shows on a terminal
+    what long work is at; a function in its place is called with that, about ten times a second.
 
     With `spark`, a SparkSession, `insert` and `delete` take DataFrames and `to_spark()` gives them.
     `placement` says where the work is done: in the "driver", in "tasks", or "shuffled" between executors; by
@@ -213,19 +237,39 @@ def open_session(
     """
     if path is not None and text is not None:
         raise SessionError("give the program as a file or as a text, not as both")
-    _expect_limits(max_iterations=max_iterations, max_rows=max_rows, timeout=timeout)
+    memory = _bytes(max_memory) if isinstance(max_memory, str) else max_memory
+    _expect_limits(max_iterations=max_iterations, max_rows=max_rows, timeout=timeout, max_memory=memory)
     draft = Draft()
     for function in functions:
         draft.register(function)
     if path is not None:
         draft.load(_read(path), os.fspath(path))
     elif text is not None:
+        expect_text("open(text=…)", text)
         draft.load(text, name)
-    limits = Limits(max_iterations, max_rows, timeout)
-    return Session(draft, strategy, limits, _home(spark, placement))
+    limits = Limits(max_iterations, max_rows, timeout, memory)
+    return Session(draft, strategy, limits, _report(progress), _home(spark, placement))
 
 
-def _home(spark: Any, placement: str | None) -> Callable[[str, Limits], Home]:
+def _report(progress: bool | Report) -> Report | None:
+    if callable(progress):
+        return progress
+    if not isinstance(progress, bool):
+        raise SessionError(f"`progress` is {progress!r}; give True, or a function of one argument")
+    return Line(sys.stderr) if progress and sys.stderr.isatty() else None
+
+
+def _bytes(text: str) -> int:
+    """The number of bytes that a text such as "4GB" stands for."""
+    size = bytes_of(text)
+    if size is None:
+        raise SessionError(
+            f'`max_memory` is "{text}"; write it as "500MB" or "4GB", or give a number of bytes'
+        )
+    return size
+
+
+def _home(spark: Any, placement: str | None) -> HomeMaker:
     """Who keeps the data; what knows Spark is loaded only for those who use it."""
     if placement is not None and placement not in PLACEMENTS:
         hint = did_you_mean(placement, PLACEMENTS) or f"the placements are {', '.join(PLACEMENTS)}"
@@ -236,7 +280,7 @@ def _home(spark: Any, placement: str | None) -> Callable[[str, Limits], Home]:
         return State
     if not callable(getattr(spark, "createDataFrame", None)):
         raise SessionError(f"`spark` is {spark!r}; give a SparkSession")
-    home: Callable[[str, Limits], Home] = import_module("tidelog.session.on_spark").home(spark, placement)
+    home: HomeMaker = import_module("tidelog.session.on_spark").home(spark, placement)
     return home
 
 

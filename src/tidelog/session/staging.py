@@ -50,7 +50,7 @@ class StagedData:
 
     def delete_keys(self, keys: object) -> None:
         key = key_of(self._relation)
-        table = to_table(key, rows_of_keys(keys) if len(key.columns) == 1 else keys)
+        table = to_table(key, rows_of_keys(key, keys))
         with self._encoding() as codec:
             self.staged.delete_keys(_codes(codec, key, table))
 

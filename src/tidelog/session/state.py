@@ -17,12 +17,14 @@ from tidelog.data.types import Scalar
 from tidelog.engine.local.bits import Difference
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.run import Limits, Run, Stats
+from tidelog.engine.run import Run, Stats
+from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
+from tidelog.progress import Report, end
 from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.decoding import Decoder
 from tidelog.session.facts import Facts, LazyFacts, View
@@ -41,7 +43,13 @@ class State:
     """
 
     def __init__(
-        self, strategy: str, limits: Limits, publish: Callable[[Any], Any] | None = None, place: str = ""
+        self,
+        strategy: str,
+        limits: Limits,
+        report: Report | None = None,
+        *,
+        publish: Callable[[Any], Any] | None = None,
+        place: str = "",
     ) -> None:
         self.engine = LocalEngine()
         self.readers = Readers(self.engine)
@@ -52,6 +60,7 @@ class State:
         self.turn = RLock()
         self._run = Run(self.engine, strategy, placed=lambda _: place)
         self._limits = limits
+        self.report = report
         self.flat = FlatProgram()
 
     @contextmanager
@@ -77,6 +86,8 @@ class State:
             except BaseException:
                 self._undo()
                 raise
+            finally:
+                end(self.report)
             if keep:
                 self._publish(program, flat)
             else:
@@ -88,9 +99,10 @@ class State:
             flat = only_query(query, self.program, self.flat)
             try:
                 self.engine.prepare(flat)
-                self._run.commit(FlatProgram(), flat, self._limits, check)
+                self._run.commit(FlatProgram(), flat, self._limits, check, self.report)
                 return Facts(query.relation, self.decoder, self.engine.rows(query.relation.name))
             finally:
+                end(self.report)
                 self._undo()
 
     def view(self, relation: Relation) -> View:
@@ -111,8 +123,10 @@ class State:
         self.engine.prepare(flat)
         for name, facts in staged.items():
             if name in flat.relations:
-                self.engine.assert_rows(name, *facts.staged.net())
-        return self._run.commit(self.flat, flat, self._limits, check)
+                net = facts.staged.net()
+                with self.readers.mutex:  # what is asserted changes first, and is written down then
+                    self.engine.assert_rows(name, *net)
+        return self._run.commit(self.flat, flat, self._limits, check, self.report)
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
         """What the commit at work has done so far, relations that it drops included."""

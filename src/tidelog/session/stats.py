@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from tidelog.engine.run import Stats, UnitStats
 from tidelog.session.layout import counted, text_table
 
 __all__ = ["CommitStats"]
+
+_WIDEST: Final = 60
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -58,7 +61,8 @@ class CommitStats:
             parts.append(text_table(headers, lines))
         if self.rules:
             slowest = sorted(self.rules.items(), key=lambda item: -item[1])
-            parts.append(text_table(("time", "rule"), [(_time(s), rule) for rule, s in slowest]))
+            times = [(_time(seconds), " ".join(rule.split())) for rule, seconds in slowest]
+            parts.append(text_table(("time", "rule"), times))
         return "\n\n".join(parts)
 
     __str__ = __repr__
@@ -66,7 +70,7 @@ class CommitStats:
 
 def _unit_line(unit: UnitStats) -> list[str]:
     return [
-        unit.name if len(unit.name) <= 40 else unit.name[:39] + "…",
+        unit.name if len(unit.name) <= _WIDEST else unit.name[: _WIDEST - 1] + "…",
         unit.strategy,
         f"{unit.rounds:,}",
         f"{unit.instances:,}",

@@ -6,6 +6,7 @@ stratified is asked at the commit, of the program as it then is.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -16,11 +17,12 @@ from tidelog.program.draft import Draft
 from tidelog.program.model import Program
 from tidelog.program.text import print_relation
 from tidelog.program.typed import Relation, Rule
+from tidelog.progress import end
 from tidelog.session.changes import Changes
 from tidelog.session.folders import read_folder
 from tidelog.session.home import Staging
 from tidelog.session.interrupt import interrupts_noted
-from tidelog.session.names import find_relation
+from tidelog.session.names import expect_text, find_relation
 from tidelog.session.rules import SessionRule
 from tidelog.store.frames import relation_from_data
 
@@ -77,9 +79,13 @@ class Transaction:
         left as it is with `allow_missing`.
         """
         self._expect_open()
-        found, others = read_folder(self._relations, Path(folder), allow_missing=allow_missing)
-        for name, table in found:
-            self.insert(name, table)
+        report = self._state.report
+        found, others = read_folder(self._relations, Path(folder), report, allow_missing=allow_missing)
+        try:
+            for name, table in found:
+                self.insert(name, table)
+        finally:
+            end(report)
         return others
 
     # -- program
@@ -87,16 +93,20 @@ class Transaction:
     def load(self, text: str, name: str = "<text>") -> tuple[SessionRule, ...]:
         """Add the declarations and rules of a text; its rules."""
         self._expect_open()
+        expect_text("load", text)
         return self._add(lambda draft: draft.load(text, name))
 
     def add_rule(self, text: str) -> SessionRule:
         """Add one rule; one that is there already, in whatever names of variables, changes nothing."""
         self._expect_open()
+        expect_text("add_rule", text)
         return self._add(lambda draft: (draft.add_rule(text),))[0]
 
     def remove_rule(self, rule: SessionRule | Rule | str) -> SessionRule:
         """Remove a rule, given as itself or as text."""
         self._expect_open()
+        if not isinstance(rule, SessionRule | Rule):
+            expect_text("remove_rule", rule)
         return SessionRule(self._edited().remove_rule(rule.rule if isinstance(rule, SessionRule) else rule))
 
     def drop(self, relation: str) -> None:
@@ -159,6 +169,11 @@ class Transaction:
             raise SessionError("the transaction has no changes: it was not committed")
         return self._changes
 
+    def __repr__(self) -> str:
+        if self._is_open:
+            return f"<transaction, open, on {self._session!r}>"
+        return f"<transaction, {'not ' if self._changes is None else ''}committed>"
+
     def __enter__(self) -> Transaction:
         self._expect_open()
         return self
@@ -176,6 +191,8 @@ class Transaction:
     def __del__(self) -> None:
         if getattr(self, "_is_open", False):  # forgotten: others are waiting
             self._end()
+            message = "a transaction was neither committed nor rolled back; what it said is forgotten"
+            warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
 
     # -- how
 

@@ -290,10 +290,8 @@ class LocalEngine:
     def finish(self, unit: Unit) -> None:
         """The unit has its new state: what entered and left it is known to those above."""
         for name in unit.relations:
-            change = self._changes.get(name)
-            if change is None:
-                continue
-            change.settle()
+            if name in self._changes:
+                self._changes[name].settle()
         self._runner.inside = frozenset()
 
     def merge(self, parts: Sequence[frozenset[str]]) -> None:

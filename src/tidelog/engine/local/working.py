@@ -227,7 +227,7 @@ class Change:
         working.clear_list()
 
     def undo(self) -> None:
-        """Make the table what it was before the commit; rows that came stay, dead."""
+        """Make the table what it was before the commit; rows that came stay, dead, unless they are many."""
         table = self.working.table
         if self.whole is not None:
             table.tags[: table.base], table.support[: table.base] = self.whole
@@ -238,6 +238,8 @@ class Change:
         table.given[table.base : table.rows] = 0
         for changed, given in reversed(self.given_before):
             table.given[changed] = given
+        if table.wasteful:  # what was too much is not to stay
+            table.compact()
 
     def _put_back(self) -> None:
         table = self.working.table

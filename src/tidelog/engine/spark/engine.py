@@ -16,7 +16,6 @@ from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
 from tidelog.engine.protocol import Claimed, Hurried
-from tidelog.engine.run import Limits
 from tidelog.engine.spark.choice import Placed, Placement, passed_through, place
 from tidelog.engine.spark.cuts import Cut, Cuts, union
 from tidelog.engine.spark.groups import results
@@ -24,6 +23,7 @@ from tidelog.engine.spark.instances import RANK, Range, find
 from tidelog.engine.spark.kept import Kept, Work, nothing_kept, taken_over
 from tidelog.engine.spark.matching import same, without
 from tidelog.engine.spark.whole import Inputs, fixpoint
+from tidelog.engine.watch import Limits
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit

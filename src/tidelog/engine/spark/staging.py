@@ -58,9 +58,9 @@ class FrameStaging:
 
     def delete_keys(self, keys: object) -> None:
         key = key_of(self.relation)
-        single = len(key.columns) == 1 and not is_frame(keys)
+        rows = keys if is_frame(keys) else rows_of_keys(key, keys)
         with self._working():
-            frame = take_in(key, rows_of_keys(keys) if single else keys, self._cuts).frame
+            frame = take_in(key, rows, self._cuts).frame
             self._delete_holders(frame.selectExpr(*(f"c{k} as k{k}" for k in range(len(key.columns)))))
 
     def delete_all(self) -> None:
