@@ -61,7 +61,7 @@ class SparkEngine:
                     f"`{name}` cannot get other columns in one commit; drop it, and declare it in the next"
                 )
         if program is not self._program:
-            self._program = program
+            self._program, self._by = program, {}
             for unit in program.units:
                 places = passed_through(unit) or {}
                 self._by |= {n: (f"c{places[n]}",) for n in unit.relations if n in places}
