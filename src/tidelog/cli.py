@@ -21,6 +21,7 @@ import click
 import tidelog
 from tidelog.errors import Diagnostic, ProgramError, Severity, TidelogError, render
 from tidelog.maintain.describe import describe_scripts
+from tidelog.pipeline.commands import commands as pipeline_commands
 from tidelog.plan.describe import describe_indexes, describe_plan
 from tidelog.plan.flatten import flatten
 from tidelog.program.describe import describe_program, describe_strata
@@ -80,6 +81,7 @@ def main() -> None:
 
 
 main.add_command(rdf_commands)
+main.add_command(pipeline_commands)
 
 
 @main.command()

@@ -43,6 +43,7 @@ class FrameState:
         spark: Any,
         placement: Placement | None,
     ) -> None:
+        self.report = report
         self.cuts = Cuts(spark)
         self.engine = SparkEngine(self.cuts, placement, limits)
         self.program: Program = EMPTY
@@ -51,7 +52,6 @@ class FrameState:
         self._publishing = RLock()
         self._run = Run(self.engine, strategy, placed=self.engine.placed)
         self._limits = limits
-        self.report = report
         self._flat = FlatProgram()
 
     @contextmanager
@@ -78,6 +78,8 @@ class FrameState:
             except BaseException:
                 self._undo(held)
                 raise
+            finally:
+                end(self.report)
             if keep:
                 self._publish(program, flat)
             else:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from tidelog.engine.run import Stats
-from tidelog.engine.watch import Limits
 from tidelog.program.model import Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
@@ -19,7 +18,7 @@ from tidelog.progress import Report
 from tidelog.session.changes import Changes
 from tidelog.session.facts import Facts, WholeFacts
 
-__all__ = ["Done", "Home", "HomeMaker", "Staging"]
+__all__ = ["Done", "Home", "Staging"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +56,12 @@ class Home(Protocol):
     def commit(self) -> int: ...
 
     @property
-    def turn(self) -> AbstractContextManager[Any]: ...
+    def report(self) -> Report | None:
+        """Whom to tell what long work is at."""
+        ...
 
     @property
-    def report(self) -> Report | None:
-        """Who is told how far long work is."""
-        ...
+    def turn(self) -> AbstractContextManager[Any]: ...
 
     def stage(self, relation: Relation) -> Staging:
         """Begin to say something about a relation."""
@@ -88,7 +87,3 @@ class Home(Protocol):
     def holding(self) -> AbstractContextManager[Any]:
         """While this is held, all views are of one commit."""
         ...
-
-
-# of the strategy, the limits of commits, and who is told how far they are
-HomeMaker: TypeAlias = Callable[[str, Limits, Report | None], Home]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -49,11 +48,12 @@ class MovingState:
         spark: Any,
         budget: int = BUDGET,
     ) -> None:
-        publish = publisher(spark)
-        local = State(strategy, limits, report, publish=publish, place="driver: the data fits")
-        self.current: State | FrameState = local
-        self.report = report
-        self._make = partial(FrameState, strategy, limits, report, spark=spark, placement=None)
+        self.current: State | FrameState = State(
+            strategy, limits, report, publisher(spark), "driver: the data fits"
+        )
+        self._make: Callable[[], FrameState] = lambda: FrameState(
+            strategy, limits, report, spark=spark, placement=None
+        )
         self._budget = budget
 
     # -- as the home that it is now
@@ -65,6 +65,10 @@ class MovingState:
     @property
     def commit(self) -> int:
         return self.current.commit
+
+    @property
+    def report(self) -> Report | None:
+        return self.current.report
 
     @property
     def turn(self) -> AbstractContextManager[Any]:

@@ -24,7 +24,7 @@ from tidelog.program.typed import Role
 from tidelog.progress import Line, Report, end
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.folders import FORMATS, others_beside, write_folder
-from tidelog.session.home import Done, HomeMaker
+from tidelog.session.home import Done, Home
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.names import expect_text, find_relation, unknown_relation
 from tidelog.session.rules import SessionRule
@@ -73,7 +73,7 @@ class Session:
         strategy: str = "elastic",
         limits: Limits | None = None,
         report: Report | None = None,
-        home: HomeMaker = State,
+        home: Callable[[str, Limits, Report | None], Home] = State,
     ) -> None:
         if strategy not in STRATEGIES:
             hint = did_you_mean(strategy, STRATEGIES) or f"the strategies are {', '.join(STRATEGIES)}"
@@ -269,7 +269,7 @@ def _bytes(text: str) -> int:
     return size
 
 
-def _home(spark: Any, placement: str | None) -> HomeMaker:
+def _home(spark: Any, placement: str | None) -> Callable[[str, Limits, Report | None], Home]:
     """Who keeps the data; what knows Spark is loaded only for those who use it."""
     if placement is not None and placement not in PLACEMENTS:
         hint = did_you_mean(placement, PLACEMENTS) or f"the placements are {', '.join(PLACEMENTS)}"
@@ -280,7 +280,9 @@ def _home(spark: Any, placement: str | None) -> HomeMaker:
         return State
     if not callable(getattr(spark, "createDataFrame", None)):
         raise SessionError(f"`spark` is {spark!r}; give a SparkSession")
-    home: HomeMaker = import_module("tidelog.session.on_spark").home(spark, placement)
+    home: Callable[[str, Limits, Report | None], Home] = import_module("tidelog.session.on_spark").home(
+        spark, placement
+    )
     return home
 
 

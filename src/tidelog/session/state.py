@@ -47,7 +47,6 @@ class State:
         strategy: str,
         limits: Limits,
         report: Report | None = None,
-        *,
         publish: Callable[[Any], Any] | None = None,
         place: str = "",
     ) -> None:

@@ -61,8 +61,8 @@ class CommitStats:
             parts.append(text_table(headers, lines))
         if self.rules:
             slowest = sorted(self.rules.items(), key=lambda item: -item[1])
-            times = [(_time(seconds), " ".join(rule.split())) for rule, seconds in slowest]
-            parts.append(text_table(("time", "rule"), times))
+            lines = [[_time(seconds), " ".join(rule.split())] for rule, seconds in slowest]
+            parts.append(text_table(("time", "rule"), lines))
         return "\n\n".join(parts)
 
     __str__ = __repr__

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from tidelog.errors import DataError, SessionError
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
-from tidelog.program.text import print_relation
-from tidelog.program.typed import Relation, Rule
+from tidelog.program.text import print_function, print_relation
+from tidelog.program.typed import Function, PythonFunction, Relation, Rule
 from tidelog.progress import end
 from tidelog.session.changes import Changes
 from tidelog.session.folders import read_folder
@@ -108,6 +108,23 @@ class Transaction:
         if not isinstance(rule, SessionRule | Rule):
             expect_text("remove_rule", rule)
         return SessionRule(self._edited().remove_rule(rule.rule if isinstance(rule, SessionRule) else rule))
+
+    def replace_program(self, text: str, name: str = "<text>") -> None:
+        """Let the declarations and rules of a text be the whole program.
+
+        What it has in common with the program so far stays, and is not computed anew. Python functions stay
+        registered; a function of the language that gets another meaning is an error: give it another name.
+        """
+        self._expect_open()
+        before = self._edited().finish()
+        kept = {n: f for n, f in before.functions.items() if isinstance(f, PythonFunction)}
+        draft = Draft(Program(functions=kept))
+        draft.load(text, name)
+        after = draft.finish().functions
+        other = [n for n, f in before.functions.items() if n in after and _meaning(f) != _meaning(after[n])]
+        if other:
+            raise SessionError(f"the function `{other[0]}` would mean something else; give it another name")
+        self._adopt(draft)
 
     def drop(self, relation: str) -> None:
         """Forget a relation that no rule mentions, and its facts."""
@@ -231,6 +248,11 @@ class Transaction:
     def _add(self, add: Callable[[Draft], tuple[Rule, ...]]) -> tuple[SessionRule, ...]:
         draft = self._edited().copy()
         rules = add(draft)
+        self._adopt(draft)
+        return tuple(SessionRule(rule) for rule in rules)
+
+    def _adopt(self, draft: Draft) -> None:
+        """Go on with another draft, unless a relation of the last commit is another one in it."""
         for name, relation in draft.relations.items():
             before = self._state.program.relations.get(name)
             if before is not None and (before.types, before.key) != (relation.types, relation.key):
@@ -238,9 +260,12 @@ class Transaction:
                     f"`{name}` is dropped and declared otherwise in one transaction; use two transactions"
                 )
         self._draft = draft
-        return tuple(SessionRule(rule) for rule in rules)
 
     def _facts(self, relation: Relation) -> Staging:
         if relation.name not in self._staged:
             self._staged[relation.name] = self._state.stage(relation)
         return self._staged[relation.name]
+
+
+def _meaning(function: Function | PythonFunction) -> object:
+    return print_function(function) if isinstance(function, Function) else function
