@@ -59,7 +59,7 @@ class FrameFacts(Facts):
 
     def where(self, **values: object) -> Facts:
         condition = self._condition({position(self.relation, n): value for n, value in values.items()})
-        return FrameFacts(self.relation, self._cuts.cut(self._cut.frame.where(condition)), self._cuts)
+        return FrameFacts(self.relation, self._cuts.shared(self._cut.frame.where(condition)), self._cuts)
 
     def _condition(self, wanted: dict[int, object]) -> str:
         """That a row has these values in these places, as SQL; DataError if one does not fit."""
@@ -112,7 +112,7 @@ class WholeFrame(FrameFacts, WholeFacts):
     @property
     def derived(self) -> Facts:
         rest = without(self._kept.facts.frame, self._kept.given.small, self._kept.types)
-        return FrameFacts(self.relation, self._cuts.cut(rest), self._cuts)
+        return FrameFacts(self.relation, self._cuts.shared(rest), self._cuts)
 
 
 class FrameChanges(RelationChanges):

@@ -34,6 +34,17 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture
+def interpreted(spark: SparkSession) -> Iterator[SparkSession]:
+    """Spark without compiled plans, which take longer to make than these take to run."""
+    settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name in settings:
+        spark.conf.unset(name)
+
+
+@pytest.fixture
 def small_budget(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Makes the driver hold no more than so many rows, in sessions that may move."""
     moving = import_module("tidelog.session.moving")

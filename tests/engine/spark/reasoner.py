@@ -10,10 +10,11 @@ from tidelog.data.types import Type
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.local.codec import Codec
-from tidelog.engine.run import Limits, Run, Stats
+from tidelog.engine.run import Run, Stats
 from tidelog.engine.spark.cuts import Cut, Cuts
 from tidelog.engine.spark.engine import SparkEngine
 from tidelog.engine.spark.layout import encode, stored
+from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import Program

@@ -7,7 +7,6 @@ With TIDELOG_SPARK=all every case runs in every placement, and TIDELOG_SEEDS say
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,17 +49,6 @@ def _histories() -> list[tuple[str, int, str]]:
     seeds = range(int(os.environ.get("TIDELOG_SEEDS", "60")))
     flavours = ("positive", "negated", "guarded", "full", "typed")
     return [(flavour, seed, PLACES[seed % 2]) for flavour in flavours for seed in seeds]
-
-
-@pytest.fixture
-def interpreted(spark: SparkSession) -> Iterator[SparkSession]:
-    """Spark without compiled plans, which take longer to make than these take to run."""
-    settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name in settings:
-        spark.conf.unset(name)
 
 
 def _reasoner(spark: SparkSession, place: Any, *, in_tasks: bool = False) -> Reasoner:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +15,7 @@ from tidelog import DataError, EngineError, Session, SessionError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 PLACEMENTS = ("driver", "tasks", "shuffled")
 PROGRAM = """
@@ -134,6 +136,38 @@ def test_data_that_does_not_fit_moves_into_frames(
     assert "tasks: its recursion" in str(db.stats)
     assert list(early) == [("a", "b")]
     assert db.commit == 2
+
+
+DOOMED = """
+import os
+import signal
+from pathlib import Path
+
+MARK = Path({mark!r})
+
+def twice(n: int) -> int:
+    if not MARK.exists():
+        MARK.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * n
+"""
+
+
+def test_a_worker_that_is_killed_changes_nothing(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, mark = tmp_path / "doomed_functions.py", tmp_path / "mark"
+    module.write_text(DOOMED.format(mark=str(mark)))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    spark.sparkContext.addPyFile(str(module))
+    twice = import_module("doomed_functions").twice
+    text = "input relation N(n: int)\noutput relation M(n: int)\nM(twice(n)) :- N(n)."
+    db = tidelog.open(text=text, functions=[twice], spark=spark, placement="shuffled")
+    db._state.cuts.small = 0  # type: ignore[attr-defined] # everything is computed in tasks
+    with db.transaction() as tx:
+        tx.insert("N", [(1,), (2,), (3,)])
+    assert mark.exists()
+    assert sorted(tx.changes["M"]) == [((2,), 1), ((4,), 1), ((6,), 1)]
 
 
 def test_a_placement_that_there_is_not_is_refused() -> None:

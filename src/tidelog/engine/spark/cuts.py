@@ -17,13 +17,12 @@ from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
 from tidelog.engine.spark.layout import arrow_schema, columns, ddl, expect_no_problem
-from tidelog.engine.spark.release import release
+from tidelog.engine.spark.release import SPARK_ERRORS, release
 from tidelog.errors import EngineError
 
 __all__ = ["BROADCAST", "Cut", "Cuts", "Held", "union"]
@@ -88,6 +87,11 @@ class Cuts:
         self._held[id(held)] = held
         return Cut(held.frame, held.frame.count(), held)
 
+    def shared(self, frame: DataFrame) -> Cut:
+        """Work a frame out for a reader, in whatever thread; it is the reader's to keep."""
+        held = Held(frame.localCheckpoint(eager=False), is_shared=True)
+        return Cut(held.frame, held.frame.count(), held)
+
     def checked(self, frame: DataFrame) -> Cut:
         """Work a frame out whose tasks may tell of problems; EngineError if one does."""
         cut = self.cut(frame)
@@ -133,9 +137,8 @@ class Cuts:
         with self._settings():
             try:
                 yield
-            except PySparkException as error:
-                first = next(iter(str(error).strip().splitlines()), type(error).__name__)
-                raise EngineError(f"Spark could not do the work: {first}") from error
+            except SPARK_ERRORS as error:
+                raise EngineError(f"Spark could not do the work: {_reason(error)}") from error
 
     @contextmanager
     def _settings(self) -> Iterator[None]:
@@ -151,6 +154,13 @@ class Cuts:
                     self.spark.conf.unset(name)
                 else:
                     self.spark.conf.set(name, old)
+
+
+def _reason(error: Exception) -> str:
+    """What a person needs of an error that carries a Java stack."""
+    lines = [line.strip().removeprefix(": ") for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("at ", "An error occurred"))]
+    return next(iter(told or lines), type(error).__name__)
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:

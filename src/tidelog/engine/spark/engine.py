@@ -16,7 +16,6 @@ from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
 from tidelog.engine.protocol import Claimed, Hurried
-from tidelog.engine.run import Limits
 from tidelog.engine.spark.choice import Placed, Placement, passed_through, place
 from tidelog.engine.spark.cuts import Cut, Cuts, union
 from tidelog.engine.spark.groups import results
@@ -24,6 +23,7 @@ from tidelog.engine.spark.instances import RANK, Range, find
 from tidelog.engine.spark.kept import Kept, Work, nothing_kept, taken_over
 from tidelog.engine.spark.matching import same, without
 from tidelog.engine.spark.whole import Inputs, fixpoint
+from tidelog.engine.watch import Limits
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
@@ -42,7 +42,6 @@ class SparkEngine:
         self._made: list[str] = []
         self._placed: dict[frozenset[str], Placed] = {}
         self._by: dict[str, tuple[str, ...]] = {}
-        self._inside: frozenset[str] = frozenset()
         self._known: Mapping[str, Function | PythonFunction] = {}
         self._functions: dict[str, Function | PythonFunction] = {}
         self._program: FlatProgram | None = None
@@ -62,7 +61,7 @@ class SparkEngine:
                     f"`{name}` cannot get other columns in one commit; drop it, and declare it in the next"
                 )
         if program is not self._program:
-            self._program = program
+            self._program, self._by = program, {}
             for unit in program.units:
                 places = passed_through(unit) or {}
                 self._by |= {n: (f"c{places[n]}",) for n in unit.relations if n in places}
@@ -124,7 +123,6 @@ class SparkEngine:
     # -- leaf operators
 
     def enter(self, unit: Unit) -> int:
-        self._inside = unit.relations
         return max((self.work(n).highest for n in unit.relations), default=0)
 
     def derive(self, step: Derive, rank: int) -> int:
@@ -258,7 +256,6 @@ class SparkEngine:
         """The unit has its new state: what entered and left it is known to those above."""
         for name in unit.relations & self._work.keys():
             self._work[name].settle()
-        self._inside = frozenset()
 
     # -- whole units
 

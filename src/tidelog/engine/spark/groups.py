@@ -14,7 +14,7 @@ from tidelog.engine.local import grouping as local
 from tidelog.engine.local.codec import Codec
 from tidelog.engine.local.table import Table
 from tidelog.engine.spark.cuts import Cut, Cuts
-from tidelog.engine.spark.layout import PROBLEM, columns, ddl, decode, encode, whole
+from tidelog.engine.spark.layout import PROBLEM, arrow_schema, columns, ddl, decode, encode, whole
 from tidelog.errors import TidelogError
 from tidelog.plan.flat import Grouping
 
@@ -61,13 +61,8 @@ def _aggregated(grouping: Grouping, rows: Any, given: Sequence[Type], made: Sequ
         table = decode(codec, made, local.results(grouping, instances, numbers, codec).T)
         problem = None
     except TidelogError as error:  # told, not raised: trying again would not help
-        nothing = pa.schema([pa.field(f.name, f.type) for f in decode(codec, made, _none(made)).schema])
-        table, problem = pa.table([pa.nulls(1, f.type) for f in nothing], schema=nothing), str(error)
+        table, problem = pa.table({f.name: pa.nulls(1, f.type) for f in arrow_schema(made)}), str(error)
     size = table.num_rows
     table = table.append_column("rank", pa.array(np.zeros(size, np.int32)))
     table = table.append_column("count", pa.array(np.ones(size, np.int64)))
     return table.append_column(PROBLEM, pa.array([problem] * size, pa.string()))
-
-
-def _none(made: Sequence[Type]) -> Any:
-    return np.empty((len(made), 0), np.int64)

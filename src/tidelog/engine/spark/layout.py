@@ -8,7 +8,7 @@ only fail again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -34,7 +34,6 @@ __all__ = [
     "encode",
     "expect_no_problem",
     "named",
-    "renamed",
     "spark_type",
     "stored",
     "whole",
@@ -110,11 +109,6 @@ def whole(batches: Iterable[Any], names: Sequence[str]) -> Any:
     """All rows of a partition as one table; None if there are none."""
     found = [batch for batch in batches if batch.num_rows]
     return pa.Table.from_batches(found).rename_columns(list(names)) if found else None
-
-
-def renamed(table: Any, names: Sequence[str]) -> Iterator[Any]:
-    """A table under these names, as the batches that Spark takes back."""
-    yield from table.rename_columns(list(names)).to_batches()
 
 
 # -- in the driver

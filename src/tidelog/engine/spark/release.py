@@ -7,10 +7,16 @@ and dropped; elsewhere (over Connect) that is left to Spark.
 
 from __future__ import annotations
 
+from typing import Final
+
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-__all__ = ["release"]
+__all__ = ["SPARK_ERRORS", "release"]
+
+# what Spark raises when it cannot do something; some of it comes as it is in Java
+SPARK_ERRORS: Final = (PySparkException, Py4JError)
 
 
 def release(frame: DataFrame) -> None:

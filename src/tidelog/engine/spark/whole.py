@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from tidelog.data.types import Type
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.run import Limits, Run
+from tidelog.engine.run import Run
 from tidelog.engine.spark.cuts import Cut, Cuts, union
 from tidelog.engine.spark.layout import (
     PROBLEM,
@@ -33,6 +33,7 @@ from tidelog.engine.spark.layout import (
     stored,
     whole,
 )
+from tidelog.engine.watch import Limits
 from tidelog.errors import TidelogError
 from tidelog.plan.flat import FlatProgram, FlatRule, Stored, Unit
 from tidelog.program.typed import Function, PythonFunction
