@@ -19,6 +19,7 @@ import click
 import tidelog
 from tidelog.errors import Diagnostic, ProgramError, Severity, TidelogError, render
 from tidelog.maintain.describe import describe_scripts
+from tidelog.maintain.strategy import STRATEGIES
 from tidelog.plan.describe import describe_indexes, describe_plan
 from tidelog.plan.flatten import flatten
 from tidelog.program.describe import describe_program, describe_strata
@@ -47,12 +48,16 @@ _FUNCTIONS = click.option(
 )
 
 
+_STRATEGY = click.option(
+    "--strategy", type=click.Choice(STRATEGIES), default="elastic", help="How commits are carried out."
+)
+
+
 _STAGES: dict[str, Callable[[Program], str]] = {
     "program": describe_program,
     "strata": describe_strata,
     "plan": lambda program: describe_plan(flatten(program)),
     "indexes": lambda program: describe_indexes(flatten(program)),
-    "script": lambda program: describe_scripts(flatten(program)),
 }
 
 
@@ -98,21 +103,26 @@ def check(files: tuple[Path, ...], modules: tuple[str, ...], strict: bool) -> No
 
 
 @main.command()
-@click.argument("what", type=click.Choice(["tree", *_STAGES]))
+@click.argument("what", type=click.Choice(["tree", *_STAGES, "script"]))
 @click.argument("file", type=_FILE)
+@_STRATEGY
 @_FUNCTIONS
-def show(what: str, file: Path, modules: tuple[str, ...]) -> None:
+def show(what: str, file: Path, strategy: str, modules: tuple[str, ...]) -> None:
     """Print a program at one of its stages.
 
     tree: how the text was read. program: relations, functions and rules with names and types resolved.
     strata: what is computed after what, and what depends on itself. plan: each rule's join orders. indexes:
-    the columns that relations are looked up by. script: what a commit does.
+    the columns that relations are looked up by. script: what a commit does under a strategy.
     """
     text, name = _read(file)
     if what == "tree":
         click.echo(outline(parse(text, name)))
+        return
+    program = load(text, name, _functions(modules))
+    if what == "script":
+        click.echo(describe_scripts(flatten(program), strategy))
     else:
-        click.echo(_STAGES[what](load(text, name, _functions(modules))))
+        click.echo(_STAGES[what](program))
 
 
 @main.command()
@@ -133,7 +143,7 @@ def show(what: str, file: Path, modules: tuple[str, ...]) -> None:
 )
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="csv", help="How to write them.")
 @click.option("--allow-missing", is_flag=True, help="Take a relation without a file as empty.")
-@click.option("--strategy", type=click.Choice(["elastic", "recompute"]), default="elastic")
+@_STRATEGY
 @click.option("--timeout", type=float, metavar="SECONDS", help="Give up after so long.")
 @click.option("--max-rows", type=int, metavar="N", help="Give up when a recursion has more rows.")
 @click.option("--stats", is_flag=True, help="Print what was done, and how long it took.")

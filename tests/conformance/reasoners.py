@@ -153,6 +153,7 @@ REASONERS: dict[str, Callable[[], Reasoner]] = {
     "circuit-indexed": lambda: CircuitReasoner(indexed=True),
     "local-elastic": LocalReasoner,
     "local-recompute": lambda: LocalReasoner(lambda engine: Run(engine, "recompute")),
+    "local-dred": lambda: LocalReasoner(lambda engine: Run(engine, "dred")),
     "local-switching": lambda: LocalReasoner(ImpatientRun),
     "local-dense": DenseReasoner,
 }

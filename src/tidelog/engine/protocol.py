@@ -59,6 +59,10 @@ class Engine(Protocol):
         """
         ...
 
+    def refrain(self) -> None:
+        """Claim no unit from now on: the strategy is to be carried out as its scripts say."""
+        ...
+
     def merge(self, parts: Sequence[frozenset[str]]) -> None:
         """Make one unit of several, each resting only on those before it, with the states that they have."""
         ...

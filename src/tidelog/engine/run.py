@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 
 from tidelog.engine.protocol import Changed, Engine, TurnDense
 from tidelog.errors import EngineError
-from tidelog.maintain.best import bootstrap_best, update_best
+from tidelog.maintain.best import bootstrap_best
 from tidelog.maintain.bootstrap import bootstrap
-from tidelog.maintain.elastic import delete, insert, rederive
 from tidelog.maintain.script import (
     Aim,
     Assertions,
@@ -29,7 +28,9 @@ from tidelog.maintain.script import (
     Repeat,
     Rest,
     Script,
+    Update,
 )
+from tidelog.maintain.strategy import name_of, update
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Match
 
@@ -121,6 +122,8 @@ _NEGLIGIBLE = 0.002  # seconds that are not worth a thought
 _NEAR = 3  # binary digits
 _UNFINISHED = 1.6  # of the time after which an update was given up is what it is taken to have cost
 _ROUNDS = 1000  # that an engine may run in one go
+# strategies that follow the cheaper way, also an engine's own; the others are carried out as they are
+_SWITCHING = ("elastic", "recompute")
 
 
 class _TooMuch(Exception):
@@ -142,7 +145,9 @@ class Run:
         self.switch = switch
         self.patience = patience
         self._memory: dict[frozenset[str], UnitCost] = {}
-        self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], tuple[Script, Script, Script]]] = {}
+        self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Update]] = {}
+        if strategy not in _SWITCHING:
+            engine.refrain()
 
     def commit(
         self,
@@ -172,15 +177,12 @@ class Run:
     def memory(self, unit: Unit) -> UnitCost:
         return self._memory.setdefault(unit.relations, UnitCost())
 
-    def update(self, unit: Unit, rules: Changed) -> tuple[Script, Script, Script]:
+    def update(self, unit: Unit, rules: Changed) -> Update:
         """The scripts of an update: delete, re-derive, insert; kept while no rule of the unit changes."""
         kept, came, gone = rules
         known = self._updates.get(unit.relations)
         if came or gone or known is None or known[0] != kept:
-            if unit.best:
-                known = kept, update_best(unit, kept, came, gone)
-            else:
-                known = kept, (delete(unit, kept, gone), rederive(unit, kept), insert(unit, kept, came))
+            known = kept, update(self.strategy, unit, kept, came, gone)
         if not came and not gone:
             self._updates[unit.relations] = known
         return known[1]
@@ -229,7 +231,7 @@ class _Walk:
         parts = [old for old in self.old.units if old.relations & unit.relations]
         whole = all(old.relations <= unit.relations for old in parts)
         plain = not any(old.best or old.grouping for old in (*parts, unit))
-        if self.run.strategy != "elastic" or len(parts) < 2 or not whole or not plain:
+        if self.run.strategy == "recompute" or len(parts) < 2 or not whole or not plain:
             return False
         if self.engine.must_bootstrap(unit):
             return False
@@ -279,7 +281,7 @@ class _Walk:
         if self.run.strategy == "recompute":
             return "the strategy is recompute"
         memory = self.run.memory(unit)
-        if memory.bootstrap:
+        if memory.bootstrap and self.run.strategy in _SWITCHING:
             predicted = memory.predict(*self._changes(unit))
             if predicted is not None and predicted > max(_NEGLIGIBLE, self.run.switch * memory.bootstrap):
                 memory.doubt()
@@ -323,11 +325,11 @@ class _Walk:
         """Whether the update came to its end."""
         memory = self.run.memory(unit)
         changes = self._changes(unit)
-        self._explain("update", f"{sum(changes)} changes below it")
+        self._explain(name_of(self.run.strategy, unit), f"{sum(changes)} changes below it")
         highest = self.engine.enter(unit)
         self.rows = sum(self.engine.size(name) for name in unit.relations)
         begun = time.perf_counter()
-        self.deadline = begun + self.run.switch * memory.bootstrap if memory.bootstrap else None
+        self.deadline = self._deadline(begun, memory)
         try:
             for more, script in enumerate(self.run.update(unit, Changed(kept, came, gone))):
                 self.rank = highest + more
@@ -339,6 +341,11 @@ class _Walk:
         if not came and not gone:
             memory.learn(time.perf_counter() - begun, *changes)
         return True
+
+    def _deadline(self, begun: float, memory: UnitCost) -> float | None:
+        """When an update has taken too long beside a bootstrap, if the strategy ever says so."""
+        switches = memory.bootstrap and self.run.strategy in _SWITCHING
+        return begun + self.run.switch * memory.bootstrap if switches else None
 
     # -- steps
 

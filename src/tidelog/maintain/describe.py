@@ -4,38 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.maintain.best import bootstrap_best, update_best
+from tidelog.maintain.best import bootstrap_best
 from tidelog.maintain.bootstrap import bootstrap
-from tidelog.maintain.elastic import delete, insert, rederive
 from tidelog.maintain.script import Regroup, Script, print_script
+from tidelog.maintain.strategy import update
 from tidelog.plan.flat import FlatProgram, Unit
 
 __all__ = ["describe_scripts"]
 
 
-def describe_scripts(program: FlatProgram) -> str:
+def describe_scripts(program: FlatProgram, strategy: str = "elastic") -> str:
     """For each unit with rules, how it is made from nothing and how it follows a change of facts."""
     units = (unit for unit in program.units if unit.rules or unit.grouping)
-    return "\n\n".join("\n".join(_unit(unit)) for unit in units)
+    return "\n\n".join("\n".join(_unit(unit, strategy)) for unit in units)
 
 
-def _unit(unit: Unit) -> Iterator[str]:
+def _unit(unit: Unit, strategy: str) -> Iterator[str]:
     yield unit.name
-    if unit.best:
-        yield from _part("bootstrap", bootstrap_best(unit, ranked=True))
-        for title, script in zip(
-            ("delete", "re-derive", "insert"), update_best(unit, unit.rules, (), ()), strict=True
-        ):
-            yield from _part(f"update: {title}", script)
-        return
     if unit.grouping is not None:
         yield from _part("bootstrap", (Regroup(unit.grouping, all=True),))
         yield from _part("update", (Regroup(unit.grouping),))
         return
-    yield from _part("bootstrap", bootstrap(unit))
-    yield from _part("update: delete", delete(unit, unit.rules, ()))
-    yield from _part("update: re-derive", rederive(unit, unit.rules))
-    yield from _part("update: insert", insert(unit, unit.rules, ()))
+    yield from _part("bootstrap", bootstrap_best(unit, ranked=True) if unit.best else bootstrap(unit))
+    titles = ("delete", "re-derive", "insert")
+    for title, script in zip(titles, update(strategy, unit, unit.rules, (), ()), strict=True):
+        yield from _part(f"update: {title}", script)
 
 
 def _part(title: str, script: Script) -> Iterator[str]:

@@ -17,34 +17,43 @@ from __future__ import annotations
 
 from tidelog.data.types import BOOL
 from tidelog.maintain.bootstrap import atoms, growth, inner
-from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Repeat, Script, Step, View
+from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Repeat, Script, Step, Update, View
 from tidelog.plan.flat import FlatRule, Unit
 from tidelog.program.typed import Binary, Match, Term, Test, Var, Wildcard
 
-__all__ = ["delete", "insert", "rederivation", "rederive", "retreat"]
+__all__ = ["delete", "insert", "rederivation", "rederive", "retreat", "update_elastic"]
 
 
-def delete(unit: Unit, kept: tuple[FlatRule, ...], gone: tuple[FlatRule, ...]) -> Script:
+def update_elastic(
+    unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], gone: tuple[FlatRule, ...]
+) -> Update:
+    again = rederive(unit, kept) if unit.recursive else ()
+    return delete(unit, kept, gone), again, insert(unit, kept, came)
+
+
+def delete(
+    unit: Unit, kept: tuple[FlatRule, ...], gone: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE
+) -> Script:
     """`gone` are rules that were there before, `kept` those that were and still are."""
     relations = tuple(sorted(unit.relations))
-    steps: list[Step] = [Assertions(relations, Mode.REMOVE)]
+    steps: list[Step] = [Assertions(relations, mode)]
     for rule in gone:  # the guard of a removed rule comes first: all else is as it was
         views = tuple(
             View.FULL if isinstance(x, Match) and x.relation in unit.relations else View.OLD
             for x in rule.body
         )
-        steps.append(Derive(rule, None, views, Mode.REMOVE))
+        steps.append(Derive(rule, None, views, mode))
     for rule in kept:
         own = set(inner(rule, unit))
         for i in atoms(rule):
             if i not in own:
                 views = _views(rule, own, i, View.LEAVING, (View.MIDDLE, View.REST), (View.OLD, View.FULL))
-                steps.append(Derive(rule, i, views, Mode.REMOVE))
+                steps.append(Derive(rule, i, views, mode))
     steps.append(EndRound(relations, Mode.REMOVE))
-    return (*steps, *retreat(unit, kept))
+    return (*steps, *retreat(unit, kept, mode))
 
 
-def retreat(unit: Unit, kept: tuple[FlatRule, ...]) -> Script:
+def retreat(unit: Unit, kept: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE) -> Script:
     """The rounds of a deletion that follow from a delta of the unit itself; at their ends it goes."""
     relations = tuple(sorted(unit.relations))
     rounds: list[Step] = []
@@ -52,15 +61,13 @@ def retreat(unit: Unit, kept: tuple[FlatRule, ...]) -> Script:
         own = set(inner(rule, unit))
         for i in own:
             views = _views(rule, own, i, View.DELTA, (View.MIDDLE, View.REST), (View.MIDDLE, View.FULL))
-            rounds.append(Derive(rule, i, views, Mode.REMOVE))
+            rounds.append(Derive(rule, i, views, mode))
     end = EndRound(relations, Mode.REMOVE)
     return (Repeat(relations, (*rounds, end)),) if rounds else (end,)
 
 
 def rederive(unit: Unit, kept: tuple[FlatRule, ...]) -> Script:
     """Count what the suspects still have; those that have anything come back."""
-    if not unit.recursive:
-        return ()
     relations = tuple(sorted(unit.relations))
     steps: list[Step] = [Assertions(relations, Mode.REDERIVE)]
     for rule in kept:

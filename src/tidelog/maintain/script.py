@@ -5,8 +5,9 @@ states, OLD, NEW, and MIDDLE (true in both), and the differences LEAVING and ENT
 those of the literal's truth, not of the relation. For relations of the unit itself there is the current
 state (FULL), the current state without this round's delta (REST), and the delta (DELTA).
 
-A *mode* says what happens to the heads that are found: REMOVE counts down what they supported, REDERIVE
-counts what suspects still have, INSERT adds and counts up, SETTLE does so for what is there or aimed at.
+A *mode* says what happens to the heads that are found: REMOVE counts down what they supported, OVERDELETE
+makes suspects of them whatever else they have, REDERIVE counts what suspects still have, INSERT adds and
+counts up, SETTLE does so for what is there or aimed at.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ __all__ = [
     "Rest",
     "Script",
     "Step",
+    "Update",
     "View",
     "print_script",
 ]
@@ -51,9 +53,15 @@ class View(Enum):
 
 class Mode(Enum):
     REMOVE = "remove"
+    OVERDELETE = "overdelete"
     REDERIVE = "rederive"
     INSERT = "insert"
     SETTLE = "settle"
+
+    @property
+    def takes_away(self) -> bool:
+        """Whether what went is looked at, not what came."""
+        return self in (Mode.REMOVE, Mode.OVERDELETE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +150,7 @@ class Rest:
 
 Step: TypeAlias = Derive | Assertions | EndRound | Repeat | Clear | Regroup | Doubt | Improve | Aim | Rest
 Script: TypeAlias = tuple[Step, ...]
+Update: TypeAlias = tuple[Script, Script, Script]  # of which each gives ranks above those there are
 
 
 def print_script(script: Script) -> str:

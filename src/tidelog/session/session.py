@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tidelog.engine.run import Limits
 from tidelog.errors import SessionError
+from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
 from tidelog.program.problems import did_you_mean
@@ -27,9 +28,7 @@ from tidelog.session.stats import CommitStats
 from tidelog.session.subscriptions import Callback, Subscription, Subscriptions
 from tidelog.session.transaction import Transaction
 
-__all__ = ["STRATEGIES", "Session", "Snapshot", "open_session"]
-
-STRATEGIES = ("elastic", "recompute")
+__all__ = ["Session", "Snapshot", "open_session"]
 
 
 class Snapshot(Mapping[str, View]):
@@ -191,10 +190,9 @@ def open_session(
     """A session with the program of a file, or of a text, or with none yet.
 
     Messages about a text call it `name`. `functions` are Python functions that the program calls. `strategy`
-    says how commits are carried out: "elastic" follows the size of the change, "recompute" begins anew each
-    time. A commit that takes more than `max_iterations` rounds in one recursion, gives relations that depend
-    on each other more than `max_rows` rows, or takes longer than `timeout` seconds is an EngineError and
-    changes nothing.
+    is one of `STRATEGIES` and says how commits are carried out; the results are the same. A commit that takes
+    more than `max_iterations` rounds in one recursion, gives relations that depend on each other more than
+    `max_rows` rows, or takes longer than `timeout` seconds is an EngineError and changes nothing.
     """
     if path is not None and text is not None:
         raise SessionError("give the program as a file or as a text, not as both")

@@ -59,6 +59,7 @@ class LocalEngine:
         self._domains: dict[str, int] = {}
         self._read: frozenset[str] = frozenset()  # relations whose rows a rule of the old program reads
         self._before: dict[str, tuple[Change, BitRelation | None]] = {}  # as they were, if forms changed
+        self._refrains = False
         self._collector = Collector(self.tables, self.bits, self._types)
 
     # -- relations
@@ -75,8 +76,8 @@ class LocalEngine:
                     f"`{name}` cannot get other columns in one commit; drop it, and declare it in the next"
                 )
         if program is not self._program:
-            found = ((unit, pattern(unit, program)) for unit in program.units)
-            self._patterns = {fits.relation: fits for _, fits in found if fits is not None}
+            found = (pattern(unit, program) for unit in program.units if not self._refrains)
+            self._patterns = {fits.relation: fits for fits in found if fits is not None}
             self._program = program
             for name in [n for n in self.bits if n not in self._patterns and n in program.used()]:
                 self._to_rows(name, self.bits[name])
@@ -215,7 +216,7 @@ class LocalEngine:
             elif step.all:
                 rows = np.flatnonzero(table.given[: table.rows])
             else:
-                rows = change.given_went if step.mode is Mode.REMOVE else change.given_came
+                rows = change.given_went if step.mode.takes_away else change.given_came
             if len(rows):
                 self._runner.apply_rows(change.working, rows, step.mode, rank)
                 total += len(rows)
@@ -325,6 +326,9 @@ class LocalEngine:
             return None
         below = {other: (table, self._changes.get(other)) for other, table in self.tables.items()}
         return dense.run_whole(kept, fits, self.change(name), below, self._all_heads)
+
+    def refrain(self) -> None:
+        self._refrains = True
 
     def _all_heads(self, rule: FlatRule) -> Codes:
         """What a rule gives over the new state, a row each; an error if it fails."""

@@ -41,6 +41,7 @@ __all__ = [
     "GROW_OUT",
     "GROW_TABLE",
     "INSERT",
+    "OVERDELETE",
     "PAUSE",
     "REDERIVE",
     "REMOVE",
@@ -50,6 +51,7 @@ __all__ = [
     "apply_rows",
     "end_round",
     "insert_head",
+    "overdelete_head",
     "publish",
     "rederive_row",
     "rediscover_head",
@@ -62,7 +64,7 @@ __all__ = [
 DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, PAUSE = range(6)
 
 # what is done with the heads that are found
-INSERT, REMOVE, REDERIVE, EMIT, SETTLE = range(5)
+INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE = range(6)
 
 # ranks of tuples that are to be given one, and of those that could not be
 AIMED, UNSETTLED = -1, 2**31 - 1
@@ -173,6 +175,26 @@ def remove_head(relation, values, highest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _overdelete_row(relation, row):  # type: ignore[no-untyped-def]
+    tags = load64(relation, TAG_AT)
+    tag = load8(tags, row)
+    if not tag & ALIVE or tag & (CUR | NEXT):
+        return DONE
+    if not _has_room(relation):
+        return GROW_LIST
+    store8(tags, row, _note(relation, row, tag) | NEXT)
+    _list(relation, row)
+    return DONE
+
+
+@njit(cache=True, nogil=True)
+def overdelete_head(relation, values):  # type: ignore[no-untyped-def]
+    """A head that loses an instance is listed as a suspect, whatever others it has."""
+    row = find(relation, values)
+    return _overdelete_row(relation, row) if row >= 0 else DONE
+
+
+@njit(cache=True, nogil=True)
 def rederive_row(relation, row, rank):  # type: ignore[no-untyped-def]
     """One instance for a suspect: it comes back. It was noted when it became one."""
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
@@ -215,6 +237,8 @@ def apply_heads(relation, mode, rank, heads, highest, origins, start, values):  
                 status = remove_head(relation, values, highest[i])
             elif mode == SETTLE:
                 status = settle_head(relation, values, highest[i], rank)
+            elif mode == OVERDELETE:
+                status = overdelete_head(relation, values)
             else:
                 status = rediscover_head(relation, values, rank)
         if status != DONE:
@@ -232,6 +256,8 @@ def apply_rows(relation, mode, rank, rows, start):  # type: ignore[no-untyped-de
             status = _remove_row(relation, rows[i], -1)
         elif mode == SETTLE:
             status = _settle_row(relation, rows[i], -1, rank)
+        elif mode == OVERDELETE:
+            status = _overdelete_row(relation, rows[i])
         else:
             status = rederive_row(relation, rows[i], rank)
         if status != DONE:

@@ -26,12 +26,14 @@ from tidelog.engine.local.heads import (
     GROW_OUT,
     GROW_TABLE,
     INSERT,
+    OVERDELETE,
     PAUSE,
     REDERIVE,
     REMOVE,
     SETTLE,
     end_round,
     insert_head,
+    overdelete_head,
     rederive_row,
     rediscover_head,
     remove_head,
@@ -66,6 +68,7 @@ __all__ = [
     "GROW_OUT",
     "GROW_TABLE",
     "INSERT",
+    "OVERDELETE",
     "PAUSE",
     "REDERIVE",
     "REMOVE",
@@ -398,8 +401,10 @@ def _sweep(frame, level):  # type: ignore[no-untyped-def]
         highest = max(above, load32(support, 2 * row)) if ranked else above
         if mode == INSERT:
             status = insert_head(target, values, highest, rank)
-        else:
+        elif mode == REMOVE:
             status = remove_head(target, values, highest)
+        else:
+            status = overdelete_head(target, values)
         if status != DONE:
             at = here
             break
@@ -447,6 +452,8 @@ def _leaf(frame, highest):  # type: ignore[no-untyped-def]
         return rediscover_head(target, values, rank)
     if mode == SETTLE:
         return settle_head(target, values, highest, rank)
+    if mode == OVERDELETE:
+        return overdelete_head(target, values)
     return remove_head(target, values, highest)
 
 
