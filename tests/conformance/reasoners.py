@@ -154,6 +154,7 @@ REASONERS: dict[str, Callable[[], Reasoner]] = {
     "local-elastic": LocalReasoner,
     "local-recompute": lambda: LocalReasoner(lambda engine: Run(engine, "recompute")),
     "local-dred": lambda: LocalReasoner(lambda engine: Run(engine, "dred")),
+    "local-differential": lambda: LocalReasoner(lambda engine: Run(engine, "differential")),
     "local-switching": lambda: LocalReasoner(ImpatientRun),
     "local-dense": DenseReasoner,
 }

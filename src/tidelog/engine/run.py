@@ -13,16 +13,18 @@ from dataclasses import dataclass, field
 
 from tidelog.engine.protocol import Changed, Engine, TurnDense
 from tidelog.errors import EngineError
-from tidelog.maintain.best import bootstrap_best
-from tidelog.maintain.bootstrap import bootstrap
 from tidelog.maintain.script import (
     Aim,
+    Arrive,
     Assertions,
     Clear,
+    Depart,
     Derive,
     Doubt,
     EndRound,
+    Examine,
     Improve,
+    Iterate,
     Mode,
     Regroup,
     Repeat,
@@ -30,7 +32,7 @@ from tidelog.maintain.script import (
     Script,
     Update,
 )
-from tidelog.maintain.strategy import name_of, update
+from tidelog.maintain.strategy import is_traced, make, name_of, update
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Match
 
@@ -215,7 +217,7 @@ class _Walk:
         came = tuple(r for r in unit.rules if r.id not in self.old.rules)
         gone = tuple(r for name in sorted(unit.relations) for r in self.gone.get(name, ()))
         before = self.before.get(unit.relations)
-        same = (before is not None and before.best == unit.best) or self._merge(unit)
+        same = (before is not None and self._is_kept_alike(before, unit)) or self._merge(unit)
         changed = came or gone or not same or self._is_reached(unit) or self.engine.must_bootstrap(unit)
         if not changed:
             return
@@ -226,12 +228,17 @@ class _Walk:
         self.current.seconds = time.perf_counter() - start
         self.stats.units.append(self.current)
 
+    def _is_kept_alike(self, before: Unit, unit: Unit) -> bool:
+        """Whether an update finds the state that it needs."""
+        strategy = self.run.strategy
+        return before.best == unit.best and is_traced(strategy, before) == is_traced(strategy, unit)
+
     def _merge(self, unit: Unit) -> bool:
         """Whether a unit could be made of units of the old program with their states; then it is."""
         parts = [old for old in self.old.units if old.relations & unit.relations]
         whole = all(old.relations <= unit.relations for old in parts)
         plain = not any(old.best or old.grouping for old in (*parts, unit))
-        if self.run.strategy == "recompute" or len(parts) < 2 or not whole or not plain:
+        if self.run.strategy not in ("elastic", "dred") or len(parts) < 2 or not whole or not plain:
             return False
         if self.engine.must_bootstrap(unit):
             return False
@@ -304,10 +311,7 @@ class _Walk:
         self.rank, self.rows, self.deadline, self.current.instances = 0, 0, None, 0
         begun = time.perf_counter()
         try:
-            if unit.best:
-                self._execute(bootstrap_best(unit, ranked=self.run.strategy != "recompute"))
-            else:
-                self._execute(bootstrap(unit))
+            self._execute(make(self.run.strategy, unit))
         except TurnDense:
             self._explain("whole", "the relation turned out to be dense")
             self.current.rounds = self.engine.claim(unit, start=True) or 0
@@ -362,8 +366,17 @@ class _Walk:
                     while self.engine.delta(relations):
                         if not self._hurry(step):
                             self._execute(steps)
-                case Clear(relations):
-                    self.engine.clear(relations)
+                case Iterate(relations, steps):
+                    while self.engine.pending(relations):
+                        self._execute(steps)
+                case Depart(relations):
+                    self.rows -= self.engine.depart(relations)
+                case Arrive(relations):
+                    self.rows += self.engine.arrive(relations)
+                case Examine(rules):
+                    self.engine.examine(rules)
+                case Clear(relations, traced):
+                    self.engine.clear(relations, traced)
                 case Regroup():
                     self.engine.regroup(step)
                 case Improve():

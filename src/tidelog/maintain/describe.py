@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.maintain.best import bootstrap_best
-from tidelog.maintain.bootstrap import bootstrap
 from tidelog.maintain.script import Regroup, Script, print_script
-from tidelog.maintain.strategy import update
+from tidelog.maintain.strategy import is_traced, make, update
 from tidelog.plan.flat import FlatProgram, Unit
 
 __all__ = ["describe_scripts"]
+
+_TRACED = ("take away", "add", "iterate")
 
 
 def describe_scripts(program: FlatProgram, strategy: str = "elastic") -> str:
@@ -25,8 +25,8 @@ def _unit(unit: Unit, strategy: str) -> Iterator[str]:
         yield from _part("bootstrap", (Regroup(unit.grouping, all=True),))
         yield from _part("update", (Regroup(unit.grouping),))
         return
-    yield from _part("bootstrap", bootstrap_best(unit, ranked=True) if unit.best else bootstrap(unit))
-    titles = ("delete", "re-derive", "insert")
+    yield from _part("bootstrap", make(strategy, unit))
+    titles = _TRACED if is_traced(strategy, unit) else ("delete", "re-derive", "insert")
     for title, script in zip(titles, update(strategy, unit, unit.rules, (), ()), strict=True):
         yield from _part(f"update: {title}", script)
 

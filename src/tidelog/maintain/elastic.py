@@ -21,7 +21,16 @@ from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Repeat, 
 from tidelog.plan.flat import FlatRule, Unit
 from tidelog.program.typed import Binary, Match, Term, Test, Var, Wildcard
 
-__all__ = ["delete", "insert", "rederivation", "rederive", "retreat", "update_elastic"]
+__all__ = [
+    "arrivals",
+    "delete",
+    "departures",
+    "insert",
+    "rederivation",
+    "rederive",
+    "retreat",
+    "update_elastic",
+]
 
 
 def update_elastic(
@@ -35,6 +44,12 @@ def delete(
     unit: Unit, kept: tuple[FlatRule, ...], gone: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE
 ) -> Script:
     """`gone` are rules that were there before, `kept` those that were and still are."""
+    end = EndRound(tuple(sorted(unit.relations)), Mode.REMOVE)
+    return (*departures(unit, kept, gone, mode), end, *retreat(unit, kept, mode))
+
+
+def departures(unit: Unit, kept: tuple[FlatRule, ...], gone: tuple[FlatRule, ...], mode: Mode) -> Script:
+    """All instances that leave with what is below, with rules and with assertions, each once."""
     relations = tuple(sorted(unit.relations))
     steps: list[Step] = [Assertions(relations, mode)]
     for rule in gone:  # the guard of a removed rule comes first: all else is as it was
@@ -49,8 +64,7 @@ def delete(
             if i not in own:
                 views = _views(rule, own, i, View.LEAVING, (View.MIDDLE, View.REST), (View.OLD, View.FULL))
                 steps.append(Derive(rule, i, views, mode))
-    steps.append(EndRound(relations, Mode.REMOVE))
-    return (*steps, *retreat(unit, kept, mode))
+    return tuple(steps)
 
 
 def retreat(unit: Unit, kept: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE) -> Script:
@@ -84,6 +98,17 @@ def insert(
     unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], mode: Mode = Mode.INSERT
 ) -> Script:
     """`came` are rules that were not there before."""
+    own = tuple(
+        Derive(rule, i, _entering(rule, unit, i, View.DELTA), mode)
+        for rule in kept
+        for i in inner(rule, unit)
+    )
+    end = EndRound(tuple(sorted(unit.relations)), mode)
+    return (*arrivals(unit, kept, came, mode), *own, end, *growth(unit, (*kept, *came), mode))
+
+
+def arrivals(unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], mode: Mode) -> Script:
+    """All instances that enter with what is below, with rules and with assertions, each once."""
     relations = tuple(sorted(unit.relations))
     steps: list[Step] = [Assertions(relations, mode)]
     for rule in came:
@@ -94,12 +119,17 @@ def insert(
         steps.append(Derive(rule, None, views, mode))
     for rule in kept:
         own = set(inner(rule, unit))
-        for i in atoms(rule):
-            driver = View.DELTA if i in own else View.ENTERING
-            views = _views(rule, own, i, driver, (View.MIDDLE, View.REST), (View.NEW, View.FULL))
-            steps.append(Derive(rule, i, views, mode))
-    steps.append(EndRound(relations, mode))
-    return (*steps, *growth(unit, (*kept, *came), mode))
+        steps += (
+            Derive(rule, i, _entering(rule, unit, i, View.ENTERING), mode)
+            for i in atoms(rule)
+            if i not in own
+        )
+    return tuple(steps)
+
+
+def _entering(rule: FlatRule, unit: Unit, driver: int, at: View) -> tuple[View, ...]:
+    own = set(inner(rule, unit))
+    return _views(rule, own, driver, at, (View.MIDDLE, View.REST), (View.NEW, View.FULL))
 
 
 def _views(

@@ -7,7 +7,8 @@ state (FULL), the current state without this round's delta (REST), and the delta
 
 A *mode* says what happens to the heads that are found: REMOVE counts down what they supported, OVERDELETE
 makes suspects of them whatever else they have, REDERIVE counts what suspects still have, INSERT adds and
-counts up, SETTLE does so for what is there or aimed at.
+counts up, SETTLE does so for what is there or aimed at. ADD and SUBTRACT change how many derivations a head
+has at an iteration, and nothing else: what is there is decided iteration by iteration (`Iterate`).
 """
 
 from __future__ import annotations
@@ -21,12 +22,16 @@ from tidelog.plan.flat import FlatRule, Grouping
 
 __all__ = [
     "Aim",
+    "Arrive",
     "Assertions",
     "Clear",
+    "Depart",
     "Derive",
     "Doubt",
     "EndRound",
+    "Examine",
     "Improve",
+    "Iterate",
     "Mode",
     "Regroup",
     "Repeat",
@@ -54,6 +59,8 @@ class View(Enum):
 class Mode(Enum):
     REMOVE = "remove"
     OVERDELETE = "overdelete"
+    SUBTRACT = "subtract"
+    ADD = "add"
     REDERIVE = "rederive"
     INSERT = "insert"
     SETTLE = "settle"
@@ -61,7 +68,7 @@ class Mode(Enum):
     @property
     def takes_away(self) -> bool:
         """Whether what went is looked at, not what came."""
-        return self in (Mode.REMOVE, Mode.OVERDELETE)
+        return self in (Mode.REMOVE, Mode.OVERDELETE, Mode.SUBTRACT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +108,39 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """Empty the unit's relations, to fill them from nothing."""
+    """Empty the unit's relations, to fill them from nothing; `traced` if derivations have iterations."""
 
     relations: tuple[str, ...]
+    traced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Iterate:
+    """The steps, for each iteration at which derivations came or went, in turn."""
+
+    relations: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Depart:
+    """Go to the next such iteration. The tuples that no longer come there, or come sooner, are the delta."""
+
+    relations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrive:
+    """That delta leaves, and the tuples that come at this iteration are the delta."""
+
+    relations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Examine:
+    """An instance that fails in the final state is an error; on the way there it was passed over."""
+
+    rules: tuple[FlatRule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +185,22 @@ class Rest:
     relations: tuple[str, ...]
 
 
-Step: TypeAlias = Derive | Assertions | EndRound | Repeat | Clear | Regroup | Doubt | Improve | Aim | Rest
+Step: TypeAlias = (
+    Derive
+    | Assertions
+    | EndRound
+    | Repeat
+    | Clear
+    | Regroup
+    | Doubt
+    | Improve
+    | Aim
+    | Rest
+    | Iterate
+    | Depart
+    | Arrive
+    | Examine
+)
 Script: TypeAlias = tuple[Step, ...]
 Update: TypeAlias = tuple[Script, Script, Script]  # of which each gives ranks above those there are
 
@@ -174,6 +226,15 @@ def _lines(script: Script, depth: int) -> Iterator[str]:
             case Repeat(_, steps):
                 yield f"{indent}while there is a delta:"
                 yield from _lines(steps, depth + 1)
+            case Iterate(_, steps):
+                yield f"{indent}for each iteration that changed:"
+                yield from _lines(steps, depth + 1)
+            case Depart():
+                yield f"{indent}the delta is what no longer comes at this iteration"
+            case Arrive():
+                yield f"{indent}it leaves; the delta is what comes at this iteration"
+            case Examine():
+                yield f"{indent}examine what failed"
             case Clear(relations):
                 yield f"{indent}clear {', '.join(relations)}"
             case Doubt():

@@ -19,12 +19,17 @@ from tidelog.engine.run import Run
 from tidelog.errors import EngineError
 from tidelog.program.draft import load
 
-RUNS: list[Callable[[LocalEngine], Run]] = [Run, ImpatientRun, lambda engine: Run(engine, "dred")]
+RUNS: list[Callable[[LocalEngine], Run]] = [
+    Run,
+    ImpatientRun,
+    lambda engine: Run(engine, "dred"),
+    lambda engine: Run(engine, "differential"),
+]
 SEEDS = int(os.environ.get("TIDELOG_SEEDS", "60")) // 4
 
 
 @pytest.mark.parametrize("flavour", [f for f in FLAVOURS if f != "large"])
-def test_counts_are_the_numbers_of_supports_after_every_commit(flavour: str) -> None:
+def test_counts_and_weights_are_the_numbers_of_instances_after_every_commit(flavour: str) -> None:
     for seed in range(SEEDS):
         check(flavour, seed)
 

@@ -31,12 +31,14 @@ MODES: Final = {
     Mode.REDERIVE: kernels.REDERIVE,
     Mode.SETTLE: kernels.SETTLE,
     Mode.OVERDELETE: kernels.OVERDELETE,
+    Mode.ADD: kernels.ADD,
+    Mode.SUBTRACT: kernels.SUBTRACT,
 }
 STEPS: Final = 20_000_000  # of a kernel, before it looks up: a fraction of a second
 _START: Final = 1024  # bindings that there is room for at first
 _MANY: Final = 64  # rows of a key from which on looking for those in a range pays
 _SAMPLE: Final = 4096
-_FUSED: Final = (kernels.INSERT, kernels.REMOVE, kernels.OVERDELETE)
+_FUSED: Final = (kernels.INSERT, kernels.REMOVE, kernels.OVERDELETE, kernels.ADD, kernels.SUBTRACT)
 _SWEPT: Final = (kernels.LIST, kernels.DELTA, kernels.SCAN, kernels.CHAIN)
 
 
@@ -235,6 +237,8 @@ def make_room(status: int, frame: Frame, target: Working, check: Callable[[], No
         target.grow_lists()
     elif status == kernels.GROW_TABLE:
         target.table.grow()
+    elif status == kernels.GROW_TRACE:
+        target.grow_trace()
     elif status == kernels.GROW_INDEX:
         frame.cover()
     else:

@@ -31,8 +31,10 @@ from tidelog.engine.local.rows import (
     find,
     is_full,
 )
+from tidelog.engine.local.trace import weigh
 
 __all__ = [
+    "ADD",
     "AIMED",
     "DONE",
     "EMIT",
@@ -40,12 +42,14 @@ __all__ = [
     "GROW_LIST",
     "GROW_OUT",
     "GROW_TABLE",
+    "GROW_TRACE",
     "INSERT",
     "OVERDELETE",
     "PAUSE",
     "REDERIVE",
     "REMOVE",
     "SETTLE",
+    "SUBTRACT",
     "UNSETTLED",
     "apply_heads",
     "apply_rows",
@@ -58,13 +62,14 @@ __all__ = [
     "remove_head",
     "settle",
     "settle_head",
+    "weigh_head",
 ]
 
 # how a kernel ends
-DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, PAUSE = range(6)
+DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, PAUSE = range(7)
 
 # what is done with the heads that are found
-INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE = range(6)
+INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT = range(8)
 
 # ranks of tuples that are to be given one, and of those that could not be
 AIMED, UNSETTLED = -1, 2**31 - 1
@@ -219,6 +224,22 @@ def rediscover_head(relation, values, rank):  # type: ignore[no-untyped-def]
     return DONE
 
 
+@njit(cache=True, nogil=True)
+def _weigh_row(relation, row, highest, mode):  # type: ignore[no-untyped-def]
+    return DONE if weigh(relation, row, highest + 1, 1 if mode == ADD else -1) else GROW_TRACE
+
+
+@njit(cache=True, nogil=True)
+def weigh_head(relation, values, highest, mode):  # type: ignore[no-untyped-def]
+    """One instance more or less for a head, at the iteration after the latest of the tuples it rests on."""
+    row = find(relation, values)
+    if row < 0:
+        if is_full(relation):
+            return GROW_TABLE
+        row = append(relation, values, row, 0, 0, 0)
+    return _weigh_row(relation, row, highest, mode)
+
+
 # -- many at once
 
 
@@ -239,6 +260,8 @@ def apply_heads(relation, mode, rank, heads, highest, origins, start, values):  
                 status = settle_head(relation, values, highest[i], rank)
             elif mode == OVERDELETE:
                 status = overdelete_head(relation, values)
+            elif mode in (ADD, SUBTRACT):
+                status = weigh_head(relation, values, highest[i], mode)
             else:
                 status = rediscover_head(relation, values, rank)
         if status != DONE:
@@ -258,6 +281,8 @@ def apply_rows(relation, mode, rank, rows, start):  # type: ignore[no-untyped-de
             status = _settle_row(relation, rows[i], -1, rank)
         elif mode == OVERDELETE:
             status = _overdelete_row(relation, rows[i])
+        elif mode in (ADD, SUBTRACT):
+            status = _weigh_row(relation, rows[i], -1, mode)
         else:
             status = rederive_row(relation, rows[i], rank)
         if status != DONE:

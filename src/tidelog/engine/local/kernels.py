@@ -19,18 +19,21 @@ from numba import njit
 
 from tidelog.engine.local.codec import NONE
 from tidelog.engine.local.heads import (
+    ADD,
     DONE,
     EMIT,
     GROW_INDEX,
     GROW_LIST,
     GROW_OUT,
     GROW_TABLE,
+    GROW_TRACE,
     INSERT,
     OVERDELETE,
     PAUSE,
     REDERIVE,
     REMOVE,
     SETTLE,
+    SUBTRACT,
     end_round,
     insert_head,
     overdelete_head,
@@ -38,6 +41,7 @@ from tidelog.engine.local.heads import (
     rediscover_head,
     remove_head,
     settle_head,
+    weigh_head,
 )
 from tidelog.engine.local.memory import load8, load32, load64, store64
 from tidelog.engine.local.rows import (
@@ -61,18 +65,21 @@ from tidelog.engine.local.rows import (
 )
 
 __all__ = [
+    "ADD",
     "DONE",
     "EMIT",
     "GROW_INDEX",
     "GROW_LIST",
     "GROW_OUT",
     "GROW_TABLE",
+    "GROW_TRACE",
     "INSERT",
     "OVERDELETE",
     "PAUSE",
     "REDERIVE",
     "REMOVE",
     "SETTLE",
+    "SUBTRACT",
     "hurry",
     "run",
 ]
@@ -403,8 +410,10 @@ def _sweep(frame, level):  # type: ignore[no-untyped-def]
             status = insert_head(target, values, highest, rank)
         elif mode == REMOVE:
             status = remove_head(target, values, highest)
-        else:
+        elif mode == OVERDELETE:
             status = overdelete_head(target, values)
+        else:
+            status = weigh_head(target, values, highest, mode)
         if status != DONE:
             at = here
             break
@@ -454,7 +463,9 @@ def _leaf(frame, highest):  # type: ignore[no-untyped-def]
         return settle_head(target, values, highest, rank)
     if mode == OVERDELETE:
         return overdelete_head(target, values)
-    return remove_head(target, values, highest)
+    if mode == REMOVE:
+        return remove_head(target, values, highest)
+    return weigh_head(target, values, highest, mode)
 
 
 @njit(cache=True, nogil=True)
