@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 import tidelog
+from tidelog.bench.commands import commands as bench_commands
 from tidelog.errors import Diagnostic, ProgramError, Severity, TidelogError, render
 from tidelog.maintain.describe import describe_scripts
 from tidelog.maintain.strategy import STRATEGIES
@@ -82,6 +83,7 @@ def main() -> None:
 
 
 main.add_command(rdf_commands)
+main.add_command(bench_commands)
 
 
 @main.command()
