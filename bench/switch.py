@@ -2,8 +2,8 @@
 
 Three databases get the same commits, one after the other: one that always updates, one that always
 bootstraps, and one that chooses as users' do. Shares of the facts leave and come back, small and large in
-turn, so that what was learned from one is of little use for the next. The cost of the choice is its time by that
-of the better of the two.
+turn, so that what was learned from one is of little use for the next. The cost of the choice is its time by
+that of the better of the two.
 """
 
 from __future__ import annotations

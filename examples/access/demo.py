@@ -1,88 +1,124 @@
-"""Who can reach what: a first load, a day's changes, a changed rule; on Spark in local mode.
+"""Who can reach what: a pipeline's first load, a day's changes, a changed rule; on Spark in local mode.
 
-Spark reads the facts and writes the results, as Arrow tables; the consequences are kept up to date by a
-session in this process. Run it with `make demo`.
+It works on a copy of this folder in out/access, so that the files can be changed as another system, or their
+author, would change them. Run it with `make demo`.
 """
 
 from __future__ import annotations
 
+import csv
+import shutil
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-import tidelog
+from tidelog import Session, pipeline
 from tidelog.engine.spark.session import local_session
 
 HERE = Path(__file__).parent
 OUT = Path("out") / "access"
-RESULTS = ["In", "CanReach", "Audience", "Unanswered"]
-SHOWN = 8
+SPEC = OUT / "access.toml"
+SHOWN = 6
 
 
 def main() -> None:
+    shutil.rmtree(OUT, ignore_errors=True)
+    shutil.copytree(
+        HERE, OUT, ignore=shutil.ignore_patterns("*.py", "README.md", "day2", "rule.dl", "__pycache__")
+    )
     start = time.perf_counter()
     spark = local_session("who can reach what")
     click.echo(f"Spark {spark.version} is up, in local mode, after {time.perf_counter() - start:.1f} s")
-    db = tidelog.open(HERE / "access.dl")
 
-    title("First load: facts/*.csv")
-    with db.transaction() as tx:
-        for path in sorted((HERE / "facts").glob("*.csv")):
-            tx.insert(path.stem, read(spark, path))
-    for name in RESULTS:
-        click.echo(f"  {name:<12} {len(db[name]):>4} rows")
+    title(f"First load: {OUT / 'facts'}/*.csv, as {SPEC} says")
+    run(spark)
 
-    title("The next day: day2/*.csv")
-    with db.transaction() as tx:
-        for path in sorted((HERE / "day2").glob("*.csv")):
-            table = read(spark, path)
-            signs, facts = table["sign"], table.drop_columns(["sign"])
-            tx.delete(path.stem, facts.filter(pc.equal(signs, "-")))
-            tx.insert(path.stem, facts.filter(pc.equal(signs, "+")))
-    tell(tx.changes)
+    title("The next day, the files have changed")
+    for path in sorted((HERE / "day2").glob("*.csv")):
+        export(OUT / "facts" / path.name, path)
+    run(spark)
 
     rule = (HERE / "rule.dl").read_text()
-    title("A rule is added: " + rule.splitlines()[-1])
-    with db.transaction() as tx:
-        tx.load(rule, "rule.dl")
-    tell(tx.changes)
+    title(f"A rule is added to {OUT / 'access.dl'}: {rule.splitlines()[-1]}")
+    with (OUT / "access.dl").open("a") as program:
+        program.write(f"\n{rule}")
+    run(spark)
 
-    title("Results")
-    for name in RESULTS:
-        path = OUT / name
-        frame = spark.createDataFrame(db[name].to_arrow())
-        frame.coalesce(1).write.parquet(str(path), mode="overwrite")
-        click.echo(f"  {path}/  ({spark.read.parquet(str(path)).count()} rows)")
+    title("Where the results are")
+    for name in ("CanReach", "Audience", "Unanswered"):
+        click.echo(f"  {OUT / 'results' / name / 'current'}/")
+    click.echo(f"  {OUT / 'changes' / 'CanReach'}/  what came and went, by commit")
+    click.echo("\nChange a file of facts or the program, and run the pipeline again:")
+    click.echo(f"  .venv/bin/tidelog pipeline run {SPEC}")
     spark.stop()
 
 
-def read(spark: SparkSession, path: Path) -> pa.Table:
-    """A CSV file with a header, as text columns."""
-    return spark.read.csv(str(path), header=True, mode="FAILFAST").toArrow()
+def run(spark: SparkSession) -> None:
+    """Run the pipeline, and tell what changed and why."""
+    start = time.perf_counter()
+    with pipeline.open(SPEC, spark=spark) as work:
+        outcome = work.run()
+        seconds = time.perf_counter() - start
+        read = ", ".join(
+            f"{name} {report.difference}" for name, report in outcome.sources.items() if report.difference
+        )
+        click.echo(
+            f"  commit {outcome.commit}, {seconds:.1f} s; of the facts: {read or 'nothing is different'}"
+        )
+        for name, count in outcome.changes.items():
+            click.echo(f"  {name:<12}{outcome.sizes[name]:>4} rows  ({count})")
+        if outcome.commit:
+            tell(spark, work.session(), outcome.commit)
+
+
+def tell(spark: SparkSession, db: Session, commit: int) -> None:
+    """The changes of a commit, as whoever follows them reads them, the first few with their reasons."""
+    for name in ("CanReach", "Unanswered"):
+        changes = spark.read.parquet(str(OUT / "changes" / name)).where(f"commit = {commit}")
+        rows = sorted((first, second, sign) for first, second, sign, _ in changes.collect())
+        for first, second, sign in spread(rows):
+            mark, colour = ("+", "green") if sign > 0 else ("-", "red")
+            click.secho(f"    {mark} {name}({first}, {second})", fg=colour, nl=False)
+            click.echo(f"  {why(db, name, first, second, came=sign > 0)}")
+        if len(rows) > SHOWN:
+            click.echo(f"    … and {len(rows) - SHOWN} more")
+
+
+def spread(rows: list[tuple[str, str, int]]) -> Iterable[tuple[str, str, int]]:
+    """A few rows from all over a list."""
+    step = max(1, len(rows) // SHOWN)
+    return rows[::step][:SHOWN]
+
+
+def why(db: Session, name: str, person: str, where: str, *, came: bool) -> str:
+    if name == "Unanswered":
+        return f"{person} is on call for {where} and suspended" if came else f"{person} can answer again"
+    if not came:
+        suspended = (person,) in db["Suspended"]
+        return f"{person} is suspended" if suspended else f"no team of {person} has {where} any more"
+    teams = sorted(team for (team,) in db.query(f'In("{person}", t), Grants(t, "{where}")'))
+    return f"{person} is in {' and in '.join(map(str, teams))}, which may use {where}"
+
+
+def export(file: Path, changes: Path) -> None:
+    """Write a file of facts anew, as the system does that exports it."""
+    with file.open(newline="") as old, changes.open(newline="") as new:
+        header, *rows = csv.reader(old)
+        kept = dict.fromkeys(map(tuple, rows))
+        for sign, *row in list(csv.reader(new))[1:]:
+            if sign == "+":
+                kept[tuple(row)] = None
+            else:
+                del kept[tuple(row)]
+    with file.open("w", newline="") as out:
+        csv.writer(out, lineterminator="\n").writerows([header, *kept])
 
 
 def title(text: str) -> None:
     click.secho(f"\n{text}", bold=True)
-
-
-def tell(changes: Any) -> None:
-    """What came and went in the results, the first few rows of each."""
-    for name in RESULTS:
-        change = changes[name]
-        came, went = len(change.inserted), len(change.deleted)
-        if not came and not went:
-            continue
-        click.echo(f"  {name}: {came} came, {went} went")
-        for row, sign in sorted(change)[:SHOWN]:
-            mark, colour = ("+", "green") if sign > 0 else ("-", "red")
-            click.secho(f"    {mark} {name}({', '.join(map(str, row))})", fg=colour)
-        if came + went > SHOWN:
-            click.echo(f"    … and {came + went - SHOWN} more")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,19 @@ Importing it imports no engine: sessions are loaded when one of their names is f
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tidelog.errors import DataError, Diagnostic, EngineError, ProgramError, SessionError, TidelogError
+from tidelog.errors import (
+    DataError,
+    Diagnostic,
+    EngineError,
+    PipelineError,
+    ProgramError,
+    SessionError,
+    StoreError,
+    TidelogError,
+)
 from tidelog.program.draft import check, load
 from tidelog.program.model import Program
+from tidelog.progress import Progress
 
 if TYPE_CHECKING:
     from tidelog.session import Changes, Facts, Session, Transaction
@@ -20,10 +30,13 @@ __all__ = [
     "Diagnostic",
     "EngineError",
     "Facts",
+    "PipelineError",
     "Program",
     "ProgramError",
+    "Progress",
     "Session",
     "SessionError",
+    "StoreError",
     "TidelogError",
     "Transaction",
     "__version__",

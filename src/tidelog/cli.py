@@ -10,7 +10,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,7 @@ from tidelog.bench.commands import commands as bench_commands
 from tidelog.errors import Diagnostic, ProgramError, Severity, TidelogError, render
 from tidelog.maintain.describe import describe_scripts
 from tidelog.maintain.strategy import STRATEGIES
+from tidelog.pipeline.commands import commands as pipeline_commands
 from tidelog.plan.describe import describe_indexes, describe_plan
 from tidelog.plan.flatten import flatten
 from tidelog.program.describe import describe_program, describe_strata
@@ -28,6 +31,7 @@ from tidelog.program.draft import check as check_program
 from tidelog.program.draft import load
 from tidelog.program.model import Program
 from tidelog.program.typed import Role
+from tidelog.progress import Line, end
 from tidelog.rdf.commands import commands as rdf_commands
 from tidelog.syntax.outline import outline
 from tidelog.syntax.parser import parse
@@ -84,6 +88,7 @@ def main() -> None:
 
 main.add_command(rdf_commands)
 main.add_command(bench_commands)
+main.add_command(pipeline_commands)
 
 
 @main.command()
@@ -148,6 +153,7 @@ def show(what: str, file: Path, strategy: str, modules: tuple[str, ...]) -> None
 @_STRATEGY
 @click.option("--timeout", type=float, metavar="SECONDS", help="Give up after so long.")
 @click.option("--max-rows", type=int, metavar="N", help="Give up when a recursion has more rows.")
+@click.option("--max-memory", metavar="SIZE", help="Give up when the run takes more memory: 500MB, 4GB.")
 @click.option("--stats", is_flag=True, help="Print what was done, and how long it took.")
 @_FUNCTIONS
 def run(
@@ -159,30 +165,50 @@ def run(
     strategy: str,
     timeout: float | None,
     max_rows: int | None,
+    max_memory: str | None,
     stats: bool,
     modules: tuple[str, ...],
 ) -> None:
     """Run a program over a folder of facts and write what follows.
 
     Files are read by their extension (.csv, .facts, .tsv, .jsonl, .parquet, .arrow, the text forms also with
-    .gz). Without an output folder, only the number of rows of each output relation is printed.
+    .gz). Without an output folder, only the number of rows of each output relation is printed. A person at a
+    terminal is told meanwhile what is going on.
     """
     text, name = _read(file)
-    _progress(f"loading {name}")
-    db = tidelog.open(
-        text=text,
-        name=name,
-        functions=_functions(modules),
-        strategy=strategy,
-        timeout=timeout,
-        max_rows=max_rows,
-    )
+    with _loading(name) as line:
+        db = tidelog.open(
+            text=text,
+            name=name,
+            functions=_functions(modules),
+            strategy=strategy,
+            timeout=timeout,
+            max_rows=max_rows,
+            max_memory=max_memory,
+            progress=line or False,
+        )
     _expect_facts(db.program, facts, allow_missing)
     if facts is not None:
         _insert(db, facts, allow_missing)
     _finish(db, output, form)
     if stats:
         click.echo(f"\n{db.stats}")
+
+
+@contextmanager
+def _loading(name: str) -> Iterator[Line | None]:
+    """The line that tells what is going on, if a person watches."""
+    line = Line(sys.stderr) if _is_watched() else None
+    if line is not None:
+        line(f"loading {name}")
+    try:
+        yield line
+    finally:
+        end(line)
+
+
+def _is_watched() -> bool:
+    return sys.stderr.isatty()
 
 
 def _expect_facts(program: Program, facts: Path | None, allow_missing: bool) -> None:
@@ -193,11 +219,8 @@ def _expect_facts(program: Program, facts: Path | None, allow_missing: bool) -> 
 
 def _insert(db: Session, folder: Path, allow_missing: bool) -> None:
     with db.transaction() as tx:
-        _progress(f"reading {folder}")
         for other in tx.insert_folder(folder, allow_missing=allow_missing):
-            warning = click.style("warning", fg="yellow", bold=True)
-            click.echo(f"{warning}: {other} belongs to no input relation", err=True)
-        _progress("working out what follows")
+            _warn(f"{other} belongs to no input relation")
 
 
 def _finish(db: Session, output: Path | None, form: str) -> None:
@@ -206,19 +229,21 @@ def _finish(db: Session, output: Path | None, form: str) -> None:
         for name in names:
             click.echo(f"{name}: {_rows(len(db[name]))}")
         return
-    _progress(f"writing {output}")
-    for name, path in zip(names, db.write_folder(output, form), strict=True):
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        written = db.write_folder(output, form)
+    for name, path in zip(names, written, strict=True):
         click.echo(f"{path}: {_rows(len(db[name]))}")
+    for warning in warned:
+        _warn(str(warning.message))
 
 
 def _rows(number: int) -> str:
     return f"{number:,} row{'s' * (number != 1)}"
 
 
-def _progress(text: str) -> None:
-    """What is being done, for a person who watches."""
-    if sys.stderr.isatty():
-        click.secho(f"{text} …", dim=True, err=True)
+def _warn(text: str) -> None:
+    click.echo(f"{click.style('warning', fg='yellow', bold=True)}: {text}", err=True)
 
 
 @main.command()

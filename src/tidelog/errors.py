@@ -23,11 +23,13 @@ __all__ = [
     "DataError",
     "Diagnostic",
     "EngineError",
+    "PipelineError",
     "ProgramError",
     "SessionError",
     "Severity",
     "Source",
     "Span",
+    "StoreError",
     "TidelogError",
     "render",
     "sort",
@@ -219,6 +221,14 @@ class EngineError(TidelogError):
 
 class SessionError(TidelogError):
     """A session asked for what it cannot do, such as two transactions at once in one thread."""
+
+
+class StoreError(TidelogError):
+    """A store that cannot be opened or read, or that belongs to another program."""
+
+
+class PipelineError(TidelogError):
+    """A pipeline that is not described well, or that could not do its work; what it had committed stays."""
 
 
 class DataError(TidelogError):

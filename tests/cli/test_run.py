@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +21,19 @@ output relation Fan(src: string, n: int)
 Reach(x, y) :- Edge(x, y).
 Reach(x, z) :- Reach(x, y), Edge(y, z).
 Fan(x, n) :- Edge(x, y), var n = y.group_by(x).count().
+"""
+HIDDEN = """
+output relation Last(place: string)
+output relation Total(n: int, m: int)
+output relation Hops(src: string, dst: string, hops: int)
+relation Toll(src: string, km: int)
+output relation Dear(src: string, other: int)
+Last(y) :- Edge(_, y), not Edge(y, _).
+Total(n, n + 1) :- Fan(_, k), var n = k.group_by().sum().
+Hops(x, y, n) :- Edge(x, y), var n = 1.group_by(x, y).min().
+Hops(x, z, n) :- Hops(x, y, k), Edge(y, z), var n = (k + 1).group_by(x, z).min().
+Toll("a", 3).
+Dear(x, l) :- Toll(x, k), Toll(x, l), l > k.
 """
 
 
@@ -126,20 +143,84 @@ def test_limits_and_strategies_are_options(folder: Path) -> None:
     assert "Reach has grown past 2 rows" in result.stderr
 
 
+def test_a_memory_limit_is_an_option(folder: Path) -> None:
+    args = ("run", folder / "program.dl", "-F", folder / "facts")
+    assert run(*args, "--max-memory", "4GB").exit_code == 0
+    result = run(*args, "--max-memory", "plenty")
+    assert result.exit_code == 1
+    assert 'error: `max_memory` is "plenty"; write it as "500MB" or "4GB"' in result.stderr
+
+
+def test_results_of_an_earlier_run_in_another_format_are_pointed_out(folder: Path) -> None:
+    args = ("run", folder / "program.dl", "-F", folder / "facts", "-D", folder / "out")
+    assert run(*args).stderr == ""
+    assert run(*args).stderr == ""  # the same files are replaced
+    result = run(*args, "--format", "parquet")
+    assert result.exit_code == 0
+    for name in ("Reach.csv", "Fan.csv"):
+        assert f"warning: {folder / 'out' / name} is of an earlier run; take it away" in result.stderr
+    assert (folder / "out" / "Reach.csv").exists()
+
+
+def test_a_person_at_a_terminal_sees_what_is_going_on(folder: Path) -> None:
+    """Standard error is a terminal; what was shown there is erased at the end, and results are left alone."""
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-c", "from tidelog.cli import main; main()", "run"]
+    command += [str(folder / "program.dl"), "-F", str(folder / "facts"), "-D", str(folder / "out")]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True, check=True)
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    for text in ("loading ", "reading Edge.csv (1 of 1)", "writing Fan.csv (2 of 2)"):
+        assert f"\r\x1b[2K{text}" in shown
+    assert shown.endswith("\r\x1b[2K")
+    assert "\x1b" not in done.stdout
+
+
+def test_a_program_that_cannot_be_loaded_leaves_no_line_behind(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "program.dl").write_text("P(x) :- Q(x).\n")
+    monkeypatch.setattr("tidelog.cli._is_watched", lambda: True)
+    result = run("run", folder / "program.dl")
+    shown, error = result.stderr.removeprefix("\r\x1b[2K").split("\r\x1b[2K")
+    assert shown.startswith("loading ")
+    assert "error[E101]" in error
+
+
 def test_statistics_are_printed(folder: Path) -> None:
     result = run("run", folder / "program.dl", "-F", folder / "facts", "--stats")
     assert "commit 1: " in result.stdout
     assert "Reach(x, z) :- Reach(x, y), Edge(y, z)." in result.stdout
 
 
+def test_hidden_relations_are_called_after_what_people_wrote(folder: Path) -> None:
+    (folder / "program.dl").write_text(PROGRAM + HIDDEN)
+    shown = run("run", folder / "program.dl", "-F", folder / "facts", "--stats").stdout
+    shown += "".join(run("show", w, folder / "program.dl").stdout for w in ("plan", "indexes", "script"))
+    for text in (
+        "instances of `Fan(x, n) :- …`",
+        "groups of `Fan(x, n) :- …`",
+        "count of the instances of `Fan(x, n) :- …`, by x",
+        "projection of Edge on src",
+        "check not projection of Edge on src (y)",
+        "insert: Last(y) :- Edge(_, y), not projection of Edge on src (y).",
+        "sum of the instances of `Total(n, n + 1) :- …`\n",
+        "keeps the min of hops of Hops per key",
+        "Toll by src in the order of km, if keys have many rows",
+    ):
+        assert text in shown
+    assert not re.search(r"\bv\d|\[(columns|instances|results)", shown)
+
+
 def test_show_plan_tells_the_join_orders(folder: Path) -> None:
     shown = run("show", "plan", folder / "program.dl").stdout.splitlines()
     assert shown[0] == "Reach (recursive)"
-    assert "    from Edge(y, z): scan Edge(y, z), look up Reach(x, y) by 1" in shown
+    assert "    from Edge(y, z): scan Edge(y, z), look up Reach(x, y) by dst" in shown
 
 
 def test_show_indexes_tells_what_is_looked_up(folder: Path) -> None:
-    assert run("show", "indexes", folder / "program.dl").stdout == "Edge by 0\nReach by 1\n"
+    assert run("show", "indexes", folder / "program.dl").stdout == "Edge by src\nReach by dst\n"
 
 
 def test_show_script_tells_what_a_commit_does(folder: Path) -> None:

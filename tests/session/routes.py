@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tidelog
 from tidelog import Session
+from tidelog.session.state import State
 
 REACH = """
 input relation Edge(src: string, dst: string)
@@ -24,3 +25,9 @@ def reach(*edges: tuple[str, str]) -> Session:
     with db.transaction() as tx:
         tx.insert("Edge", edges)
     return db
+
+
+def home(db: Session) -> State:
+    """Where a session in this process keeps its data."""
+    assert isinstance(db._state, State)
+    return db._state

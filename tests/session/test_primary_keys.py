@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import tidelog
@@ -76,6 +80,50 @@ def test_rows_are_deleted_by_key(db: Session) -> None:
     with db.transaction() as tx:
         tx.delete_keys("Person", [{"id": 2}])
     assert len(db["Person"]) == 0
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pd.DataFrame({"id": [1, 3]}),
+        pd.Series([1, 3]),
+        pl.Series([1, 3]),
+        pa.table({"id": [1, 3]}),
+        np.array([1, 3]),
+        np.array([[1], [3]]),
+        {"id": [1, 3]},
+        {1, 3},
+        iter([1, 3]),
+        range(1, 4, 2),
+    ],
+    ids=lambda keys: type(keys).__name__,
+)
+def test_keys_come_in_any_shape(db: Session, keys: object) -> None:
+    with db.transaction() as tx:
+        tx.delete_keys("Person", keys)
+    assert tx.changes["Person"].deleted == [ANN]
+
+
+PAIRED = "input relation R(a: int, b: int, c: int) primary key (a, b)"
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "message"),
+    [
+        (PAIRED, [1, 2], "relation R, row 0: 1 is not a key; give a list of tuples of 2 values: a, b"),
+        (PAIRED, (1, 2), "relation R, row 0: 1 is not a key; give a list of tuples of 2 values: a, b"),
+        (PAIRED, [(1, 2), "xy"], "relation R, row 1: 'xy' is not a key; give a list of tuples"),
+        (PAIRED, 1, "relation R: 1 is not a collection of keys; give a list of tuples of 2 values: a, b"),
+        (PAIRED, "xy", "relation R: 'xy' is not a collection of keys; give a list of tuples"),
+        (PEOPLE, 1, "relation Person: 1 is not a collection of keys; give a list of values: id"),
+        (PAIRED, [(1, 2, 3)], "relation R, row 0: a row has 3 values; give 2: a, b"),
+    ],
+)
+def test_what_is_no_key_is_refused_with_the_form_of_one(text: str, keys: object, message: str) -> None:
+    keyed = tidelog.open(text=text)
+    with keyed.transaction() as tx, pytest.raises(DataError) as caught:
+        tx.delete_keys("R" if text is PAIRED else "Person", keys)
+    assert str(caught.value).startswith(message)
 
 
 def test_a_relation_without_a_key_has_no_upsert() -> None:

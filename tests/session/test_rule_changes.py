@@ -128,3 +128,59 @@ def test_statistics_say_what_was_done_and_why() -> None:
     assert "1 changes below it" in repr(db.stats)
     assert repr(db.stats).startswith("commit 2: ")
     assert (db.stats.rounds > 0, db.stats.instances > 0, db.stats.seconds > 0) == (True, True, True)
+
+
+# -- another program altogether
+
+BEFORE = """input relation Edge(src: int, dst: int)
+output relation Reach(src: int, dst: int)
+output relation Gone(x: int)
+function next(x: int): int { x + 1 }
+Reach(x, y) :- Edge(x, y).
+Gone(next(x)) :- Edge(x, _).
+"""
+AFTER = """input relation Edge(src: int, dst: int)
+output relation Reach(src: int, dst: int)
+output relation Node(x: int)
+Reach(a, b) :- Edge(a, b).
+Reach(x, z) :- Reach(x, y), Edge(y, z).
+Node(x) :- Reach(x, _).
+"""
+
+
+def test_a_program_is_replaced_with_exact_changes() -> None:
+    db = tidelog.open(text=BEFORE)
+    with db.transaction() as tx:
+        tx.insert("Edge", [(1, 2), (2, 3)])
+    with db.transaction() as tx:
+        tx.replace_program(AFTER)
+        tx.insert("Edge", [(3, 4)])
+    fresh = tidelog.open(text=AFTER)
+    with fresh.transaction() as other:
+        other.insert("Edge", [(1, 2), (2, 3), (3, 4)])
+    assert set(db) == set(fresh)
+    assert {name: set(db[name]) for name in db} == {name: set(fresh[name]) for name in fresh}
+    assert sorted(tx.changes["Reach"]) == [((1, 3), 1), ((1, 4), 1), ((2, 4), 1), ((3, 4), 1)]
+    assert sorted(tx.changes["Gone"]) == [((2,), -1), ((3,), -1)]
+    assert [str(rule) for rule in db.rules] == [str(rule) for rule in fresh.rules]
+
+
+def test_python_functions_stay_when_a_program_is_replaced() -> None:
+    db = tidelog.open(text="input relation N(x: int)", functions=[triple])
+    with db.transaction() as tx:
+        tx.replace_program("input relation N(x: int)\noutput relation H(x: int)\nH(triple(x)) :- N(x).")
+        tx.insert("N", [(8,)])
+    assert list(db["H"]) == [(24,)]
+
+
+def test_a_program_that_cannot_follow_is_refused_and_nothing_is_said() -> None:
+    db = tidelog.open(text=BEFORE)
+    with db.transaction() as tx:
+        with pytest.raises(SessionError, match="the function `next` would mean something else"):
+            tx.replace_program(BEFORE.replace("x + 1", "x + 2"))
+        with pytest.raises(SessionError, match="`Gone` is dropped and declared otherwise"):
+            tx.replace_program("output relation Gone(x: string)")
+        with pytest.raises(ProgramError, match="there is no relation `Egde`"):
+            tx.replace_program(AFTER.replace("Edge(a, b)", "Egde(a, b)"))
+    assert not tx.changes
+    assert "Gone" in db

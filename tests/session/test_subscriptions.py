@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from session.routes import reach
-from tidelog import ProgramError
+from tidelog import ProgramError, SessionError
 from tidelog.session import RelationChanges
 
 
@@ -70,3 +70,8 @@ def test_a_callback_that_fails_is_logged_and_undoes_nothing(caplog: pytest.LogCa
 def test_nobody_subscribes_to_what_is_not_there() -> None:
     with pytest.raises(ProgramError, match="did you mean `Edge`"):
         reach().subscribe("Egde", print)
+
+
+def test_what_cannot_be_called_is_refused_at_once() -> None:
+    with pytest.raises(SessionError, match="3 cannot be called; give a function"):
+        reach().subscribe("Edge", 3)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -161,11 +162,12 @@ def test_a_second_transaction_of_one_thread_is_an_error() -> None:
         pass
 
 
-def test_a_transaction_that_is_forgotten_lets_others_go_on() -> None:
+def test_a_transaction_that_is_forgotten_warns_and_lets_others_go_on() -> None:
     db = reach()
     tx = db.transaction()
     tx.insert("Edge", [("a", "b")])
-    del tx
+    with pytest.warns(ResourceWarning, match="neither committed nor rolled back"):
+        del tx
     gc.collect()
     with db.transaction():
         pass
@@ -221,3 +223,36 @@ def test_a_folder_of_facts_is_read(tmp_path: Path) -> None:
     (tmp_path / "Edge.facts").write_text("a\tb\n")
     with db.transaction() as tx, pytest.raises(DataError, match=r"two files .* Edge\.csv and Edge\.facts"):
         tx.insert_folder(tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [Path("rules.dl"), 3, None])
+def test_what_is_no_text_is_refused_where_text_is_wanted(wrong: Any) -> None:
+    db = reach(("a", "b"))
+    with db.transaction() as tx:
+        for call in (tx.load, tx.add_rule, tx.remove_rule, db.query):
+            with pytest.raises(SessionError, match=rf"`{call.__name__}` takes text, not "):
+                call(wrong)
+        assert len(tx.preview()) == 0
+    if wrong is not None:
+        with pytest.raises(SessionError, match=r"`open\(text=…\)` takes text, not "):
+            tidelog.open(text=wrong)
+
+
+def test_the_name_of_a_file_is_told_from_a_program() -> None:
+    db = reach()
+    with db.transaction() as tx:
+        for call in (tx.load, tx.add_rule):
+            with pytest.raises(ProgramError, match="this is the name of a file, and not the text") as caught:
+                call("some where/rules.dl")
+            assert "read it first, `Path('some where/rules.dl').read_text()`" in str(caught.value)
+
+
+def test_a_transaction_and_a_snapshot_show_what_they_are() -> None:
+    db = reach()
+    with db.transaction() as tx:
+        assert repr(tx) == f"<transaction, open, on {db!r}>"
+    assert repr(tx) == "<transaction, committed>"
+    undone = db.transaction()
+    undone.rollback()
+    assert repr(undone) == "<transaction, not committed>"
+    assert repr(db.snapshot()) == f"<snapshot of commit {db.commit}: Edge, Reach>"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 import tidelog
-from session.routes import REACH
+from session.routes import REACH, home
 from tidelog import EngineError, Session
 
 RATES = """
@@ -78,7 +78,7 @@ def test_an_interrupt_that_comes_too_late_finds_the_commit_done(monkeypatch: pyt
     db = tidelog.open(text=REACH)
     heard: list[int] = []
     db.subscribe("Edge", lambda _, commit: heard.append(commit))
-    readers = db._state.readers
+    readers = home(db).readers
     publishing = readers.publishing
 
     @contextmanager

@@ -253,3 +253,19 @@ def test_rows_with_values_for_a_relation_without_columns() -> None:
         relation(), [(1,)]
     )
     assert "the data has x" in refusal(relation(), pa.table({"x": [1]}))
+
+
+@pytest.mark.parametrize("text", ["NaN", "sNaN", "Infinity", "-Infinity"])
+def test_a_decimal_that_is_no_number_is_not_to_be_rounded(text: str) -> None:
+    found = refusal(named(x=types.Decimal(10, 2)), [(decimal.Decimal(text),)])
+    assert found.endswith("; give a number, or None in an option column if it is missing")
+
+
+def test_a_missing_number_of_pandas_is_blamed_and_not_the_floats_around_it() -> None:
+    """pandas makes a column of whole numbers one of floats if one is missing."""
+    assert refusal(named(x=types.INT), pd.DataFrame({"x": [1, 2, None, 4, None]})) == (
+        "relation R, column x, row 2: a missing value is not of type int; "
+        "declare the column option<int> to allow it"
+    )
+    assert "row 1: 1.5 is not of type int" in refusal(named(x=types.INT), pd.DataFrame({"x": [1, 1.5, None]}))
+    assert "row 0: 1.0 is not of type int" in refusal(named(x=types.INT), pd.DataFrame({"x": [1.0, 2.0]}))

@@ -211,6 +211,10 @@ def test_numbers_are_read_as_the_language_reads_them(tmp_path: Path) -> None:
         ("NaN",),
         ("-Infinity",),
     ]
+    others = "nan\n-nan\ninf\n+INF\n-inf\n-infinity\n"  # as C and Python write them
+    words = ["NaN", "NaN", "Infinity", "Infinity", "-Infinity", "-Infinity"]
+    for type_ in (types.DOUBLE, types.FLOAT, types.Option(types.DOUBLE)):
+        assert read(named(x=type_), others, tmp_path / "f.csv") == [(word,) for word in words]
     assert read(named(x=types.Option(types.INT)), "1\n\nnone\n", tmp_path / "f.csv") == [
         ("1",),
         (None,),
@@ -342,7 +346,18 @@ def test_errors_name_file_line_column_and_value(
         ),
         (types.BYTES, "xyz", "'xyz' is not of type bytes; write bytes as hexadecimal digits"),
         (types.DOUBLE, "1e400", "1e400 does not fit double"),
-        (types.DOUBLE, "inf", "'inf' is not a number"),
+        (types.DOUBLE, "infinite", "'infinite' is not a number"),
+        (
+            types.DOUBLE,
+            "NA",
+            "'NA' is not a number; leave the cell empty if the value is missing, in a column",
+        ),
+        (types.INT, "null", "leave the cell empty if the value is missing, in a column of option<int>"),
+        (
+            types.Option(types.INT),
+            "nan",
+            "'nan' is not a number; leave the cell empty if the value is missing",
+        ),
         (types.FLOAT, "1e39", "does not fit float"),
         (types.Decimal(5, 2), "1.234", "1.234 has more than 2 digits behind the point"),
         (types.Bit(4), "16", "16 does not fit bit<4>"),

@@ -13,8 +13,10 @@ from tidelog.errors import Diagnostic, Source
 from tidelog.syntax import tree
 from tidelog.syntax.expressions import BINARY
 from tidelog.syntax.lexer import KEYWORDS
+from tidelog.syntax.outline import outline
 from tidelog.syntax.parser import parse, read
 from tidelog.syntax.printer import print_program
+from tidelog.syntax.variables import literal_variables
 
 patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -304,7 +306,6 @@ _DEEP = {
     "not": "not " * 20000 + "a",
     "minus": "- " * 20000 + "a",
     "sum": " + ".join(["a"] * 20000),
-    "concatenation": " ++ ".join(['"a"'] * 20000),
     "methods": "a" + ".f()" * 20000,
     "casts": "a" + " as int" * 20000,
     "conditionals": "if (a) b else " * 20000 + "c",
@@ -313,7 +314,8 @@ _DEEP = {
     "types": "a as " + "option<" * 20000 + "int" + ">" * 20000,
     "holes": '"${' * 2000 + "a" + '}"' * 2000,
     "hole": '"${' + " + ".join(["a"] * 20000) + '}"',
-    "left": "(" * 40 + "a" + (" + a" * 50 + ")") * 40,
+    "left": "(" * 40 + "a" + (" + a" * 200 + ")") * 40,
+    "rows in rows": ("a + " * 20 + "(") * 40 + "a" + ")" * 40,
     "postfix": "(" * 40 + "a" + (".f()" * 50 + ")") * 40,
 }
 
@@ -329,6 +331,30 @@ def test_what_is_deep_but_not_too_deep_can_be_printed() -> None:
     for text in ("(" * 40 + "a" + " + a)" * 40, "-(" * 30 + "a" + ")" * 30, " or ".join(["x == 1"] * 90)):
         program = parse(f"R() :- {text}.")
         assert parse(print_program(program)) == program
+
+
+_LONG = {
+    "sum": " + ".join(["x"] * 1500),
+    "mixed": "x" + " * 3 - x % 7 + y" * 400,
+    "or": " or ".join(f"x == {i} and y != {i}" for i in range(3000)),
+    "concatenation": " ++ ".join(['"a"'] * 3000),
+    "holes": '"' + "${x}, " * 3000 + '"',
+    "hole": '"${' + " + ".join(["x"] * 1500) + '}"',
+    "parentheses": "(x + y) * 2" + " + (x - y) * 2" * 700,
+}
+
+
+@pytest.mark.parametrize("kind", _LONG)
+def test_what_is_long_and_not_nested_is_read_and_printed(kind: str) -> None:
+    text = f"R(x) :- P(x, y), Q({_LONG[kind]}).\n"
+    program = parse(text)
+    printed = print_program(program)
+    assert "".join(printed.split()) == "".join(text.split())
+    assert print_program(parse(printed)) == printed
+    assert len(outline(program).splitlines()) > 1000
+    (rule,) = program.items
+    assert isinstance(rule, tree.Rule)
+    assert {v.name for v in literal_variables(rule.body[1])} <= {"x", "y"}
 
 
 def test_disjunctions_can_be_too_deep() -> None:

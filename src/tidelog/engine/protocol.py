@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Regroup, Repeat
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 
-__all__ = ["Changed", "Engine", "Hurried", "TurnDense"]
+__all__ = ["Changed", "Claimed", "Engine", "Hurried", "TurnDense"]
 
 
 class Changed(NamedTuple):
@@ -21,6 +21,13 @@ class Changed(NamedTuple):
     kept: tuple[FlatRule, ...]
     came: tuple[FlatRule, ...]
     gone: tuple[FlatRule, ...]
+
+
+class Claimed(NamedTuple):
+    """A unit that was run whole: the rounds that it took, and why it was."""
+
+    rounds: int
+    why: str
 
 
 class Hurried(NamedTuple):
@@ -52,8 +59,8 @@ class Engine(Protocol):
 
     def enter(self, unit: Unit) -> int: ...
 
-    def claim(self, unit: Unit, start: bool = False) -> int | None:
-        """Run a whole unit in the engine's own way, if it does; the rounds it took.
+    def claim(self, unit: Unit, start: bool = False) -> Claimed | None:
+        """Run a whole unit in the engine's own way, if it does.
 
         With `start`, begin to do so. None says that the unit is to be run by scripts.
         """

@@ -8,10 +8,11 @@ not, if the strategy says so, or if the update turns out to cost more than a boo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tidelog.engine.protocol import Changed, Engine, TurnDense
+from tidelog.engine.watch import Limits, Watch
 from tidelog.errors import EngineError
 from tidelog.maintain.script import (
     Aim,
@@ -35,17 +36,9 @@ from tidelog.maintain.script import (
 from tidelog.maintain.strategy import is_traced, make, name_of, update
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Match
+from tidelog.progress import Progress, Report
 
 __all__ = ["Limits", "Run", "Stats", "UnitCost", "UnitStats"]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a commit may use before it is refused."""
-
-    max_iterations: int | None = 100_000
-    max_rows: int | None = None
-    timeout: float | None = None
 
 
 @dataclass(slots=True)
@@ -58,6 +51,7 @@ class UnitStats:
     rounds: int = 0
     instances: int = 0
     seconds: float = 0.0
+    placed: str = ""
     rules: dict[str, float] = field(default_factory=dict)
 
 
@@ -136,16 +130,23 @@ class Run:
     """Carries commits out on an engine; remembers what units cost.
 
     An update is given up for a bootstrap once it has found more than `patience` instances and taken more than
-    the fraction `switch` of the time that the last bootstrap took.
+    the fraction `switch` of the time that the last bootstrap took. `placed` tells where a unit runs and why,
+    for the statistics, if there are several places.
     """
 
     def __init__(
-        self, engine: Engine, strategy: str = "elastic", switch: float = 0.6, patience: int = 10_000
+        self,
+        engine: Engine,
+        strategy: str = "elastic",
+        switch: float = 0.6,
+        patience: int = 10_000,
+        placed: Callable[[Unit], str] = lambda _: "",
     ) -> None:
         self.engine = engine
         self.strategy = strategy
         self.switch = switch
         self.patience = patience
+        self.placed = placed
         self._memory: dict[frozenset[str], UnitCost] = {}
         self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Update]] = {}
         if strategy not in _SWITCHING:
@@ -157,23 +158,29 @@ class Run:
         new: FlatProgram,
         limits: Limits,
         check: Callable[[], None] = lambda: None,
+        report: Report | None = None,
     ) -> Stats:
         """Bring all units from the old to the new state; the caller commits or rolls back.
 
-        `check` is called between steps, where the engine can be left: what it raises ends the run.
+        `check` is called between steps, where the engine can be left: what it raises ends the run. So does
+        what `report` raises, which is told now and then how far the run is.
         """
         stats = Stats()
-        start = time.perf_counter()
+        watch = Watch(limits, check, report)
         before = {unit.relations: unit for unit in old.units}
         gone: dict[str, list[FlatRule]] = {}
         for rule in old.rules.values():
             if rule.id not in new.rules:
                 gone.setdefault(rule.head, []).append(rule)
-        walk = _Walk(self, old, before, gone, limits, check, start, stats)
+        walk = _Walk(self, old, before, gone, limits, watch, stats, len(new.units))
         self.engine.watch(walk.pause)
-        for unit in new.units:
-            walk.unit(unit)
-        stats.seconds = time.perf_counter() - start
+        try:
+            for unit in new.units:
+                walk.number += 1
+                walk.unit(unit)
+        except MemoryError:
+            raise EngineError(f"there is no memory left; {watch.blame()}") from None
+        stats.seconds = time.perf_counter() - watch.start
         return stats
 
     def memory(self, unit: Unit) -> UnitCost:
@@ -197,9 +204,10 @@ class _Walk:
     before: dict[frozenset[str], Unit]
     gone: dict[str, list[FlatRule]]
     limits: Limits
-    check: Callable[[], None]
-    start: float
+    watch: Watch
     stats: Stats
+    units: int
+    number: int = 0
     rank: int = 0
     rows: int = 0
     deadline: float | None = None
@@ -223,8 +231,11 @@ class _Walk:
             return
         start = time.perf_counter()
         self.current, self.at_work = UnitStats(unit.name, "", ""), unit
+        self.rows, self.deadline = 0, None
+        self._work_on(unit.rules)
         self._maintain(unit, kept, came, gone, same)
         self.engine.finish(unit)
+        self.current.placed = self.run.placed(unit)
         self.current.seconds = time.perf_counter() - start
         self.stats.units.append(self.current)
 
@@ -267,12 +278,13 @@ class _Walk:
         if unit.grouping is not None:
             self.engine.enter(unit)
             self._explain("update" if same else "bootstrap", "groups that were touched")
+            self.watch.at_work = (unit.grouping.origin,)
             self._execute((Regroup(unit.grouping, all=not same),))
             return
-        rounds = self.engine.claim(unit)
-        if rounds is not None:
-            self._explain("whole", "the relation is dense and kept as a matrix")
-            self.current.rounds = rounds
+        claimed = self.engine.claim(unit)
+        if claimed is not None:
+            self._explain("whole", claimed.why)
+            self.current.rounds = claimed.rounds
             return
         why = self._why_bootstrap(unit, same and not self.engine.must_bootstrap(unit))
         if why is None and not self._update(unit, kept, came, gone):
@@ -314,7 +326,9 @@ class _Walk:
             self._execute(make(self.run.strategy, unit))
         except TurnDense:
             self._explain("whole", "the relation turned out to be dense")
-            self.current.rounds = self.engine.claim(unit, start=True) or 0
+            self._work_on(unit.rules)
+            claimed = self.engine.claim(unit, start=True)
+            self.current.rounds = 0 if claimed is None else claimed.rounds
             return
         self.engine.highest(unit.relations, self.rank)
         self.run.memory(unit).bootstrap = time.perf_counter() - begun
@@ -380,6 +394,7 @@ class _Walk:
                 case Regroup():
                     self.engine.regroup(step)
                 case Improve():
+                    self._work_on(self.at_work.rules)
                     self.current.instances += self.engine.improve(self.at_work, step, self._count_round)
                 case Doubt(relations):
                     self.engine.doubt(relations)
@@ -390,6 +405,7 @@ class _Walk:
 
     def _derive(self, step: Derive) -> None:
         start = time.perf_counter()
+        self.watch.at_work = (step.rule.origin,)
         self.current.instances += self.engine.derive(step, self.rank)
         self._charge(step.rule, time.perf_counter() - start)
         self._check_patience()
@@ -402,13 +418,14 @@ class _Walk:
         late = self.deadline is not None and time.perf_counter() > self.deadline
         if late and self.current.instances > self.run.patience:
             raise _TooMuch
-        self._check_time()
+        self._look()
 
     def _hurry(self, step: Repeat) -> bool:
         """Whether the engine ran rounds in one go; their time is divided by what their rules found."""
         start = time.perf_counter()
         most = self.limits.max_iterations
         left = _ROUNDS if most is None else min(_ROUNDS, most + 1 - self.current.rounds)
+        self._work_on(part.rule for part in step.steps if isinstance(part, Derive))
         hurried = self.engine.hurry(step, self.rank, left)
         if hurried is None:
             return False
@@ -437,8 +454,8 @@ class _Walk:
             )
 
     def _count_round(self, rounds: int = 1) -> None:
-        self._check_time()
         self.current.rounds += rounds
+        self._look()
         most = self.limits.max_iterations
         if most is not None and self.current.rounds > most:
             raise EngineError(
@@ -450,16 +467,28 @@ class _Walk:
         """Called inside long steps: whatever made one long, an update that is late is given up."""
         if self.deadline is not None and time.perf_counter() > self.deadline:
             raise _TooMuch
-        self._check_time()
-
-    def _check_time(self) -> None:
-        self.check()
-        if self.limits.timeout is not None and time.perf_counter() - self.start > self.limits.timeout:
-            raise EngineError(
-                f"the commit took more than {self.limits.timeout:g} s; "
-                f"the rule at work was `{self._slowest()}`"
-            )
+        self._look()
 
     def _slowest(self) -> str:
         rules = self.current.rules
         return max(rules, key=lambda r: rules[r]) if rules else self.current.name
+
+    def _look(self) -> None:
+        self.watch.look(self.progress)
+
+    def progress(self) -> Progress:
+        """How far the commit is."""
+        return Progress(
+            "derive",
+            self.current.name,
+            self.number,
+            self.units,
+            self.current.rounds,
+            self.rows,
+            " ".join(self.watch.at_work[:1]),
+            time.perf_counter() - self.watch.start,
+        )
+
+    def _work_on(self, rules: Iterable[FlatRule]) -> None:
+        """Say which rules are at work from now on."""
+        self.watch.at_work = tuple(dict.fromkeys(rule.origin for rule in rules))

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.maintain.script import Regroup, Script, print_script
+from tidelog.maintain.script import (
+    Aim,
+    Arrive,
+    Assertions,
+    Clear,
+    Depart,
+    Derive,
+    Doubt,
+    EndRound,
+    Examine,
+    Improve,
+    Iterate,
+    Regroup,
+    Repeat,
+    Rest,
+    Script,
+)
 from tidelog.maintain.strategy import is_traced, make, update
-from tidelog.plan.flat import FlatProgram, Unit
+from tidelog.plan.describe import print_flat_literal
+from tidelog.plan.flat import FlatProgram, FlatRule, Unit
+from tidelog.program.text import print_value
+from tidelog.program.typed import Match
 
-__all__ = ["describe_scripts"]
+__all__ = ["describe_scripts", "print_script"]
 
 _TRACED = ("take away", "add", "iterate")
 
@@ -16,22 +35,80 @@ _TRACED = ("take away", "add", "iterate")
 def describe_scripts(program: FlatProgram, strategy: str = "elastic") -> str:
     """For each unit with rules, how it is made from nothing and how it follows a change of facts."""
     units = (unit for unit in program.units if unit.rules or unit.grouping)
-    return "\n\n".join("\n".join(_unit(unit, strategy)) for unit in units)
+    return "\n\n".join("\n".join(_unit(program, unit, strategy)) for unit in units)
 
 
-def _unit(unit: Unit, strategy: str) -> Iterator[str]:
+def _unit(program: FlatProgram, unit: Unit, strategy: str) -> Iterator[str]:
     yield unit.name
+    for title, script in _scripts(unit, strategy):
+        if script:
+            yield f"  {title}"
+            yield from (f"    {line}" for line in print_script(script, program).split("\n"))
+
+
+def _scripts(unit: Unit, strategy: str) -> Iterator[tuple[str, Script]]:
     if unit.grouping is not None:
-        yield from _part("bootstrap", (Regroup(unit.grouping, all=True),))
-        yield from _part("update", (Regroup(unit.grouping),))
+        yield "bootstrap", (Regroup(unit.grouping, all=True),)
+        yield "update", (Regroup(unit.grouping),)
         return
-    yield from _part("bootstrap", make(strategy, unit))
+    yield "bootstrap", make(strategy, unit)
     titles = _TRACED if is_traced(strategy, unit) else ("delete", "re-derive", "insert")
     for title, script in zip(titles, update(strategy, unit, unit.rules, (), ()), strict=True):
-        yield from _part(f"update: {title}", script)
+        yield f"update: {title}", script
 
 
-def _part(title: str, script: Script) -> Iterator[str]:
-    if script:
-        yield f"  {title}"
-        yield from (f"    {line}" for line in print_script(script).split("\n"))
+def print_script(script: Script, program: FlatProgram) -> str:
+    """One step a line."""
+    return "\n".join(_lines(script, program, 0))
+
+
+def _lines(script: Script, program: FlatProgram, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    for step in script:
+        match step:
+            case Derive(rule, driver, views, mode):
+                first = "" if driver is None else f", literal {driver} first"
+                ranges = ", ".join(v.value for v in views)
+                yield f"{indent}{mode.value}: {_rule(program, rule)}  over ({ranges}){first}"
+            case Assertions(relations, mode, everything):
+                which = "all" if everything else "changed"
+                yield f"{indent}{mode.value}: {which} asserted facts of {_titles(program, relations)}"
+            case EndRound(_, mode):
+                yield f"{indent}end of round ({mode.value})"
+            case Repeat(_, steps):
+                yield f"{indent}while there is a delta:"
+                yield from _lines(steps, program, depth + 1)
+            case Iterate(_, steps):
+                yield f"{indent}for each iteration that changed:"
+                yield from _lines(steps, program, depth + 1)
+            case Depart():
+                yield f"{indent}the delta is what no longer comes at this iteration"
+            case Arrive():
+                yield f"{indent}it leaves; the delta is what comes at this iteration"
+            case Examine():
+                yield f"{indent}examine what failed"
+            case Clear(relations):
+                yield f"{indent}clear {_titles(program, relations)}"
+            case Doubt():
+                yield f"{indent}doubt what has no rank"
+            case Improve(_, _, _, everything):
+                yield f"{indent}improve the values of {'all' if everything else 'doubted and touched'} keys"
+            case Aim():
+                yield f"{indent}aim at what has no rank"
+            case Rest():
+                yield f"{indent}leave what was not reached without a rank"
+            case Regroup(grouping, everything):
+                touched = "all" if everything else "touched"
+                yield f"{indent}regroup {touched} {program.title(grouping.results)}"
+
+
+def _titles(program: FlatProgram, relations: tuple[str, ...]) -> str:
+    return ", ".join(map(program.title, relations))
+
+
+def _rule(program: FlatProgram, rule: FlatRule) -> str:
+    """A flat rule, which is one head and one alternative of the rule that people wrote."""
+    head = print_flat_literal(program, Match(rule.head, ()))
+    values = ", ".join(map(print_value, rule.values))
+    body = ", ".join(print_flat_literal(program, x) for x in rule.body)
+    return f"{head.removesuffix('()')}({values}){f' :- {body}' if body else ''}."

@@ -13,7 +13,6 @@ has at an iteration, and nothing else: what is there is decided iteration by ite
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -40,7 +39,6 @@ __all__ = [
     "Step",
     "Update",
     "View",
-    "print_script",
 ]
 
 
@@ -203,47 +201,3 @@ Step: TypeAlias = (
 )
 Script: TypeAlias = tuple[Step, ...]
 Update: TypeAlias = tuple[Script, Script, Script]  # of which each gives ranks above those there are
-
-
-def print_script(script: Script) -> str:
-    """One step a line."""
-    return "\n".join(_lines(script, 0))
-
-
-def _lines(script: Script, depth: int) -> Iterator[str]:
-    indent = "  " * depth
-    for step in script:
-        match step:
-            case Derive(rule, driver, views, mode):
-                first = "" if driver is None else f", literal {driver} first"
-                ranges = ", ".join(v.value for v in views)
-                yield f"{indent}{mode.value}: {rule.id}  over ({ranges}){first}"
-            case Assertions(relations, mode, everything):
-                which = "all" if everything else "changed"
-                yield f"{indent}{mode.value}: {which} asserted facts of {', '.join(relations)}"
-            case EndRound(_, mode):
-                yield f"{indent}end of round ({mode.value})"
-            case Repeat(_, steps):
-                yield f"{indent}while there is a delta:"
-                yield from _lines(steps, depth + 1)
-            case Iterate(_, steps):
-                yield f"{indent}for each iteration that changed:"
-                yield from _lines(steps, depth + 1)
-            case Depart():
-                yield f"{indent}the delta is what no longer comes at this iteration"
-            case Arrive():
-                yield f"{indent}it leaves; the delta is what comes at this iteration"
-            case Examine():
-                yield f"{indent}examine what failed"
-            case Clear(relations):
-                yield f"{indent}clear {', '.join(relations)}"
-            case Doubt():
-                yield f"{indent}doubt what has no rank"
-            case Improve(_, _, _, everything):
-                yield f"{indent}improve the values of {'all' if everything else 'doubted and touched'} keys"
-            case Aim():
-                yield f"{indent}aim at what has no rank"
-            case Rest():
-                yield f"{indent}leave what was not reached without a rank"
-            case Regroup(grouping, everything):
-                yield f"{indent}regroup {'all' if everything else 'touched'} groups of {grouping.instances}"

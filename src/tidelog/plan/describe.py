@@ -6,33 +6,48 @@ Without live sizes all relations count as equally large, so an engine may order 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.plan.order import Compute, Filter, Join, Refute, Step, order
-from tidelog.program.text import print_body_literal
-from tidelog.program.typed import Absent, Match
+from tidelog.program.text import print_body_literal, print_value
+from tidelog.program.typed import Absent, Binary, Literal, Match, Test
 
-__all__ = ["demanded_indexes", "describe_indexes", "describe_plan"]
+__all__ = ["demanded_indexes", "describe_indexes", "describe_plan", "print_flat_literal"]
 
 
 def describe_plan(program: FlatProgram) -> str:
     """Each unit with its rules, and each rule's join order from nothing and from each of its atoms."""
-    return "\n\n".join("\n".join(_unit(unit)) for unit in program.units if unit.rules or unit.grouping)
+    units = (unit for unit in program.units if unit.rules or unit.grouping)
+    return "\n\n".join("\n".join(_unit(program, unit)) for unit in units)
 
 
-def _unit(unit: Unit) -> Iterator[str]:
+def _unit(program: FlatProgram, unit: Unit) -> Iterator[str]:
     yield f"{unit.name}{' (recursive)' if unit.recursive else ''}"
     for name, best in unit.best:
-        yield f"  keeps the {best.function} of column {best.column} of {name} per key"
+        yield f"  keeps the {best.function} of {program.columns(name, [best.column])} of {name} per key"
     if unit.grouping is not None:
         functions = ", ".join(a.function for a in unit.grouping.aggregates)
-        yield f"  {functions} by the first {unit.grouping.keys} of the columns of {unit.grouping.instances}"
+        instances = unit.grouping.instances
+        keys = program.columns(instances, range(unit.grouping.keys))
+        yield f"  {functions} of the {program.title(instances)}{f', by {keys}' if keys else ''}"
     for rule in unit.rules:
         yield f"  {rule.origin}"
         for first in (None, *_atoms(rule)):
-            start = "from nothing" if first is None else f"from {print_body_literal(rule.body[first])}"
-            steps = [_step(rule, step) for step in order(rule, first, _equal)]
-            yield f"    {start}: {', '.join(steps) or 'nothing to look up'}"
+            start = "nothing" if first is None else print_flat_literal(program, rule.body[first])
+            steps = [_step(program, rule, step) for step in order(rule, first, _equal)]
+            yield f"    from {start}: {', '.join(steps) or 'nothing to look up'}"
+
+
+def print_flat_literal(program: FlatProgram, literal: Literal) -> str:
+    """A literal with hidden relations under the names that people know them by."""
+    match literal:
+        case Match(relation) | Absent(relation) if program.relations[relation].title:
+            return print_body_literal(replace(literal, relation=f"{program.title(relation)} "))
+        case Test(Binary("is", left, right)):  # which the language has not
+            return f"{print_value(left)} is {print_value(right)}"
+        case _:
+            return print_body_literal(literal)
 
 
 def _equal(_: str) -> int:
@@ -43,15 +58,15 @@ def _atoms(rule: FlatRule) -> Iterator[int]:
     return (i for i, x in enumerate(rule.body) if isinstance(x, Match | Absent))
 
 
-def _step(rule: FlatRule, step: Step) -> str:
-    text = print_body_literal(rule.body[step.position])
+def _step(program: FlatProgram, rule: FlatRule, step: Step) -> str:
+    text = print_flat_literal(program, rule.body[step.position])
     match step:
-        case Join(key=(), bounds=(bound, *_)):
-            return f"look up {text} by the order of {bound.column}"
+        case Join(relation=relation, key=(), bounds=(bound, *_)):
+            return f"look up {text} by the order of {program.columns(relation, [bound.column])}"
         case Join(key=()):
             return f"scan {text}"
-        case Join(key=key):
-            return f"look up {text} by {', '.join(map(str, key))}"
+        case Join(relation=relation, key=key):
+            return f"look up {text} by {program.columns(relation, key)}"
         case Refute():
             return f"check {text}"
         case Compute(variable, _, _):
@@ -80,18 +95,17 @@ def demanded_indexes(program: FlatProgram) -> dict[str, set[tuple[tuple[int, ...
 
 
 def describe_indexes(program: FlatProgram) -> str:
-    """One line for each index: the relation, and the columns by number."""
+    """One line for each index: the relation, and the columns."""
     return "\n".join(
-        f"{relation} {_index(key, ordered)}"
+        f"{program.title(relation)} {_index(program, relation, key, ordered)}"
         for relation, wanted in sorted(demanded_indexes(program).items())
         for key, ordered in sorted(wanted, key=lambda w: (w[0], -1 if w[1] is None else w[1]))
     )
 
 
-def _index(key: tuple[int, ...], ordered: int | None) -> str:
-    by = f"by {', '.join(map(str, key))}"
+def _index(program: FlatProgram, relation: str, key: tuple[int, ...], ordered: int | None) -> str:
+    by = f"by {program.columns(relation, key)}"
     if ordered is None:
         return by
-    return (
-        f"in the order of {ordered}" if not key else f"{by} in the order of {ordered}, if keys have many rows"
-    )
+    sorted_by = f"in the order of {program.columns(relation, [ordered])}"
+    return f"{by} {sorted_by}, if keys have many rows" if key else sorted_by

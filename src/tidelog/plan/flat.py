@@ -14,7 +14,7 @@ two versions of a program can be compared part by part.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -36,12 +36,17 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A relation that an engine keeps; `keyed` if some columns are a primary key of it."""
+    """A relation that an engine keeps; `keyed` if some columns are a primary key of it.
+
+    `columns` and `title` are what people call its columns and itself.
+    """
 
     name: str
     types: tuple[Type, ...]
     kind: Kind = Kind.DECLARED
     keyed: bool = False
+    columns: tuple[str, ...] = field(default=(), compare=False)
+    title: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +78,17 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What is maintained together: relations that depend on each other, or the results of one grouping."""
+    """What is maintained together: relations that depend on each other, or the results of one grouping.
+
+    `name` is what people call it.
+    """
 
     relations: frozenset[str]
     rules: tuple[FlatRule, ...]
     recursive: bool
     grouping: Grouping | None = None
     best: tuple[tuple[str, Best], ...] = ()
-
-    @property
-    def name(self) -> str:
-        return ", ".join(sorted(self.relations))
+    name: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +106,12 @@ class FlatProgram:
         rules = [rule for unit in self.units for rule in unit.rules]
         read = {x.relation for rule in rules for x in rule.body if isinstance(x, Match | Absent)}
         return frozenset(read).union(*(unit.relations for unit in self.units))
+
+    def title(self, relation: str) -> str:
+        """What people call a relation."""
+        return self.relations[relation].title or relation
+
+    def columns(self, relation: str, places: Iterable[int]) -> str:
+        """What people call some of its columns."""
+        names = self.relations[relation].columns
+        return ", ".join(names[i] for i in places)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.data.types import Type
 from tidelog.plan.flat import FlatProgram, FlatRule, Grouping, Kind, Stored, Unit
 from tidelog.program.model import Program
 from tidelog.program.strata import components
-from tidelog.program.text import print_rule
+from tidelog.program.text import print_heads, print_rule, print_value
 from tidelog.program.typed import (
     Absent,
     Best,
@@ -37,7 +36,8 @@ class _Flattener:
         self.program = program
         self.best: dict[str, Best] = {name: b for s in program.strata for name, b in s.best}
         self.relations = {
-            r.name: Stored(r.name, r.types, keyed=r.key is not None) for r in program.relations.values()
+            r.name: Stored(r.name, r.types, keyed=r.key is not None, columns=tuple(c.name for c in r.columns))
+            for r in program.relations.values()
         }
         self.rules: dict[str, FlatRule] = {}
         self.groupings: dict[str, Grouping] = {}
@@ -94,9 +94,12 @@ class _Flattener:
             places.append(tuple(len(group.keys) + arguments.index(a) for a in used))
         instances, results = f"{rule.id} [instances]", f"{rule.id} [results]"
         columns: tuple[Expr, ...] = (*group.keys, *arguments)
-        self.relations[instances] = Stored(instances, _types(columns), Kind.INSTANCES)
         shown = (*group.keys, *(a.result for a in group.aggregates))
-        self.relations[results] = Stored(results, _types(shown), Kind.RESULTS)
+        heads = print_heads(rule)
+        self.relations[instances] = _hidden(
+            instances, Kind.INSTANCES, columns, f"instances of `{heads} :- …`"
+        )
+        self.relations[results] = _hidden(results, Kind.RESULTS, shown, f"groups of `{heads} :- …`")
         for j, body in enumerate(rule.bodies):
             self._add(rule, f"instances {j}", instances, columns, body)
         self.groupings[results] = Grouping(
@@ -114,12 +117,13 @@ class _Flattener:
     def _projection(self, relation: str, columns: tuple[int, ...]) -> str:
         name = f"{relation} [columns {', '.join(map(str, columns))}]"
         if name not in self.relations:
-            types = self.relations[relation].types
-            self.relations[name] = Stored(name, tuple(types[i] for i in columns), Kind.PROJECTION)
-            kept = {i: Var(f"c{i}", types[i]) for i in columns}
-            terms: tuple[Term, ...] = tuple(kept.get(i, Wildcard()) for i in range(len(types)))
-            rule = FlatRule(name, name, tuple(kept[i] for i in columns), (Match(relation, terms),), name)
-            self.rules[name] = rule
+            source = self.relations[relation]
+            kept = {i: Var(source.columns[i], source.types[i]) for i in columns}
+            values = tuple(kept[i] for i in columns)
+            title = f"projection of {relation} on {', '.join(v.name for v in values) or 'no column'}"
+            self.relations[name] = _hidden(name, Kind.PROJECTION, values, title)
+            terms: tuple[Term, ...] = tuple(kept.get(i, Wildcard()) for i in range(len(source.types)))
+            self.rules[name] = FlatRule(name, name, values, (Match(relation, terms),), title)
         return name
 
     # -- units
@@ -138,8 +142,11 @@ class _Flattener:
             rules = tuple(r for name in component for r in deriving[name])
             recursive = any(name in members for head in component for name in below[head])
             best = tuple((name, self.best[name]) for name in sorted(members) if name in self.best)
-            yield Unit(members, rules, recursive, self.groupings.get(component[0]), best)
+            name = ", ".join(self.relations[n].title or n for n in sorted(members))
+            yield Unit(members, rules, recursive, self.groupings.get(component[0]), best, name)
 
 
-def _types(values: tuple[Expr, ...]) -> tuple[Type, ...]:
-    return tuple(v.type for v in values)
+def _hidden(name: str, kind: Kind, values: tuple[Expr, ...], title: str) -> Stored:
+    """A relation whose columns are these values."""
+    columns = tuple(map(print_value, values))
+    return Stored(name, tuple(v.type for v in values), kind, columns=columns, title=title)

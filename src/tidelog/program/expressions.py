@@ -19,32 +19,24 @@ from tidelog.data.values import BadValue, Value, canonical, from_text
 from tidelog.errors import Span
 from tidelog.program import library
 from tidelog.program.declarations import Declarations, Signature, resolve_type
+from tidelog.program.operators import (
+    EQUALITY,
+    NUMERIC,
+    ORDER,
+    SHIFTS,
+    balanced,
+    flexible_lefts,
+    is_flexible,
+    is_signed,
+    with_names,
+    works,
+)
 from tidelog.program.problems import Problems, did_you_mean
 from tidelog.program.typed import Binary, Call, Cast, Constant, Expr, If, Let, Unary, Var
 from tidelog.syntax import tree
+from tidelog.syntax.chains import ASSOCIATIVE, SHORT, chain
 
-__all__ = ["Typer", "is_flexible"]
-
-_ARITHMETIC = frozenset("+ - * / %".split())
-_BITWISE = frozenset("& | ^".split())
-_SHIFTS = frozenset(["<<", ">>"])
-_EQUALITY = frozenset(["==", "!="])
-_ORDER = frozenset("< <= > >=".split())
-
-
-def is_flexible(expr: tree.Expr) -> bool:
-    """Whether an expression takes its type from its surroundings."""
-    match expr:
-        case tree.IntLiteral() | tree.FractionLiteral() | tree.NoneLiteral():
-            return True
-        case tree.Unary("-" | "~", operand):
-            return is_flexible(operand)
-        case tree.Binary(op, left, right) if op in _ARITHMETIC | _BITWISE | _SHIFTS:
-            return is_flexible(left) and (op in _SHIFTS or is_flexible(right))
-        case tree.Conditional(_, then, otherwise):
-            return is_flexible(then) and is_flexible(otherwise)
-        case _:
-            return False
+__all__ = ["Typer"]
 
 
 class Typer:
@@ -60,6 +52,7 @@ class Typer:
         self.grouped_away: frozenset[str] = frozenset()
         self.behind_group: frozenset[str] = frozenset()
         self.reserved: frozenset[str] = frozenset()
+        self._made = 0
 
     def check(self, expr: tree.Expr, wanted: Type) -> Expr | None:
         """The expression as a value of the wanted type, or None."""
@@ -190,11 +183,7 @@ class Typer:
         )
 
     def _interpolation(self, expr: tree.Interpolation) -> Expr | None:
-        parts = [self._as_text(p) for p in expr.parts]
-        joined = parts[0]
-        for part in parts[1:]:
-            joined = None if joined is None or part is None else Binary("++", joined, part, STRING)
-        return joined
+        return _row("++", [self._as_text(p) for p in expr.parts])
 
     def _as_text(self, part: str | tree.Expr) -> Expr | None:
         if isinstance(part, str):
@@ -213,7 +202,7 @@ class Typer:
         operand = self.infer(expr.operand, wanted)
         if operand is None:
             return None
-        allowed = types.is_integer if expr.op == "~" else _is_signed
+        allowed = types.is_integer if expr.op == "~" else is_signed
         if not allowed(operand.type):
             self._no_operator(expr.op, operand.type, expr.span)
             return None
@@ -229,29 +218,65 @@ class Typer:
 
     def _binary(self, expr: tree.Binary, wanted: Type | None) -> Expr | None:
         op = expr.op
-        if op in ("and", "or", "++"):
+        if op in ASSOCIATIVE:
             type_: Type = STRING if op == "++" else BOOL
-            left, right = self.check(expr.left, type_), self.check(expr.right, type_)
-            return None if left is None or right is None else Binary(op, left, right, type_)
-        if op in _SHIFTS:
-            left, right = self.infer(expr.left, wanted), self.check(expr.right, INT)
-        else:
-            left, right = self._pair(expr, wanted if op in _ARITHMETIC | _BITWISE else None)
+            row = chain(expr)[::-1]
+            return _row(op, [self.check(x, type_) for x in (row[0].left, *(o.right for o in row))])
+        if op in NUMERIC:
+            return self._numbers(chain(expr), wanted)
+        if self._is_none(expr):
+            return None
+        left, right = self._together(expr.left, expr.right, None, f"`{op}`", op in EQUALITY)
+        return self._operation(expr, left, right)
+
+    def _is_none(self, expr: tree.Binary) -> bool:
+        """Whether a side is `none`, which is reported."""
+        if not isinstance(expr.left, tree.NoneLiteral) and not isinstance(expr.right, tree.NoneLiteral):
+            return False
+        hint = "use `is_none(…)` or `is_some(…)`"
+        self.problems.report("E205", expr.span, "nothing equals `none`", hint=hint)
+        return True
+
+    def _operation(self, expr: tree.Binary, left: Expr | None, right: Expr | None) -> Expr | None:
         if left is None or right is None:
             return None
-        if not _works(op, left.type):
-            self._no_operator(op, left.type, expr.span)
+        if not works(expr.op, left.type):
+            self._no_operator(expr.op, left.type, expr.span)
             return None
-        return Binary(op, left, right, BOOL if op in _EQUALITY | _ORDER else left.type)
+        return Binary(expr.op, left, right, BOOL if expr.op in EQUALITY | ORDER else left.type)
 
-    def _pair(self, expr: tree.Binary, wanted: Type | None) -> tuple[Expr | None, Expr | None]:
-        """Both operands with one type; the one that has a type of its own decides."""
-        if isinstance(expr.left, tree.NoneLiteral) or isinstance(expr.right, tree.NoneLiteral):
-            self.problems.report(
-                "E205", expr.span, "nothing equals `none`", hint="use `is_none(…)` or `is_some(…)`"
-            )
-            return None, None
-        return self._together(expr.left, expr.right, wanted, f"`{expr.op}`", expr.op in _EQUALITY)
+    def _numbers(self, row: list[tree.Binary], wanted: Type | None) -> Expr | None:
+        """A row of operators on numbers, the last first: what is wanted goes to the left, values come back.
+
+        The side that has a type of its own decides about the other. A long row gets names for parts of it.
+        """
+        waiting: list[tuple[tree.Binary, Type | None, Expr | None, bool]] = []
+        for operator, flexible in zip(row, flexible_lefts(row), strict=True):
+            if operator.op not in SHIFTS and self._is_none(operator):
+                return None
+            is_first = flexible and operator.op not in SHIFTS and not is_flexible(operator.right)
+            right = self.infer(operator.right, wanted) if is_first else None
+            waiting.append((operator, wanted, right, is_first))
+            wanted = right.type if right else wanted
+        left = self.infer(row[-1].left, wanted)
+        part = len(row) if len(row) <= SHORT else math.isqrt(len(row))
+        values: list[Expr] = []
+        names: list[Var] = []
+        for number, (operator, wish, known, is_first) in enumerate(reversed(waiting)):
+            if left is not None and number and number % part == 0:
+                self._made += 1
+                values.append(left)
+                names.append(left := Var(f"$row{self._made}", left.type))
+            left = self._number_operation(operator, left, known, wish, is_first)
+        return None if left is None else with_names([*values, left], names)
+
+    def _number_operation(
+        self, expr: tree.Binary, left: Expr | None, known: Expr | None, wanted: Type | None, is_first: bool
+    ) -> Expr | None:
+        if expr.op in SHIFTS:
+            return self._operation(expr, left, self.check(expr.right, INT))
+        right = known if is_first else self.infer(expr.right, left.type if left else wanted)
+        return self._operation(expr, *self._agree(left, right, expr.left, expr.right, f"`{expr.op}`", False))
 
     def _together(
         self, first: tree.Expr, second: tree.Expr, wanted: Type | None, what: str, options: bool
@@ -262,6 +287,18 @@ class Typer:
         else:
             left = self.infer(first, wanted)
             right = self.infer(second, left.type if left else wanted)
+        return self._agree(left, right, first, second, what, options)
+
+    def _agree(
+        self,
+        left: Expr | None,
+        right: Expr | None,
+        first: tree.Expr,
+        second: tree.Expr,
+        what: str,
+        options: bool,
+    ) -> tuple[Expr | None, Expr | None]:
+        """Two values that are to have one type; with `options`, one of them may be made an option."""
         if left is None or right is None or left.type == right.type:
             return left, right
         if options and isinstance(left.type, types.Option) and left.type.item == right.type:
@@ -441,17 +478,6 @@ def _instantiate(type_: library.ParamType, generic: Type | None) -> Type | None:
     return types.Option(generic) if type_.optional else generic
 
 
-def _is_scalar(type_: Type) -> bool:
-    return not isinstance(type_, types.Option)
-
-
-def _is_signed(type_: Type) -> bool:
-    return types.is_number(type_) and not isinstance(type_, types.Bit)
-
-
-def _works(op: str, type_: Type) -> bool:
-    if op in _EQUALITY:
-        return True
-    if op in _ORDER:
-        return _is_scalar(type_)
-    return types.is_integer(type_) if op in _BITWISE | _SHIFTS else types.is_number(type_)
+def _row(op: str, operands: list[Expr | None]) -> Expr | None:
+    sound = [operand for operand in operands if operand is not None]
+    return balanced(op, sound, SHORT) if len(sound) == len(operands) else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tidelog.program.problems import Problems
 from tidelog.syntax import tree
-from tidelog.syntax.variables import calls, children, expression_variables, literal_variables
+from tidelog.syntax.variables import calls, expression_variables, expressions, literal_variables
 
 __all__ = ["warn", "warn_single_variables"]
 
@@ -176,13 +176,7 @@ def _types(item: tree.Item) -> Iterator[tree.TypeName]:
         case tree.Alias(type=type_):
             yield type_
     for expr in _expressions([item]):
-        yield from (e.type for e in _all(expr) if isinstance(e, tree.Cast))
-
-
-def _all(expr: tree.Expr) -> Iterator[tree.Expr]:
-    yield expr
-    for child in children(expr):
-        yield from _all(child)
+        yield from (e.type for e in expressions(expr) if isinstance(e, tree.Cast))
 
 
 def _names(type_: tree.TypeName) -> Iterator[str]:

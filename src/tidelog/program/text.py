@@ -17,7 +17,7 @@ from tidelog.data.values import Value, to_text
 from tidelog.program import typed
 from tidelog.program.typed import Body, Group, Head, Rule
 from tidelog.syntax import tree
-from tidelog.syntax.inline import print_literal
+from tidelog.syntax.inline import print_expression, print_literal, print_literals
 from tidelog.syntax.printer import print_item, print_line
 
 __all__ = [
@@ -25,8 +25,10 @@ __all__ = [
     "constant_tree",
     "print_body_literal",
     "print_function",
+    "print_heads",
     "print_relation",
     "print_rule",
+    "print_value",
 ]
 
 
@@ -55,6 +57,15 @@ def print_rule(rule: Rule) -> str:
     return print_item(_rule(rule, _AsIs()))
 
 
+def print_heads(rule: Rule) -> str:
+    """The heads of a rule, on one line."""
+    return print_literals(_heads(rule, _AsIs()))
+
+
+def print_value(value: typed.Expr) -> str:
+    return print_expression(_expr(value, _AsIs()))
+
+
 def print_body_literal(literal: typed.Literal) -> str:
     return print_literal(_literal(literal, _AsIs()))
 
@@ -81,10 +92,14 @@ _LONG = 1024  # a number of more bits is written as text
 Names = Mapping[str, str]
 
 
-def _rule(rule: Rule, names: Names) -> tree.Rule:
-    heads = tuple(
+def _heads(rule: Rule, names: Names) -> tuple[tree.Atom, ...]:
+    return tuple(
         tree.Atom(h.relation, tuple(tree.Argument(_expr(v, names)) for v in h.values)) for h in rule.heads
     )
+
+
+def _rule(rule: Rule, names: Names) -> tree.Rule:
+    heads = _heads(rule, names)
     body = _choice(rule.bodies, names)
     if rule.group is not None:
         body += tuple(_aggregate(a, rule.group, names) for a in rule.group.aggregates)

@@ -1,22 +1,20 @@
 """What a commit changed: for each relation, the rows that came and the rows that went.
 
-Kept as codes that nobody else changes; values are decoded when somebody reads them.
+Two collections of facts, that came and that went; values are decoded when somebody reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tidelog.engine.local.bits import Difference
-from tidelog.engine.local.codec import Codes
 from tidelog.program.typed import Relation
-from tidelog.session.decoding import Decoder, Fact, to_pandas, to_polars
-from tidelog.session.layout import SHOWN, cells, counted, html_table, text_table
+from tidelog.session.decoding import Fact, to_pandas, to_polars
+from tidelog.session.facts import Facts
+from tidelog.session.layout import SHOWN, counted, html_table, text_table
 from tidelog.session.names import unknown_relation
 
 __all__ = ["Changes", "RelationChanges"]
@@ -25,43 +23,31 @@ __all__ = ["Changes", "RelationChanges"]
 class RelationChanges:
     """The change of one relation: iterates as (row, sign), first what came (+1), then what went (-1)."""
 
-    def __init__(
-        self, relation: Relation, decoder: Decoder, came: Codes | Difference, went: Codes | Difference
-    ) -> None:
+    def __init__(self, relation: Relation, came: Facts, went: Facts) -> None:
         self.relation = relation
-        self._decoder = decoder
-        self._given = came, went
-        self._sizes = len(came), len(went)
+        self._came = came
+        self._went = went
 
     def __len__(self) -> int:
-        return sum(self._sizes)
-
-    @cached_property
-    def _came(self) -> Codes:
-        return _codes(self._given[0])
-
-    @cached_property
-    def _went(self) -> Codes:
-        return _codes(self._given[1])
+        return len(self._came) + len(self._went)
 
     def __iter__(self) -> Iterator[tuple[Fact, int]]:
-        for codes, sign in ((self._came, 1), (self._went, -1)):
-            for row in self._decoder.rows(self.relation, codes):
+        for facts, sign in ((self._came, 1), (self._went, -1)):
+            for row in facts:
                 yield row, sign
 
     @property
     def inserted(self) -> list[Fact]:
-        return list(self._decoder.rows(self.relation, self._came))
+        return list(self._came)
 
     @property
     def deleted(self) -> list[Fact]:
-        return list(self._decoder.rows(self.relation, self._went))
+        return list(self._went)
 
     def to_arrow(self) -> Any:
         """The relation's columns and a last one, `sign` (`sign_` if the relation has a `sign`): 1 or -1."""
-        codes = np.concatenate([self._came, self._went])
         signs = np.repeat(np.array([1, -1], np.int8), [len(self._came), len(self._went)])
-        table = self._decoder.table(self.relation, codes)
+        table = pa.concat_tables([self._came.to_arrow(), self._went.to_arrow()])
         name = "sign_" if "sign" in table.column_names else "sign"
         return table.append_column(pa.field(name, pa.int8(), nullable=False), pa.array(signs))
 
@@ -70,6 +56,10 @@ class RelationChanges:
 
     def to_polars(self) -> Any:
         return to_polars(self.to_arrow())
+
+    def to_spark(self) -> Any:
+        """A DataFrame with the columns of `to_arrow`, in a session on Spark."""
+        return self._came.published(self.to_arrow())
 
     # -- shown
 
@@ -85,26 +75,17 @@ class RelationChanges:
         return html_table(self.summary(), headers, self._shown())
 
     def summary(self) -> str:
-        came, went = self._sizes
-        return f"{self.relation.name}: {counted(came, 'row')} came, {went:,} went"
+        return f"{self.relation.name}: {counted(len(self._came), 'row')} came, {len(self._went):,} went"
 
     def _shown(self) -> list[list[str]]:
-        came, went = self._came[:SHOWN], self._went[: max(SHOWN - len(self._came), 0)]
-        return [
-            [sign, *cells(self.relation, row)]
-            for sign, codes in (("+", came), ("-", went))
-            for row in self._decoder.rows(self.relation, codes)
-        ]
-
-
-def _codes(given: Codes | Difference) -> Codes:
-    return given.codes() if isinstance(given, Difference) else given
+        came = [["+", *row] for row in self._came.shown(SHOWN)]
+        return came + [["-", *row] for row in self._went.shown(max(SHOWN - len(came), 0))]
 
 
 class Changes(Mapping[str, RelationChanges]):
     """The changes of a commit, by relation: iterates over those that changed.
 
-    A relation that did not change has an empty change; `commit` is None for a preview.
+    A relation that did not change has an empty change, which `nothing` makes; `commit` is None for a preview.
     """
 
     def __init__(
@@ -112,12 +93,12 @@ class Changes(Mapping[str, RelationChanges]):
         commit: int | None,
         changed: Mapping[str, RelationChanges],
         relations: Mapping[str, Relation],
-        decoder: Decoder,
+        nothing: Callable[[Relation], RelationChanges],
     ) -> None:
         self.commit = commit
         self._changed = changed
         self._relations = relations
-        self._decoder = decoder
+        self._nothing = nothing
 
     def __getitem__(self, name: str) -> RelationChanges:
         found = self._changed.get(name)
@@ -125,9 +106,7 @@ class Changes(Mapping[str, RelationChanges]):
             return found
         if name not in self._relations:
             raise unknown_relation(name, self._relations)
-        relation = self._relations[name]
-        nothing = np.empty((0, len(relation.columns)), np.int64)
-        return RelationChanges(relation, self._decoder, nothing, nothing)
+        return self._nothing(self._relations[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._changed)

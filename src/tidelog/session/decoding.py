@@ -1,12 +1,12 @@
 """Codes as values, for readers in any thread.
 
 Codes never change their meaning, so decoding needs no lock against the writer; readers among each other take
-turns, since dictionaries keep what they decoded.
+turns, since dictionaries keep what they decoded. In a session on Spark, tables can be had as DataFrames too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from threading import Lock
 from typing import Any, Final, TypeAlias
@@ -31,8 +31,11 @@ _CHUNK: Final = 1 << 16
 
 
 class Decoder:
-    def __init__(self, codec: Codec) -> None:
+    """`publish` makes a DataFrame of an Arrow table; a session that is not on Spark has none."""
+
+    def __init__(self, codec: Codec, publish: Callable[[Any], Any] | None = None) -> None:
         self._codec = codec
+        self._publish = publish
         self._lock = Lock()
 
     def table(self, relation: Relation, codes: Codes) -> Any:
@@ -49,6 +52,14 @@ class Decoder:
             part = codes[start : start + _CHUNK]
             columns = [self._codec.decode_column(t, part[:, i]) for i, t in enumerate(relation.types)]
             yield from zip(*columns, strict=True)
+
+    def to_spark(self, table: Any) -> Any:
+        """An Arrow table as a DataFrame."""
+        if self._publish is None:
+            raise SessionError(
+                "the session is not on Spark; open it with tidelog.open(…, spark=session), or take to_arrow()"
+            )
+        return self._publish(table)
 
     def code(self, relation: Relation, place: int, value: object) -> int | None:
         """The code of a value in a column, None if no row can have it; DataError if it does not fit."""

@@ -7,11 +7,14 @@ reads it when asked, from the table's hash and indexes where it can.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from tidelog.engine.local.bits import Difference
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.snapshot import Extent, matching
 from tidelog.engine.local.table import Table
@@ -20,7 +23,7 @@ from tidelog.session.decoding import Decoder, Fact, position, to_pandas, to_pola
 from tidelog.session.layout import SHOWN, cells, counted, html_table, text_table
 from tidelog.session.reading import Source
 
-__all__ = ["Facts", "View"]
+__all__ = ["Facts", "LazyFacts", "View", "WholeFacts"]
 
 _NOTHING = np.empty((0, 0), np.int64)
 
@@ -76,6 +79,14 @@ class Facts:
     def to_polars(self) -> Any:
         return to_polars(self.to_arrow())
 
+    def to_spark(self) -> Any:
+        """A DataFrame, in a session on Spark."""
+        return self.published(self.to_arrow())
+
+    def published(self, table: Any) -> Any:
+        """A table as a DataFrame, in a session on Spark."""
+        return self._decoder.to_spark(table)
+
     # -- shown
 
     def __repr__(self) -> str:
@@ -93,7 +104,12 @@ class Facts:
         return f"{self.relation.name}({listed})"
 
     def _shown(self) -> list[list[str]]:
-        return [cells(self.relation, row) for row in self._decoder.rows(self.relation, self._first(SHOWN))]
+        return self.shown(SHOWN)
+
+    def shown(self, count: int) -> list[list[str]]:
+        """The first so many rows, as they are shown."""
+        rows = self._decoder.rows(self.relation, self._first(count)) if count else ()
+        return [cells(self.relation, row) for row in rows]
 
     # -- codes
 
@@ -113,8 +129,49 @@ class Facts:
         return Facts(self.relation, self._decoder, codes)
 
 
-class View(Facts):
+class LazyFacts(Facts):
+    """Rows that are not written down as codes yet."""
+
+    def __init__(self, relation: Relation, decoder: Decoder, rows: Difference) -> None:
+        super().__init__(relation, decoder, _NOTHING)
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @cached_property
+    def _written(self) -> Codes:
+        return self._rows.codes()
+
+    def _all(self) -> Codes:
+        return self._written
+
+    def _first(self, count: int) -> Codes:
+        return self._written[:count]
+
+    def _select(self, wanted: dict[int, int]) -> Codes:
+        return self._written[matching(self._written, wanted)]
+
+    def _between(self, place: int, wanted: Extent) -> Codes:
+        return self._written[wanted.holds(self._written[:, place])]
+
+
+class WholeFacts(Facts, ABC):
     """A whole relation of a session, as of the commit at which it was asked for."""
+
+    @property
+    @abstractmethod
+    def given(self) -> Facts:
+        """The facts that were asserted, derived as well or not."""
+
+    @property
+    @abstractmethod
+    def derived(self) -> Facts:
+        """The facts that are there by rules alone."""
+
+
+class View(WholeFacts):
+    """A relation in tables of this process."""
 
     def __init__(self, relation: Relation, decoder: Decoder, source: Source) -> None:
         super().__init__(relation, decoder, _NOTHING)
@@ -125,12 +182,10 @@ class View(Facts):
 
     @property
     def given(self) -> Facts:
-        """The facts that were asserted, derived as well or not."""
         return self._part(self._source.given())
 
     @property
     def derived(self) -> Facts:
-        """The facts that are there by rules alone."""
         given = Table(len(self.relation.columns))
         given.add(self._source.given())
         codes = self._source.codes()

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from tidelog.errors import DataError
 from tidelog.program.typed import Relation, Role
+from tidelog.progress import Progress, Report
+from tidelog.session.facts import Facts
 from tidelog.store.files import EXTENSIONS, TRIPLES, read_facts, write_facts
 
-__all__ = ["FORMATS", "read_folder", "write_folder"]
+__all__ = ["FORMATS", "others_beside", "read_folder", "write_folder"]
 
 FORMATS: Final = ("csv", "facts", "jsonl", "parquet")
 
 
 def read_folder(
-    relations: Mapping[str, Relation], folder: Path, *, allow_missing: bool
+    relations: Mapping[str, Relation], folder: Path, report: Report | None, *, allow_missing: bool
 ) -> tuple[Iterator[tuple[str, Any]], tuple[Path, ...]]:
     """The tables of the input relations, read as they are asked for; and the files that belong to none."""
     files = _files(folder)
@@ -34,21 +36,39 @@ def read_folder(
         raise _nothing_for(missing, folder)
     used = {f for _, f in found}
     others = tuple(f for f in files if f not in used)
-    return ((r.name, read_facts(r, f)) for r, f in found), others
+    return _tables(found, report), others
 
 
-def write_folder(tables: Iterator[tuple[str, Any]], folder: Path, form: str) -> tuple[Path, ...]:
-    """Write each relation's table to a file of its name; the files. Each is replaced as a whole."""
+def _tables(found: list[tuple[Relation, Path]], report: Report | None) -> Iterator[tuple[str, Any]]:
+    for number, (relation, file) in enumerate(found, start=1):
+        if report is not None:
+            report(Progress("read", file.name, number, len(found)))
+        yield relation.name, read_facts(relation, file)
+
+
+def write_folder(
+    relations: Sequence[Facts], folder: Path, form: str, report: Report | None
+) -> tuple[Path, ...]:
+    """Write each relation to a file of its name; the files. Each is replaced as a whole."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(None, error.strerror or str(error)).in_file(str(folder)) from None
     written: list[Path] = []
-    for name, table in tables:
-        path = folder / f"{_file_name(name)}.{form}"
-        write_facts(table, path)
+    for number, facts in enumerate(relations, start=1):
+        path = folder / f"{_file_name(facts.relation.name)}.{form}"
+        if report is not None:
+            report(Progress("write", path.name, number, len(relations)))
+        write_facts(facts.to_arrow(), path)
         written.append(path)
     return tuple(written)
+
+
+def others_beside(written: Sequence[Path]) -> tuple[Path, ...]:
+    """Files of the same relations in other formats, which say something else than the written ones."""
+    stems = {_stem(path) for path in written}
+    folders = {path.parent for path in written}
+    return tuple(f for folder in folders for f in _files(folder) if _stem(f) in stems and f not in written)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -1,9 +1,9 @@
 """What readers read while a writer works: each relation as it was at one commit.
 
 A commit works on the tables in place, but it leaves alone what the last commit said: a row's tag keeps OLD,
-its values never change, and a matrix is replaced as a whole. So a reader may read at any moment but one, the
-publication, in which the new state becomes the old one. A mutex keeps that moment and all reading apart; it
-is never held for long.
+its values never change, and a matrix is replaced as a whole. So a reader may read at any moment but two:
+while asserted facts are taken in, and at the publication, in which the new state becomes the old one. A mutex
+keeps these and all reading apart; it is never held for long.
 
 A `Source` is a relation as of the commit at which it was made. Making one costs nothing: it reads the table
 itself, until a publication is about to change the relation; then it takes a snapshot first. While a commit

@@ -1,4 +1,4 @@
-"""The session: a program and its facts in this process, changed in transactions.
+"""The session: a program and its facts, changed in transactions.
 
 One transaction is open at a time; another thread's waits for it. Reading never waits for a transaction, nor
 for a commit at work: readers see the last commit, whole (see `reading`).
@@ -7,38 +7,46 @@ for a commit at work: readers see the last commit, whole (see `reading`).
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from tidelog.engine.run import Limits
+from tidelog.engine.watch import Limits, bytes_of
 from tidelog.errors import SessionError
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
 from tidelog.program.problems import did_you_mean
 from tidelog.program.typed import Role
-from tidelog.session.facts import Facts, View
-from tidelog.session.folders import FORMATS, write_folder
+from tidelog.progress import Line, Report, end
+from tidelog.session.facts import Facts, WholeFacts
+from tidelog.session.folders import FORMATS, others_beside, write_folder
+from tidelog.session.home import Done, Home
 from tidelog.session.interrupt import interrupts_noted
-from tidelog.session.names import find_relation, unknown_relation
+from tidelog.session.names import expect_text, find_relation, unknown_relation
 from tidelog.session.rules import SessionRule
-from tidelog.session.state import Done, State
+from tidelog.session.state import State
 from tidelog.session.stats import CommitStats
 from tidelog.session.subscriptions import Callback, Subscription, Subscriptions
 from tidelog.session.transaction import Transaction
 
-__all__ = ["Session", "Snapshot", "open_session"]
+__all__ = ["PLACEMENTS", "Session", "Snapshot", "open_session"]
+
+PLACEMENTS = ("driver", "tasks", "shuffled")
 
 
-class Snapshot(Mapping[str, View]):
+class Snapshot(Mapping[str, WholeFacts]):
     """All relations as of one commit, by name."""
 
-    def __init__(self, commit: int, views: Mapping[str, View]) -> None:
+    def __init__(self, commit: int, views: Mapping[str, WholeFacts]) -> None:
         self.commit = commit
         self._views = views
 
-    def __getitem__(self, name: str) -> View:
+    def __getitem__(self, name: str) -> WholeFacts:
         if name not in self._views:
             raise unknown_relation(name, self._views)
         return self._views[name]
@@ -52,15 +60,25 @@ class Snapshot(Mapping[str, View]):
     def __contains__(self, name: object) -> bool:
         return name in self._views
 
+    def __repr__(self) -> str:
+        return f"<snapshot of commit {self.commit}: {', '.join(self._views) or 'no relations'}>"
+
 
 class Session:
     """Made by `tidelog.open`."""
 
-    def __init__(self, draft: Draft, strategy: str = "elastic", limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        draft: Draft,
+        strategy: str = "elastic",
+        limits: Limits | None = None,
+        report: Report | None = None,
+        home: Callable[[str, Limits, Report | None], Home] = State,
+    ) -> None:
         if strategy not in STRATEGIES:
             hint = did_you_mean(strategy, STRATEGIES) or f"the strategies are {', '.join(STRATEGIES)}"
             raise SessionError(f"there is no strategy `{strategy}`; {hint}")
-        self._state = State(strategy, limits or Limits())
+        self._state = home(strategy, limits or Limits(), report)
         self._subscriptions = Subscriptions()
         self._writing = threading.Lock()
         self._writer: int | None = None
@@ -86,7 +104,7 @@ class Session:
             self._release()
             raise
 
-    def relation_from(self, name: str, data: object) -> View:
+    def relation_from(self, name: str, data: object) -> WholeFacts:
         """Declare an input relation with the columns of a frame and fill it, in a transaction of its own."""
         with self.transaction() as tx:
             tx.relation_from(name, data)
@@ -94,15 +112,14 @@ class Session:
 
     # -- reading
 
-    def __getitem__(self, name: str) -> View:
+    def __getitem__(self, name: str) -> WholeFacts:
         """A relation as it is at the last commit; what comes later does not change it."""
-        with self._state.readers.mutex:
-            relation = find_relation(name, self._state.program.relations)
-            return View(relation, self._state.decoder, self._state.readers.source(name))
+        with self._state.holding():
+            return self._state.view(find_relation(name, self._state.program.relations))
 
     def snapshot(self) -> Snapshot:
         """All relations at one commit, for whoever reads several."""
-        with self._state.readers.mutex:
+        with self._state.holding():
             return Snapshot(self._state.commit, {name: self[name] for name in self._state.program.relations})
 
     def query(self, text: str) -> Facts:
@@ -110,16 +127,26 @@ class Session:
 
         It may have conditions, negation, assignments and aggregates, as any body. Waits for a commit at work.
         """
+        expect_text("query", text)
         with self._state.turn, interrupts_noted() as check:
             query = Draft(self._state.program).query(text)
-            return Facts(query.relation, self._state.decoder, self._state.answer(query, check))
+            return self._state.answer(query, check)
 
     def write_folder(self, folder: str | Path, form: str = "csv") -> tuple[Path, ...]:
-        """Write every output relation, as of one commit, to a file of its name in a folder."""
+        """Write every output relation, as of one commit, to a file of its name in a folder.
+
+        Files of the same relations in other formats, of an earlier run, are left alone with a warning.
+        """
         if form not in FORMATS:
             raise SessionError(f"there is no format `{form}`; the formats are {', '.join(FORMATS)}")
         outputs = [v for v in self.snapshot().values() if v.relation.role is Role.OUTPUT]
-        return write_folder(((v.relation.name, v.to_arrow()) for v in outputs), Path(folder), form)
+        try:
+            written = write_folder(outputs, Path(folder), form, self._state.report)
+        finally:
+            end(self._state.report)
+        for other in others_beside(written):
+            warnings.warn(f"{other} is of an earlier run; take it away", stacklevel=2)
+        return written
 
     def __contains__(self, name: object) -> bool:
         return name in self._state.program.relations
@@ -156,6 +183,10 @@ class Session:
         Callbacks run in the order of the commits. One that fails is logged, and undoes nothing.
         """
         find_relation(relation, self._state.program.relations)
+        if not callable(callback):
+            raise SessionError(
+                f"{callback!r} cannot be called; give a function of the changes and the commit"
+            )
         return self._subscriptions.add(relation, callback)
 
     def __repr__(self) -> str:
@@ -186,25 +217,73 @@ def open_session(
     max_iterations: int | None = 100_000,
     max_rows: int | None = None,
     timeout: float | None = None,
+    max_memory: int | str | None = None,
+    progress: bool | Report = False,
+    spark: Any = None,
+    placement: str | None = None,
 ) -> Session:
     """A session with the program of a file, or of a text, or with none yet.
 
     Messages about a text call it `name`. `functions` are Python functions that the program calls. `strategy`
     is one of `STRATEGIES` and says how commits are carried out; the results are the same. A commit that takes
     more than `max_iterations` rounds in one recursion, gives relations that depend on each other more than
-    `max_rows` rows, or takes longer than `timeout` seconds is an EngineError and changes nothing.
+    `max_rows` rows, takes longer than `timeout` seconds or more than `max_memory` (bytes, or a text such as
+    "4GB") is an EngineError and changes nothing. `progress` shows on a terminal what long work is at; a
+    function in its place is called with that, about ten times a second.
+
+    With `spark`, a SparkSession, `insert` and `delete` take DataFrames and `to_spark()` gives them.
+    `placement` says where the work is done: in the "driver", in "tasks", or "shuffled" between executors; by
+    default, wherever the data fits.
     """
     if path is not None and text is not None:
         raise SessionError("give the program as a file or as a text, not as both")
-    _expect_limits(max_iterations=max_iterations, max_rows=max_rows, timeout=timeout)
+    memory = _bytes(max_memory) if isinstance(max_memory, str) else max_memory
+    _expect_limits(max_iterations=max_iterations, max_rows=max_rows, timeout=timeout, max_memory=memory)
     draft = Draft()
     for function in functions:
         draft.register(function)
     if path is not None:
         draft.load(_read(path), os.fspath(path))
     elif text is not None:
+        expect_text("open(text=…)", text)
         draft.load(text, name)
-    return Session(draft, strategy, Limits(max_iterations, max_rows, timeout))
+    limits = Limits(max_iterations, max_rows, timeout, memory)
+    return Session(draft, strategy, limits, _report(progress), _home(spark, placement))
+
+
+def _report(progress: bool | Report) -> Report | None:
+    if callable(progress):
+        return progress
+    if not isinstance(progress, bool):
+        raise SessionError(f"`progress` is {progress!r}; give True, or a function of one argument")
+    return Line(sys.stderr) if progress and sys.stderr.isatty() else None
+
+
+def _bytes(text: str) -> int:
+    """The number of bytes that a text such as "4GB" stands for."""
+    size = bytes_of(text)
+    if size is None:
+        raise SessionError(
+            f'`max_memory` is "{text}"; write it as "500MB" or "4GB", or give a number of bytes'
+        )
+    return size
+
+
+def _home(spark: Any, placement: str | None) -> Callable[[str, Limits, Report | None], Home]:
+    """Who keeps the data; what knows Spark is loaded only for those who use it."""
+    if placement is not None and placement not in PLACEMENTS:
+        hint = did_you_mean(placement, PLACEMENTS) or f"the placements are {', '.join(PLACEMENTS)}"
+        raise SessionError(f"there is no placement `{placement}`; {hint}")
+    if spark is None:
+        if placement is not None:
+            raise SessionError("`placement` is for sessions on Spark; give `spark`, a SparkSession, too")
+        return State
+    if not callable(getattr(spark, "createDataFrame", None)):
+        raise SessionError(f"`spark` is {spark!r}; give a SparkSession")
+    home: Callable[[str, Limits, Report | None], Home] = import_module("tidelog.session.on_spark").home(
+        spark, placement
+    )
+    return home
 
 
 def _expect_limits(**limits: object) -> None:

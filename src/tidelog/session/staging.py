@@ -6,17 +6,62 @@ what is there and with what it has inserted itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
 import numpy as np
 import numpy.typing as npt
 
 from tidelog.engine.local.codec import Codec, Codes
+from tidelog.engine.local.columns import encode_table
 from tidelog.engine.local.lookup import lookup
 from tidelog.engine.local.rows import ALIVE
 from tidelog.engine.local.table import Rows, Table
 from tidelog.errors import DataError
 from tidelog.program.typed import Relation
+from tidelog.store.frames import to_table
+from tidelog.store.keys import key_of, rows_of_keys
 
-__all__ = ["Staged", "conflict", "expect_keys"]
+__all__ = ["Staged", "StagedData", "conflict", "expect_keys"]
+
+
+class StagedData:
+    """What a transaction says about one relation, as users say it; `encoding` lends the codec for codes."""
+
+    def __init__(self, staged: Staged, encoding: Callable[[], AbstractContextManager[Codec]]) -> None:
+        self.staged = staged
+        self._relation = staged.relation
+        self._encoding = encoding
+
+    def insert(self, data: object) -> None:
+        table = to_table(self._relation, data)
+        with self._encoding() as codec:
+            self.staged.insert(_codes(codec, self._relation, table))
+
+    def delete(self, data: object) -> None:
+        table = to_table(self._relation, data)
+        with self._encoding() as codec:
+            self.staged.delete(_codes(codec, self._relation, table))
+
+    def upsert(self, data: object) -> None:
+        table = to_table(self._relation, data)
+        with self._encoding() as codec:
+            self.staged.upsert(_codes(codec, self._relation, table))
+
+    def delete_keys(self, keys: object) -> None:
+        key = key_of(self._relation)
+        table = to_table(key, rows_of_keys(key, keys))
+        with self._encoding() as codec:
+            self.staged.delete_keys(_codes(codec, key, table))
+
+    def delete_all(self) -> None:
+        with self._encoding():
+            self.staged.delete_all()
+
+
+def _codes(codec: Codec, relation: Relation, table: object) -> Codes:
+    """The codes of a table, a row each."""
+    return np.ascontiguousarray(encode_table(codec, relation, table).T)
 
 
 class Staged:

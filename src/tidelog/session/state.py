@@ -7,49 +7,60 @@ Invariant: outside `carry_out` and `answer` the engine holds exactly the last co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
 from threading import RLock
+from typing import Any
+
+import numpy as np
 
 from tidelog.data.types import Scalar
 from tidelog.engine.local.bits import Difference
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.run import Limits, Run, Stats
+from tidelog.engine.run import Run, Stats
+from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
+from tidelog.program.typed import Relation
+from tidelog.progress import Report, end
 from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.decoding import Decoder
+from tidelog.session.facts import Facts, LazyFacts, View
+from tidelog.session.home import Done
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.reading import Readers
-from tidelog.session.staging import Staged, expect_keys
+from tidelog.session.staging import Staged, StagedData, expect_keys
 
-__all__ = ["Done", "State"]
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A run that came to its end."""
-
-    changes: Changes
-    stats: Stats
+__all__ = ["State", "only_query"]
 
 
 class State:
-    """`turn` is held by whoever works with the engine or gives codes to new values."""
+    """`turn` is held by whoever works with the engine or gives codes to new values.
 
-    def __init__(self, strategy: str, limits: Limits) -> None:
+    In a session on Spark, `publish` makes DataFrames of tables, and `place` says why the data is here.
+    """
+
+    def __init__(
+        self,
+        strategy: str,
+        limits: Limits,
+        report: Report | None = None,
+        publish: Callable[[Any], Any] | None = None,
+        place: str = "",
+    ) -> None:
         self.engine = LocalEngine()
         self.readers = Readers(self.engine)
-        self.decoder = Decoder(self.engine.codec)
+        self._publish_frame = publish
+        self.decoder = Decoder(self.engine.codec, publish)
         self.program: Program = EMPTY
         self.commit = -1
         self.turn = RLock()
-        self._run = Run(self.engine, strategy)
+        self._run = Run(self.engine, strategy, placed=lambda _: place)
         self._limits = limits
-        self._flat = FlatProgram()
+        self.report = report
+        self.flat = FlatProgram()
 
     @contextmanager
     def encoding(self) -> Iterator[Codec]:
@@ -60,16 +71,12 @@ class State:
     def carry_out(
         self,
         program: Program,
-        staged: Mapping[str, Staged],
+        staged: Mapping[str, StagedData],
         check: Callable[[], None],
         *,
         keep: bool,
     ) -> Done:
-        """Run a change of program and facts; it becomes the state, or with `keep` false is undone again.
-
-        Interrupts are to be noted meanwhile; `check` is where they may happen.
-        """
-        flat = self._flat if program is self.program else flatten(program)
+        flat = self.flat if program is self.program else flatten(program)
         with self.turn, self.readers.working():
             try:
                 stats = self._advance(flat, staged, check)
@@ -78,31 +85,47 @@ class State:
             except BaseException:
                 self._undo()
                 raise
+            finally:
+                end(self.report)
             if keep:
                 self._publish(program, flat)
             else:
                 self._undo()
         return Done(changes, stats)
 
-    def answer(self, query: Query, check: Callable[[], None]) -> Codes:
-        """The rows that a query finds; the state stays as it is."""
+    def answer(self, query: Query, check: Callable[[], None]) -> Facts:
         with self.turn, self.readers.working():
-            flat = self._flat_query(query)
+            flat = only_query(query, self.program, self.flat)
             try:
                 self.engine.prepare(flat)
-                self._run.commit(FlatProgram(), flat, self._limits, check)
-                return self.engine.rows(query.relation.name)
+                self._run.commit(FlatProgram(), flat, self._limits, check, self.report)
+                return Facts(query.relation, self.decoder, self.engine.rows(query.relation.name))
             finally:
+                end(self.report)
                 self._undo()
+
+    def view(self, relation: Relation) -> View:
+        return View(relation, self.decoder, self.readers.source(relation.name))
+
+    def holding(self) -> AbstractContextManager[object]:
+        return self.readers.mutex
+
+    def stage(self, relation: Relation) -> StagedData:
+        table = self.engine.tables.get(relation.name)
+        return StagedData(Staged(relation, table, self.engine.codec), self.encoding)
 
     # -- how
 
-    def _advance(self, flat: FlatProgram, staged: Mapping[str, Staged], check: Callable[[], None]) -> Stats:
+    def _advance(
+        self, flat: FlatProgram, staged: Mapping[str, StagedData], check: Callable[[], None]
+    ) -> Stats:
         self.engine.prepare(flat)
         for name, facts in staged.items():
             if name in flat.relations:
-                self.engine.assert_rows(name, *facts.net())
-        return self._run.commit(self._flat, flat, self._limits, check)
+                net = facts.staged.net()
+                with self.readers.mutex:  # what is asserted changes first, and is written down then
+                    self.engine.assert_rows(name, *net)
+        return self._run.commit(self.flat, flat, self._limits, check, self.report)
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
         """What the commit at work has done so far, relations that it drops included."""
@@ -112,21 +135,35 @@ class State:
             if not isinstance(came, Difference):  # a relation with a key is never dense
                 expect_keys(relation, self.engine.tables[name], came, self.engine.codec)
             if len(came) or len(went):
-                changed[name] = RelationChanges(relation, self.decoder, came, went)
+                changed[name] = self._change(relation, came, went)
         for name, relation in self.program.relations.items():
             if name not in program.relations and self.engine.size(name):
                 went = self.engine.rows(name)
-                changed[name] = RelationChanges(relation, self.decoder, went[:0], went)
+                changed[name] = self._change(relation, went[:0], went)
         relations = {**self.program.relations, **program.relations}
-        return Changes(commit, changed, relations, self.decoder)
+        return Changes(commit, changed, relations, self._no_change)
+
+    def _change(
+        self, relation: Relation, came: Codes | Difference, went: Codes | Difference
+    ) -> RelationChanges:
+        return RelationChanges(relation, self._facts(relation, came), self._facts(relation, went))
+
+    def _facts(self, relation: Relation, rows: Codes | Difference) -> Facts:
+        if isinstance(rows, Difference):
+            return LazyFacts(relation, self.decoder, rows)
+        return Facts(relation, self.decoder, rows)
+
+    def _no_change(self, relation: Relation) -> RelationChanges:
+        nothing = np.empty((0, len(relation.columns)), np.int64)
+        return self._change(relation, nothing, nothing)
 
     def _publish(self, program: Program, flat: FlatProgram) -> None:
         with self.readers.publishing(program.relations.__contains__):
             self.engine.commit()
             self.engine.forget(flat)
-            if flat is not self._flat:
+            if flat is not self.flat:
                 self.engine.tidy()
-            self.program, self._flat = program, flat
+            self.program, self.flat = program, flat
             self.commit += 1
         used = self.engine.unused_values()
         if used:
@@ -136,18 +173,17 @@ class State:
         """Rows get other codes: whoever reads earlier commits keeps what there was, codec and all."""
         with self.readers.publishing(lambda _: False):
             self.engine.forget_values(used)
-            self.decoder = Decoder(self.engine.codec)
+            self.decoder = Decoder(self.engine.codec, self._publish_frame)
 
     def _undo(self) -> None:
         with self.readers.mutex:
             self.engine.rollback()
-            self.engine.forget(self._flat)
+            self.engine.forget(self.flat)
 
-    def _flat_query(self, query: Query) -> FlatProgram:
-        """Only what a query adds to the program: what it reads is there."""
-        relations = {**self.program.relations, query.relation.name: query.relation}
-        program = Program(relations, functions=self.program.functions, rules={query.rule.id: query.rule})
-        flat = flatten(program)
-        known = self._flat.relations
-        units = tuple(u for u in flat.units if not any(name in known for name in u.relations))
-        return FlatProgram(flat.relations, flat.rules, flat.groupings, flat.functions, units)
+
+def only_query(query: Query, program: Program, known: FlatProgram) -> FlatProgram:
+    """Only what a query adds to a program: what it reads is there."""
+    relations = {**program.relations, query.relation.name: query.relation}
+    flat = flatten(Program(relations, functions=program.functions, rules={query.rule.id: query.rule}))
+    units = tuple(u for u in flat.units if not any(name in known.relations for name in u.relations))
+    return FlatProgram(flat.relations, flat.rules, flat.groupings, flat.functions, units)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from tidelog.engine.run import Stats, UnitStats
 from tidelog.session.layout import counted, text_table
 
 __all__ = ["CommitStats"]
+
+_WIDEST: Final = 60
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -50,25 +53,30 @@ class CommitStats:
         )
         parts = [title]
         if self.run.units:
-            headers = ("relations", "strategy", "rounds", "instances", "time", "why")
-            parts.append(text_table(headers, map(_unit_line, self.run.units)))
+            headers = ["relations", "strategy", "rounds", "instances", "time", "why"]
+            lines = [_unit_line(unit) for unit in self.run.units]
+            if any(unit.placed for unit in self.run.units):
+                headers.append("where")
+                lines = [[*line, u.placed] for line, u in zip(lines, self.run.units, strict=True)]
+            parts.append(text_table(headers, lines))
         if self.rules:
             slowest = sorted(self.rules.items(), key=lambda item: -item[1])
-            parts.append(text_table(("time", "rule"), [(_time(s), rule) for rule, s in slowest]))
+            lines = [[_time(seconds), " ".join(rule.split())] for rule, seconds in slowest]
+            parts.append(text_table(("time", "rule"), lines))
         return "\n\n".join(parts)
 
     __str__ = __repr__
 
 
-def _unit_line(unit: UnitStats) -> tuple[str, ...]:
-    return (
-        unit.name if len(unit.name) <= 40 else unit.name[:39] + "…",
+def _unit_line(unit: UnitStats) -> list[str]:
+    return [
+        unit.name if len(unit.name) <= _WIDEST else unit.name[: _WIDEST - 1] + "…",
         unit.strategy,
         f"{unit.rounds:,}",
         f"{unit.instances:,}",
         _time(unit.seconds),
         unit.why,
-    )
+    ]
 
 
 def _time(seconds: float) -> str:

@@ -6,27 +6,25 @@ stratified is asked at the commit, of the program as it then is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tidelog.engine.local.codec import Codec, Codes
-from tidelog.engine.local.columns import encode_table
 from tidelog.errors import DataError, SessionError
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
-from tidelog.program.text import print_relation
-from tidelog.program.typed import Relation, Rule
+from tidelog.program.text import print_function, print_relation
+from tidelog.program.typed import Function, PythonFunction, Relation, Rule
+from tidelog.progress import end
 from tidelog.session.changes import Changes
 from tidelog.session.folders import read_folder
+from tidelog.session.home import Staging
 from tidelog.session.interrupt import interrupts_noted
-from tidelog.session.names import find_relation
+from tidelog.session.names import expect_text, find_relation
 from tidelog.session.rules import SessionRule
-from tidelog.session.staging import Staged
-from tidelog.store.frames import relation_from_data, to_table
+from tidelog.store.frames import relation_from_data
 
 if TYPE_CHECKING:
     from tidelog.session.session import Session
@@ -45,7 +43,7 @@ class Transaction:
         self._session = session
         self._state = session._state
         self._draft: Draft | None = None  # the program, if this changes it
-        self._staged: dict[str, Staged] = {}
+        self._staged: dict[str, Staging] = {}
         self._is_open = True
         self._changes: Changes | None = None
 
@@ -56,40 +54,23 @@ class Transaction:
 
         With a primary key, a row whose key another row has is an error.
         """
-        declared = self._declared(relation)
-        table = to_table(declared, data)
-        with self._state.encoding() as codec:
-            self._facts(declared).insert(_codes(codec, declared, table))
+        self._facts(self._declared(relation)).insert(data)
 
     def delete(self, relation: str, data: object) -> None:
         """Retract facts that were asserted; what rules derive stays."""
-        declared = self._declared(relation)
-        table = to_table(declared, data)
-        with self._state.encoding() as codec:
-            self._facts(declared).delete(_codes(codec, declared, table))
+        self._facts(self._declared(relation)).delete(data)
 
     def upsert(self, relation: str, data: object) -> None:
         """Assert facts in the place of those with the same primary key."""
-        declared = self._keyed(relation)
-        table = to_table(declared, data)
-        with self._state.encoding() as codec:
-            self._facts(declared).upsert(_codes(codec, declared, table))
+        self._facts(self._keyed(relation)).upsert(data)
 
     def delete_keys(self, relation: str, keys: object) -> None:
         """Retract the facts with these primary keys: single values, tuples, or anything `insert` takes."""
-        declared = self._keyed(relation)
-        assert declared.key is not None
-        columns = tuple(declared.columns[i] for i in declared.key)
-        key = Relation(declared.name, columns, declared.role)
-        table = to_table(key, _rows_of_keys(keys) if len(columns) == 1 else keys)
-        with self._state.encoding() as codec:
-            self._facts(declared).delete_keys(_codes(codec, key, table))
+        self._facts(self._keyed(relation)).delete_keys(keys)
 
     def clear(self, relation: str) -> None:
         """Retract all facts that were asserted of a relation."""
-        declared = self._declared(relation)
-        with self._state.turn:
-            self._facts(declared).delete_all()
+        self._facts(self._declared(relation)).delete_all()
 
     def insert_folder(self, folder: str | Path, *, allow_missing: bool = False) -> tuple[Path, ...]:
         """Assert the facts in a folder, one file for each input relation; the files that belong to none.
@@ -98,9 +79,13 @@ class Transaction:
         left as it is with `allow_missing`.
         """
         self._expect_open()
-        found, others = read_folder(self._relations, Path(folder), allow_missing=allow_missing)
-        for name, table in found:
-            self.insert(name, table)
+        report = self._state.report
+        found, others = read_folder(self._relations, Path(folder), report, allow_missing=allow_missing)
+        try:
+            for name, table in found:
+                self.insert(name, table)
+        finally:
+            end(report)
         return others
 
     # -- program
@@ -108,24 +93,44 @@ class Transaction:
     def load(self, text: str, name: str = "<text>") -> tuple[SessionRule, ...]:
         """Add the declarations and rules of a text; its rules."""
         self._expect_open()
+        expect_text("load", text)
         return self._add(lambda draft: draft.load(text, name))
 
     def add_rule(self, text: str) -> SessionRule:
         """Add one rule; one that is there already, in whatever names of variables, changes nothing."""
         self._expect_open()
+        expect_text("add_rule", text)
         return self._add(lambda draft: (draft.add_rule(text),))[0]
 
     def remove_rule(self, rule: SessionRule | Rule | str) -> SessionRule:
         """Remove a rule, given as itself or as text."""
         self._expect_open()
+        if not isinstance(rule, SessionRule | Rule):
+            expect_text("remove_rule", rule)
         return SessionRule(self._edited().remove_rule(rule.rule if isinstance(rule, SessionRule) else rule))
+
+    def replace_program(self, text: str, name: str = "<text>") -> None:
+        """Let the declarations and rules of a text be the whole program.
+
+        What it has in common with the program so far stays, and is not computed anew. Python functions stay
+        registered; a function of the language that gets another meaning is an error: give it another name.
+        """
+        self._expect_open()
+        before = self._edited().finish()
+        kept = {n: f for n, f in before.functions.items() if isinstance(f, PythonFunction)}
+        draft = Draft(Program(functions=kept))
+        draft.load(text, name)
+        after = draft.finish().functions
+        other = [n for n, f in before.functions.items() if n in after and _meaning(f) != _meaning(after[n])]
+        if other:
+            raise SessionError(f"the function `{other[0]}` would mean something else; give it another name")
+        self._adopt(draft)
 
     def drop(self, relation: str) -> None:
         """Forget a relation that no rule mentions, and its facts."""
         declared = self._declared(relation)
         self._edited().drop(relation)
-        with self._state.turn:
-            self._facts(declared).delete_all()
+        self._facts(declared).delete_all()
         if relation not in self._state.program.relations:
             del self._staged[relation]
 
@@ -181,6 +186,11 @@ class Transaction:
             raise SessionError("the transaction has no changes: it was not committed")
         return self._changes
 
+    def __repr__(self) -> str:
+        if self._is_open:
+            return f"<transaction, open, on {self._session!r}>"
+        return f"<transaction, {'not ' if self._changes is None else ''}committed>"
+
     def __enter__(self) -> Transaction:
         self._expect_open()
         return self
@@ -198,6 +208,8 @@ class Transaction:
     def __del__(self) -> None:
         if getattr(self, "_is_open", False):  # forgotten: others are waiting
             self._end()
+            message = "a transaction was neither committed nor rolled back; what it said is forgotten"
+            warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
 
     # -- how
 
@@ -236,6 +248,11 @@ class Transaction:
     def _add(self, add: Callable[[Draft], tuple[Rule, ...]]) -> tuple[SessionRule, ...]:
         draft = self._edited().copy()
         rules = add(draft)
+        self._adopt(draft)
+        return tuple(SessionRule(rule) for rule in rules)
+
+    def _adopt(self, draft: Draft) -> None:
+        """Go on with another draft, unless a relation of the last commit is another one in it."""
         for name, relation in draft.relations.items():
             before = self._state.program.relations.get(name)
             if before is not None and (before.types, before.key) != (relation.types, relation.key):
@@ -243,22 +260,12 @@ class Transaction:
                     f"`{name}` is dropped and declared otherwise in one transaction; use two transactions"
                 )
         self._draft = draft
-        return tuple(SessionRule(rule) for rule in rules)
 
-    def _facts(self, relation: Relation) -> Staged:
+    def _facts(self, relation: Relation) -> Staging:
         if relation.name not in self._staged:
-            table = self._state.engine.tables.get(relation.name)
-            self._staged[relation.name] = Staged(relation, table, self._state.engine.codec)
+            self._staged[relation.name] = self._state.stage(relation)
         return self._staged[relation.name]
 
 
-def _codes(codec: Codec, relation: Relation, table: object) -> Codes:
-    """The codes of a table, a row each."""
-    return np.ascontiguousarray(encode_table(codec, relation, table).T)
-
-
-def _rows_of_keys(keys: object) -> object:
-    """Keys of one column as rows."""
-    if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable) or hasattr(keys, "columns"):
-        return keys
-    return [key if isinstance(key, tuple | list | Mapping) else (key,) for key in keys]
+def _meaning(function: Function | PythonFunction) -> object:
+    return print_function(function) if isinstance(function, Function) else function

@@ -1,8 +1,9 @@
 """Columns of text as columns of values, and back: what all text formats share.
 
-A cell is read as `from_text` reads it; a null is an empty cell, which is `none` in an option column, the
-empty text or no bytes in a column of those, and an error elsewhere. As in `fitting`, kernels do whole columns
-where they provably agree with `from_text` and decline otherwise; then each distinct text is read once.
+A cell is read as `from_text` reads it, floats also as C and Python write them (`nan`, `-inf`). A null is an
+empty cell, which is `none` in an option column, the empty text or no bytes in a column of those, and an error
+elsewhere. As in `fitting`, kernels do whole columns where they provably agree with that and decline
+otherwise; then each distinct text is read once.
 """
 
 from __future__ import annotations
@@ -22,6 +23,12 @@ __all__ = ["read_cells", "write_cells"]
 
 _FRACTION: Final = r"^-?[0-9]{1,38}(\.[0-9]{1,38})?$"  # so many digits are exact in Arrow's widest decimal
 _NUMBER: Final = r"^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
+_SPELLINGS: Final = {
+    **dict.fromkeys(("nan", "+nan", "-nan"), "NaN"),
+    **dict.fromkeys(("inf", "+inf", "infinity", "+infinity"), "Infinity"),
+    **dict.fromkeys(("-inf", "-infinity"), "-Infinity"),
+}
+_NOTHING: Final = frozenset(["nan", "na", "n/a", "null", "none", "nil", "\\n", "?"])
 _DAY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _MOMENT: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
 
@@ -112,10 +119,18 @@ def _value(type_: Type, text: str | None) -> Value:
     if text is None:
         return None
     try:
-        return from_text(type_, text)
+        return from_text(type_, _SPELLINGS.get(text.lower(), text) if types.is_float(scalar(type_)) else text)
     except BadValue as bad:
-        hint = "" if text.strip() == text else "; take the blanks around it away"
+        hint = "; take the blanks around it away" if text.strip() != text else _missing(type_, text)
         raise BadValue(f"{bad}{hint or _example(scalar(type_))}") from None
+
+
+def _missing(type_: Type, text: str) -> str:
+    """What to do about a text that others write for a missing value."""
+    if text.lower() not in _NOTHING:
+        return ""
+    column = "" if isinstance(type_, types.Option) else f", in a column of option<{type_}>"
+    return f"; leave the cell empty if the value is missing{column}"
 
 
 def _example(item: types.Scalar) -> str:

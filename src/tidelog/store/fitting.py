@@ -185,6 +185,8 @@ def _remedy(type_: Type, value: object) -> str:
             return ""
         case (_, float()) if value != value:
             return f"; give {wanted}, or None in an option column if it is missing"
+        case (types.Decimal(), decimal.Decimal()) if not value.is_finite():
+            return "; give a number, or None in an option column if it is missing"
         case (types.Int() | types.Bit() | types.Signed(), int()) if not isinstance(value, bool):
             return "; declare the column with a wider type, such as bigint"
         case (types.Float() | types.Double(), int()):

@@ -144,8 +144,8 @@ def _fit(relation: Relation, place: int, column: Any) -> Any:
 def _from_series(type_: Type, series: Any) -> Any:
     """A column of pandas, whose plain columns of numbers and of objects say NaN for a missing value.
 
-    In a plain column of floats NaN is therefore `none` where that is possible, and a column of whole numbers
-    with missing ones, which pandas makes floats, is taken back.
+    In a plain column of floats NaN is therefore missing, unless the relation's column is of floats and no
+    option; and a column of whole numbers with missing ones, which pandas makes floats, is taken back.
     """
     item, option = scalar(type_), isinstance(type_, types.Option)
     if series.dtype == object:
@@ -153,8 +153,8 @@ def _from_series(type_: Type, series: Any) -> Any:
         return [None if _is_nan(v) and not keep else v for v in series.tolist()]
     plain_floats = getattr(series.dtype, "kind", "") == "f" and not hasattr(series.dtype, "na_value")
     try:
-        array = pa.array(series, from_pandas=option or not plain_floats)
-        if plain_floats and option and types.is_integer(item):
+        array = pa.array(series, from_pandas=option or not (plain_floats and types.is_float(item)))
+        if plain_floats and types.is_integer(item) and (option or array.null_count):
             return _whole_again(array)
     except pa.ArrowException:
         return series.tolist()

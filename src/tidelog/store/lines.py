@@ -19,7 +19,7 @@ from tidelog.store.arrow import UNIT, is_wide, scalar, type_of
 from tidelog.store.cells import write_cells
 from tidelog.store.frames import to_table
 
-__all__ = ["read_lines", "write_lines"]
+__all__ = ["read_lines", "read_object", "read_value", "write_lines"]
 
 _BATCH: Final = 1 << 16
 _WORDS: Final = ("NaN", "Infinity", "-Infinity")
@@ -60,13 +60,13 @@ def _row(
     relation: Relation, columns: dict[str, types.Scalar], line: bytes, file: str, number: int
 ) -> dict[str, Any]:
     try:
-        row = _object(line)
+        row = read_object(line)
     except ValueError as error:
         raise DataError(relation.name, str(error), value=line).in_file(file, number) from None
     for name, value in row.items():
         if isinstance(value, str) and name in columns:
             try:
-                row[name] = _value(columns[name], value)
+                row[name] = read_value(columns[name], value)
             except BadValue as bad:
                 problem = f"{bad}; correct it, or declare the column with another type"
                 located = DataError(relation.name, problem, column=name, value=value)
@@ -74,7 +74,8 @@ def _row(
     return row
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def read_object(line: bytes) -> dict[str, Any]:
+    """The object that a line is; or ValueError."""
     try:
         text = line.decode()
     except UnicodeDecodeError:
@@ -92,8 +93,11 @@ def _object(line: bytes) -> dict[str, Any]:
     return found
 
 
-def _value(item: types.Scalar, text: str) -> object:
-    """What a string or a number with a fraction means in a column; what means nothing there, as it is."""
+def read_value(item: types.Scalar, text: str) -> object:
+    """What a string or a number with a fraction means in a column; what means nothing there, as it is.
+
+    BadValue if it should mean something and does not.
+    """
     if isinstance(text, _Number):
         exact = isinstance(item, types.Float | types.Double | types.Decimal)
         return from_text(item, text) if exact else float(text)

@@ -1,9 +1,9 @@
 """The shapes in which people hold facts, taken apart into columns.
 
-Rows (tuples, lists, dicts, dataclasses, named tuples), frames (pandas, Polars, Arrow, anything that streams
-Arrow), arrays of NumPy and dicts of columns all become a `Given`: columns as they were, not yet checked, with
-their names where they have any. Nothing here knows the relation. pandas and Polars are never imported: data
-of theirs is there only if they are loaded.
+Rows (tuples, lists, dicts, dataclasses, named tuples), frames (pandas, Polars, Spark, Arrow, anything that
+streams Arrow), arrays of NumPy and dicts of columns all become a `Given`: columns as they were, not yet
+checked, with their names where they have any. Nothing here knows the relation. pandas, Polars and PySpark are
+never imported: data of theirs is there only if they are loaded.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _ROWS = "give a list of tuples, of dicts or of dataclass instances, or a frame"
 
 def take_apart(data: object) -> Given:
     """The columns of any data that has some; or BadShape."""
-    for read in (_from_pandas, _from_polars, _from_numpy, _from_arrow):
+    for read in (_from_pandas, _from_polars, _from_spark, _from_numpy, _from_arrow):
         given = read(data)
         if given is not None:
             return given
@@ -91,6 +91,11 @@ def _from_polars(data: Any) -> Given | None:
         for series in frame.get_columns()
     )
     return Given(frame.height, columns, tuple(frame.columns))
+
+
+def _from_spark(data: Any) -> Given | None:
+    """A DataFrame of Spark, classic or over Connect: the two have one method in common."""
+    return _from_arrow(data.toArrow()) if callable(getattr(data, "toArrow", None)) else None
 
 
 def _from_arrow(data: Any) -> Given | None:

@@ -64,9 +64,9 @@ def _operators(c: Cursor, start: int, left: tree.Expr, level: int) -> tree.Expr:
         precedence = CAST if op == "as" else BINARY.get(op)
         if precedence is None or precedence < level:
             return left
-        c.deepen()
         c.advance()
         if op == "as":
+            c.deepen()
             left = tree.Cast(left, type_name(c), c.since(start))
             continue
         left = tree.Binary(op, left, expression(c, precedence + 1), c.since(start))
@@ -216,14 +216,26 @@ def _capitalised(c: Cursor) -> tree.Expr:
     if "::" in token.text and c.peek().text == "(":
         return _call(c, c.advance())
     if c.peek().text == "(":
-        raise c.unexpected(
-            f"the relation `{token.text}` cannot be used inside an expression",
-            "make it a literal of its own in the body of the rule",
-        )
+        raise c.unexpected(f"the relation `{token.text}` cannot be used inside an expression", _as_literal(c))
     raise c.unexpected(
         f"`{token.text}` is capitalised, and so a relation; expected an expression",
         f"variables start with a small letter: `{token.text[0].lower()}{token.text[1:]}`",
     )
+
+
+def _as_literal(c: Cursor) -> str:
+    """How to say what somebody meant who used a relation as a value."""
+    before = [t.text for t in c.tokens[max(c.index - 2, 0) : c.index]]
+    if before == ["not", "("]:
+        return "`not` negates one literal: give what is in the parentheses a relation of its own"
+    joint = before[-2:-1] if before[-1:] == ["not"] else before[-1:]
+    match joint:
+        case ["and"]:
+            return "`and` joins conditions; literals are joined by commas: `a, b`"
+        case ["or"]:
+            return "`or` joins conditions; alternatives stand in parentheses, with semicolons: `(a; b)`"
+        case _:
+            return "make it a literal of its own in the body of the rule"
 
 
 def block(c: Cursor) -> tree.Block:
@@ -297,7 +309,6 @@ def _string(c: Cursor, token: Token) -> tree.Expr:
     is_closed = token.text != '"'
     while is_closed and position < end:
         if text.startswith("${", position):
-            c.deepen()
             value, position = _hole(c, position + 2, end)
             parts.append(value)
         else:

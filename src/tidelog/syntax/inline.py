@@ -51,10 +51,8 @@ def print_expression(expr: tree.Expr, level: int = LOOSEST) -> str:
 def _expression(expr: tree.Expr) -> tuple[str, int]:
     """The text of an expression, and how tightly its outermost operator binds."""
     match expr:
-        case tree.Binary(op, left, right):
-            level = BINARY[op]
-            left_level = level + 1 if level == COMPARISON else level
-            return f"{print_expression(left, left_level)} {op} {print_expression(right, level + 1)}", level
+        case tree.Binary(op):
+            return _row(expr), BINARY[op]
         case tree.Unary("not", operand):
             return f"not {print_expression(operand, NOT)}", NOT
         case tree.Unary("-", tree.IntLiteral() | tree.FractionLiteral() as number):
@@ -71,6 +69,19 @@ def _expression(expr: tree.Expr) -> tuple[str, int]:
             return text, UNARY if text.startswith("-") else POSTFIX
         case _:
             return _value(expr), POSTFIX
+
+
+def _row(expr: tree.Binary) -> str:
+    """Operators in a row, as far as their left sides need no parentheses."""
+    parts: list[str] = []
+    left: tree.Expr = expr
+    level = LOOSEST
+    while isinstance(left, tree.Binary) and BINARY[left.op] >= level:
+        level = BINARY[left.op]
+        parts += [print_expression(left.right, level + 1), left.op]
+        left = left.left
+        level += level == COMPARISON
+    return " ".join([print_expression(left, level), *reversed(parts)])
 
 
 def _number(expr: tree.IntLiteral | tree.FractionLiteral) -> str:

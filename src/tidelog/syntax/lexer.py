@@ -5,7 +5,9 @@ thousand of them. Kinds: `name` (lower case), `Name` (a relation: capitalised, o
 `int`, `fraction`, `string` (quotes included, with escapes and `${…}` still unread; a lone quote if it has no
 end), `bytes`, `op`, `keyword` (the keyword itself is the text) and `end`. Comments go to a list of their own.
 
-What cannot be read becomes a diagnostic and is left out; the lexer never stops early.
+What cannot be read becomes a diagnostic and is left out; the lexer never stops early. What other languages
+write for a comment or a string is read as one, so that its diagnostic is the only one; `--` and `%`, which
+are operators, only on a second reading of a text that has mistakes.
 """
 
 from __future__ import annotations
@@ -38,10 +40,12 @@ _TOKEN = re.compile(
     | (?P<name>[^\W\d]\w*(?:::[^\W\d]\w*)*)
     | (?P<number>0x[0-9A-Fa-f_]+|0b[01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)
     | (?P<string>")
-    | (?P<op>:-|\+\+|<<|>>|==|!=|<=|>=|/(?!\*)|[-+*%&|^~<>=(){},;:.])
+    | (?P<foreign>--|[%#])
+    | (?P<op>:-|\+\+|<<|>>|==|!=|<=|>=|/(?!\*)|[-+*&|^~<>=(){},;:.])
     """,
     re.VERBOSE,
 )
+_DASHES = re.compile(r"--\s")
 _PLAIN = re.compile(r'[^"\\$\n]+')
 _QUOTED = re.compile(r"'[^'\n]*'|[“”][^“”\n]*[“”]|[‘’][^‘’\n]*[‘’]")
 _INSTEAD = {
@@ -49,7 +53,6 @@ _INSTEAD = {
     "≤": "`<=`",
     "≥": "`>=`",
     "!": "`not` to negate, `!=` to compare",
-    "#": "`//` before a comment",
     "←": "`:-`",
     "∧": "`and`",
     "∨": "`or`",
@@ -58,20 +61,24 @@ _INSTEAD = {
 
 
 def tokenize(
-    source: Source, start: int = 0, end: int | None = None
+    source: Source, start: int = 0, end: int | None = None, *, again: bool = False
 ) -> tuple[list[Token], list[Comment], list[Diagnostic]]:
-    """All tokens of a stretch, ending in one of kind `end`; its comments; and what could not be read."""
+    """All tokens of a stretch, ending in one of kind `end`; its comments; and what could not be read.
+
+    `again` says that the text is known to have mistakes.
+    """
     text = source.text
     stop = len(text) if end is None else end
     tokens: list[Token] = []
     comments: list[Comment] = []
     problems: list[Diagnostic] = []
+    foreign: list[Span] = []
     match_at = _TOKEN.match
     position = start
     while position < stop:
         match = match_at(text, position, stop)
         if match is None:
-            position = _unreadable(source, position, problems)
+            position = _unreadable(source, position, tokens, problems)
             continue
         kind = match.lastgroup
         start, position = match.span()
@@ -84,11 +91,21 @@ def tokenize(
             if not closed:
                 problems.append(_no_end(Span(source, start, position), "string", '`"` on the same line'))
             tokens.append(Token("string", text[start:position] if closed else '"', start, position))
+        elif kind == "foreign":
+            if _is_comment(text, tokens, start, again):
+                line_end = text.find("\n", start, stop)
+                position = stop if line_end < 0 else line_end
+                foreign.append(Span(source, start, position))
+            else:
+                position = start + 1
+                tokens.append(Token("op", text[start], start, position))
         else:
             assert kind is not None
             word = match.group()
             tokens.append(Token(_kind(kind, word), word, start, position))
     tokens.append(Token("end", "", stop, stop))
+    if foreign:
+        problems.append(_not_comments(foreign))
     return tokens, comments, problems
 
 
@@ -109,7 +126,30 @@ def _comment(source: Source, tokens: list[Token], start: int, end: int) -> Comme
     return Comment(source.text[start:end].rstrip(), trailing, Span(source, start, end))
 
 
-def _unreadable(source: Source, position: int, problems: list[Diagnostic]) -> int:
+def _is_comment(text: str, tokens: list[Token], position: int, again: bool) -> bool:
+    """Whether `#` or, when the text is read again, `--` or `%` was meant to begin a comment.
+
+    No item begins with an operator, and hardly anybody puts one in the first column, or `--` before a blank
+    where a value begins.
+    """
+    if text[position] == "#" or not again:
+        return text[position] == "#"
+    before = tokens[-1].text if tokens else "."
+    if before == "." or text[position - 1] == "\n":
+        return True
+    return before in (",", ":-", ";") and bool(_DASHES.match(text, position))
+
+
+def _not_comments(spans: list[Span]) -> Diagnostic:
+    place, *others = spans
+    note = f"the same on {len(others)} other line{'s' * (len(others) > 1)}" if others else None
+    mark = "--" if place.text.startswith("--") else place.text[0]
+    return Diagnostic(
+        "E001", place, f"`{mark}` does not begin a comment", note=note, hint="comments begin with `//`"
+    )
+
+
+def _unreadable(source: Source, position: int, tokens: list[Token], problems: list[Diagnostic]) -> int:
     if source.text.startswith("/*", position):
         problems.append(_no_end(Span(source, position, position + 2), "comment", "`*/`"))
         return len(source.text)
@@ -117,6 +157,7 @@ def _unreadable(source: Source, position: int, problems: list[Diagnostic]) -> in
     if quoted:
         place, quotes = Span(source, *quoted.span()), 'strings stand in double quotes: `"…"`'
         problems.append(Diagnostic("E001", place, "this is not a string", hint=quotes))
+        tokens.append(Token("string", place.text, place.start, place.end))
         return quoted.end()
     span = Span(source, position, position + 1)
     shown = f"`{span.text}`" if span.text.isprintable() else repr(span.text)

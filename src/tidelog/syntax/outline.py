@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from typing import TypeAlias
 
 from tidelog.syntax import tree
 
 __all__ = ["outline"]
 
+_Lines: TypeAlias = "Iterator[str | _Lines]"
 _LEFT_OUT = ("span", "name_span", "comments")
 
 
 def outline(program: tree.Program) -> str:
     """One line a node: its kind, its plain fields, and below it the nodes it holds."""
-    return "\n".join(line for item in program.items for line in _lines(item, "", 0))
+    return "\n".join(line for item in program.items for line in _run(_lines(item, "", 0)))
 
 
-def _lines(node: object, label: str, depth: int) -> Iterator[str]:
+def _run(lines: _Lines) -> Iterator[str]:
+    """The lines, those of inner nodes in their place: a tree may be deeper than calls can be."""
+    waiting = [lines]
+    while waiting:
+        found = next(waiting[-1], None)
+        if found is None:
+            waiting.pop()
+        elif isinstance(found, str):
+            yield found
+        else:
+            waiting.append(found)
+
+
+def _lines(node: object, label: str, depth: int) -> _Lines:
     assert is_dataclass(node)
     plain: list[str] = []
     inner: list[tuple[str, object]] = []
@@ -32,22 +47,20 @@ def _lines(node: object, label: str, depth: int) -> Iterator[str]:
     name = f"{label}: " if label else ""
     yield "  " * depth + name + " ".join([type(node).__name__, *plain])
     for field_name, value in inner:
-        yield from _inner(field_name, value, depth + 1)
+        yield _inner(field_name, value, depth + 1)
 
 
-def _inner(label: str, value: object, depth: int) -> Iterator[str]:
+def _inner(label: str, value: object, depth: int) -> _Lines:
     if not isinstance(value, tuple):
-        yield from _lines(value, label, depth)
+        yield _lines(value, label, depth)
     elif all(isinstance(v, int | str) for v in value):
         yield "  " * depth + f"{label}: {', '.join(map(repr, value))}"
     else:
         yield "  " * depth + f"{label}:"
         for element in value:
             if is_dataclass(element):
-                yield from _lines(element, "", depth + 1)
+                yield _lines(element, "", depth + 1)
+            elif isinstance(element, tuple):
+                yield _inner("or", element, depth + 1)
             else:
-                yield from (
-                    _inner("or", element, depth + 1)
-                    if isinstance(element, tuple)
-                    else ["  " * (depth + 1) + repr(element)]
-                )
+                yield "  " * (depth + 1) + repr(element)

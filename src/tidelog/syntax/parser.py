@@ -7,10 +7,12 @@ file's mistakes are all reported at once. Why by hand and not by a parser librar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tidelog.errors import Diagnostic, ProgramError, Source, Span
 from tidelog.syntax import tree
+from tidelog.syntax.chains import chain, depth
 from tidelog.syntax.cursor import MAX_DEPTH, Cursor, Unexpected, describe
 from tidelog.syntax.expressions import assignment, block, expression, rest_of_expression, type_name
 from tidelog.syntax.lexer import tokenize
@@ -18,6 +20,15 @@ from tidelog.syntax.lexer import tokenize
 __all__ = ["parse", "read", "read_body"]
 
 _STARTS = frozenset(["input", "output", "relation", "typedef", "function"])
+_FILE_NAME = re.compile(r"\s*[^\s(){}][^\n(){}]*\.dl\s*")
+_AND = "literals are joined by commas: `a, b`"
+_OR = "alternatives stand in parentheses, with semicolons: `(a; b)`"
+_JOINTS = {"and": _AND, "&": _AND, "or": _OR, "|": _OR, ";": _OR}
+_BEGINNINGS = {
+    "-": "comments begin with `//`",
+    "/": "comments begin with `//`",
+    ".": "relations are declared as in `input relation Edge(src: string, dst: string)`",
+}
 
 
 def parse(text: str, name: str = "<text>") -> tree.Program:
@@ -30,7 +41,17 @@ def parse(text: str, name: str = "<text>") -> tree.Program:
 
 def read(source: Source) -> tuple[tree.Program, list[Diagnostic]]:
     """What can be read of a source, and what is wrong with the rest."""
-    tokens, comments, problems = tokenize(source)
+    if _FILE_NAME.fullmatch(source.text):
+        return tree.Program((), ()), [_not_a_text(source)]
+    found = _read(source, again=False)
+    if found[1] and ("--" in source.text or "%" in source.text):
+        other = _read(source, again=True)
+        return other if len(other[1]) <= len(found[1]) else found
+    return found
+
+
+def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
+    tokens, comments, problems = tokenize(source, again=again)
     unreadable = [p.span.start for p in problems]
     cursor = Cursor(source, tokens, problems)
     items: list[tree.Item] = []
@@ -51,6 +72,14 @@ def read(source: Source) -> tuple[tree.Program, list[Diagnostic]]:
     return tree.Program(tuple(items), tuple(comments)), problems
 
 
+def _not_a_text(source: Source) -> Diagnostic:
+    """Somebody gave the name of a file in place of what is in it."""
+    start = len(source.text) - len(source.text.lstrip())
+    span = Span(source, start, len(source.text.rstrip()))
+    hint = f"read it first, `Path({span.text!r}).read_text()`, or `tidelog.open({span.text!r})`"
+    return Diagnostic("E003", span, "this is the name of a file, and not the text of a program", hint=hint)
+
+
 def read_body(source: Source) -> tuple[tuple[tree.Literal, ...], list[Diagnostic]]:
     """The literals of a text that is the body of a rule, with or without a full stop, and what is wrong."""
     tokens, _, problems = tokenize(source)
@@ -59,7 +88,7 @@ def read_body(source: Source) -> tuple[tuple[tree.Literal, ...], list[Diagnostic
         body = _literals(cursor)
         cursor.accept(".")
         if cursor.token.kind != "end":
-            raise cursor.unexpected(f"expected a `,` or the end of the query, found {describe(cursor.token)}")
+            raise _no_end(cursor, "a `,` or the end of the query")
     except Unexpected as unexpected:
         return (), problems or [unexpected.diagnostic]
     rule = tree.Rule((), body, cursor.since(0))
@@ -71,16 +100,23 @@ def read_body(source: Source) -> tuple[tuple[tree.Literal, ...], list[Diagnostic
 def _is_deep(item: tree.Item) -> bool:
     """Whether a tree is deeper than its walkers can go.
 
-    The cursor counts on the way down; what operators and methods in a row add on the left shows only here.
+    The cursor counts on the way down; what methods and operators in a row add on the left shows only here.
     """
     if item.span.end - item.span.start <= MAX_DEPTH:
         return False
-    level: list[object] = [item]
-    for _ in range(MAX_DEPTH + 10):  # a few for the item itself
-        level = [part for node in level for part in _parts(node)]
-        if not level:
-            return False
-    return True
+    waiting: list[tuple[object, int]] = [(item, 0)]
+    while waiting:
+        node, above = waiting.pop()
+        if above > MAX_DEPTH + 10:  # a few for the item itself
+            return True
+        if isinstance(node, tree.Binary):
+            row = chain(node)
+            above += depth(len(row), node.op)
+            waiting += [(operator.right, above) for operator in row]
+            waiting.append((row[-1].left, above))
+        else:
+            waiting += [(part, above + 1) for part in _parts(node)]
+    return False
 
 
 def _parts(node: object) -> Iterator[object]:
@@ -125,7 +161,8 @@ def _item(c: Cursor) -> tree.Item:
         raise c.unexpected(
             f"`{c.token.text}` cannot be a relation: relations are capitalised", f"write `{capital}`", "E005"
         )
-    raise c.unexpected(f"expected a declaration or a rule, found {describe(c.token)}")
+    message = f"expected a declaration or a rule, found {describe(c.token)}"
+    raise Unexpected(Diagnostic("E003", c.span(c.token), message, hint=_BEGINNINGS.get(c.token.text)))
 
 
 # -- declarations
@@ -144,7 +181,7 @@ def _relation(c: Cursor) -> tree.Relation:
         c.expect_kind("Name", "the name of a relation")
     columns = _columns(c, f"the relation `{name.text}`")
     key = _primary_key(c) if c.at("primary") else None
-    if c.at("."):
+    if c.at(".") and not c.starts_line():
         raise c.unexpected("a declaration does not end with a full stop", "take it away")
     return tree.Relation(role, name.text, columns, key, c.since(start), c.span(name))
 
@@ -216,10 +253,20 @@ def _rule(c: Cursor) -> tree.Rule:
         heads.append(_atom(c))
     body = _literals(c) if c.accept(":-") else ()
     if not c.at("."):
-        what = "a `,` or the full stop that ends the rule" if body else "`:-` or the full stop"
-        raise c.unexpected(f"expected {what}, found {describe(c.token)}")
+        raise _no_end(c, "a `,` or the full stop that ends the rule" if body else "`:-` or the full stop")
     c.advance()
     return tree.Rule(tuple(heads), body, c.since(start))
+
+
+def _no_end(c: Cursor, expected: str) -> Unexpected:
+    """What to say where literals should end or go on."""
+    hint = _JOINTS.get(c.token.text)
+    match c.token.text, c.peek().text:
+        case "<", "-":
+            hint = "write `:-`"
+        case "-", "-":
+            hint = "comments begin with `//`"
+    return c.unexpected(f"expected {expected}, found {describe(c.token)}", hint)
 
 
 def _literals(c: Cursor) -> tuple[tree.Literal, ...]:
@@ -259,7 +306,8 @@ def _parenthesis(c: Cursor) -> tree.Literal:
     alternatives = [_literals(c)]
     while c.accept(";"):
         alternatives.append(_literals(c))
-    c.expect(")", "to close the parenthesis")
+    if not c.accept(")"):
+        raise _no_end(c, "`)` to close the parenthesis")
     c.depth = depth
     match alternatives:
         case [(tree.Condition(first),)]:

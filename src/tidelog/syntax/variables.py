@@ -7,7 +7,7 @@ from typing import assert_never
 
 from tidelog.syntax import tree
 
-__all__ = ["calls", "children", "expression_variables", "literal_variables"]
+__all__ = ["calls", "children", "expression_variables", "expressions", "literal_variables"]
 
 
 def children(expr: tree.Expr) -> tuple[tree.Expr, ...]:
@@ -33,18 +33,19 @@ def children(expr: tree.Expr) -> tuple[tree.Expr, ...]:
 
 def expression_variables(expr: tree.Expr) -> Iterator[tree.Variable]:
     """The variables read from outside; what a block names itself is not among them."""
-    match expr:
-        case tree.Variable():
-            yield expr
-        case tree.Block(bindings, result):
-            local: set[str] = set()
-            for binding in bindings:
-                yield from (v for v in expression_variables(binding.value) if v.name not in local)
-                local.add(binding.name)
-            yield from (v for v in expression_variables(result) if v.name not in local)
-        case _:
-            for child in children(expr):
-                yield from expression_variables(child)
+    waiting = [expr]
+    while waiting:
+        match waiting.pop():
+            case tree.Variable() as variable:
+                yield variable
+            case tree.Block(bindings, result):
+                local: set[str] = set()
+                for binding in bindings:
+                    yield from (v for v in expression_variables(binding.value) if v.name not in local)
+                    local.add(binding.name)
+                yield from (v for v in expression_variables(result) if v.name not in local)
+            case other:
+                waiting += reversed(children(other))
 
 
 def literal_variables(literal: tree.Literal) -> Iterator[tree.Variable]:
@@ -65,9 +66,15 @@ def literal_variables(literal: tree.Literal) -> Iterator[tree.Variable]:
             assert_never(literal)
 
 
+def expressions(expr: tree.Expr) -> Iterator[tree.Expr]:
+    """An expression and all that are below it."""
+    waiting = [expr]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting += reversed(children(found))
+
+
 def calls(expr: tree.Expr) -> Iterator[tree.Call]:
     """The calls inside an expression."""
-    if isinstance(expr, tree.Call):
-        yield expr
-    for child in children(expr):
-        yield from calls(child)
+    return (found for found in expressions(expr) if isinstance(found, tree.Call))

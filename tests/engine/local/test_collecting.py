@@ -10,6 +10,7 @@ import tidelog
 from conformance.reasoners import LocalReasoner
 from engine.local.recount import check_state
 from oracle.generator import Generator
+from session.routes import home
 from tidelog.data.types import STRING
 from tidelog.engine.local import collecting
 from tidelog.errors import EngineError
@@ -42,12 +43,12 @@ def test_a_session_forgets_what_it_no_longer_holds() -> None:
         tx.insert("Age", [(name, 10**30 + i if i % 2 else None) for i, name in enumerate(names)])
     first, before = tx.changes["Reach"], db["Reach"]
     all_pairs = {(a, b) for i, a in enumerate(names) for b in names[i + 1 :]}
-    codec = db._state.engine.codec
+    codec = home(db).engine.codec
     with db.transaction() as tx:
         tx.delete("Knows", list(itertools.pairwise(names[2:])))
         tx.delete("Age", [(name, 10**30 + i if i % 2 else None) for i, name in enumerate(names) if i > 2])
-    assert db._state.engine.codec is not codec
-    assert len(db._state.engine.codec.dictionary(STRING)) < 12
+    assert home(db).engine.codec is not codec
+    assert len(home(db).engine.codec.dictionary(STRING)) < 12
     assert set(before) == {row for row, _ in first} == all_pairs
     assert {row for row, sign in tx.changes["Reach"] if sign < 0} == all_pairs - set(db["Reach"])
     assert set(db["Reach"]) == {("n0", "n1"), ("n1", "n2"), ("n0", "n2")}

@@ -8,6 +8,7 @@ import pytest
 
 import tidelog
 from engine.local.recount import check_table
+from session.routes import home
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.session.session import Session
 
@@ -34,7 +35,7 @@ def expected(
 
 
 def orders_of(db: Session, relation: str) -> set[tuple[int, ...]]:
-    return set(db._state.engine.tables[relation].orders)
+    return set(home(db).engine.tables[relation].orders)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -63,8 +64,8 @@ def test_random_commits_give_what_looking_at_all_pairs_gives(seed: int, strategy
                 spans.discard(gone)
         for name, rows in expected(events, spans).items():
             assert set(db[name]) == rows
-        for name in db._state.engine.tables:
-            check_table(db._state.engine.tables[name])
+        for name in home(db).engine.tables:
+            check_table(home(db).engine.tables[name])
     assert (1,) in orders_of(db, "Event")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,3 +31,14 @@ def spark() -> Iterator[SparkSession]:
     session: SparkSession = import_module("tidelog.engine.spark.session").local_session()
     yield session
     session.stop()
+
+
+@pytest.fixture
+def small_budget(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Makes the driver hold no more than so many rows, in sessions that may move."""
+    moving = import_module("tidelog.session.moving")
+
+    def set_budget(rows: int) -> None:
+        monkeypatch.setitem(moving.MovingState.__init__.__kwdefaults__, "budget", rows)
+
+    return set_budget

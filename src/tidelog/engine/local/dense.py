@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from tidelog.engine.local.working import Change
 from tidelog.plan.flat import FlatRule
 from tidelog.program.typed import Absent, Match
 
-__all__ = ["asserted_only", "domain_size", "is_cyclic", "run_whole", "with_rows"]
+__all__ = ["WHY", "asserted_only", "domain_size", "is_cyclic", "run_whole", "with_rows"]
+
+WHY: Final = "the relation is dense and kept as a matrix"
 
 
 def domain_size(fits: Pattern, tables: Mapping[str, Table]) -> int:

@@ -31,7 +31,7 @@ from tidelog.engine.local.runner import Runner
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variants import Variants
 from tidelog.engine.local.working import Change, Working
-from tidelog.engine.protocol import Hurried, TurnDense
+from tidelog.engine.protocol import Claimed, Hurried, TurnDense
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
@@ -300,10 +300,8 @@ class LocalEngine:
     def finish(self, unit: Unit) -> None:
         """The unit has its new state: what entered and left it is known to those above."""
         for name in unit.relations:
-            change = self._changes.get(name)
-            if change is None:
-                continue
-            change.settle()
+            if name in self._changes:
+                self._changes[name].settle()
         self._runner.inside = frozenset()
 
     def merge(self, parts: Sequence[frozenset[str]]) -> None:
@@ -318,7 +316,7 @@ class LocalEngine:
 
     # -- matrices
 
-    def claim(self, unit: Unit, start: bool = False) -> int | None:
+    def claim(self, unit: Unit, start: bool = False) -> Claimed | None:
         """Run a unit on a bit matrix, if it is kept as one or should be from now on."""
         if len(unit.relations) != 1:
             return None
@@ -334,7 +332,7 @@ class LocalEngine:
             self._to_rows(name, kept)
             return None
         below = {other: (table, self._changes.get(other)) for other, table in self.tables.items()}
-        return dense.run_whole(kept, fits, self.change(name), below, self._all_heads)
+        return Claimed(dense.run_whole(kept, fits, self.change(name), below, self._all_heads), dense.WHY)
 
     def refrain(self) -> None:
         self._refrains = True

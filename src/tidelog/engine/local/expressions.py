@@ -86,7 +86,10 @@ class Evaluator:
             case typed.If():
                 return self._choice(expr, scope)
             case typed.Let(name, value, body):
-                return self._value(body, scope.where(name, Name(value, scope)))
+                meaning = Name(value, scope)
+                if name.startswith("$"):  # part of a long row of operators: parts of parts would be deep
+                    self._read(meaning)
+                return self._value(body, scope.where(name, meaning))
             case typed.Call():
                 return self._call(expr, scope)
             case typed.Cast(operand, type_):

@@ -18,7 +18,7 @@ from tidelog.errors import EngineError
 from tidelog.plan.flat import Grouping
 from tidelog.program.typed import Constant
 
-__all__ = ["distinct", "regroup"]
+__all__ = ["distinct", "regroup", "results"]
 
 
 def regroup(
@@ -26,7 +26,7 @@ def regroup(
 ) -> tuple[Rows, Rows]:
     """The rows of old and of new results, of the groups of instances that were touched, or of all."""
     keys = None if touched is None else distinct(instances.data[touched, : grouping.keys])[0]
-    found = _results(grouping, instances, _members(instances, keys), codec)
+    found = results(grouping, instances, _members(instances, keys), codec)
     return _members(table, keys), table.add(found)
 
 
@@ -40,7 +40,7 @@ def _members(table: Table, keys: Codes | None) -> Rows:
     return np.asarray(rows[(table.tags[rows] & ALIVE) != 0])
 
 
-def _results(grouping: Grouping, table: Table, rows: Rows, codec: Codec) -> Codes:
+def results(grouping: Grouping, table: Table, rows: Rows, codec: Codec) -> Codes:
     """The keys and aggregates of the groups that these rows make up, a row for each group."""
     keys, numbers = distinct(table.data[rows, : grouping.keys])
     columns = [keys]

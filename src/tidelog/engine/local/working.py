@@ -309,7 +309,7 @@ class Change:
             table.compact()
 
     def undo(self) -> None:
-        """Make the table what it was before the commit; rows that came stay, dead."""
+        """Make the table what it was before the commit; rows that came stay, dead, unless they are many."""
         table = self.working.table
         if self.whole is not None:
             table.tags[: table.base], table.support[: table.base] = self.whole
@@ -324,6 +324,8 @@ class Change:
             table.keep(self.replaced[0])
         elif table.trace is not None:
             table.trace.undo()
+        if table.wasteful:  # what was too much is not to stay
+            table.compact()
 
     def _put_back(self) -> None:
         table = self.working.table

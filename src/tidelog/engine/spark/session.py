@@ -135,6 +135,8 @@ def _settings(cores: int, gateway: Gateway) -> dict[str, str]:
         # Half the overhead of a Python task.
         "spark.python.unix.domain.socket.enabled": str(_sockets_fit(files)).lower(),
         "spark.python.unix.domain.socket.dir": str(files),
+        # Else PySpark looks at Python's stack whenever a column is named.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.ansi.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.catalogImplementation": "in-memory",

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
+from pyspark.sql import functions as F
 
 from tidelog.engine.spark.session import local_session
 

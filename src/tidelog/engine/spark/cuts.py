@@ -1,0 +1,158 @@
+"""Frames that are worked out, counted and held, and the settings under which that is done.
+
+A plan that grows with every round would soon take longer to read than to run, so what a round finds is *cut*:
+worked out at once and held by the executors, with its size and with how it is partitioned. Cuts belong to a
+commit and are released when it is over, except those that readers may have.
+
+Inside a commit adaptive execution and automatic broadcasts are off: the one forgets how results are
+partitioned, the other costs a job to find out what we know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidelog.data.types import Type
+from tidelog.engine.spark.layout import arrow_schema, columns, ddl, expect_no_problem
+from tidelog.engine.spark.release import release
+from tidelog.errors import EngineError
+
+__all__ = ["BROADCAST", "Cut", "Cuts", "Held", "union"]
+
+BROADCAST: Final = 200_000  # rows up to which a frame is sent to every executor rather than both shuffled
+
+SMALL: Final = 20_000  # rows that are sooner worked out in the driver than sent to tasks
+
+_SETTINGS: Final = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.requireAllClusterKeysForCoPartition": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+}
+
+
+@dataclass(slots=True, eq=False)
+class Held:
+    """Blocks that executors hold for a frame; `is_shared` says that readers may have it."""
+
+    frame: DataFrame
+    is_shared: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """A frame that was worked out, or columns of one; `size` is its number of rows."""
+
+    frame: DataFrame
+    size: int
+    held: Held
+
+    @property
+    def small(self) -> DataFrame:
+        """The frame as the smaller side of a join: broadcast, if it is small."""
+        return F.broadcast(self.frame) if self.size <= BROADCAST else self.frame.hint("shuffle_hash")
+
+    def with_columns(self, frame: DataFrame) -> Cut:
+        """The same rows with other columns."""
+        return Cut(frame, self.size, self.held)
+
+
+class Cuts:
+    """Makes the cuts of a session, and releases them.
+
+    Frames have as many partitions as the session's shuffles; up to `small` rows are evaluated and aggregated
+    in the driver.
+    """
+
+    def __init__(self, spark: SparkSession, small: int = SMALL) -> None:
+        self.spark = spark
+        self.partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+        self.small = small
+        self._held: dict[int, Held] = {}
+        self._empty: dict[str, Cut] = {}
+
+    def cut(self, frame: DataFrame) -> Cut:
+        """Work a frame out and hold it."""
+        held = Held(frame.localCheckpoint(eager=False))  # counting is what works it out: one job, not two
+        self._held[id(held)] = held
+        return Cut(held.frame, held.frame.count(), held)
+
+    def checked(self, frame: DataFrame) -> Cut:
+        """Work a frame out whose tasks may tell of problems; EngineError if one does."""
+        cut = self.cut(frame)
+        return cut.with_columns(expect_no_problem(cut.frame))
+
+    def empty(self, schema: str) -> Cut:
+        """A frame without rows; `schema` is Spark's."""
+        if schema not in self._empty:
+            frame = self.spark.createDataFrame([], schema)
+            self._empty[schema] = Cut(frame, 0, Held(frame, is_shared=True))
+        return self._empty[schema]
+
+    def nothing(self, types: Sequence[Type]) -> Cut:
+        return self.empty(ddl(types))
+
+    def table(self, types: Sequence[Type], table: Any) -> Cut:
+        """Rows of Arrow, in the layout of frames."""
+        if not table.num_rows:
+            return self.nothing(types)
+        fields = [f.with_nullable(True) for f in arrow_schema(types)]
+        frame = self.spark.createDataFrame(table.rename_columns(columns(len(types))).cast(pa.schema(fields)))
+        return self.cut(frame.repartition(self.partitions, *columns(len(types))))
+
+    def drop(self, *cuts: Cut) -> None:
+        """Release cuts that nothing is made from any more."""
+        for cut in cuts:
+            held = self._held.pop(id(cut.held), None)
+            if held is not None and not held.is_shared:
+                release(held.frame)
+
+    def release(self, kept: Sequence[Cut]) -> None:
+        """Release all cuts but these and the shared ones, which Java's collector sees to."""
+        staying = {id(cut.held) for cut in kept}
+        for key, held in list(self._held.items()):
+            if key not in staying:
+                del self._held[key]
+                if not held.is_shared:
+                    release(held.frame)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Spark, set up as loops need it; its own errors are told as ours."""
+        with self._settings():
+            try:
+                yield
+            except PySparkException as error:
+                first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+                raise EngineError(f"Spark could not do the work: {first}") from error
+
+    @contextmanager
+    def _settings(self) -> Iterator[None]:
+        wanted = {**_SETTINGS, "spark.sql.shuffle.partitions": str(self.partitions)}
+        before = {name: self.spark.conf.get(name, None) for name in wanted}
+        for name, value in wanted.items():
+            self.spark.conf.set(name, value)
+        try:
+            yield
+        finally:
+            for name, old in before.items():
+                if old is None:
+                    self.spark.conf.unset(name)
+                else:
+                    self.spark.conf.set(name, old)
+
+
+def union(frames: Sequence[DataFrame]) -> DataFrame:
+    """Frames of one layout, one after the other."""
+    return reduce(DataFrame.unionByName, frames)

@@ -1,0 +1,425 @@
+"""The engine on DataFrames: the leaf operators of scripts as joins, anti joins and aggregates.
+
+Tuples, ranks and counts are columns (see `kept`). Steps that only find instances run nothing: the round's end
+puts them together and works them out, so a round is a few jobs however many rules a unit has. A unit that is
+to run *in tasks* is claimed whole and worked out by local engines, one a partition (see `whole`); recursive
+`min` and `max` always are. Placement is decided by `choice`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tidelog.data.types import Type
+from tidelog.engine.protocol import Claimed, Hurried
+from tidelog.engine.run import Limits
+from tidelog.engine.spark.choice import Placed, Placement, passed_through, place
+from tidelog.engine.spark.cuts import Cut, Cuts, union
+from tidelog.engine.spark.groups import results
+from tidelog.engine.spark.instances import RANK, Range, find
+from tidelog.engine.spark.kept import Kept, Work, nothing_kept, taken_over
+from tidelog.engine.spark.matching import same, without
+from tidelog.engine.spark.whole import Inputs, fixpoint
+from tidelog.errors import EngineError
+from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
+from tidelog.plan.flat import FlatProgram, FlatRule, Unit
+from tidelog.program.typed import Absent, Function, Match, PythonFunction
+
+__all__ = ["SparkEngine"]
+
+
+class SparkEngine:
+    def __init__(self, cuts: Cuts, placement: Placement | None, limits: Limits) -> None:
+        self.cuts = cuts
+        self.kept: dict[str, Kept] = {}
+        self._placement = placement
+        self._limits = limits
+        self._work: dict[str, Work] = {}
+        self._made: list[str] = []
+        self._placed: dict[frozenset[str], Placed] = {}
+        self._by: dict[str, tuple[str, ...]] = {}
+        self._inside: frozenset[str] = frozenset()
+        self._known: Mapping[str, Function | PythonFunction] = {}
+        self._functions: dict[str, Function | PythonFunction] = {}
+        self._program: FlatProgram | None = None
+        self._check: Callable[[], None] = lambda: None
+        self._rank = 0  # of what the round at work finds
+
+    # -- relations
+
+    def prepare(self, program: FlatProgram) -> None:
+        """Make the relations of a program that are not there."""
+        for name, stored in program.relations.items():
+            if name not in self.kept:
+                self.kept[name] = nothing_kept(stored.types, self.cuts)
+                self._made.append(name)
+            elif self.kept[name].types != stored.types:
+                raise EngineError(
+                    f"`{name}` cannot get other columns in one commit; drop it, and declare it in the next"
+                )
+        if program is not self._program:
+            self._program = program
+            for unit in program.units:
+                places = passed_through(unit) or {}
+                self._by |= {n: (f"c{places[n]}",) for n in unit.relations if n in places}
+        # rules that go may use functions that go with them
+        self._functions = {**self._known, **program.functions}
+
+    def forget(self, program: FlatProgram) -> None:
+        """Drop the relations that a program does not have."""
+        for name in [n for n in self.kept if n not in program.relations]:
+            del self.kept[name]
+        self._known = program.functions
+
+    def adopt(
+        self, relation: str, types: tuple[Type, ...], facts: Cut, given: Cut, *, is_derived: bool
+    ) -> None:
+        """Take a relation over from elsewhere, without what supports its tuples."""
+        self.kept[relation] = taken_over(types, facts, given, is_derived=is_derived)
+
+    def work(self, relation: str) -> Work:
+        """What the commit at work has done to a relation so far."""
+        found = self._work.get(relation)
+        if found is None:
+            kept = self.kept[relation]
+            by = self._by.get(relation) or tuple(kept.names)
+            found = self._work[relation] = Work(kept, self.cuts, kept.facts, kept.highest, by)
+        return found
+
+    def size(self, relation: str) -> int:
+        return self.kept[relation].facts.size
+
+    def _size_now(self, relation: str) -> int:
+        work = self._work.get(relation)
+        return self.size(relation) if work is None else work.size_now
+
+    def assert_rows(self, relation: str, came: Cut, went: Cut) -> None:
+        self.work(relation).assert_rows(came, went)
+
+    # -- what has changed
+
+    def has_changed(self, relation: str) -> bool:
+        return any((*self.changed_rows(relation), *self.asserted_changes(relation)))
+
+    def was_touched(self, relation: str) -> bool:
+        work = self._work.get(relation)
+        return work is not None and bool(work.is_booting or self._moved(work))
+
+    @staticmethod
+    def _moved(work: Work) -> list[Cut]:
+        return [*work.removed, *work.added, *work.lowered, *work.raised]
+
+    def changed_rows(self, relation: str) -> tuple[int, int]:
+        work = self._work.get(relation)
+        return (0, 0) if work is None else (_size(work.entering), _size(work.leaving))
+
+    def asserted_changes(self, relation: str) -> tuple[int, int]:
+        work = self._work.get(relation)
+        return (0, 0) if work is None else (_size(work.given_came), _size(work.given_went))
+
+    # -- leaf operators
+
+    def enter(self, unit: Unit) -> int:
+        self._inside = unit.relations
+        return max((self.work(n).highest for n in unit.relations), default=0)
+
+    def derive(self, step: Derive, rank: int) -> int:
+        """Note where a rule's instances are to be found; they are counted when the round ends."""
+        self._rank = rank
+        if step.driver is not None and not self._range(step, step.driver).size:
+            return 0
+        found = find(
+            step.rule,
+            step.driver,
+            lambda position: self._range(step, position),
+            self._size_now,
+            self.cuts,
+            self._functions,
+        )
+        driven = step.driver is not None and step.views[step.driver] is View.DELTA
+        in_place = found.in_place and driven and step.rule.head in self._by
+        self.work(step.rule.head).pending.append((found.frame, in_place))
+        return 0
+
+    def _range(self, step: Derive, position: int) -> Range:
+        literal = step.rule.body[position]
+        assert isinstance(literal, Match | Absent)
+        work, view, positive = self.work(literal.relation), step.views[position], isinstance(literal, Match)
+        match view:
+            case View.FULL:
+                return work.full()
+            case View.REST:
+                return work.rest()
+            case View.DELTA:
+                delta = work.delta or self.cuts.nothing(work.types)
+                return Range(delta.frame, delta.size, is_ranked=True)
+            case View.SUSPECTS:
+                return work.suspects()
+            case View.OLD:
+                return Range(work.before.facts.frame, work.before.facts.size)
+            case View.NEW:
+                return Range(work.now.facts.frame, work.now.facts.size)
+            case View.MIDDLE:
+                return work.middle() if positive else self._ever(work)
+            case View.ENTERING | View.LEAVING:
+                cut = work.entering if (view is View.ENTERING) == positive else work.leaving
+                cut = cut or self.cuts.nothing(work.types)
+                return Range(cut.frame, cut.size)
+
+    def _ever(self, work: Work) -> Range:
+        """What is there before or after the commit: what a negation must not find to hold in both."""
+        old, entering = work.before.facts, work.entering
+        if entering is None or not entering.size:
+            return Range(old.frame, old.size)
+        names = work.names
+        frame = old.frame.select(*names).unionByName(entering.frame.select(*names))
+        return Range(frame, old.size + entering.size)
+
+    def assertions(self, step: Assertions, rank: int) -> int:
+        """Asserted facts as instances with an empty body."""
+        self._rank = rank
+        total = 0
+        for name in step.relations:
+            work = self.work(name)
+            rows = self._asserted(work, step)
+            if rows.size:
+                work.pending.append((rows.frame.selectExpr(*work.names, "-1 as top"), False))
+                total += rows.size
+        return total
+
+    def _asserted(self, work: Work, step: Assertions) -> Range:
+        if step.mode is Mode.REDERIVE:
+            suspects, given = work.suspects(), work.before.given
+            if not suspects.size or not given.size:
+                return Range(suspects.frame, 0)
+            there = same(given.frame, F.broadcast(suspects.frame), work.types)
+            if _size(work.given_went):
+                assert work.given_went is not None
+                there = without(there, work.given_went.small, work.types)
+            return Range(there, suspects.size)
+        given = work.before.given if work.given is None else work.given
+        changed = work.given_came if step.mode is Mode.INSERT else work.given_went
+        cut = given if step.all else changed or self.cuts.nothing(work.types)
+        return Range(cut.frame, cut.size)
+
+    def end_round(self, step: EndRound) -> int:
+        """Work out the round: what it found is the next delta."""
+        self._check()
+        total = 0
+        for name in step.relations:
+            work = self.work(name)
+            match step.mode:
+                case Mode.INSERT:
+                    total += work.end_insertion(self._rank)
+                case Mode.REMOVE:
+                    total += work.end_removal()
+                case Mode.REDERIVE:
+                    total += work.end_rederivation(self._rank)
+                case Mode.SETTLE:
+                    raise _claimed([name])
+        for name in step.relations:
+            self.work(name).tidy()
+        return total
+
+    def hurry(self, step: Repeat, rank: int, most: int) -> Hurried | None:
+        return None
+
+    def watch(self, check: Callable[[], None]) -> None:
+        self._check = check
+
+    def delta(self, relations: Iterable[str]) -> int:
+        return sum(_size(self.work(name).delta) for name in relations)
+
+    def clear(self, relations: Iterable[str], traced: bool) -> None:
+        assert not traced, "derivations by iteration are kept in process only"
+        for name in relations:
+            self.work(name).empty()
+
+    def highest(self, relations: Iterable[str], rank: int) -> None:
+        for name in relations:
+            self.work(name).highest = max(self.work(name).highest, rank)
+
+    def merge(self, parts: Sequence[frozenset[str]]) -> None:
+        """Make one unit of several by adding to the ranks of each the highest of those before it."""
+        below = 0
+        for relations in parts:
+            works = [self.work(name) for name in relations]
+            highest = max(work.highest for work in works)
+            for work in works:
+                lifted = work.base.frame.withColumn(RANK, F.expr(f"{RANK} + {below}"))
+                work.base = work.base.with_columns(lifted)
+                work.highest += below
+            below += highest
+
+    def finish(self, unit: Unit) -> None:
+        """The unit has its new state: what entered and left it is known to those above."""
+        for name in unit.relations & self._work.keys():
+            self._work[name].settle()
+        self._inside = frozenset()
+
+    # -- whole units
+
+    def placed(self, unit: Unit) -> str:
+        """Where a unit runs and why."""
+        placed = self._place(unit)
+        return f"{placed.where}: {placed.why}"
+
+    def _place(self, unit: Unit) -> Placed:
+        """Where a unit runs; decided once in a commit."""
+        if unit.relations not in self._placed:
+            read = {x.relation for r in unit.rules for x in r.body if isinstance(x, Match | Absent)}
+            beside = sum(self._size_now(name) for name in read - unit.relations)
+            self._placed[unit.relations] = place(unit, self._placement, beside)
+        return self._placed[unit.relations]
+
+    def must_bootstrap(self, unit: Unit) -> bool:
+        if not unit.rules or unit.best or self._place(unit).where == "tasks":
+            return False
+        return not all(self.kept[name].is_ranked for name in unit.relations)
+
+    def claim(self, unit: Unit, start: bool = False) -> Claimed | None:
+        """Take what is asserted, if there are no rules, and run what belongs in tasks in tasks."""
+        if not unit.rules:
+            for name in unit.relations:
+                self.work(name).take_given()
+            return Claimed(0, "there are no rules: it is what is asserted of it")
+        if self._place(unit).where != "tasks":
+            return None
+        self._in_tasks(unit)
+        return Claimed(0, "worked out anew in tasks")
+
+    def _in_tasks(self, unit: Unit) -> None:
+        assert self._program is not None
+        seeds = {name: self._seeds(unit, name) for name in unit.relations}
+        inner = tuple(r for r in unit.rules if _is_inner(r, unit))
+        read = {x.relation for r in inner for x in r.body if isinstance(x, Match | Absent)} - unit.relations
+        inputs = Inputs(
+            unit,
+            inner,
+            {name: self.kept[name].types for name in (*unit.relations, *read)},
+            {name: self.work(name).now.facts.frame for name in read},
+            self._functions,
+            self._limits,
+        )
+        for name, facts in fixpoint(inputs, seeds, passed_through(unit), self.cuts).items():
+            self.work(name).replace(facts, is_ranked=False)
+
+    def _seeds(self, unit: Unit, relation: str) -> list[DataFrame]:
+        """What is asserted of a relation, and what rules without recursion give it."""
+        work = self.work(relation)
+        given = work.before.given if work.given is None else work.given
+        frames = [given.frame.select(*work.names)] if given.size else []
+        for rule in unit.rules:
+            if rule.head == relation and not _is_inner(rule, unit):
+                step = Derive(rule, None, (View.NEW,) * len(rule.body), Mode.INSERT)
+                ranges = partial(self._range, step)
+                found = find(rule, None, ranges, self._size_now, self.cuts, self._functions)
+                frames.append(found.frame.select(*work.names))
+        return frames
+
+    # -- the best value per key: such units are claimed, so that these steps never come here
+
+    def doubt(self, relations: Iterable[str]) -> None:
+        raise _claimed(relations)
+
+    def improve(self, unit: Unit, step: Improve, check_round: Callable[[], None]) -> int:
+        raise _claimed(unit.relations)
+
+    def aim(self, relations: Iterable[str]) -> None:
+        raise _claimed(relations)
+
+    def rest(self, relations: Iterable[str]) -> None:
+        raise _claimed(relations)
+
+    # -- strategies that are carried out in process only
+
+    def refrain(self) -> None:
+        raise AssertionError("what does not fit the driver is maintained elastically, or anew")
+
+    def pending(self, relations: Iterable[str]) -> int:
+        raise _untraced(relations)
+
+    def depart(self, relations: Iterable[str]) -> int:
+        raise _untraced(relations)
+
+    def arrive(self, relations: Iterable[str]) -> int:
+        raise _untraced(relations)
+
+    def examine(self, rules: Iterable[FlatRule]) -> None:
+        raise _untraced(rule.head for rule in rules)
+
+    # -- groups
+
+    def regroup(self, step: Regroup) -> None:
+        """The new results of groups that were touched take the place of their old ones."""
+        grouping = step.grouping
+        source, target = self.work(grouping.instances), self.work(grouping.results)
+        instances, old = source.now.facts, target.before.facts
+        keys = None
+        if not step.all and not source.is_booting and grouping.keys:
+            names = source.names[: grouping.keys]
+            moved = union([cut.frame.select(*names) for cut in self._moved(source)])
+            keys = self.cuts.cut(moved.distinct())
+        chosen = (
+            instances.frame
+            if keys is None
+            else same(instances.frame, keys.small, source.types[: grouping.keys])
+        )
+        new = results(grouping, chosen, source.types, target.types, self.cuts)
+        if keys is None:
+            target.replace(new, is_ranked=True)
+            return
+        untouched = without(old.frame, keys.small, target.types[: grouping.keys])
+        target.replace(self.cuts.cut(untouched.unionByName(new.frame)), is_ranked=True)
+
+    # -- the end
+
+    def commit(self) -> None:
+        """The new state becomes the state; what only the old one held is released."""
+        for name, work in self._work.items():
+            self.kept[name] = work.now
+        self._end()
+
+    def rollback(self) -> None:
+        """Everything is as it was before the commit began."""
+        for name in self._made:
+            self.kept.pop(name, None)
+        self._end()
+
+    def _end(self) -> None:
+        self._work.clear()
+        self._made.clear()
+        self._placed.clear()
+
+    def cuts_in_use(self) -> list[Cut]:
+        return [cut for kept in self.kept.values() for cut in (kept.facts, kept.given)]
+
+    # -- reading
+
+    def changes(self, relation: str) -> tuple[Cut, Cut]:
+        """The tuples that entered and left a relation in the commit at work."""
+        work = self._work.get(relation)
+        nothing = self.cuts.nothing(self.kept[relation].types)
+        return (nothing, nothing) if work is None else (work.entering or nothing, work.leaving or nothing)
+
+
+def _size(cut: Cut | None) -> int:
+    return 0 if cut is None else cut.size
+
+
+def _claimed(relations: Iterable[str]) -> AssertionError:
+    return AssertionError(f"{', '.join(relations)} keeps best values, and is claimed whole")
+
+
+def _is_inner(rule: FlatRule, unit: Unit) -> bool:
+    return any(isinstance(x, Match) and x.relation in unit.relations for x in rule.body)
+
+
+def _untraced(relations: Iterable[str]) -> AssertionError:
+    return AssertionError(
+        f"{', '.join(relations)} has no derivations by iteration: they are kept in process only"
+    )

@@ -1,0 +1,89 @@
+"""Data that users give, as frames of a relation: columns in its order, of its types, nothing lost or dropped.
+
+A DataFrame whose columns have the very types of the relation stays with Spark, which only looks for missing
+values where there may be none. Any other is fitted in tasks, batch by batch, by the same code that fits local
+data, so that it is refused for the same reasons. What is not a DataFrame is fitted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from tidelog.data import types
+from tidelog.data.types import Option, Type
+from tidelog.engine.spark.cuts import Cut, Cuts
+from tidelog.engine.spark.layout import PROBLEM, arrow_schema, columns, ddl, spark_type
+from tidelog.errors import DataError
+from tidelog.program.typed import Relation
+from tidelog.store.arrow import scalar
+from tidelog.store.frames import to_table
+
+__all__ = ["is_frame", "take_in"]
+
+_COLUMN: Final = "problem_column"
+# of these, all that Spark can hold is canonical
+_PLAIN: Final = (types.Bool, types.Int, types.String, types.Bytes, types.Date, types.Timestamp)
+
+
+def is_frame(data: object) -> bool:
+    """Whether data is a DataFrame of Spark, classic or over Connect."""
+    return callable(getattr(data, "toArrow", None)) and hasattr(data, "sparkSession")
+
+
+def take_in(relation: Relation, data: Any, cuts: Cuts) -> Cut:
+    """The rows of data, or DataError."""
+    if not is_frame(data):
+        return cuts.table(relation.types, to_table(relation, data))
+    to_table(relation, data.limit(0).toArrow())  # are the columns the right ones?
+    if relation.columns and all(_is_plain(data, c.name, c.type) for c in relation.columns):
+        return _plainly(relation, data, cuts)
+    return _fitted(relation, data, cuts)
+
+
+def _is_plain(data: DataFrame, name: str, type_: Type) -> bool:
+    return isinstance(scalar(type_), _PLAIN) and dict(data.dtypes).get(name) == spark_type(type_)
+
+
+def _plainly(relation: Relation, data: DataFrame, cuts: Cuts) -> Cut:
+    cut = cuts.cut(data.selectExpr(*(f"`{c.name}` as c{i}" for i, c in enumerate(relation.columns))))
+    full = {i: c for i, c in enumerate(relation.columns) if not isinstance(c.type, Option)}
+    missing = cut.frame.where(" or ".join([f"c{i} is null" for i in full] or ["false"])).take(1)
+    for i, column in full.items():
+        if missing and missing[0][i] is None:
+            problem = (
+                f"a missing value is not of type {column.type}; "
+                f"declare the column option<{column.type}> to allow it"
+            )
+            raise DataError(relation.name, problem, column=column.name)
+    return cut
+
+
+def _fitted(relation: Relation, data: DataFrame, cuts: Cuts) -> Cut:
+    names = columns(len(relation.columns))
+    schema = f"{ddl(relation.types)}, {PROBLEM} string, {_COLUMN} string"
+    cut = cuts.cut(data.mapInArrow(partial(_fit, relation), schema))
+    told = cut.frame.where(f"{PROBLEM} is not null").select(PROBLEM, _COLUMN).take(1)
+    if told:
+        raise DataError(relation.name, told[0][0], column=told[0][1])
+    return cut.with_columns(cut.frame.select(*names))
+
+
+def _fit(relation: Relation, batches: Iterable[Any]) -> Iterator[Any]:
+    """In a task: batches of the relation, or a row that tells what does not fit."""
+    schema = arrow_schema(relation.types)
+    for batch in batches:
+        problem = column = None
+        try:
+            table = to_table(relation, pa.Table.from_batches([batch]))
+            table = table.rename_columns(schema.names).cast(schema)
+        except DataError as error:
+            problem, column = error.problem, error.column
+            table = pa.table({f.name: pa.nulls(1, f.type) for f in schema})
+        size = table.num_rows
+        table = table.append_column(PROBLEM, pa.array([problem] * size, pa.string()))
+        yield from table.append_column(_COLUMN, pa.array([column] * size, pa.string())).to_batches()

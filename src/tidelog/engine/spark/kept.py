@@ -1,0 +1,345 @@
+"""A relation in frames: what it holds at the last commit, and what the commit at work has done to it.
+
+At rest a relation is one cut frame of its tuples with rank and count, and one of what is asserted of it. A
+commit never rewrites them step by step: it notes what was removed and added and whose counts were lowered and
+raised, all of it small beside the relation, and `settle` makes the new frame once, at the end of the unit.
+
+Invariants, with *rest* the tuples that are there and not in this round's delta:
+
+- rest is `base` without `removed`, and `added`; what is in the delta is in neither.
+- Deletion comes before insertion, so a tuple in `added` is never removed, and one that was removed and is in
+  `added` has come back: `lowered` is for tuples of `base`, `raised` for any.
+- All frames of tuples of a relation are partitioned in one way, by the columns `by`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tidelog.data.types import Type
+from tidelog.engine.spark.cuts import BROADCAST, Cut, Cuts, union
+from tidelog.engine.spark.instances import RANK, Range
+from tidelog.engine.spark.layout import columns, ddl
+from tidelog.engine.spark.matching import same, with_same, without
+
+__all__ = ["COUNT", "Kept", "Work", "nothing_kept", "taken_over"]
+
+COUNT: Final = "count"
+_MORE: Final = "more"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A relation at a commit. `is_ranked`: ranks and counts are those that updates rest on."""
+
+    types: tuple[Type, ...]
+    facts: Cut
+    given: Cut
+    highest: int = 0
+    is_ranked: bool = True
+    is_given: bool = False  # the tuples are what is asserted, and nothing else
+
+    @property
+    def names(self) -> list[str]:
+        return columns(len(self.types))
+
+
+def nothing_kept(types: tuple[Type, ...], cuts: Cuts) -> Kept:
+    facts = cuts.empty(f"{ddl(types)}, {RANK} int, {COUNT} bigint")
+    return Kept(types, facts, cuts.nothing(types))
+
+
+def taken_over(types: tuple[Type, ...], facts: Cut, given: Cut, *, is_derived: bool) -> Kept:
+    """A relation whose tuples come from elsewhere; what supports them, if rules do, is not known."""
+    ranked = facts.frame.selectExpr(*columns(len(types)), f"0 as {RANK}", f"1L as {COUNT}")
+    return Kept(types, facts.with_columns(ranked), given, is_ranked=not is_derived, is_given=not is_derived)
+
+
+@dataclass(slots=True, eq=False)
+class Work:
+    """What the commit at work has done to a relation."""
+
+    before: Kept
+    cuts: Cuts
+    base: Cut
+    highest: int
+    by: tuple[str, ...]
+    given: Cut | None = None  # what is asserted now, if that has changed
+    given_came: Cut | None = None
+    given_went: Cut | None = None
+    removed: list[Cut] = field(default_factory=list)
+    added: list[Cut] = field(default_factory=list)
+    lowered: list[Cut] = field(default_factory=list)
+    raised: list[Cut] = field(default_factory=list)
+    delta: Cut | None = None
+    pending: list[tuple[DataFrame, bool]] = field(default_factory=list)
+    is_booting: bool = False
+    after: Kept | None = None
+    entering: Cut | None = None
+    leaving: Cut | None = None
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        return self.before.types
+
+    @property
+    def names(self) -> list[str]:
+        return self.before.names
+
+    # -- states
+
+    def rest(self) -> Range:
+        frames = [cut.frame for cut in (self.base, *self.added) if cut.size]
+        size = self.base.size + sum(cut.size for cut in self.added)
+        if self.removed and self.base.size:
+            frames[0] = without(frames[0], _small(self.removed), self.types)
+        return Range(self._union(frames), size, is_ranked=True)
+
+    def full(self) -> Range:
+        rest = self.rest()
+        if self.delta is None or not self.delta.size:
+            return rest
+        size = rest.size + self.delta.size
+        tuples = self.delta.frame.select(*self.names, RANK, COUNT)
+        return Range(tuples if not rest.size else rest.frame.unionByName(tuples), size, is_ranked=True)
+
+    def _union(self, frames: Sequence[DataFrame]) -> DataFrame:
+        chosen = [frame.select(*self.names, RANK, COUNT) for frame in frames]
+        return union(chosen) if chosen else self.base.frame
+
+    def suspects(self) -> Range:
+        size = sum(cut.size for cut in self.removed)
+        frames = [cut.frame.select(*self.names) for cut in self.removed]
+        return Range(union(frames) if frames else self.base.frame.limit(0), size)
+
+    def middle(self) -> Range:
+        """What was there and still is."""
+        facts = self.before.facts
+        if self.leaving is None or not self.leaving.size:
+            return Range(facts.frame, facts.size)
+        return Range(without(facts.frame, self.leaving.small, self.types), facts.size)
+
+    @property
+    def now(self) -> Kept:
+        return self.before if self.after is None else self.after
+
+    @property
+    def size_now(self) -> int:
+        if self.after is not None:
+            return self.after.facts.size
+        return self.base.size + sum(c.size for c in self.added) + (self.delta.size if self.delta else 0)
+
+    # -- rounds
+
+    def empty(self) -> None:
+        """Begin from nothing, whatever was done so far."""
+        self.base = nothing_kept(self.types, self.cuts).facts
+        self.removed, self.added, self.lowered, self.raised = [], [], [], []
+        self.delta, self.pending, self.is_booting = None, [], True
+
+    def end_insertion(self, rank: int) -> int:
+        """Heads that are new are the next delta; those that were there gain what supports them."""
+        pending, self.pending = self.pending, []
+        present, before = self.full(), self.delta
+        self.delta = self._arrivals(pending, present, rank) if pending else None
+        if before is not None and before.size:
+            self.added.append(before)
+        return self.delta.size if self.delta is not None else 0
+
+    def _arrivals(self, pending: Sequence[tuple[DataFrame, bool]], present: Range, rank: int) -> Cut | None:
+        if self.is_booting:  # whatever is there is of an earlier round, and supported by none of these
+            heads = self._counted(pending, COUNT)
+            new = without(heads, present.frame.hint("shuffle_hash"), self.types) if present.size else heads
+            return self._ranked(new, rank)
+        found = self.cuts.cut(self._counted(pending, _MORE, "top"))
+        if not found.size:
+            return None
+        seen = self._seen(present, found)
+        if seen.size:
+            supported = seen.frame.where(f"top < {RANK}").groupBy(*self.names)
+            self.raised += _unless_empty(self.cuts.cut(supported.agg(F.expr(f"sum({_MORE}) as {_MORE}"))))
+        new = without(found.frame, seen.small, self.types) if seen.size else found.frame
+        made = self._ranked(new.groupBy(*self.names).agg(F.expr(f"sum({_MORE}) as {COUNT}")), rank)
+        self.cuts.drop(found, seen)
+        return made
+
+    def _seen(self, present: Range, heads: Cut) -> Cut:
+        """Heads that are there, with their ranks."""
+        if not present.size:
+            return self.cuts.empty(f"{ddl(self.types)}, {RANK} int, top int, {_MORE} bigint")
+        there = with_same(present.frame, heads.small, self.types, ("top", _MORE), "inner")
+        return self.cuts.cut(there.select(*self.names, RANK, "top", _MORE))
+
+    def _counted(self, pending: Sequence[tuple[DataFrame, bool]], count: str, *by: str) -> DataFrame:
+        """The heads that were found, each once for each value of `by`, with the number of its instances.
+
+        They have other names until they are counted: were a column only given the name that it has further
+        below, Spark would leave that out, and forget that the result is partitioned by it.
+        """
+        heads = [f"h{name}" for name in self.names]
+        renamed = [f"{name} as h{name}" for name in self.names]
+        found = union([frame.selectExpr(*renamed, *by) for frame, _ in pending])
+        if not all(in_place for _, in_place in pending):
+            found = found.repartition(self.cuts.partitions, *(f"h{name}" for name in self.by))
+        counted = found.groupBy(*heads, *by).agg(F.expr(f"count(1) as {count}"))
+        return counted.selectExpr(*(f"h{name} as {name}" for name in self.names), *by, count)
+
+    def _ranked(self, new: DataFrame, rank: int) -> Cut:
+        return self.cuts.cut(new.selectExpr(*self.names, f"{rank} as {RANK}", COUNT))
+
+    def tidy(self) -> None:
+        """Frames of like size are made one; nothing that was noted for the round may be left to work out."""
+        while len(self.added) > 1 and self.added[-2].size <= 2 * self.added[-1].size:
+            last = self.added[-2:]
+            self.added[-2:] = [self.cuts.cut(self._union([cut.frame for cut in last]))]
+            self.cuts.drop(*last)
+
+    def end_removal(self) -> int:
+        """Heads lose the instances that supported them; those that have none left are suspects."""
+        pending, self.pending = self.pending, []
+        self.delta = None
+        rest = self.rest()
+        if not pending or not rest.size:
+            return 0
+        heads = self.cuts.cut(self._counted(pending, _MORE, "top"))
+        if not heads.size:
+            return 0
+        hit = with_same(rest.frame, heads.small, self.types, ("top", _MORE), "inner")
+        hit = hit.where(f"top < {RANK}").groupBy(*self.names, RANK, COUNT)
+        losses = self.cuts.cut(hit.agg(F.expr(f"-sum({_MORE}) as {_MORE}")))
+        if not losses.size:
+            return 0
+        left = losses.frame
+        for before in self.lowered:
+            more = (f"{_MORE} as earlier",)
+            left = with_same(left, F.broadcast(before.frame), self.types, more, "left").selectExpr(
+                *self.names, RANK, f"{COUNT} + coalesce(earlier, 0) as {COUNT}", _MORE
+            )
+        lost = left.where(f"{COUNT} + {_MORE} <= 0").select(*self.names, RANK, COUNT)
+        self.delta = self.cuts.cut(lost)
+        self.lowered.append(losses)
+        self.removed += _unless_empty(self.delta)
+        self.cuts.drop(heads)
+        return self.delta.size
+
+    def end_rederivation(self, rank: int) -> int:
+        """Suspects that have instances come back."""
+        pending, self.pending = self.pending, []
+        self.delta = None
+        if pending:
+            self.delta = self._ranked(self._counted(pending, COUNT), rank)
+        return self.delta.size if self.delta is not None else 0
+
+    # -- the end of the unit
+
+    def settle(self) -> None:
+        """Make the new state of what was noted, and say what entered and left."""
+        if self.after is not None:
+            return
+        if self.delta is not None and self.delta.size:
+            self.added.append(self.delta)
+        self.delta = None
+        if self.is_booting:
+            self._settle_anew()
+        elif self.removed or self.added or self.lowered or self.raised or self.given is not None:
+            self._settle_update()
+        self.entering = self.entering or self.cuts.nothing(self.types)
+        self.leaving = self.leaving or self.cuts.nothing(self.types)
+
+    def _settle_anew(self) -> None:
+        tuples = self._union([cut.frame for cut in self.added])
+        facts = self.added[0] if len(self.added) == 1 else self.cuts.cut(tuples) if self.added else self.base
+        self.replace(facts, is_ranked=True)
+
+    def replace(self, facts: Cut, *, is_ranked: bool) -> None:
+        """The relation holds these tuples now."""
+        old = self.before.facts
+        if not old.size or not facts.size:
+            self.entering, self.leaving = facts, old
+        else:
+            there = facts.frame.hint("shuffle_hash")
+            self.entering = self.cuts.cut(without(facts.frame, old.frame.hint("shuffle_hash"), self.types))
+            self.leaving = self.cuts.cut(without(old.frame, there, self.types))
+        self._finish(facts, is_ranked=is_ranked)
+
+    def _settle_update(self) -> None:
+        went = self.suspects()
+        came = self._union([cut.frame for cut in self.added])
+        if self.added:
+            new = without(came, _small(self.removed), self.types) if self.removed else came
+            self.entering = self.cuts.cut(new.select(*self.names))
+        if self.removed:
+            gone = without(went.frame, _small(self.added), self.types) if self.added else went.frame
+            self.leaving = self.cuts.cut(gone)
+        if self.removed or self.added or self.lowered or self.raised:
+            self._finish(self.cuts.cut(self._rewritten()), is_ranked=True)
+        else:
+            self._finish(self.base, is_ranked=True)
+
+    def _rewritten(self) -> DataFrame:
+        base = self.base.frame.select(*self.names, RANK, COUNT)
+        if self.removed:
+            base = without(base, _small(self.removed), self.types)
+        base = self._moved(base, self.lowered)
+        frames = [base, *(cut.frame.select(*self.names, RANK, COUNT) for cut in self.added)]
+        return self._moved(union(frames), self.raised)
+
+    def _moved(self, tuples: DataFrame, moves: Sequence[Cut]) -> DataFrame:
+        """Tuples with their counts moved."""
+        if not moves:
+            return tuples
+        total = union([cut.frame.select(*self.names, _MORE) for cut in moves])
+        total = total.groupBy(*self.names).agg(F.expr(f"sum({_MORE}) as {_MORE}"))
+        joined = with_same(tuples, F.broadcast(total), self.types, (_MORE,), "left")
+        return joined.selectExpr(*self.names, RANK, f"{COUNT} + coalesce({_MORE}, 0) as {COUNT}")
+
+    def _finish(self, facts: Cut, *, is_ranked: bool) -> None:
+        given = self.before.given if self.given is None else self.given
+        self.after = Kept(self.types, facts, given, self.highest, is_ranked)
+
+    # -- what is asserted
+
+    def assert_rows(self, came: Cut, went: Cut) -> None:
+        """Take a change of what is asserted; once in a commit."""
+        given = self.before.given
+        new, gone = came, went
+        if given.size:
+            new = self.cuts.cut(without(came.frame, given.small, self.types)) if came.size else came
+            gone = self.cuts.cut(same(went.frame, given.small, self.types)) if went.size else went
+        else:
+            gone = self.cuts.nothing(self.types)
+        self.given_came, self.given_went = new, gone
+        if not given.size:
+            self.given = new if new.size else None
+        elif new.size or gone.size:
+            left = without(given.frame, gone.small, self.types) if gone.size else given.frame
+            self.given = self.cuts.cut(left.unionByName(new.frame) if new.size else left)
+
+    def take_given(self) -> None:
+        """The relation is what is asserted of it, and nothing else."""
+        given = self.before.given if self.given is None else self.given
+        tuples = given.frame.selectExpr(*self.names, f"0 as {RANK}", f"1L as {COUNT}")
+        facts = given.with_columns(tuples)
+        if self.before.is_given or not self.before.facts.size:
+            self.entering = self.given_came or self.cuts.nothing(self.types)
+            self.leaving = self.given_went or self.cuts.nothing(self.types)
+        else:  # it had rules, which are gone
+            self.replace(facts, is_ranked=True)
+        self.after = Kept(self.types, facts, given, self.highest, is_given=True)
+
+
+def _small(cuts: Sequence[Cut]) -> DataFrame:
+    """Several cuts as the smaller side of a join."""
+    names = [name for name in cuts[0].frame.columns if name[0] == "c" and name != COUNT]
+    frame = union([cut.frame.select(*names) for cut in cuts])
+    few = sum(cut.size for cut in cuts) <= BROADCAST
+    return F.broadcast(frame) if few else frame.hint("shuffle_hash")
+
+
+def _unless_empty(cut: Cut) -> list[Cut]:
+    return [cut] if cut.size else []

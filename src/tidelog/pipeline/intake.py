@@ -1,0 +1,147 @@
+"""From the sources to what is to be applied: the difference to what the store holds, and the bad rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from tidelog.errors import PipelineError
+from tidelog.pipeline.failures import naming
+from tidelog.pipeline.fingerprints import fingerprint, size
+from tidelog.pipeline.outcome import SHOWN, Count, SourceReport, too_bad
+from tidelog.pipeline.reading import (
+    BadRow,
+    Raw,
+    bad_rows,
+    checked,
+    collected,
+    good_rows,
+    read_raw,
+    spark_schema,
+)
+from tidelog.pipeline.spec import Source
+from tidelog.program.typed import Relation
+from tidelog.store.checking import PROBLEM
+from tidelog.store.durable import Store
+from tidelog.store.frames import to_table
+from tidelog.store.manifest import Batch
+from tidelog.store.segments import SIGN, difference, total
+
+__all__ = ["Found", "Intake", "stored_frame"]
+
+SMALL: Final = 32 << 20  # bytes in files that are read in one job, and compared in this process
+
+
+@dataclass(slots=True)
+class Found:
+    """What is to be applied in one commit: the new and the gone facts of each source, and its bad rows."""
+
+    came: dict[str, Any] = field(default_factory=dict)
+    went: dict[str, Any] = field(default_factory=dict)
+    reports: dict[str, SourceReport] = field(default_factory=dict)
+    prints: dict[str, str] = field(default_factory=dict)
+    streams: dict[str, Batch] = field(default_factory=dict)
+    bad: dict[str, DataFrame] = field(default_factory=dict)
+    bad_rows: list[BadRow] = field(default_factory=list)
+
+
+class Intake:
+    def __init__(self, spark: SparkSession, store: Store, progress: Callable[[str], None]) -> None:
+        self._spark = spark
+        self._store = store
+        self._progress = progress
+
+    def take(self, found: Found, source: Source, relation: Relation, *, reread: bool) -> None:
+        """What is different in a source since the last commit; nothing is read if it is as it was."""
+        current = self._store.current
+        now = fingerprint(source, relation)
+        found.prints[relation.name] = now
+        if now and not reread and current is not None and current.sources.get(relation.name) == now:
+            found.reports[relation.name] = SourceReport(is_read=False)
+            return
+        self._progress(f"reading {relation.name}")
+        raw = read_raw(self._spark, source, relation)
+        bytes_ = size(source)
+        if bytes_ is not None and bytes_ <= SMALL:
+            with naming(raw.place):
+                small, bad = collected(raw)
+            self._set_aside(found, source, raw.place, bad)
+            self._report(found, relation, *self._small_difference(relation, to_table(relation, small)))
+            return
+        with self._checked(found, source, raw) as good:
+            came, went = self._difference(relation, good)
+        self._report(found, relation, came, went)
+
+    def take_batch(self, found: Found, source: Source, raw: Raw) -> None:
+        """What a batch of a stream says: signs of one row add up, above 0 it is to be there, below not."""
+        relation = raw.layout.relation
+        with naming(raw.place):
+            good, bad = collected(raw)
+        self._set_aside(found, source, raw.place, bad)
+        if source.sign is None:
+            self._report(found, relation, to_table(relation, good), to_table(relation, []))
+            return
+        rows = total(good)
+        signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
+        came, went = (to_table(relation, facts.filter(kept)) for kept in (signs > 0, signs < 0))
+        self._report(found, relation, came, went)
+
+    @contextmanager
+    def _checked(self, found: Found, source: Source, raw: Raw) -> Iterator[DataFrame]:
+        """The good rows of a source, its bad ones counted; both from one look at it."""
+        with naming(raw.place):
+            frame = checked(raw).persist()
+            try:
+                is_bad = not frame.where(f"`{PROBLEM}` is not null").isEmpty()
+                bad = bad_rows(raw, frame).orderBy("file", "row").toArrow() if is_bad else None
+                self._set_aside(found, source, raw.place, bad)
+                yield good_rows(frame, raw.layout.relation)
+            finally:
+                frame.unpersist()
+
+    def _set_aside(self, found: Found, source: Source, place: str, bad: Any) -> None:
+        """Count the bad rows of a source, and keep them for the quarantine; or PipelineError."""
+        count = 0 if bad is None else bad.num_rows
+        found.reports[source.relation] = SourceReport(is_read=True, bad=count)
+        if not count:
+            return
+        first = [BadRow(place, **row) for row in bad.slice(0, SHOWN).to_pylist()]
+        if source.bad_rows == "fail":
+            raise PipelineError(too_bad(place, count, first))
+        found.bad_rows += first[: SHOWN - len(found.bad_rows)]
+        found.bad[source.relation] = self._spark.createDataFrame(bad)
+
+    def _report(self, found: Found, relation: Relation, came: Any, went: Any) -> None:
+        found.came[relation.name], found.went[relation.name] = came, went
+        bad = found.reports[relation.name].bad
+        found.reports[relation.name] = SourceReport(True, Count(came.num_rows, went.num_rows), bad)
+
+    def _small_difference(self, relation: Relation, new: Any) -> tuple[Any, Any]:
+        """What `_difference` finds, without Spark."""
+        rows = difference(self._store.table(relation), new)
+        signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
+        return facts.filter(signs > 0), facts.filter(signs < 0)
+
+    def _difference(self, relation: Relation, new: DataFrame) -> tuple[Any, Any]:
+        """The rows that are new and those that are gone, since the last commit."""
+        if not self._store.files(relation.name):
+            return to_table(relation, new.distinct()), to_table(relation, [])
+        old = stored_frame(self._spark, self._store, relation)
+        return to_table(relation, new.subtract(old)), to_table(relation, old.subtract(new))
+
+
+def stored_frame(spark: SparkSession, store: Store, relation: Relation) -> DataFrame:
+    """What a store holds of a relation, as a DataFrame."""
+    files = [str(file) for file in store.files(relation.name)]
+    if not files:
+        return spark.createDataFrame(spark_schema(relation).empty_table())
+    names = [sf.col(f"`{name}`") for name in spark_schema(relation).names]
+    frame = spark.read.parquet(*files)
+    if len(files) > 1:
+        frame = frame.groupBy(*names).agg(sf.sum(f"`{SIGN}`").alias(SIGN)).where(f"`{SIGN}` > 0")
+    return frame.select(*names)

@@ -1,0 +1,256 @@
+"""A pipeline at work: from what its sources say now to the next commit, and to its sinks.
+
+A run is: finish what an earlier one was stopped in; read the sources that are not as they were; take the
+difference to what the store holds; let a session work out what follows; write the files of the sinks; commit
+through the store; show. Before the commit nothing has happened, after it everything will: what is left to be
+done is done by the next run (see `store.durable` and `sinks`).
+
+The session is made from the store and kept for the next run; if anything fails it is dropped, and made again.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from types import TracebackType
+from typing import Any
+
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from tidelog.engine.spark.session import local_session
+from tidelog.errors import PipelineError, ProgramError, StoreError
+from tidelog.pipeline.intake import Found, Intake
+from tidelog.pipeline.outcome import Count, Outcome
+from tidelog.pipeline.outlets import Outlets
+from tidelog.pipeline.sinks import place
+from tidelog.pipeline.spec import Spec, expect_relations
+from tidelog.program.draft import load
+from tidelog.program.model import Program
+from tidelog.program.typed import Relation, Role
+from tidelog.session import Changes, Session, open_session
+from tidelog.store.durable import Store, Update
+from tidelog.store.migration import expect_same, expect_similar
+from tidelog.store.segments import SIGN, signed
+
+__all__ = ["Pipeline"]
+
+
+class Pipeline:
+    """A pipeline that is open: it holds its store, and nobody else writes to it. Use it in a `with` block.
+
+    Without `spark` it makes a local Spark session. `progress` is called with what is being done.
+    """
+
+    def __init__(
+        self, spec: Spec, *, spark: SparkSession | None = None, progress: Callable[[str], None] | None = None
+    ) -> None:
+        self.spec = spec
+        self._progress = progress or (lambda _: None)
+        self._functions = _functions(spec)
+        self._text = _program_text(spec)
+        self.program: Program = load(self._text, str(spec.program), self._functions)
+        expect_relations(spec, self.program)
+        self.store = Store(spec.store)
+        try:
+            self._expect_program()
+            self._progress("starting Spark")
+            self.spark = spark if spark is not None else local_session("tidelog", conf=spec.spark or None)
+        except BaseException:
+            self.store.close()
+            raise
+        self._progress = _naming_jobs(self.spark, self._progress)
+        self.intake = Intake(self.spark, self.store, self._progress)
+        self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
+        self._session: Session | None = None
+
+    def close(self) -> None:
+        self._session = None
+        self.store.close()
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- a run
+
+    def run(self, *, reread: bool = False) -> Outcome:
+        """Bring the results up to date; `reread` reads sources even if they seem to be as they were."""
+        self.finish()
+        found = Found()
+        for name, source in self.spec.sources.items():
+            self.intake.take(found, source, self.program.relations[name], reread=reread)
+        if self._is_current(found):
+            return self._outcome()
+        return self.commit(found)
+
+    def finish(self) -> None:
+        """Do what an earlier run had committed to when it was stopped."""
+        if not self.store.is_shown:
+            self._outlets.show()
+
+    def commit(self, found: Found) -> Outcome:
+        """Apply what was found, make it durable and show it."""
+        try:
+            session, changes = self._apply(found)
+            sinks = self._outlets.prepare(session, changes)
+            self._outlets.quarantine(found.bad)
+            current = self.store.current
+            streams = {**({} if current is None else current.streams), **found.streams}
+            prints = {**({} if current is None else current.sources), **found.prints}
+            known = {name: prints[name] for name in prints if name in self.spec.sources}
+            self.store.commit(Update(self._text, self._stored(), changes, known, streams, sinks))
+        except BaseException:
+            self._session = None  # it may be ahead of the store
+            raise
+        self._outlets.show()
+        return self._outcome(found, changes)
+
+    def session(self) -> Session:
+        """The session with the last commit, to be read from."""
+        if self._session is None:
+            self._session = self._opened()
+        return self._session
+
+    # -- the program
+
+    def _expect_program(self) -> None:
+        """StoreError if the store cannot, or is not to, go on with this program."""
+        current = self.store.current
+        if current is None or current.program == self._text:
+            return
+        try:
+            before = load(current.program, "the stored program", self._functions)
+        except ProgramError as error:
+            raise StoreError(f"the program in the store {self.spec.store} cannot be read:\n{error}") from None
+        expect = expect_same if self.spec.program_changes == "refuse" else expect_similar
+        expect(before, self.program, str(self.spec.store))
+
+    def _opened(self) -> Session:
+        """A session with what the store holds."""
+        current = self.store.current
+        text = self._text if current is None else current.program
+        name = str(self.spec.program)
+        where = {"spark": self.spark, "placement": self.spec.placement}
+        session = open_session(text=text, name=name, functions=self._functions, **where)
+        if current is not None:
+            self._progress("loading the store")
+            with session.transaction() as tx:
+                for relation in _inputs(session.program):
+                    tx.insert(relation.name, self.store.table(relation))
+        return session
+
+    def _stored(self) -> dict[str, Relation]:
+        """The relations that the store is to have."""
+        shown = {sink.relation for sink in self.spec.sinks}
+        return {
+            name: relation
+            for name, relation in self.program.relations.items()
+            if relation.role is not Role.INTERNAL or name in shown
+        }
+
+    # -- what follows
+
+    def _is_current(self, found: Found) -> bool:
+        """Whether there is nothing to commit: no difference, the same program, the same sinks."""
+        current = self.store.current
+        return (
+            current is not None
+            and current.program == self._text
+            and found.prints == current.sources
+            and not any(report.difference or report.bad for report in found.reports.values())
+            and all(sink.key in current.sinks for sink in self.spec.sinks)
+        )
+
+    def _apply(self, found: Found) -> tuple[Session, Mapping[str, Any]]:
+        """Work out what follows; the changes of the stored relations, as signed rows."""
+        session = self.session()
+        current = self.store.current
+        self._progress("working out what follows")
+        with session.transaction() as tx:
+            if current is not None and current.program != self._text:
+                tx.replace_program(self._text, str(self.spec.program))
+            for name in found.came:
+                tx.delete(name, found.went[name])
+                tx.insert(name, found.came[name])
+        known = {} if current is None else current.relations
+        return session, {
+            name: _signed(tx.changes, name) if name in known else signed(session[name].to_arrow(), 1)
+            for name in self._stored()
+        }
+
+    # -- the end
+
+    def _outcome(self, found: Found | None = None, changes: Mapping[str, Any] | None = None) -> Outcome:
+        """What was done, or without arguments that nothing was to be done."""
+        current = self.store.current
+        assert current is not None, "a commit has been made"
+        places = {s.name: place(s, current.sinks[s.key].commit) for s in self.spec.sinks}
+        if found is None or changes is None:
+            return Outcome(current.commit, is_new=False, places=places)
+        outputs = [r.name for r in self._stored().values() if r.role is not Role.INPUT]
+        session = self.session()
+        return Outcome(
+            current.commit,
+            is_new=True,
+            sources=found.reports,
+            changes={name: _count(changes[name]) for name in outputs},
+            sizes={name: len(session[name]) for name in outputs},
+            places=places,
+            bad_rows=tuple(found.bad_rows),
+            quarantine=self.spec.quarantine,
+        )
+
+
+def _naming_jobs(spark: SparkSession, progress: Callable[[str], None]) -> Callable[[str], None]:
+    """Progress that Spark's own pages show too, as the names of jobs; over Connect they have none."""
+    context = getattr(spark, "sparkContext", None)
+
+    def tell(text: str) -> None:
+        progress(text)
+        if context is not None:
+            context.setJobDescription(text)
+
+    return tell
+
+
+def _inputs(program: Program) -> Iterator[Relation]:
+    return (r for r in program.relations.values() if r.role is Role.INPUT)
+
+
+def _signed(changes: Changes, name: str) -> Any:
+    table = changes[name].to_arrow()
+    return table.rename_columns([*table.column_names[:-1], SIGN])
+
+
+def _count(rows: Any) -> Count:
+    came = rows.filter(pc.equal(rows[SIGN], 1)).num_rows
+    return Count(came, rows.num_rows - came)
+
+
+def _program_text(spec: Spec) -> str:
+    problem = f"{spec.name}: program: {spec.program}"
+    try:
+        return spec.program.read_bytes().decode()
+    except OSError as error:
+        raise PipelineError(f"{problem} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise PipelineError(f"{problem} is not UTF-8 text (at byte {error.start})") from None
+
+
+def _functions(spec: Spec) -> list[Callable[..., object]]:
+    """The annotated public functions of the modules that the description names."""
+    found: list[Callable[..., object]] = []
+    for name in spec.functions:
+        try:
+            module = import_module(name)
+        except Exception as error:  # whatever the module raises, it is the user's
+            raise PipelineError(f"{spec.name}: functions: {name} cannot be imported: {error}") from None
+        members = inspect.getmembers(module, inspect.isfunction)
+        found += [f for n, f in members if f.__module__ == name and not n.startswith("_")]
+    return found

@@ -1,0 +1,178 @@
+"""A program and its facts in frames of Spark at the last commit, and the one way from there to the next.
+
+Invariant: outside `carry_out` and `answer` the engine holds exactly the last commit. Whatever ends them early
+leads back to it, and frames that only the work needed are released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from threading import RLock
+from typing import Any
+
+from tidelog.engine.run import Run, Stats
+from tidelog.engine.spark.choice import Placement
+from tidelog.engine.spark.cuts import Cut, Cuts
+from tidelog.engine.spark.engine import SparkEngine
+from tidelog.engine.spark.staging import FrameStaging, expect_one_each
+from tidelog.engine.watch import Limits
+from tidelog.plan.flat import FlatProgram
+from tidelog.plan.flatten import flatten
+from tidelog.program.model import EMPTY, Program
+from tidelog.program.query import Query
+from tidelog.program.typed import Relation
+from tidelog.progress import Report, end
+from tidelog.session.changes import Changes, RelationChanges
+from tidelog.session.frames import FrameChanges, FrameFacts, WholeFrame
+from tidelog.session.home import Done
+from tidelog.session.state import only_query
+
+__all__ = ["FrameState"]
+
+
+class FrameState:
+    """`turn` is held by whoever works with Spark; readers need nothing, since frames never change."""
+
+    def __init__(
+        self,
+        strategy: str,
+        limits: Limits,
+        report: Report | None = None,
+        *,
+        spark: Any,
+        placement: Placement | None,
+    ) -> None:
+        self.report = report
+        self.cuts = Cuts(spark)
+        self.engine = SparkEngine(self.cuts, placement, limits)
+        self.program: Program = EMPTY
+        self.commit = -1
+        self.turn = RLock()
+        self._publishing = RLock()
+        # the other strategies are for data that fits the driver
+        chosen = strategy if strategy == "recompute" else "elastic"
+        self._run = Run(self.engine, chosen, placed=self.engine.placed)
+        self._limits = limits
+        self._flat = FlatProgram()
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Spark, set up for our work, and for us alone."""
+        with self.turn, self.cuts.working():
+            yield
+
+    def carry_out(
+        self,
+        program: Program,
+        staged: Mapping[str, FrameStaging],
+        check: Callable[[], None],
+        *,
+        keep: bool,
+    ) -> Done:
+        flat = self._flat if program is self.program else flatten(program)
+        held = [cut for facts in staged.values() for cut in facts.cuts()]
+        with self.working():
+            try:
+                stats = self._advance(flat, staged, check)
+                changes = self._changes(program, self.commit + 1 if keep else None)
+                check()
+            except BaseException:
+                self._undo(held)
+                raise
+            finally:
+                end(self.report)
+            if keep:
+                self._publish(program, flat)
+            else:
+                self._undo(held)
+        return Done(changes, stats)
+
+    def answer(self, query: Query, check: Callable[[], None]) -> FrameFacts:
+        with self.working():
+            flat = only_query(query, self.program, self._flat)
+            try:
+                self.engine.prepare(flat)
+                self._run.commit(FlatProgram(), flat, self._limits, check, self.report)
+                found = self.engine.work(query.relation.name).now.facts
+                return FrameFacts(query.relation, found, self.cuts)
+            finally:
+                end(self.report)
+                self._undo(())
+
+    def view(self, relation: Relation) -> WholeFrame:
+        with self._publishing:
+            return WholeFrame(relation, self.engine.kept[relation.name], self.cuts)
+
+    def holding(self) -> AbstractContextManager[Any]:
+        return self._publishing
+
+    def stage(self, relation: Relation) -> FrameStaging:
+        kept = self.engine.kept.get(relation.name)
+        return FrameStaging(relation, kept, self.cuts, self.working)
+
+    def adopt(
+        self,
+        program: Program,
+        flat: FlatProgram,
+        commit: int,
+        rows: Callable[[str], tuple[Any, Any]],
+    ) -> None:
+        """Take over a commit: `rows` gives the tuples of a relation and those asserted, as tables.
+
+        What supports the tuples is not known, so that the next commit works them out and compares.
+        """
+        derived = {rule.head for rule in flat.rules.values()} | set(flat.groupings)
+        with self.working():
+            for name, stored in flat.relations.items():
+                facts, given = (self.cuts.table(stored.types, table) for table in rows(name))
+                self.engine.adopt(name, stored.types, facts, given, is_derived=name in derived)
+            self.engine.forget(flat)
+        self.program, self._flat, self.commit = program, flat, commit
+
+    # -- how
+
+    def _advance(
+        self, flat: FlatProgram, staged: Mapping[str, FrameStaging], check: Callable[[], None]
+    ) -> Stats:
+        self.engine.prepare(flat)
+        for name, facts in staged.items():
+            if name in flat.relations:
+                self.engine.assert_rows(name, *facts.net())
+        return self._run.commit(self._flat, flat, self._limits, check, self.report)
+
+    def _changes(self, program: Program, commit: int | None) -> Changes:
+        """What the commit at work has done so far, relations that it drops included."""
+        changed: dict[str, RelationChanges] = {}
+        for name, relation in program.relations.items():
+            came, went = self.engine.changes(name)
+            expect_one_each(relation, came, self.engine.work(name).now)
+            if came.size or went.size:
+                changed[name] = self._change(relation, came, went)
+        for name, relation in self.program.relations.items():
+            if name not in program.relations and self.engine.size(name):
+                went = self.engine.kept[name].facts
+                changed[name] = self._change(relation, self.cuts.nothing(relation.types), went)
+        relations = {**self.program.relations, **program.relations}
+        return Changes(commit, changed, relations, self._no_change)
+
+    def _change(self, relation: Relation, came: Cut, went: Cut) -> FrameChanges:
+        facts = (FrameFacts(relation, cut, self.cuts) for cut in (came, went))
+        return FrameChanges(relation, *facts)
+
+    def _no_change(self, relation: Relation) -> FrameChanges:
+        nothing = self.cuts.nothing(relation.types)
+        return self._change(relation, nothing, nothing)
+
+    def _publish(self, program: Program, flat: FlatProgram) -> None:
+        with self._publishing:
+            self.engine.commit()
+            self.engine.forget(flat)
+            self.program, self._flat = program, flat
+            self.commit += 1
+        self.cuts.release(self.engine.cuts_in_use())
+
+    def _undo(self, held: Sequence[Cut]) -> None:
+        self.engine.rollback()
+        self.engine.forget(self._flat)
+        self.cuts.release([*self.engine.cuts_in_use(), *held])

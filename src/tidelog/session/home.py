@@ -1,0 +1,89 @@
+"""What a session needs of whoever keeps its program and facts: the home of the data.
+
+There is one in this process (`state`) and one in frames of Spark (`on_spark`); what users hold is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tidelog.engine.run import Stats
+from tidelog.program.model import Program
+from tidelog.program.query import Query
+from tidelog.program.typed import Relation
+from tidelog.progress import Report
+from tidelog.session.changes import Changes
+from tidelog.session.facts import Facts, WholeFacts
+
+__all__ = ["Done", "Home", "Staging"]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A run that came to its end."""
+
+    changes: Changes
+    stats: Stats
+
+
+class Staging(Protocol):
+    """What a transaction says about the asserted facts of one relation: for each row, the last thing said.
+
+    Data is anything that has rows; DataError if it does not fit, and then nothing was said.
+    """
+
+    def insert(self, data: object) -> None: ...
+
+    def delete(self, data: object) -> None: ...
+
+    def upsert(self, data: object) -> None: ...
+
+    def delete_keys(self, keys: object) -> None: ...
+
+    def delete_all(self) -> None: ...
+
+
+class Home(Protocol):
+    """`turn` is held by whoever works with the engine; `commit` is the number of the last commit."""
+
+    @property
+    def program(self) -> Program: ...
+
+    @property
+    def commit(self) -> int: ...
+
+    @property
+    def report(self) -> Report | None:
+        """Whom to tell what long work is at."""
+        ...
+
+    @property
+    def turn(self) -> AbstractContextManager[Any]: ...
+
+    def stage(self, relation: Relation) -> Staging:
+        """Begin to say something about a relation."""
+        ...
+
+    def carry_out(
+        self, program: Program, staged: Mapping[str, Any], check: Callable[[], None], *, keep: bool
+    ) -> Done:
+        """Run a change of program and facts; it becomes the state, or with `keep` false is undone again.
+
+        Interrupts are to be noted meanwhile; `check` is where they may happen.
+        """
+        ...
+
+    def answer(self, query: Query, check: Callable[[], None]) -> Facts:
+        """What a query finds; the state stays as it is."""
+        ...
+
+    def view(self, relation: Relation) -> WholeFacts:
+        """A relation as of the last commit."""
+        ...
+
+    def holding(self) -> AbstractContextManager[Any]:
+        """While this is held, all views are of one commit."""
+        ...

@@ -1,0 +1,126 @@
+"""Segments: the immutable files of Parquet that a stored relation is made of.
+
+A relation is a *base* and the *changes* since, in the order in which they were made. All have the relation's
+columns and one more, `SIGN` (1 or -1; 1 throughout a base), so that the relation is the sum of its segments,
+as of any Z-sets: a row is there if its signs add up to 1, and they never add up to anything but 0 or 1. Names
+beginning with `#` are free for what else a row may carry, since no column can be called so.
+
+A change becomes a segment of its own. When there are many segments, or the changes are a good part of the
+base, the sum is written as a new base, which costs what the relation's size is, but seldom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from tidelog.errors import StoreError
+from tidelog.program.typed import Relation
+from tidelog.store.arrow import schema
+from tidelog.store.disk import Disk
+
+__all__ = [
+    "SIGN",
+    "Segment",
+    "difference",
+    "is_long",
+    "read_segments",
+    "segment_schema",
+    "signed",
+    "total",
+    "write_segment",
+]
+
+SIGN: Final = "#sign"
+MAX_SEGMENTS: Final = 8
+MAX_SHARE: Final = 0.25  # of the base's rows, in changes
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A file, known by its path in the store; `rows` and `size` (bytes) tell whether it is the one meant."""
+
+    file: str
+    rows: int
+    size: int
+    is_base: bool
+
+
+def segment_schema(relation: Relation) -> Any:
+    return schema(relation).append(pa.field(SIGN, pa.int8(), nullable=False))
+
+
+def signed(table: Any, sign: int) -> Any:
+    """A relation's table with one sign for all rows."""
+    signs = pa.repeat(pa.scalar(sign, pa.int8()), table.num_rows)
+    return table.append_column(pa.field(SIGN, pa.int8(), nullable=False), signs)
+
+
+def total(table: Any) -> Any:
+    """The sum of signed rows: each row once, with what its signs add up to, and not if that is 0."""
+    keys = [name for name in table.column_names if name != SIGN]
+    sums = table.group_by(keys).aggregate([(SIGN, "sum")])
+    sums = sums.filter(pc.not_equal(sums[f"{SIGN}_sum"], 0))
+    columns = [*(sums[name] for name in keys), sums[f"{SIGN}_sum"].cast(pa.int8())]
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def difference(old: Any, new: Any) -> Any:
+    """What has to be added to one table of a relation to make it the other: signed rows."""
+    return total(pa.concat_tables([signed(_distinct(new), 1), signed(_distinct(old), -1)]))
+
+
+def _distinct(table: Any) -> Any:
+    return table.group_by(table.column_names).aggregate([])
+
+
+def write_segment(disk: Disk, root: Path, file: str, table: Any, *, is_base: bool) -> Segment:
+    """Write signed rows under a name that nothing has yet."""
+    path = root / file
+    disk.make_folder(path.parent)
+    size = disk.create(path, partial(_write, table))
+    return Segment(file, table.num_rows, size, is_base)
+
+
+def _write(table: Any, out: BinaryIO) -> None:
+    parquet.write_table(table, pa.PythonFile(out), compression="zstd")
+
+
+def read_segments(root: Path, relation: Relation, segments: Sequence[Segment]) -> Any:
+    """The table of the relation that segments add up to; StoreError if one is not what it was."""
+    wanted = segment_schema(relation)
+    parts = [_read(root / s.file, s, wanted) for s in segments]
+    if not parts:
+        return schema(relation).empty_table()
+    rows = parts[0] if len(parts) == 1 else total(pa.concat_tables(parts))
+    if not pc.all(pc.equal(rows[SIGN], 1)).as_py() and rows.num_rows:
+        raise StoreError(f"the segments of {relation.name} in {root} contradict each other; restore a backup")
+    return rows.drop_columns([SIGN])
+
+
+def _read(path: Path, segment: Segment, wanted: Any) -> Any:
+    try:
+        if path.stat().st_size != segment.size:
+            raise StoreError(
+                f"{path} is not the file that was written: its size is another; restore a backup"
+            )
+        table = parquet.ParquetFile(path).read()
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(f"{path} cannot be read ({error}); restore a backup of the store") from None
+    if table.num_rows != segment.rows or not table.schema.equals(wanted):
+        raise StoreError(f"{path} is not the file that was written; restore a backup of the store")
+    return table
+
+
+def is_long(segments: Sequence[Segment]) -> bool:
+    """Whether it is time for a new base."""
+    base = sum(s.rows for s in segments if s.is_base)
+    changes = sum(s.rows for s in segments if not s.is_base)
+    return len(segments) > MAX_SEGMENTS or changes > MAX_SHARE * base

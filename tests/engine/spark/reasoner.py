@@ -1,0 +1,86 @@
+"""The Spark engine as a reasoner, driven as a session would: values in and out through frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from conformance.reasoners import Changes
+from tidelog.data.types import Type
+from tidelog.data.values import Row
+from tidelog.data.zset import ZSet
+from tidelog.engine.local.codec import Codec
+from tidelog.engine.run import Limits, Run, Stats
+from tidelog.engine.spark.cuts import Cut, Cuts
+from tidelog.engine.spark.engine import SparkEngine
+from tidelog.engine.spark.layout import encode, stored
+from tidelog.plan.flat import FlatProgram
+from tidelog.plan.flatten import flatten
+from tidelog.program.model import Program
+from tidelog.store.frames import to_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class SparkReasoner:
+    def __init__(
+        self,
+        spark: SparkSession,
+        placement: Literal["tasks", "shuffled"],
+        strategy: str = "elastic",
+        switch: float = 1e9,
+    ) -> None:
+        self.cuts = Cuts(spark)
+        self.engine = SparkEngine(self.cuts, placement, Limits())
+        self.run = Run(self.engine, strategy, switch)
+        self.flat = FlatProgram()
+        self.stats = Stats()
+        self._types: dict[str, tuple[Type, ...]] = {}
+
+    @property
+    def contents(self) -> Mapping[str, frozenset[Row]]:
+        made = {n: frozenset(self._rows(t, self.engine.kept[n].facts)) for n, t in self._types.items()}
+        return {name: rows for name, rows in made.items() if rows}
+
+    def commit(self, program: Program, facts: Mapping[str, ZSet[Row]]) -> Changes:
+        """If this raises, nothing has changed."""
+        types = {r.name: r.types for r in program.relations.values()}
+        new = flatten(program)
+        with self.cuts.working():
+            try:
+                self.engine.prepare(new)
+                for name, change in facts.items():
+                    came = self._cut(types[name], [row for row, weight in change.items() if weight > 0])
+                    went = self._cut(types[name], [row for row, weight in change.items() if weight < 0])
+                    self.engine.assert_rows(name, came, went)
+                self.stats = self.run.commit(self.flat, new, Limits())
+                changes = self._changes(types)
+            except BaseException:
+                self.engine.rollback()
+                self.cuts.release(self.engine.cuts_in_use())
+                raise
+            self.engine.commit()
+            self.engine.forget(new)
+            self.cuts.release(self.engine.cuts_in_use())
+        self.flat, self._types = new, types
+        return changes
+
+    def _changes(self, types: Mapping[str, tuple[Type, ...]]) -> Changes:
+        made: Changes = {}
+        for name in types:
+            came, went = (ZSet.of(self._rows(types[name], cut)) for cut in self.engine.changes(name))
+            made[name] = came - went
+        return {name: change for name, change in made.items() if change}
+
+    def _cut(self, types: tuple[Type, ...], rows: list[Row]) -> Cut:
+        return self.cuts.table(types, to_table(stored(types), rows if types else [(True,) for _ in rows]))
+
+    @staticmethod
+    def _rows(types: tuple[Type, ...], cut: Cut) -> list[Any]:
+        if not cut.size:
+            return []
+        codec = Codec()
+        codes = encode(codec, types, cut.frame.toArrow())
+        columns = [codec.decode_column(t, c.copy()) for t, c in zip(types, codes, strict=True)]
+        return list(zip(*columns, strict=True)) if types else [()] * cut.size

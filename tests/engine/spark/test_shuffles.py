@@ -1,0 +1,59 @@
+"""The rounds of a recursion move as little data as they can: counted in the plans that Spark makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tidelog.data.zset import ZSet
+from tidelog.program.draft import load
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+CLOSURE = """
+input relation Edge(src: int, dst: int)
+output relation Reach(src: int, dst: int)
+Reach(x, y) :- Edge(x, y).
+Reach(x, z) :- Reach(x, y), Edge(y, z).
+"""
+DOUBLING = CLOSURE.replace("Reach(x, y), Edge(y, z)", "Reach(x, y), Reach(y, z)")
+
+
+def shuffles_by_cut(spark: SparkSession, text: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many shuffles each cut of the bootstrap of a chain needs, in order."""
+    from engine.spark.reasoner import SparkReasoner
+    from tidelog.engine.spark import cuts
+
+    counted: list[int] = []
+    cut = cuts.Cuts.cut
+
+    def counting(self: Any, frame: DataFrame) -> Any:
+        plan = frame._jdf.queryExecution().executedPlan().toString()
+        counted.append(plan.count("Exchange hashpartitioning"))
+        return cut(self, frame)
+
+    reasoner = SparkReasoner(spark, "shuffled")
+    monkeypatch.setattr(cuts.Cuts, "cut", counting)
+    reasoner.commit(load(text), {"Edge": ZSet.of([(i, i + 1) for i in range(6)])})
+    assert len(reasoner.contents["Reach"]) == 21
+    return counted
+
+
+def test_rounds_that_pass_a_column_through_shuffle_nothing(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts, first, *rounds = shuffles_by_cut(spark, CLOSURE, monkeypatch)
+    assert (facts, first) == (1, 1)
+    assert len(rounds) >= 5
+    assert set(rounds) == {0}
+
+
+def test_other_rounds_shuffle_what_they_find_once(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, *rounds = shuffles_by_cut(spark, DOUBLING, monkeypatch)
+    assert max(rounds) == 1

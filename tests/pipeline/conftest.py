@@ -1,0 +1,33 @@
+"""What the tests of pipelines share: one Spark session in process, and a folder with a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HERE = Path(__file__).parent
+
+# PySpark 4.2 says it of every pandas 3, wherever it first needs pandas.
+PANDAS_3 = "ignore:PySpark does not yet fully support pandas:FutureWarning"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.filterwarnings(PANDAS_3))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session that Tidelog makes, in this process."""
+    pytest.importorskip("pyspark")
+    session: SparkSession = import_module("tidelog.engine.spark.session").local_session()
+    yield session
+    session.stop()

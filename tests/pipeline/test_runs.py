@@ -1,0 +1,212 @@
+"""Runs of a pipeline: each applies the difference since the last, and the results are those of the facts."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipeline.places import PROGRAM, SPEC, Place, Rows, expected, rows
+from tidelog import pipeline
+from tidelog.errors import PipelineError, StoreError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_results_follow_the_sources_run_by_run(place: Place, spark: SparkSession) -> None:
+    dice = random.Random(4)
+    edges: Rows = {(i, i + 1) for i in range(12)}
+    blocked: set[int] = set()
+    for number in range(5):
+        place.write(edges, blocked)
+        outcome = pipeline.run(place.spec, spark=spark)
+        wanted = expected(edges, blocked)
+        assert (outcome.commit, outcome.is_new) == (number, True)
+        assert place.output(spark) == wanted
+        assert place.added_up(spark) == wanted
+        assert outcome.sizes["Reach"] == len(wanted)
+        for _ in range(4):
+            edges ^= {(dice.randrange(12), dice.randrange(12))}
+        blocked ^= {dice.randrange(12)}
+
+
+def test_only_what_is_different_is_applied(place: Place, spark: SparkSession) -> None:
+    place.write({(1, 2), (2, 3)}, {9})
+    first = pipeline.run(place.spec, spark=spark)
+    assert str(first.sources["Edge"]) == "2 came, 0 went"
+    place.write({(1, 2), (2, 4)}, {9})
+    second = pipeline.run(place.spec, spark=spark)
+    assert str(second.sources["Edge"]) == "1 came, 1 went"
+    assert str(second.changes["Reach"]) == "2 came, 2 went"
+    third = pipeline.run(place.spec, spark=spark)
+    assert (third.commit, third.is_new, third.sources) == (1, False, {})
+    assert str(third).startswith("nothing has changed since commit 1\n")
+    (place.folder / "Blocked.json").write_text('{"node": 9}\n\n')  # another file, the same facts
+    fourth = pipeline.run(place.spec, spark=spark)
+    assert str(fourth.sources["Edge"]) == "as it was"
+    assert not fourth.sources["Blocked"].difference
+
+
+def test_a_large_source_is_compared_by_spark(
+    place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.write({(1, 2), (2, 3)}, {9})
+    monkeypatch.setattr("tidelog.pipeline.intake.SMALL", 0)
+    pipeline.run(place.spec, spark=spark)
+    place.write({(1, 2), (2, 4), (4, 5)}, set())
+    outcome = pipeline.run(place.spec, spark=spark)
+    assert [str(outcome.sources[n]) for n in ("Edge", "Blocked")] == ["2 came, 1 went", "0 came, 1 went"]
+    assert place.output(spark) == expected({(1, 2), (2, 4), (4, 5)}, set())
+
+
+def test_results_are_the_same_where_the_data_is_in_frames(place: Place, spark: SparkSession) -> None:
+    place.spec.write_text(f'placement = "shuffled"\n{SPEC}')
+    for edges in ({(1, 2), (2, 3)}, {(1, 2), (2, 4), (4, 1)}):
+        place.write(edges, {9})
+        pipeline.run(place.spec, spark=spark)
+        assert place.output(spark) == place.added_up(spark) == expected(edges, {9})
+
+
+def test_a_pipeline_that_stays_open_runs_again(place: Place, spark: SparkSession) -> None:
+    place.write({(1, 2)}, set())
+    with pipeline.open(place.spec, spark=spark) as work:
+        work.run()
+        place.write({(1, 2), (2, 3)}, set())
+        work.run()
+        assert set(work.session()["Reach"]) == {(1, 2), (2, 3), (1, 3)}
+        with pytest.raises(StoreError, match="another run is writing"):
+            pipeline.run(place.spec, spark=spark)
+    assert place.output(spark) == {(1, 2), (2, 3), (1, 3)}
+
+
+# -- the program
+
+
+def test_a_changed_rule_is_applied_like_a_changed_fact(place: Place, spark: SparkSession) -> None:
+    place.write({(1, 2), (2, 3)}, set())
+    pipeline.run(place.spec, spark=spark)
+    program = PROGRAM + "Reach(x, x) :- Edge(x, _).\n"
+    (place.folder / "reach.dl").write_text(program)
+    outcome = pipeline.run(place.spec, spark=spark)
+    assert str(outcome.changes["Reach"]) == "2 came, 0 went"
+    assert place.output(spark) == place.added_up(spark) == expected({(1, 2), (2, 3)}, set(), program)
+
+
+def test_relations_and_sinks_may_come_and_go(place: Place, spark: SparkSession) -> None:
+    place.write({(1, 2), (2, 3)}, set())
+    pipeline.run(place.spec, spark=spark)
+    without = "\n".join(line for line in PROGRAM.splitlines() if "Fan" not in line)
+    program = without + "\noutput relation Start(node: int)\nStart(x) :- Edge(x, _), not Reach(_, x).\n"
+    (place.folder / "reach.dl").write_text(program)
+    place.spec.write_text(
+        SPEC.replace('path = "out/Reach"', 'path = "out/Reach2"') + '[changes.Start]\npath = "s"\n'
+    )
+    outcome = pipeline.run(place.spec, spark=spark)
+    assert (outcome.sizes, str(outcome.changes["Start"])) == ({"Reach": 3, "Start": 1}, "1 came, 0 went")
+    assert rows(spark.read.parquet(str(place.folder / "out/Reach2/current"))) == {(1, 2), (2, 3), (1, 3)}
+    assert rows(spark.read.parquet(str(place.folder / "s"))) == {(1, 1, 1)}  # node, sign, commit
+    manifest = pipeline.status(pipeline.read_spec(place.spec))
+    assert "Fan" not in manifest
+    assert "changes.Start: as of commit 1" in manifest
+
+
+def test_another_program_can_be_refused(place: Place, spark: SparkSession) -> None:
+    place.write({(1, 2)}, set())
+    pipeline.run(place.spec, spark=spark)
+    place.spec.write_text('program_changes = "refuse"\n' + SPEC)
+    pipeline.run(place.spec, spark=spark)
+    (place.folder / "reach.dl").write_text(PROGRAM + "Reach(7, 7).\n")
+    with pytest.raises(StoreError, match=r"was written for another program:\n  \+ Reach\(7, 7\)\."):
+        pipeline.run(place.spec, spark=spark)
+
+
+def test_a_relation_with_other_columns_is_refused(place: Place, spark: SparkSession) -> None:
+    place.write({(1, 2)}, set())
+    pipeline.run(place.spec, spark=spark)
+    (place.folder / "reach.dl").write_text(PROGRAM.replace("Fan(src: int, n: int)", "Fan(src: int, m: int)"))
+    with pytest.raises(
+        StoreError, match=r"Fan\(src: int, n: int\)  is now  output relation Fan\(src: int, m: int\)"
+    ):
+        pipeline.run(place.spec, spark=spark)
+
+
+def test_facts_that_the_program_states_are_results_too(tmp_path: Path, spark: SparkSession) -> None:
+    place = Place(tmp_path, program=PROGRAM + "Reach(7, 7).\n")
+    place.write(set(), set())
+    pipeline.run(place.spec, spark=spark)
+    assert place.output(spark) == place.added_up(spark) == {(7, 7)}
+
+
+# -- what users see
+
+
+def test_mistakes_in_a_source_name_it(place: Place, spark: SparkSession) -> None:
+    place.write({(1, 2)}, set())
+    (place.folder / "Edge.csv").write_text("from,to\n1,2\n")
+    said = r"sources\.Edge: the source has no column src, dst; it has from, to; write columns = \{ OURS"
+    with pytest.raises(PipelineError, match=said):
+        pipeline.run(place.spec, spark=spark)
+    (place.folder / "Edge.csv").unlink()
+    with pytest.raises(PipelineError, match=r"sources\.Edge: Path does not exist: .*Edge\.csv"):
+        pipeline.run(place.spec, spark=spark)
+    place.spec.write_text(SPEC.replace('path = "Edge.csv"', 'format = "no_such"'))
+    with pytest.raises(PipelineError, match=r"sources\.Edge: Failed to find the data source: no_such"):
+        pipeline.run(place.spec, spark=spark)
+    (place.folder / "reach.dl").unlink()
+    with pytest.raises(PipelineError, match=r"program: .*reach\.dl cannot be read: No such file"):
+        pipeline.run(place.spec, spark=spark)
+
+
+def test_a_failed_commit_changes_nothing(place: Place, spark: SparkSession) -> None:
+    place.write({(1, 2)}, set())
+    pipeline.run(place.spec, spark=spark)
+    place.write({(1, 2), (2, 3)}, set())
+    (place.folder / "out" / "changes").rename(place.folder / "elsewhere")
+    (place.folder / "out" / "changes").write_text("in the way")
+    with pytest.raises(PipelineError, match=r"changes\.Reach: "):
+        pipeline.run(place.spec, spark=spark)
+    (place.folder / "out" / "changes").unlink()
+    (place.folder / "elsewhere").rename(place.folder / "out" / "changes")
+    assert place.output(spark) == place.added_up(spark) == {(1, 2)}
+    pipeline.run(place.spec, spark=spark)
+    assert place.output(spark) == place.added_up(spark) == {(1, 2), (2, 3), (1, 3)}
+
+
+def test_the_command_prints_what_was_done_and_nothing_else(place: Place) -> None:
+    pytest.importorskip("pyspark")
+    place.write({(1, 2), (2, 3)}, set())
+    command = [sys.executable, "-c", "from tidelog.cli import main; main()", "pipeline"]
+
+    def tidelog(*args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *args], cwd=place.folder, capture_output=True, text=True, check=False
+        )
+
+    done = tidelog("run", "pipeline.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[:5] == [
+        "commit 0",
+        "  sources.Edge: 2 came, 0 went",
+        "  sources.Blocked: 0 came, 0 went",
+        "  Reach: 3 rows (3 came, 0 went)",
+        "  Fan: 2 rows (2 came, 0 went)",
+    ]
+    assert "outputs.Reach: out/Reach/current" in done.stdout
+    status = tidelog("status", "pipeline.toml")
+    assert status.stdout.splitlines()[0] == "store: commit 0"
+    place.spec.write_text(SPEC.replace("[outputs.Reach]", "[outputs.Raech]"))
+    failed = tidelog("run", "pipeline.toml")
+    said = "error: pipeline.toml: outputs.Raech: the program has no relation `Raech`; did you mean `Reach`?\n"
+    assert (failed.returncode, failed.stdout, failed.stderr) == (1, "", said)

@@ -1,0 +1,201 @@
+"""Descriptions of pipelines: what they say, and what is said about their mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidelog.errors import PipelineError
+from tidelog.pipeline import Spec, read_spec, spec_from
+from tidelog.pipeline.fingerprints import fingerprint, size
+from tidelog.pipeline.spec import describe_source, expect_relations
+from tidelog.program.draft import load
+
+PROGRAM = """input relation Edge(src: string, km: int)
+input relation Line(text: string)
+relation Hidden(x: string)
+output relation Reach(src: string)
+Hidden(x) :- Edge(x, _).
+Reach(x) :- Hidden(x), not Line(x).
+"""
+
+GOOD = """
+program = "reach.dl"
+store = "state"
+quarantine = "bad"
+program_changes = "refuse"
+functions = "helpers"
+placement = "tasks"
+
+[spark]
+"spark.driver.memory" = "1g"
+"spark.ui.enabled" = true
+"spark.cores.max" = 2
+
+[sources.Edge]
+path = ["a/Edge.tsv.gz", "s3a://bucket/Edge.tsv"]
+columns = { src = "from" }
+options = { password = "${SECRET} word" }
+bad_rows = "fail"
+
+[streams.Line]
+format = "text"
+path = "lines"
+
+[outputs.Reach]
+path = "out/Reach"
+
+[changes.Reach]
+format = "jdbc"
+options = { url = "jdbc:x", dbtable = "t" }
+"""
+
+
+def written(folder: Path, text: str) -> Spec:
+    (folder / "p.toml").write_text(text)
+    return read_spec(folder / "p.toml")
+
+
+def problems(folder: Path, text: str) -> list[str]:
+    with pytest.raises(PipelineError) as error:
+        written(folder, text)
+    return [line.removeprefix(f"{folder / 'p.toml'}: ") for line in str(error.value).splitlines()]
+
+
+def test_a_description_says_all_there_is_to_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "pass")
+    spec = written(tmp_path, GOOD)
+    edge, line = spec.sources["Edge"], spec.streams["Line"]
+    assert (spec.program, spec.store) == (tmp_path / "reach.dl", tmp_path / "state")
+    assert spec.spark == {"spark.driver.memory": "1g", "spark.ui.enabled": "true", "spark.cores.max": "2"}
+    assert edge.paths == (str(tmp_path / "a/Edge.tsv.gz"), "s3a://bucket/Edge.tsv")
+    assert (edge.format, edge.columns, edge.bad_rows) == ("csv", {"src": "from"}, "fail")
+    assert edge.options == {"sep": "\t", "password": "pass word"}
+    assert (line.format, line.sign, line.bad_rows) == ("text", None, "quarantine")
+    assert [s.name for s in spec.sinks] == ["outputs.Reach", "changes.Reach"]
+    assert spec.outputs["Reach"].format == "parquet"
+    assert (spec.program_changes, spec.functions, spec.placement) == ("refuse", ("helpers",), "tasks")
+    expect_relations(spec, load(PROGRAM))
+
+
+def test_tables_of_python_say_the_same(tmp_path: Path) -> None:
+    text = 'program = "p.dl"\nstore = "s"\n[sources.E]\npath = "e.csv"\n'
+    given = {"program": "p.dl", "store": "s", "sources": {"E": {"path": "e.csv"}}}
+    spec = spec_from(given, folder=tmp_path, name=str(tmp_path / "p.toml"))
+    assert spec == written(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", 'program: is missing; write program = "FILE.dl"'),
+        ("store = 3", "store: is 3; write a text, in quotes"),
+        ("stor = 's'", "stor: means nothing here; did you mean `store`?"),
+        ("sources = 1", "sources: is not a table of tables; write [sources.NAME], NAME being a relation"),
+        ("[sources.E]\nfomat = 'csv'", "sources.E.fomat: means nothing here; did you mean `format`?"),
+        ("[sources.E]\npath = 'x'", "sources.E.format: is missing; write one, such as csv"),
+        (
+            "[sources.E]\npath = [1]\nformat = 'csv'",
+            "sources.E.path: is [1]; write a text in quotes, or a list",
+        ),
+        ("[sources.E]\ntable = 't'\nformat = 'csv'", "sources.E.table: is a source by itself"),
+        (
+            "[sources.E]\ntable = 't'\ncolumns = 'a'",
+            "sources.E.columns: is 'a'; write a table, as in columns =",
+        ),
+        ("[sources.E]\ntable = 't'\ncolumns = {a = 1}", "sources.E.columns.a: is 1; write the column's name"),
+        (
+            "[sources.E]\ntable = 't'\noptions = {a = []}",
+            "sources.E.options.a: is []; write a text, a number",
+        ),
+        ("[sources.E]\ntable = 't'\noptions = {a = '${NO_SUCH}'}", "there is no NO_SUCH in the environment"),
+        (
+            "[sources.E]\ntable = 't'\nbad_rows = 'x'",
+            "sources.E.bad_rows: is 'x'; write one of fail, quarantine",
+        ),
+        ("bad_rows = 'quarantine'\n[sources.E]\ntable = 't'", "quarantine: is missing; write quarantine ="),
+        ("[sources.E]\ntable='t'\n[streams.E]\ntable='t'", "streams.E: has a source too"),
+        ("[streams.E]\npath = ['a.csv', 'b.csv']", "streams.E.path: is a list; a stream reads one folder"),
+        ("[streams.E]\npath = 'a.txt'\nsign = 's'", "streams.E.sign: is for columns, and text has none"),
+        ("[outputs.R]", "outputs.R.path: is missing; write path ="),
+        ("[outputs.R]\npath = 'a'\ntable = 'b'", "outputs.R.table: is a place by itself; leave path out"),
+        ("placement = 'x'", "placement: is 'x'; write one of driver, tasks, shuffled"),
+        ("program_changes = 'x'", "program_changes: is 'x'; write one of apply, refuse"),
+    ],
+)
+def test_a_mistake_is_told_with_its_key_and_the_way_out(tmp_path: Path, text: str, said: str) -> None:
+    found = problems(tmp_path, text)
+    assert any(said in line for line in found), found
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    assert len(problems(tmp_path, "[outputs.R]\n[sources.E]\npath = 'x'")) == 4
+
+
+def test_a_file_that_is_not_toml_is_told_with_the_place(tmp_path: Path) -> None:
+    with pytest.raises(PipelineError, match=r"p\.toml is not TOML: .*line 2"):
+        written(tmp_path, "a = 1\nb = \nc = 1\n")
+    with pytest.raises(PipelineError, match=r"none\.toml cannot be read: No such file"):
+        read_spec(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "[sources.Egde]\ntable = 't'",
+            "sources.Egde: the program has no input relation `Egde`; did you mean",
+        ),
+        ("[sources.Reach]\ntable = 't'", "sources.Reach: the program has no input relation `Reach`"),
+        (
+            "[outputs.Raech]\npath = 'x'",
+            "outputs.Raech: the program has no relation `Raech`; did you mean `Reach`",
+        ),
+        (
+            "[sources.Edge]\ntable = 't'\ncolumns = {scr = 'x'}",
+            "sources.Edge.columns.scr: Edge has no such column",
+        ),
+        ("[sources.Edge]\nformat = 'text'\npath = 'x'", "sources.Edge.format: text gives 1 column of text"),
+        ("[sources.Line]\nformat = 'ntriples'\npath = 'x'", "ntriples gives 3 columns of text"),
+        ("", "sources.Edge: is missing;"),
+    ],
+)
+def test_what_does_not_fit_the_program_is_told(tmp_path: Path, text: str, said: str) -> None:
+    spec = written(tmp_path, f"program = 'p.dl'\nstore = 's'\n{text}")
+    with pytest.raises(PipelineError) as error:
+        expect_relations(spec, load(PROGRAM))
+    assert said in str(error.value)
+
+
+def test_an_input_that_rules_derive_cannot_have_a_source(tmp_path: Path) -> None:
+    spec = written(tmp_path, "program = 'p.dl'\nstore = 's'\n[sources.E]\ntable = 't'")
+    with pytest.raises(PipelineError, match=r"sources\.E: rules derive `E` too"):
+        expect_relations(spec, load("input relation E(x: int)\nE(1)."))
+
+
+def test_a_fingerprint_follows_files_and_description(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    relation = load(PROGRAM).relations["Line"]
+    text = "program = 'p.dl'\nstore = 's'\n[sources.Line]\nformat = 'text'\npath = 'lines/*'\n"
+    (tmp_path / "lines" / "deep").mkdir(parents=True)
+    (tmp_path / "lines" / "a").write_text("1")
+    (tmp_path / "lines" / "deep" / "b").write_text("23")
+    source = written(tmp_path, text).sources["Line"]
+    first = fingerprint(source, relation)
+    assert first == fingerprint(source, relation)
+    assert size(source) == 3
+    other = written(tmp_path, text + "options = { wholetext = true }").sources["Line"]
+    assert fingerprint(other, relation) != first
+    (tmp_path / "lines" / "deep" / "b").write_text("24 ")
+    assert fingerprint(source, relation) != first
+    monkeypatch.chdir(tmp_path)
+    here = read_spec("p.toml").sources["Line"]
+    assert describe_source(here) == describe_source(read_spec(tmp_path / "p.toml").sources["Line"])
+
+
+def test_nothing_is_known_beforehand_of_what_is_no_local_file(tmp_path: Path) -> None:
+    relation = load(PROGRAM).relations["Line"]
+    for described in ("table = 't'", "format = 'text'\npath = 's3a://b/x'"):
+        spec = written(tmp_path, f"program = 'p.dl'\nstore = 's'\n[sources.Line]\n{described}\n")
+        assert fingerprint(spec.sources["Line"], relation) == ""
+        assert size(spec.sources["Line"]) is None

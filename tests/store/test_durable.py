@@ -1,0 +1,310 @@
+"""The store keeps what was committed, whatever happens, and nothing else."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from store import facts
+from store.facts import TYPES, patiently, relation
+from store.stops import Stopped, Stopping
+from tidelog.data import types
+from tidelog.errors import StoreError
+from tidelog.program.draft import load
+from tidelog.program.typed import Column, Relation, Role
+from tidelog.store.disk import Disk
+from tidelog.store.durable import Store, Update, latest
+from tidelog.store.frames import to_table
+from tidelog.store.manifest import Batch, Written, file_of, find_commits, read_manifest
+from tidelog.store.migration import expect_same, expect_similar
+from tidelog.store.segments import MAX_SEGMENTS, difference
+
+EDGE = Relation("Edge", (Column("src", types.INT), Column("dst", types.INT)), Role.INPUT)
+NODE = Relation("Node", (Column("name", types.Option(types.STRING)),), Role.OUTPUT)
+BOTH = {"Edge": EDGE, "Node": NODE}
+
+Rows = set[tuple[Any, ...]]
+
+
+def change(store: Store, wanted: dict[str, Rows]) -> Update:
+    """The update that makes relations hold these rows."""
+    changes = {
+        name: difference(store.table(BOTH[name]), to_table(BOTH[name], sorted(rows, key=repr)))
+        for name, rows in wanted.items()
+    }
+    return Update("// a program", BOTH, changes, sources={"Edge": str(sorted(wanted["Edge"]))})
+
+
+def rows(table: Any) -> Rows:
+    listed = list(zip(*(c.to_pylist() for c in table.columns), strict=True))
+    assert len(set(listed)) == len(listed)
+    return set(listed)
+
+
+def contents(store: Store) -> dict[str, Rows]:
+    return {name: rows(store.table(r)) for name, r in BOTH.items()}
+
+
+def versions(count: int, seed: int = 0) -> list[dict[str, Rows]]:
+    """Contents that change a little, and now and then a lot."""
+    dice = random.Random(seed)
+    edges: Rows = {(i, i + 1) for i in range(60)}
+    made = []
+    for _ in range(count):
+        few = dice.random() < 0.8
+        for _ in range(2 if few else 40):
+            edges ^= {(dice.randrange(9), dice.randrange(9))}
+        made.append({"Edge": set(edges), "Node": {(None,), *((str(s),) for s, _ in edges)}})
+    return made
+
+
+def files(folder: Path) -> set[str]:
+    return {str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file() and f.name != "lock"}
+
+
+def needed(folder: Path) -> set[str]:
+    commits = find_commits(folder)
+    segments = {f"segments/{f}" for c in commits for f in read_manifest(folder, c).files}
+    return segments | {str(file_of(folder, c).relative_to(folder)) for c in commits}
+
+
+def test_a_store_opened_again_holds_the_last_commit(tmp_path: Path) -> None:
+    for wanted in versions(25):
+        with Store(tmp_path) as store:
+            store.commit(change(store, wanted))
+            assert contents(store) == wanted
+        with Store(tmp_path) as again:
+            assert contents(again) == wanted
+
+
+def test_the_changes_of_the_last_commit_are_kept_apart(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.commit(change(store, {"Edge": {(1, 2), (2, 3)}, "Node": set()}))
+        store.commit(change(store, {"Edge": {(1, 2), (4, 5)}, "Node": set()}))
+        file = store.changes_file("Edge")
+        assert file is not None
+        assert rows(pa.parquet.read_table(file)) == {(4, 5, 1), (2, 3, -1)}
+        assert store.changes_file("Node") is None
+
+
+def test_segments_stay_few_and_nothing_is_left_over(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for wanted in versions(40, seed=1):
+            manifest = store.commit(change(store, wanted))
+            assert all(len(r.segments) <= MAX_SEGMENTS for r in manifest.relations.values())
+            assert files(tmp_path) == needed(tmp_path)
+    assert len(find_commits(tmp_path)) == 2
+
+
+def test_a_manifest_says_what_was_said(tmp_path: Path) -> None:
+    streams, sinks = {"Edge": Batch("a stream", 7)}, {"Reach": Written(0, True)}
+    update = Update("R(1).", {"Edge": EDGE}, {}, {"Edge": "print"}, streams, sinks)
+    with Store(tmp_path) as store:
+        written = store.commit(update)
+    found = latest(tmp_path)
+    assert found == written
+    assert (written.program, written.sources, written.streams, written.sinks) == (
+        "R(1).",
+        {"Edge": "print"},
+        streams,
+        sinks,
+    )
+    assert written.relations["Edge"].declaration == "input relation Edge(src: int, dst: int)"
+
+
+def test_a_relation_that_is_not_named_is_dropped(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.commit(change(store, {"Edge": {(1, 2)}, "Node": {("a",)}}))
+        store.commit(Update("", {"Edge": EDGE}, {}))
+        store.commit(Update("", {"Edge": EDGE}, {}))
+    assert not any("Node" in f for f in files(tmp_path))
+
+
+@given(data=st.data(), columns=st.lists(st.sampled_from(TYPES), max_size=4))
+@patiently
+def test_values_of_every_type_come_back(
+    data: st.DataObject, columns: list[types.Type], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    r = relation(*columns)
+    old, new = (to_table(r, data.draw(facts.rows(columns))) for _ in range(2))
+    folder = tmp_path_factory.mktemp("store")
+    with Store(folder) as store:
+        for wanted in (old, new):
+            store.commit(Update("", {"R": r}, {"R": difference(store.table(r), wanted)}))
+            assert not difference(store.table(r), wanted).num_rows
+    shutil.rmtree(folder)
+
+
+# -- stops
+
+
+def stop_everywhere(folder: Path, before: Iterable[dict[str, Rows]], after: dict[str, Rows]) -> int:
+    """Stop a commit at every step; what is then there, and what going on makes of it. The number of steps."""
+    origin = folder / "origin"
+    with Store(origin) as store:
+        for wanted in before:
+            store.commit(change(store, wanted))
+        old = contents(store)
+    step = 0
+    while True:
+        copy = folder / "copy"
+        shutil.copytree(origin, copy)
+        disk = Stopping(step)
+        try:
+            with Store(copy, disk) as store:
+                store.commit(change(store, after))
+            returned = True
+        except Stopped:
+            returned = False
+        with Store(copy) as store:
+            found = contents(store)
+            assert found in ((after,) if returned else (old, after)), step
+            assert files(copy) == needed(copy), step
+            store.commit(change(store, after))
+            assert contents(store) == after
+        shutil.rmtree(copy)
+        if returned:
+            assert disk.steps == step
+            return step
+        step += 1
+
+
+def test_stopping_the_first_commit_leaves_nothing_or_all_of_it(tmp_path: Path) -> None:
+    after: dict[str, Rows] = {"Edge": {(1, 2), (2, 3)}, "Node": {(None,), ("a",)}}
+    assert stop_everywhere(tmp_path, [{"Edge": set(), "Node": set()}], after) > 10
+
+
+@pytest.mark.parametrize("count", range(2, 7))
+def test_stopping_a_commit_leaves_the_last_complete_one(tmp_path: Path, count: int) -> None:
+    *before, after = versions(count, seed=count)
+    assert stop_everywhere(tmp_path, before, after) > 10
+
+
+def test_a_process_that_is_killed_anywhere_leaves_whole_commits(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("commit_and_stop.py")
+    stopped = 0
+    for step in range(0, 60, 2):
+        command = [sys.executable, str(script), str(tmp_path), str(step)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = latest(tmp_path)
+        with Store(tmp_path) as store:
+            count = 0 if found is None else found.commit + 1
+            assert rows(store.table(EDGE)) == {(i, i + 1) for i in range(count)}
+        if done.returncode == 0:
+            assert found is not None
+            assert int(done.stdout) == found.commit
+            break
+        assert done.returncode == 9, done.stderr
+        stopped += 1
+    assert stopped > 5
+
+
+# -- damage and other hands
+
+
+def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
+    with Store(tmp_path), pytest.raises(StoreError, match="another run is writing"):
+        Store(tmp_path)
+    Store(tmp_path).close()
+
+
+def test_a_damaged_manifest_is_told_and_the_version_before_is_there(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.commit(change(store, {"Edge": {(1, 2)}, "Node": set()}))
+        store.commit(change(store, {"Edge": {(3, 4)}, "Node": set()}))
+    file = file_of(tmp_path, 1)
+    text = file.read_text()
+    for damaged in (text[: len(text) // 2], text.replace('"commit": 1', '"commit": 2'), "[]", ""):
+        file.write_text(damaged)
+        with pytest.raises(StoreError, match=r"1\.json is damaged: restore a backup, or delete"):
+            Store(tmp_path)
+    file.unlink()
+    with Store(tmp_path) as store:
+        assert contents(store)["Edge"] == {(1, 2)}
+
+
+def test_a_segment_that_is_gone_or_another_is_told(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.commit(change(store, {"Edge": {(1, 2)}, "Node": set()}))
+        file = store.files("Edge")[0]
+        content = file.read_bytes()
+        file.write_bytes(content[:-1])
+        with pytest.raises(StoreError, match="its size is another"):
+            store.table(EDGE)
+        file.write_bytes(bytes(len(content)))
+        with pytest.raises(StoreError, match="cannot be read"):
+            store.table(EDGE)
+        file.unlink()
+        with pytest.raises(StoreError, match="cannot be read"):
+            store.table(EDGE)
+
+
+def test_a_store_of_a_later_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as later:
+        later.setattr("tidelog.store.manifest.FORMAT", 2)
+        with Store(tmp_path) as store:
+            store.commit(Update("", {}, {}))
+    with pytest.raises(StoreError, match="another version of Tidelog"):
+        latest(tmp_path)
+
+
+def test_a_folder_that_cannot_be_one_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be opened"):
+        Store(tmp_path / "file")
+
+
+def test_creating_leaves_no_other_file(tmp_path: Path) -> None:
+    assert Disk().create(tmp_path / "a", lambda out: out.write(b"abc")) == 3
+    assert [f.name for f in tmp_path.iterdir()] == ["a"]
+
+
+# -- another program
+
+OLD = """input relation Edge(src: int, dst: int)
+output relation Reach(src: int, dst: int)
+function twice(x: int): int { x + x }
+Reach(x, y) :- Edge(x, y).
+Reach(x, twice(y)) :- Edge(y, x).
+"""
+
+
+def test_another_program_is_refused_with_the_differences() -> None:
+    new = OLD.replace("Edge(y, x)", "Edge(x, y)") + "relation More(x: int)\n"
+    with pytest.raises(StoreError) as refused:
+        expect_same(load(OLD), load(new), "the-store")
+    assert str(refused.value).splitlines() == [
+        "the store the-store was written for another program:",
+        "  + relation More(x: int)",
+        "  - Reach(x, twice(y)) :- Edge(y, x).",
+        "  + Reach(x, twice(y)) :- Edge(x, y).",
+    ]
+    expect_same(load(OLD), load(OLD.replace("(x, y)", "(a, b)")), "the-store")
+    expect_similar(load(OLD), load(new), "the-store")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            "Edge(src: int, dst: int)",
+            "Edge(src: int, to: int)",
+            "is now  input relation Edge(src: int, to: int)",
+        ),
+        ("x + x", "2 * x", "2 * x"),
+    ],
+)
+def test_what_rules_cannot_make_up_for_is_refused(before: str, after: str, said: str) -> None:
+    with pytest.raises(StoreError, match="use another name for each, or a new store") as refused:
+        expect_similar(load(OLD), load(OLD.replace(before, after)), "the-store")
+    assert said in str(refused.value)
