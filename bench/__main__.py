@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from bench.batch import run_tidelog
-from bench.isolate import Failed, isolated
 from bench.peers import PEERS
 from bench.plan import Given, Task, batches, updates
 from bench.report import batch_table, to_json, update_table
 from bench.result import Batch, Missing, Update
 from bench.switch import choice_table, measure_choices
 from bench.updates import measure_updates
+from tidelog.bench.isolate import Failed, isolated
 
 T = TypeVar("T")
 ENGINES = {"tidelog": run_tidelog, **PEERS}

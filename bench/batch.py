@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from bench.data import Dataset, Tables
-from bench.engine import Database
-from bench.isolate import peak_memory
 from bench.programs import Program
 from bench.result import Batch, best
+from tidelog.bench.database import Database
+from tidelog.bench.isolate import peak_memory
 
 __all__ = ["bootstrap", "run_tidelog", "warm_up"]
 

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bench import files, graphs, software
+from bench import files, software
 from tidelog import rdf as triples
+from tidelog.bench import graphs
 
 __all__ = ["Dataset", "Tables", "code", "edits", "graph", "graph_file", "rdf", "table", "universities"]
 

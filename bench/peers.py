@@ -15,10 +15,10 @@ from pathlib import Path
 import duckdb
 
 from bench.data import Dataset, Tables
-from bench.isolate import Failed, peak_memory
 from bench.programs import Program
 from bench.result import Batch, best
 from bench.souffle import translate, write_facts
+from tidelog.bench.isolate import Failed, peak_memory
 
 __all__ = ["PEERS", "THREADS"]
 

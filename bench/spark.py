@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 import tidelog
-from bench import graphs
+from tidelog.bench import graphs
 
 CLOSURE = """
 input relation Edge(src: int, dst: int)

@@ -16,8 +16,8 @@ import numpy as np
 
 from bench.batch import warm_up
 from bench.data import Dataset
-from bench.engine import Database
 from bench.programs import Program
+from tidelog.bench.database import Database
 
 __all__ = ["Choice", "choice_table", "measure_choices"]
 

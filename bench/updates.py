@@ -19,9 +19,9 @@ import numpy as np
 
 from bench.batch import bootstrap, warm_up
 from bench.data import Dataset, Tables
-from bench.engine import Commit, Database
 from bench.programs import Program
 from bench.result import Update
+from tidelog.bench.database import Commit, Database
 
 __all__ = ["measure_updates"]
 

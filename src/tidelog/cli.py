@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING
 import click
 
 import tidelog
+from tidelog.bench.commands import commands as bench_commands
 from tidelog.errors import Diagnostic, ProgramError, Severity, TidelogError, render
 from tidelog.maintain.describe import describe_scripts
+from tidelog.maintain.strategy import STRATEGIES
 from tidelog.pipeline.commands import commands as pipeline_commands
 from tidelog.plan.describe import describe_indexes, describe_plan
 from tidelog.plan.flatten import flatten
@@ -51,12 +53,16 @@ _FUNCTIONS = click.option(
 )
 
 
+_STRATEGY = click.option(
+    "--strategy", type=click.Choice(STRATEGIES), default="elastic", help="How commits are carried out."
+)
+
+
 _STAGES: dict[str, Callable[[Program], str]] = {
     "program": describe_program,
     "strata": describe_strata,
     "plan": lambda program: describe_plan(flatten(program)),
     "indexes": lambda program: describe_indexes(flatten(program)),
-    "script": lambda program: describe_scripts(flatten(program)),
 }
 
 
@@ -81,6 +87,7 @@ def main() -> None:
 
 
 main.add_command(rdf_commands)
+main.add_command(bench_commands)
 main.add_command(pipeline_commands)
 
 
@@ -103,21 +110,26 @@ def check(files: tuple[Path, ...], modules: tuple[str, ...], strict: bool) -> No
 
 
 @main.command()
-@click.argument("what", type=click.Choice(["tree", *_STAGES]))
+@click.argument("what", type=click.Choice(["tree", *_STAGES, "script"]))
 @click.argument("file", type=_FILE)
+@_STRATEGY
 @_FUNCTIONS
-def show(what: str, file: Path, modules: tuple[str, ...]) -> None:
+def show(what: str, file: Path, strategy: str, modules: tuple[str, ...]) -> None:
     """Print a program at one of its stages.
 
     tree: how the text was read. program: relations, functions and rules with names and types resolved.
     strata: what is computed after what, and what depends on itself. plan: each rule's join orders. indexes:
-    the columns that relations are looked up by. script: what a commit does.
+    the columns that relations are looked up by. script: what a commit does under a strategy.
     """
     text, name = _read(file)
     if what == "tree":
         click.echo(outline(parse(text, name)))
+        return
+    program = load(text, name, _functions(modules))
+    if what == "script":
+        click.echo(describe_scripts(flatten(program), strategy))
     else:
-        click.echo(_STAGES[what](load(text, name, _functions(modules))))
+        click.echo(_STAGES[what](program))
 
 
 @main.command()
@@ -138,7 +150,7 @@ def show(what: str, file: Path, modules: tuple[str, ...]) -> None:
 )
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="csv", help="How to write them.")
 @click.option("--allow-missing", is_flag=True, help="Take a relation without a file as empty.")
-@click.option("--strategy", type=click.Choice(["elastic", "recompute"]), default="elastic")
+@_STRATEGY
 @click.option("--timeout", type=float, metavar="SECONDS", help="Give up after so long.")
 @click.option("--max-rows", type=int, metavar="N", help="Give up when a recursion has more rows.")
 @click.option("--max-memory", metavar="SIZE", help="Give up when the run takes more memory: 500MB, 4GB.")

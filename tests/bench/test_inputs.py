@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import files, graphs, software
+from bench import files, software
+from tidelog.bench import graphs
 
 SHAPES: dict[str, Callable[[], graphs.Edges]] = {
     "rmat": lambda: graphs.rmat(50, 200, seed=3),

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from bench.data import Dataset, Tables, code, graph, table, universities
-from bench.engine import Database
 from bench.programs import PROGRAMS
 from bench.report import batch_table, to_json, update_table
 from bench.result import Batch, Missing, Update
 from bench.souffle import translate
 from bench.updates import measure_updates
 
+from tidelog.bench.database import Database
 from tidelog.program.draft import load
 from tidelog.reference.chibi import consequences
 

@@ -228,3 +228,10 @@ def test_show_script_tells_what_a_commit_does(folder: Path) -> None:
     assert shown.startswith("Reach\n  bootstrap\n    clear Reach\n")
     assert "  update: re-derive\n" in shown
     assert "regroup touched groups" in shown
+
+
+def test_show_script_tells_what_another_strategy_does(folder: Path) -> None:
+    shown = run("show", "script", "--strategy", "dred", folder / "program.dl").stdout
+    assert "    overdelete: changed asserted facts of Reach\n" in shown
+    shown = run("show", "script", "--strategy", "differential", folder / "program.dl").stdout
+    assert "  update: iterate\n    for each iteration that changed:\n" in shown

@@ -153,6 +153,8 @@ REASONERS: dict[str, Callable[[], Reasoner]] = {
     "circuit-indexed": lambda: CircuitReasoner(indexed=True),
     "local-elastic": LocalReasoner,
     "local-recompute": lambda: LocalReasoner(lambda engine: Run(engine, "recompute")),
+    "local-dred": lambda: LocalReasoner(lambda engine: Run(engine, "dred")),
+    "local-differential": lambda: LocalReasoner(lambda engine: Run(engine, "differential")),
     "local-switching": lambda: LocalReasoner(ImpatientRun),
     "local-dense": DenseReasoner,
 }

@@ -9,6 +9,7 @@ import pytest
 import tidelog
 from session.routes import REACH
 from tidelog import EngineError, ProgramError, SessionError
+from tidelog.maintain.strategy import STRATEGIES
 
 
 def test_a_session_opens_a_file(tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ def test_an_unknown_strategy_is_told() -> None:
         tidelog.open(text=REACH, strategy="elastc")
 
 
-@pytest.mark.parametrize("strategy", ["elastic", "recompute"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_strategies_give_the_same(strategy: str) -> None:
     db = tidelog.open(text=REACH, strategy=strategy)
     with db.transaction() as tx:

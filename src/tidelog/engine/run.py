@@ -14,23 +14,26 @@ from dataclasses import dataclass, field
 from tidelog.engine.protocol import Changed, Engine, TurnDense
 from tidelog.engine.watch import Limits, Watch
 from tidelog.errors import EngineError
-from tidelog.maintain.best import bootstrap_best, update_best
-from tidelog.maintain.bootstrap import bootstrap
-from tidelog.maintain.elastic import delete, insert, rederive
 from tidelog.maintain.script import (
     Aim,
+    Arrive,
     Assertions,
     Clear,
+    Depart,
     Derive,
     Doubt,
     EndRound,
+    Examine,
     Improve,
+    Iterate,
     Mode,
     Regroup,
     Repeat,
     Rest,
     Script,
+    Update,
 )
+from tidelog.maintain.strategy import is_traced, make, name_of, update
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Match
 from tidelog.progress import Progress, Report
@@ -115,6 +118,8 @@ _NEGLIGIBLE = 0.002  # seconds that are not worth a thought
 _NEAR = 3  # binary digits
 _UNFINISHED = 1.6  # of the time after which an update was given up is what it is taken to have cost
 _ROUNDS = 1000  # that an engine may run in one go
+# strategies that follow the cheaper way, also an engine's own; the others are carried out as they are
+_SWITCHING = ("elastic", "recompute")
 
 
 class _TooMuch(Exception):
@@ -143,7 +148,9 @@ class Run:
         self.patience = patience
         self.placed = placed
         self._memory: dict[frozenset[str], UnitCost] = {}
-        self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], tuple[Script, Script, Script]]] = {}
+        self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Update]] = {}
+        if strategy not in _SWITCHING:
+            engine.refrain()
 
     def commit(
         self,
@@ -179,15 +186,12 @@ class Run:
     def memory(self, unit: Unit) -> UnitCost:
         return self._memory.setdefault(unit.relations, UnitCost())
 
-    def update(self, unit: Unit, rules: Changed) -> tuple[Script, Script, Script]:
+    def update(self, unit: Unit, rules: Changed) -> Update:
         """The scripts of an update: delete, re-derive, insert; kept while no rule of the unit changes."""
         kept, came, gone = rules
         known = self._updates.get(unit.relations)
         if came or gone or known is None or known[0] != kept:
-            if unit.best:
-                known = kept, update_best(unit, kept, came, gone)
-            else:
-                known = kept, (delete(unit, kept, gone), rederive(unit, kept), insert(unit, kept, came))
+            known = kept, update(self.strategy, unit, kept, came, gone)
         if not came and not gone:
             self._updates[unit.relations] = known
         return known[1]
@@ -221,7 +225,7 @@ class _Walk:
         came = tuple(r for r in unit.rules if r.id not in self.old.rules)
         gone = tuple(r for name in sorted(unit.relations) for r in self.gone.get(name, ()))
         before = self.before.get(unit.relations)
-        same = (before is not None and before.best == unit.best) or self._merge(unit)
+        same = (before is not None and self._is_kept_alike(before, unit)) or self._merge(unit)
         changed = came or gone or not same or self._is_reached(unit) or self.engine.must_bootstrap(unit)
         if not changed:
             return
@@ -235,12 +239,17 @@ class _Walk:
         self.current.seconds = time.perf_counter() - start
         self.stats.units.append(self.current)
 
+    def _is_kept_alike(self, before: Unit, unit: Unit) -> bool:
+        """Whether an update finds the state that it needs."""
+        strategy = self.run.strategy
+        return before.best == unit.best and is_traced(strategy, before) == is_traced(strategy, unit)
+
     def _merge(self, unit: Unit) -> bool:
         """Whether a unit could be made of units of the old program with their states; then it is."""
         parts = [old for old in self.old.units if old.relations & unit.relations]
         whole = all(old.relations <= unit.relations for old in parts)
         plain = not any(old.best or old.grouping for old in (*parts, unit))
-        if self.run.strategy != "elastic" or len(parts) < 2 or not whole or not plain:
+        if self.run.strategy not in ("elastic", "dred") or len(parts) < 2 or not whole or not plain:
             return False
         if self.engine.must_bootstrap(unit):
             return False
@@ -291,7 +300,7 @@ class _Walk:
         if self.run.strategy == "recompute":
             return "the strategy is recompute"
         memory = self.run.memory(unit)
-        if memory.bootstrap:
+        if memory.bootstrap and self.run.strategy in _SWITCHING:
             predicted = memory.predict(*self._changes(unit))
             if predicted is not None and predicted > max(_NEGLIGIBLE, self.run.switch * memory.bootstrap):
                 memory.doubt()
@@ -314,10 +323,7 @@ class _Walk:
         self.rank, self.rows, self.deadline, self.current.instances = 0, 0, None, 0
         begun = time.perf_counter()
         try:
-            if unit.best:
-                self._execute(bootstrap_best(unit, ranked=self.run.strategy != "recompute"))
-            else:
-                self._execute(bootstrap(unit))
+            self._execute(make(self.run.strategy, unit))
         except TurnDense:
             self._explain("whole", "the relation turned out to be dense")
             self._work_on(unit.rules)
@@ -337,11 +343,11 @@ class _Walk:
         """Whether the update came to its end."""
         memory = self.run.memory(unit)
         changes = self._changes(unit)
-        self._explain("update", f"{sum(changes)} changes below it")
+        self._explain(name_of(self.run.strategy, unit), f"{sum(changes)} changes below it")
         highest = self.engine.enter(unit)
         self.rows = sum(self.engine.size(name) for name in unit.relations)
         begun = time.perf_counter()
-        self.deadline = begun + self.run.switch * memory.bootstrap if memory.bootstrap else None
+        self.deadline = self._deadline(begun, memory)
         try:
             for more, script in enumerate(self.run.update(unit, Changed(kept, came, gone))):
                 self.rank = highest + more
@@ -353,6 +359,11 @@ class _Walk:
         if not came and not gone:
             memory.learn(time.perf_counter() - begun, *changes)
         return True
+
+    def _deadline(self, begun: float, memory: UnitCost) -> float | None:
+        """When an update has taken too long beside a bootstrap, if the strategy ever says so."""
+        switches = memory.bootstrap and self.run.strategy in _SWITCHING
+        return begun + self.run.switch * memory.bootstrap if switches else None
 
     # -- steps
 
@@ -369,8 +380,17 @@ class _Walk:
                     while self.engine.delta(relations):
                         if not self._hurry(step):
                             self._execute(steps)
-                case Clear(relations):
-                    self.engine.clear(relations)
+                case Iterate(relations, steps):
+                    while self.engine.pending(relations):
+                        self._execute(steps)
+                case Depart(relations):
+                    self.rows -= self.engine.depart(relations)
+                case Arrive(relations):
+                    self.rows += self.engine.arrive(relations)
+                case Examine(rules):
+                    self.engine.examine(rules)
+                case Clear(relations, traced):
+                    self.engine.clear(relations, traced)
                 case Regroup():
                     self.engine.regroup(step)
                 case Improve():

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from tidelog.maintain.bootstrap import bootstrap
 from tidelog.maintain.elastic import delete, insert, rederive, retreat
-from tidelog.maintain.script import Aim, Clear, Doubt, EndRound, Improve, Mode, Rest, Script
+from tidelog.maintain.script import Aim, Clear, Doubt, EndRound, Improve, Mode, Rest, Script, Update
 from tidelog.plan.flat import FlatRule, Unit
 
 __all__ = ["bootstrap_best", "update_best"]
@@ -30,13 +30,16 @@ def bootstrap_best(unit: Unit, *, ranked: bool) -> Script:
 
 
 def update_best(
-    unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], gone: tuple[FlatRule, ...]
-) -> tuple[Script, Script, Script]:
-    """In three parts, of which the second and the third give ranks above those there are."""
+    unit: Unit,
+    kept: tuple[FlatRule, ...],
+    came: tuple[FlatRule, ...],
+    gone: tuple[FlatRule, ...],
+    mode: Mode = Mode.REMOVE,
+) -> Update:
     relations = tuple(sorted(unit.relations))
     values: Script = (Improve(relations, kept, came), EndRound(relations, Mode.REMOVE))
     return (
-        (Doubt(relations), *delete(unit, kept, gone), *values, *retreat(unit, kept)),
+        (Doubt(relations), *delete(unit, kept, gone, mode), *values, *retreat(unit, kept, mode)),
         (Aim(relations), *rederive(unit, kept)),
         (*insert(unit, kept, came, Mode.SETTLE), Rest(relations)),
     )

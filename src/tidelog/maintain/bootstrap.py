@@ -11,25 +11,36 @@ from tidelog.maintain.script import Assertions, Clear, Derive, EndRound, Mode, R
 from tidelog.plan.flat import FlatRule, Unit
 from tidelog.program.typed import Absent, Match
 
-__all__ = ["atoms", "bootstrap", "growth", "inner"]
+__all__ = ["atoms", "bootstrap", "first_round", "follow", "growth", "inner"]
 
 
 def bootstrap(unit: Unit, mode: Mode = Mode.INSERT) -> Script:
     relations = tuple(sorted(unit.relations))
-    first: list[Step] = [Clear(relations), Assertions(relations, mode, all=True)]
+    end = EndRound(relations, mode)
+    return (Clear(relations), *first_round(unit, mode), end, *growth(unit, unit.rules, mode))
+
+
+def first_round(unit: Unit, mode: Mode) -> Script:
+    """What is asserted, and what follows from below alone."""
+    steps: list[Step] = [Assertions(tuple(sorted(unit.relations)), mode, all=True)]
     for rule in unit.rules:
         if not inner(rule, unit):
-            first.append(Derive(rule, None, (View.NEW,) * len(rule.body), mode))
-    return (*first, EndRound(relations, mode), *growth(unit, unit.rules, mode))
+            steps.append(Derive(rule, None, (View.NEW,) * len(rule.body), mode))
+    return tuple(steps)
 
 
 def growth(unit: Unit, rules: tuple[FlatRule, ...], mode: Mode = Mode.INSERT) -> Script:
     """The rounds that follow once everything below has its final state."""
     relations = tuple(sorted(unit.relations))
-    steps = tuple(
+    steps = follow(unit, rules, mode)
+    return (Repeat(relations, (*steps, EndRound(relations, mode))),) if steps else ()
+
+
+def follow(unit: Unit, rules: tuple[FlatRule, ...], mode: Mode) -> Script:
+    """What follows from the delta of the unit itself, each instance once."""
+    return tuple(
         Derive(rule, i, _semi_naive(rule, unit, i), mode) for rule in rules for i in inner(rule, unit)
     )
-    return (Repeat(relations, (*steps, EndRound(relations, mode))),) if steps else ()
 
 
 def _semi_naive(rule: FlatRule, unit: Unit, driver: int) -> tuple[View, ...]:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.maintain.best import bootstrap_best, update_best
-from tidelog.maintain.bootstrap import bootstrap
-from tidelog.maintain.elastic import delete, insert, rederive
 from tidelog.maintain.script import (
     Aim,
+    Arrive,
     Assertions,
     Clear,
+    Depart,
     Derive,
     Doubt,
     EndRound,
+    Examine,
     Improve,
+    Iterate,
     Regroup,
     Repeat,
     Rest,
     Script,
 )
+from tidelog.maintain.strategy import is_traced, make, update
 from tidelog.plan.describe import print_flat_literal
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.text import print_value
@@ -27,35 +29,32 @@ from tidelog.program.typed import Match
 
 __all__ = ["describe_scripts", "print_script"]
 
+_TRACED = ("take away", "add", "iterate")
 
-def describe_scripts(program: FlatProgram) -> str:
+
+def describe_scripts(program: FlatProgram, strategy: str = "elastic") -> str:
     """For each unit with rules, how it is made from nothing and how it follows a change of facts."""
     units = (unit for unit in program.units if unit.rules or unit.grouping)
-    return "\n\n".join("\n".join(_unit(program, unit)) for unit in units)
+    return "\n\n".join("\n".join(_unit(program, unit, strategy)) for unit in units)
 
 
-def _unit(program: FlatProgram, unit: Unit) -> Iterator[str]:
+def _unit(program: FlatProgram, unit: Unit, strategy: str) -> Iterator[str]:
     yield unit.name
-    for title, script in _scripts(unit):
+    for title, script in _scripts(unit, strategy):
         if script:
             yield f"  {title}"
             yield from (f"    {line}" for line in print_script(script, program).split("\n"))
 
 
-def _scripts(unit: Unit) -> Iterator[tuple[str, Script]]:
-    if unit.best:
-        yield "bootstrap", bootstrap_best(unit, ranked=True)
-        updates = update_best(unit, unit.rules, (), ())
-        yield from zip(("update: delete", "update: re-derive", "update: insert"), updates, strict=True)
-        return
+def _scripts(unit: Unit, strategy: str) -> Iterator[tuple[str, Script]]:
     if unit.grouping is not None:
         yield "bootstrap", (Regroup(unit.grouping, all=True),)
         yield "update", (Regroup(unit.grouping),)
         return
-    yield "bootstrap", bootstrap(unit)
-    yield "update: delete", delete(unit, unit.rules, ())
-    yield "update: re-derive", rederive(unit, unit.rules)
-    yield "update: insert", insert(unit, unit.rules, ())
+    yield "bootstrap", make(strategy, unit)
+    titles = _TRACED if is_traced(strategy, unit) else ("delete", "re-derive", "insert")
+    for title, script in zip(titles, update(strategy, unit, unit.rules, (), ()), strict=True):
+        yield f"update: {title}", script
 
 
 def print_script(script: Script, program: FlatProgram) -> str:
@@ -79,6 +78,15 @@ def _lines(script: Script, program: FlatProgram, depth: int) -> Iterator[str]:
             case Repeat(_, steps):
                 yield f"{indent}while there is a delta:"
                 yield from _lines(steps, program, depth + 1)
+            case Iterate(_, steps):
+                yield f"{indent}for each iteration that changed:"
+                yield from _lines(steps, program, depth + 1)
+            case Depart():
+                yield f"{indent}the delta is what no longer comes at this iteration"
+            case Arrive():
+                yield f"{indent}it leaves; the delta is what comes at this iteration"
+            case Examine():
+                yield f"{indent}examine what failed"
             case Clear(relations):
                 yield f"{indent}clear {_titles(program, relations)}"
             case Doubt():

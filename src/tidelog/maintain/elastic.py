@@ -17,34 +17,57 @@ from __future__ import annotations
 
 from tidelog.data.types import BOOL
 from tidelog.maintain.bootstrap import atoms, growth, inner
-from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Repeat, Script, Step, View
+from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Repeat, Script, Step, Update, View
 from tidelog.plan.flat import FlatRule, Unit
 from tidelog.program.typed import Binary, Match, Term, Test, Var, Wildcard
 
-__all__ = ["delete", "insert", "rederivation", "rederive", "retreat"]
+__all__ = [
+    "arrivals",
+    "delete",
+    "departures",
+    "insert",
+    "rederivation",
+    "rederive",
+    "retreat",
+    "update_elastic",
+]
 
 
-def delete(unit: Unit, kept: tuple[FlatRule, ...], gone: tuple[FlatRule, ...]) -> Script:
+def update_elastic(
+    unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], gone: tuple[FlatRule, ...]
+) -> Update:
+    again = rederive(unit, kept) if unit.recursive else ()
+    return delete(unit, kept, gone), again, insert(unit, kept, came)
+
+
+def delete(
+    unit: Unit, kept: tuple[FlatRule, ...], gone: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE
+) -> Script:
     """`gone` are rules that were there before, `kept` those that were and still are."""
+    end = EndRound(tuple(sorted(unit.relations)), Mode.REMOVE)
+    return (*departures(unit, kept, gone, mode), end, *retreat(unit, kept, mode))
+
+
+def departures(unit: Unit, kept: tuple[FlatRule, ...], gone: tuple[FlatRule, ...], mode: Mode) -> Script:
+    """All instances that leave with what is below, with rules and with assertions, each once."""
     relations = tuple(sorted(unit.relations))
-    steps: list[Step] = [Assertions(relations, Mode.REMOVE)]
+    steps: list[Step] = [Assertions(relations, mode)]
     for rule in gone:  # the guard of a removed rule comes first: all else is as it was
         views = tuple(
             View.FULL if isinstance(x, Match) and x.relation in unit.relations else View.OLD
             for x in rule.body
         )
-        steps.append(Derive(rule, None, views, Mode.REMOVE))
+        steps.append(Derive(rule, None, views, mode))
     for rule in kept:
         own = set(inner(rule, unit))
         for i in atoms(rule):
             if i not in own:
                 views = _views(rule, own, i, View.LEAVING, (View.MIDDLE, View.REST), (View.OLD, View.FULL))
-                steps.append(Derive(rule, i, views, Mode.REMOVE))
-    steps.append(EndRound(relations, Mode.REMOVE))
-    return (*steps, *retreat(unit, kept))
+                steps.append(Derive(rule, i, views, mode))
+    return tuple(steps)
 
 
-def retreat(unit: Unit, kept: tuple[FlatRule, ...]) -> Script:
+def retreat(unit: Unit, kept: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE) -> Script:
     """The rounds of a deletion that follow from a delta of the unit itself; at their ends it goes."""
     relations = tuple(sorted(unit.relations))
     rounds: list[Step] = []
@@ -52,15 +75,13 @@ def retreat(unit: Unit, kept: tuple[FlatRule, ...]) -> Script:
         own = set(inner(rule, unit))
         for i in own:
             views = _views(rule, own, i, View.DELTA, (View.MIDDLE, View.REST), (View.MIDDLE, View.FULL))
-            rounds.append(Derive(rule, i, views, Mode.REMOVE))
+            rounds.append(Derive(rule, i, views, mode))
     end = EndRound(relations, Mode.REMOVE)
     return (Repeat(relations, (*rounds, end)),) if rounds else (end,)
 
 
 def rederive(unit: Unit, kept: tuple[FlatRule, ...]) -> Script:
     """Count what the suspects still have; those that have anything come back."""
-    if not unit.recursive:
-        return ()
     relations = tuple(sorted(unit.relations))
     steps: list[Step] = [Assertions(relations, Mode.REDERIVE)]
     for rule in kept:
@@ -77,6 +98,17 @@ def insert(
     unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], mode: Mode = Mode.INSERT
 ) -> Script:
     """`came` are rules that were not there before."""
+    own = tuple(
+        Derive(rule, i, _entering(rule, unit, i, View.DELTA), mode)
+        for rule in kept
+        for i in inner(rule, unit)
+    )
+    end = EndRound(tuple(sorted(unit.relations)), mode)
+    return (*arrivals(unit, kept, came, mode), *own, end, *growth(unit, (*kept, *came), mode))
+
+
+def arrivals(unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], mode: Mode) -> Script:
+    """All instances that enter with what is below, with rules and with assertions, each once."""
     relations = tuple(sorted(unit.relations))
     steps: list[Step] = [Assertions(relations, mode)]
     for rule in came:
@@ -87,12 +119,17 @@ def insert(
         steps.append(Derive(rule, None, views, mode))
     for rule in kept:
         own = set(inner(rule, unit))
-        for i in atoms(rule):
-            driver = View.DELTA if i in own else View.ENTERING
-            views = _views(rule, own, i, driver, (View.MIDDLE, View.REST), (View.NEW, View.FULL))
-            steps.append(Derive(rule, i, views, mode))
-    steps.append(EndRound(relations, mode))
-    return (*steps, *growth(unit, (*kept, *came), mode))
+        steps += (
+            Derive(rule, i, _entering(rule, unit, i, View.ENTERING), mode)
+            for i in atoms(rule)
+            if i not in own
+        )
+    return tuple(steps)
+
+
+def _entering(rule: FlatRule, unit: Unit, driver: int, at: View) -> tuple[View, ...]:
+    own = set(inner(rule, unit))
+    return _views(rule, own, driver, at, (View.MIDDLE, View.REST), (View.NEW, View.FULL))
 
 
 def _views(

@@ -5,8 +5,10 @@ states, OLD, NEW, and MIDDLE (true in both), and the differences LEAVING and ENT
 those of the literal's truth, not of the relation. For relations of the unit itself there is the current
 state (FULL), the current state without this round's delta (REST), and the delta (DELTA).
 
-A *mode* says what happens to the heads that are found: REMOVE counts down what they supported, REDERIVE
-counts what suspects still have, INSERT adds and counts up, SETTLE does so for what is there or aimed at.
+A *mode* says what happens to the heads that are found: REMOVE counts down what they supported, OVERDELETE
+makes suspects of them whatever else they have, REDERIVE counts what suspects still have, INSERT adds and
+counts up, SETTLE does so for what is there or aimed at. ADD and SUBTRACT change how many derivations a head
+has at an iteration, and nothing else: what is there is decided iteration by iteration (`Iterate`).
 """
 
 from __future__ import annotations
@@ -19,18 +21,23 @@ from tidelog.plan.flat import FlatRule, Grouping
 
 __all__ = [
     "Aim",
+    "Arrive",
     "Assertions",
     "Clear",
+    "Depart",
     "Derive",
     "Doubt",
     "EndRound",
+    "Examine",
     "Improve",
+    "Iterate",
     "Mode",
     "Regroup",
     "Repeat",
     "Rest",
     "Script",
     "Step",
+    "Update",
     "View",
 ]
 
@@ -49,9 +56,17 @@ class View(Enum):
 
 class Mode(Enum):
     REMOVE = "remove"
+    OVERDELETE = "overdelete"
+    SUBTRACT = "subtract"
+    ADD = "add"
     REDERIVE = "rederive"
     INSERT = "insert"
     SETTLE = "settle"
+
+    @property
+    def takes_away(self) -> bool:
+        """Whether what went is looked at, not what came."""
+        return self in (Mode.REMOVE, Mode.OVERDELETE, Mode.SUBTRACT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +106,39 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """Empty the unit's relations, to fill them from nothing."""
+    """Empty the unit's relations, to fill them from nothing; `traced` if derivations have iterations."""
 
     relations: tuple[str, ...]
+    traced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Iterate:
+    """The steps, for each iteration at which derivations came or went, in turn."""
+
+    relations: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Depart:
+    """Go to the next such iteration. The tuples that no longer come there, or come sooner, are the delta."""
+
+    relations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrive:
+    """That delta leaves, and the tuples that come at this iteration are the delta."""
+
+    relations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Examine:
+    """An instance that fails in the final state is an error; on the way there it was passed over."""
+
+    rules: tuple[FlatRule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,5 +183,21 @@ class Rest:
     relations: tuple[str, ...]
 
 
-Step: TypeAlias = Derive | Assertions | EndRound | Repeat | Clear | Regroup | Doubt | Improve | Aim | Rest
+Step: TypeAlias = (
+    Derive
+    | Assertions
+    | EndRound
+    | Repeat
+    | Clear
+    | Regroup
+    | Doubt
+    | Improve
+    | Aim
+    | Rest
+    | Iterate
+    | Depart
+    | Arrive
+    | Examine
+)
 Script: TypeAlias = tuple[Step, ...]
+Update: TypeAlias = tuple[Script, Script, Script]  # of which each gives ranks above those there are

@@ -50,7 +50,9 @@ class FrameState:
         self.commit = -1
         self.turn = RLock()
         self._publishing = RLock()
-        self._run = Run(self.engine, strategy, placed=self.engine.placed)
+        # the other strategies are for data that fits the driver
+        chosen = strategy if strategy == "recompute" else "elastic"
+        self._run = Run(self.engine, chosen, placed=self.engine.placed)
         self._limits = limits
         self._flat = FlatProgram()
 

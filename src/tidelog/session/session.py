@@ -17,6 +17,7 @@ from typing import Any
 
 from tidelog.engine.watch import Limits, bytes_of
 from tidelog.errors import SessionError
+from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
 from tidelog.program.problems import did_you_mean
@@ -33,9 +34,8 @@ from tidelog.session.stats import CommitStats
 from tidelog.session.subscriptions import Callback, Subscription, Subscriptions
 from tidelog.session.transaction import Transaction
 
-__all__ = ["PLACEMENTS", "STRATEGIES", "Session", "Snapshot", "open_session"]
+__all__ = ["PLACEMENTS", "Session", "Snapshot", "open_session"]
 
-STRATEGIES = ("elastic", "recompute")
 PLACEMENTS = ("driver", "tasks", "shuffled")
 
 
@@ -225,11 +225,11 @@ def open_session(
     """A session with the program of a file, or of a text, or with none yet.
 
     Messages about a text call it `name`. `functions` are Python functions that the program calls. `strategy`
-    says how commits are carried out: "elastic" follows the size of the change, "recompute" begins anew each
-    time. A commit that takes more than `max_iterations` rounds in one recursion, gives relations that depend
-    on each other more than `max_rows` rows, takes longer than `timeout` seconds or more than `max_memory`
-    (bytes, or a text such as "4GB") is an EngineError and changes nothing. `progress` shows on a terminal
-    what long work is at; a function in its place is called with that, about ten times a second.
+    is one of `STRATEGIES` and says how commits are carried out; the results are the same. A commit that takes
+    more than `max_iterations` rounds in one recursion, gives relations that depend on each other more than
+    `max_rows` rows, takes longer than `timeout` seconds or more than `max_memory` (bytes, or a text such as
+    "4GB") is an EngineError and changes nothing. `progress` shows on a terminal what long work is at; a
+    function in its place is called with that, about ten times a second.
 
     With `spark`, a SparkSession, `insert` and `delete` take DataFrames and `to_spark()` gives them.
     `placement` says where the work is done: in the "driver", in "tasks", or "shuffled" between executors; by

@@ -1,4 +1,4 @@
-"""What ranks and counts have to be, counted from scratch in plain Python over decoded rows.
+"""What ranks, counts and weights have to be, counted from scratch in plain Python over decoded rows.
 
 An instance of a flat rule is a row for each positive atom that makes the rest of the body true. It supports
 its head if its rows of the head's own unit all rank below it; an assertion is one more support.
@@ -21,6 +21,7 @@ from tidelog.program.typed import Absent, Bind, Constant, Match, Term, Test, Var
 from tidelog.reference.evaluate import Failure, Functions, evaluate
 
 Names = dict[str, Value]
+Weights = dict[tuple[str, Row, int], int]
 
 
 @dataclass
@@ -38,7 +39,9 @@ def check_state(reasoner: LocalReasoner) -> None:
         check_table(table)
     state = {name: _read(reasoner, name) for name in flat.relations}
     for unit in flat.units:
-        if unit.grouping is None and not unit.relations & reasoner.engine.bits.keys():
+        if any(reasoner.engine.tables[name].trace is not None for name in unit.relations):
+            _check_traces(reasoner, unit, state)
+        elif unit.grouping is None and not unit.relations & reasoner.engine.bits.keys():
             _check_unit(unit, state, flat.functions)
             for name in unit.relations:
                 table = reasoner.engine.tables[name]
@@ -83,6 +86,47 @@ def _check_unit(unit: Unit, state: Mapping[str, Known], functions: Functions) ->
     assert all(count > 0 for key, count in stored.items() if ranks[key] != UNSETTLED)
     found = {key: 0 if ranks[key] == UNSETTLED else counts[key] for key in stored}
     assert stored == found, unit.name
+
+
+# -- traces
+
+
+def stored_weights(reasoner: LocalReasoner, unit: Unit) -> Weights:
+    """The weights that the traces of a unit hold, by tuple and iteration."""
+    made: Weights = {}
+    for name in unit.relations:
+        table = reasoner.engine.tables[name]
+        assert table.trace is not None
+        assert table.trace.waiting == 0
+        rows = reasoner.decode(reasoner.flat.relations[name].types, table.data[: table.rows])
+        for row, iteration, weight in table.trace.entries.tolist():
+            if weight:
+                assert (name, rows[row], iteration) not in made
+                made[name, rows[row], iteration] = weight
+    return made
+
+
+def _counted_weights(unit: Unit, state: Mapping[str, Known], functions: Functions) -> Weights:
+    """The instances of a unit's rules, by head and by the iteration after the latest of their own tuples."""
+    made: Counter[tuple[str, Row, int]] = Counter()
+    for name in unit.relations:
+        made.update((name, row, 0) for row in state[name].given)
+    for rule in unit.rules:
+        for head, used in instances(rule, state, functions):
+            own = [state[name].support[row][0] for name, row in used if name in unit.relations]
+            made[rule.head, head, 1 + max(own, default=-1)] += 1
+    return dict(made)
+
+
+def _check_traces(reasoner: LocalReasoner, unit: Unit, state: Mapping[str, Known]) -> None:
+    """Weights are the numbers of derivations, and a tuple comes at the first iteration that has one."""
+    weights = stored_weights(reasoner, unit)
+    assert weights == _counted_weights(unit, state, reasoner.flat.functions), unit.name
+    first: dict[tuple[str, Row], int] = {}
+    for name, row, iteration in weights:
+        first[name, row] = min(iteration, first.get((name, row), iteration))
+    ranks = {(name, row): r for name in unit.relations for row, (r, _) in state[name].support.items()}
+    assert first == ranks, unit.name
 
 
 # -- instances

@@ -20,6 +20,7 @@ class Snapshot:
         self.rows = table.rows
         self.numbers = table.live, table.highest
         self.data, self.tags = table.data[: self.rows].copy(), table.tags[: self.rows].copy()
+        self.trace = None if table.trace is None else table.trace.entries.copy()
         self.given, self.support = table.given[: self.rows].copy(), table.support[: self.rows].copy()
 
     def check(self, table: Table) -> None:
@@ -30,6 +31,12 @@ class Snapshot:
         assert np.array_equal(table.tags[here], self.tags)
         assert np.array_equal(table.given[here], self.given)
         assert np.array_equal(table.support[here], self.support)
+        if table.trace is None or self.trace is None:
+            assert table.trace is None
+            assert self.trace is None
+        else:
+            assert np.array_equal(table.trace.entries, self.trace)
+            assert table.trace.waiting == 0
         assert not table.tags[since].any()
         assert not table.given[since].any()
 

@@ -10,6 +10,7 @@ from conformance.reasoners import LocalReasoner
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.run import Run
+from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft, load
 from tidelog.reference.chibi import Chibi
 
@@ -51,7 +52,7 @@ relation W(a: int, s: string)
 """
 
 
-@pytest.mark.parametrize("strategy", ["elastic", "recompute"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_follow_every_change(name: str, strategy: str) -> None:
     for seed in range(25):

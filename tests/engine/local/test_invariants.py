@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -13,21 +14,28 @@ from engine.local.snapshot import contents
 from oracle.generator import FLAVOURS, Generator
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
+from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.run import Run
 from tidelog.errors import EngineError
 from tidelog.program.draft import load
 
+RUNS: list[Callable[[LocalEngine], Run]] = [
+    Run,
+    ImpatientRun,
+    lambda engine: Run(engine, "dred"),
+    lambda engine: Run(engine, "differential"),
+]
 SEEDS = int(os.environ.get("TIDELOG_SEEDS", "60")) // 4
 
 
 @pytest.mark.parametrize("flavour", [f for f in FLAVOURS if f != "large"])
-def test_counts_are_the_numbers_of_supports_after_every_commit(flavour: str) -> None:
+def test_counts_and_weights_are_the_numbers_of_instances_after_every_commit(flavour: str) -> None:
     for seed in range(SEEDS):
         check(flavour, seed)
 
 
 def check(flavour: str, seed: int) -> None:
-    reasoner = LocalReasoner(ImpatientRun if seed % 2 else Run)
+    reasoner = LocalReasoner(RUNS[seed % len(RUNS)])
     for number, step in enumerate(Generator(seed, flavour).steps()):
         try:
             reasoner.commit(step.program, step.facts)

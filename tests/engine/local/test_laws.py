@@ -18,14 +18,14 @@ from engine.local.snapshot import check_unchanged, contents, take_state, visible
 from oracle.generator import Generator, Step
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.run import Limits
+from tidelog.engine.run import Limits, Run
 from tidelog.errors import EngineError
 from tidelog.plan.flatten import flatten
 from tidelog.program.draft import Draft, load
 from tidelog.program.model import Program
 
 Facts = Mapping[str, ZSet[Row]]
-HISTORIES = [(flavour, seed) for flavour in ("negated", "full", "typed", "deep") for seed in range(6)]
+HISTORIES = [(flavour, seed) for flavour in ("negated", "full", "typed", "deep") for seed in range(10)]
 over_histories = pytest.mark.parametrize(("flavour", "seed"), HISTORIES)
 
 
@@ -33,9 +33,15 @@ class Interrupted(Exception):
     """Thrown into the middle of a commit."""
 
 
+def _new(seed: int) -> LocalReasoner:
+    """A reasoner under the strategy of a seed."""
+    strategy = "elastic" if seed < 6 else "dred" if seed < 8 else "differential"
+    return LocalReasoner(lambda engine: Run(engine, strategy))
+
+
 def _history(flavour: str, seed: int) -> Iterator[tuple[LocalReasoner, Step]]:
     """A reasoner before each step of a history; it takes the step when the test is done with it."""
-    reasoner = LocalReasoner()
+    reasoner = _new(seed)
     for step in Generator(seed, flavour).steps():
         yield reasoner, step
         try:
@@ -69,7 +75,7 @@ def _effective(reasoner: LocalReasoner, facts: Facts) -> Facts:
 
 def _copy(reasoner: LocalReasoner, program: Program) -> LocalReasoner:
     """Another reasoner with the same facts, from nothing."""
-    copy = LocalReasoner()
+    copy = LocalReasoner(lambda engine: Run(engine, reasoner.run.strategy))
     copy.commit(program, {name: ZSet.of(rows) for name, rows in reasoner.given.items()})
     return copy
 
@@ -80,7 +86,7 @@ def _copy(reasoner: LocalReasoner, program: Program) -> LocalReasoner:
 @over_histories
 def test_one_commit_equals_the_same_changes_in_many_commits(flavour: str, seed: int) -> None:
     random = Random(seed)
-    split = LocalReasoner()
+    split = _new(seed)
     with suppress(EngineError):
         for reasoner, step in _history(flavour, seed):
             parts = _single(step.facts)
@@ -174,7 +180,7 @@ def test_a_commit_that_fails_anywhere_changes_nothing(
 ) -> None:
     random = Random(seed)
     for reasoner, step in _history(flavour, seed):
-        for operator in ("derive", "end_round", "regroup", "finish", "enter"):
+        for operator in ("derive", "end_round", "regroup", "finish", "enter", "depart", "arrive"):
             before = take_state(reasoner)
             with monkeypatch.context() as patch:
                 _interrupt(patch, reasoner, operator, random.randint(1, 12))
@@ -219,7 +225,7 @@ def test_a_commit_past_its_limits_changes_nothing(flavour: str, seed: int) -> No
 
 @over_histories
 def test_compaction_changes_nothing_visible(flavour: str, seed: int) -> None:
-    compacted = LocalReasoner()
+    compacted = _new(seed)
     for reasoner, step in _history(flavour, seed):
         before = visible_state(compacted)
         for table in compacted.engine.tables.values():

@@ -9,6 +9,7 @@ import pytest
 import tidelog
 from engine.local.recount import check_table
 from session.routes import home
+from tidelog.maintain.strategy import STRATEGIES
 from tidelog.session.session import Session
 
 SPANS = """
@@ -37,7 +38,7 @@ def orders_of(db: Session, relation: str) -> set[tuple[int, ...]]:
     return set(home(db).engine.tables[relation].orders)
 
 
-@pytest.mark.parametrize("strategy", ["elastic", "recompute"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("seed", range(6))
 def test_random_commits_give_what_looking_at_all_pairs_gives(seed: int, strategy: str) -> None:
     random_ = random.Random(seed)

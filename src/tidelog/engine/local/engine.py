@@ -22,11 +22,11 @@ from tidelog.engine.local.collecting import Collector
 from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.local.filtering import worth_filtering
 from tidelog.engine.local.frame import MODES, Frame, Request
-from tidelog.engine.local.grouping import distinct, members, results
-from tidelog.engine.local.heads import end_round, publish
+from tidelog.engine.local.grouping import regroup
+from tidelog.engine.local.heads import end_round
 from tidelog.engine.local.kernels import DELTA
 from tidelog.engine.local.loop import LARGE, Loop
-from tidelog.engine.local.rows import ALIVE, OLD
+from tidelog.engine.local.rows import OLD
 from tidelog.engine.local.runner import Runner
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variants import Variants
@@ -59,6 +59,8 @@ class LocalEngine:
         self._domains: dict[str, int] = {}
         self._read: frozenset[str] = frozenset()  # relations whose rows a rule of the old program reads
         self._before: dict[str, tuple[Change, BitRelation | None]] = {}  # as they were, if forms changed
+        self._refrains = False
+        self._iteration = 0
         self._collector = Collector(self.tables, self.bits, self._types)
 
     # -- relations
@@ -75,8 +77,8 @@ class LocalEngine:
                     f"`{name}` cannot get other columns in one commit; drop it, and declare it in the next"
                 )
         if program is not self._program:
-            found = ((unit, pattern(unit, program)) for unit in program.units)
-            self._patterns = {fits.relation: fits for _, fits in found if fits is not None}
+            found = (pattern(unit, program) for unit in program.units if not self._refrains)
+            self._patterns = {fits.relation: fits for fits in found if fits is not None}
             self._program = program
             for name in [n for n in self.bits if n not in self._patterns and n in program.used()]:
                 self._to_rows(name, self.bits[name])
@@ -129,17 +131,12 @@ class LocalEngine:
     def has_changed(self, relation: str) -> bool:
         """Whether anything about a relation, or what is asserted of it, is different in this commit."""
         change = self._changes.get(relation)
-        return change is not None and bool(
-            len(change.entering) or len(change.leaving) or len(change.given_came) or len(change.given_went)
-        )
+        return change is not None and (change.moves or change.is_asserted)
 
     def was_touched(self, relation: str) -> bool:
         """Whether any row of a relation came, went or changed its count."""
         change = self._changes.get(relation)
-        if change is None:
-            return False
-        table = change.working.table
-        return change.whole is not None or len(change.working.notes) > 0 or table.rows > table.base
+        return change is not None and change.is_touched
 
     def changed_rows(self, relation: str) -> tuple[int, int]:
         """How many rows entered and left a relation."""
@@ -155,8 +152,8 @@ class LocalEngine:
 
     def enter(self, unit: Unit) -> int:
         """Begin work on a unit; the highest rank in use in it."""
-        self._booting = frozenset()
-        self._runner.inside = unit.relations
+        self._booting, self._iteration = frozenset(), 0
+        self._runner.inside, self._runner.passed_over = unit.relations, False
         return max((self.change(n).highest for n in unit.relations), default=0)
 
     def derive(self, step: Derive, rank: int) -> int:
@@ -208,14 +205,7 @@ class LocalEngine:
         total = 0
         for name in step.relations:
             change = self.change(name)
-            table = change.working.table
-            if step.mode is Mode.REDERIVE:
-                rows = change.suspects[table.given[change.suspects] == 1]
-                rows = rows[~np.isin(rows, change.given_came)]
-            elif step.all:
-                rows = np.flatnonzero(table.given[: table.rows])
-            else:
-                rows = change.given_went if step.mode is Mode.REMOVE else change.given_came
+            rows = change.asserted(step)
             if len(rows):
                 self._runner.apply_rows(change.working, rows, step.mode, rank)
                 total += len(rows)
@@ -273,12 +263,32 @@ class LocalEngine:
     def delta(self, relations: Iterable[str]) -> int:
         return sum(self.change(name).working.delta_size for name in relations)
 
-    def clear(self, relations: Iterable[str]) -> None:
+    def pending(self, relations: Iterable[str]) -> int:
+        return sum(self.change(name).trace.waiting for name in relations)
+
+    def depart(self, relations: Iterable[str]) -> int:
+        """Go to the next iteration at which something changed; how many rows lose their place."""
+        names = list(relations)
+        self._iteration = min(self.change(name).trace.soonest(self._iteration) for name in names)
+        return sum(self.change(name).depart(self._iteration) for name in names)
+
+    def arrive(self, relations: Iterable[str]) -> int:
+        """How many rows come at the iteration at work."""
+        return sum(self.change(name).arrive(self._iteration) for name in relations)
+
+    def examine(self, rules: Iterable[FlatRule]) -> None:
+        """Raise if an instance fails, where one was passed over since the unit was entered."""
+        if self._runner.passed_over:
+            for rule in rules:
+                self._runner.examine(self._variants.first(rule, None), [View.NEW] * len(rule.body))
+
+    def clear(self, relations: Iterable[str], traced: bool) -> None:
         """Empty relations, whatever was done to them in this commit so far."""
         self._booting = frozenset(relations)
         self._domains.clear()
         for name in self._booting:
             self.change(name).empty()
+            self.change(name).renew_trace(traced)
             fits = self._patterns.get(name)
             if fits is not None and name not in self._read and dense.is_cyclic(fits, self.tables):
                 raise TurnDense
@@ -324,6 +334,9 @@ class LocalEngine:
         below = {other: (table, self._changes.get(other)) for other, table in self.tables.items()}
         return Claimed(dense.run_whole(kept, fits, self.change(name), below, self._all_heads), dense.WHY)
 
+    def refrain(self) -> None:
+        self._refrains = True
+
     def _all_heads(self, rule: FlatRule) -> Codes:
         """What a rule gives over the new state, a row each; an error if it fails."""
         views = [View.NEW] * len(rule.body)
@@ -356,18 +369,10 @@ class LocalEngine:
 
     def regroup(self, step: Regroup) -> None:
         """The new results of groups that were touched take the place of their old ones."""
-        grouping = step.grouping
-        source = self.change(grouping.instances)
-        instances = source.working.table
-        change = self.change(grouping.results)
-        table = change.working.table
-        keys = None if step.all else distinct(instances.data[source.touched(), : grouping.keys])[0]
-        old = members(table, keys)
-        new = table.add(results(grouping, instances, members(instances, keys), self.codec))
-        change.working.note(np.union1d(old, new))
-        table.tags[old] &= ~np.uint8(ALIVE)
-        table.tags[new] |= np.uint8(ALIVE)
-        table.support[new] = 0, 1
+        source, change = self.change(step.grouping.instances), self.change(step.grouping.results)
+        touched = None if step.all else source.touched()
+        old, new = regroup(step.grouping, source.working.table, touched, change.working.table, self.codec)
+        change.replace(old, new)
 
     # -- the best value per key
 
@@ -416,14 +421,7 @@ class LocalEngine:
         self._before.clear()
         self._read = frozenset(self.tables) - frozenset(self._patterns)
         for change in self._changes.values():
-            table = change.working.table
-            publish(table.at, change.whole is not None)
-            table.live += len(change.entering) - len(change.leaving)
-            table.highest = change.highest
-            table.unsettled = table.unsettled if change.unsettled is None else change.unsettled
-            table.base = table.rows
-            if table.wasteful:
-                table.compact()
+            change.publish()
         self._changes.clear()
         self._made.clear()
 

@@ -30,11 +30,15 @@ MODES: Final = {
     Mode.REMOVE: kernels.REMOVE,
     Mode.REDERIVE: kernels.REDERIVE,
     Mode.SETTLE: kernels.SETTLE,
+    Mode.OVERDELETE: kernels.OVERDELETE,
+    Mode.ADD: kernels.ADD,
+    Mode.SUBTRACT: kernels.SUBTRACT,
 }
 STEPS: Final = 20_000_000  # of a kernel, before it looks up: a fraction of a second
 _START: Final = 1024  # bindings that there is room for at first
 _MANY: Final = 64  # rows of a key from which on looking for those in a range pays
 _SAMPLE: Final = 4096
+_FUSED: Final = (kernels.INSERT, kernels.REMOVE, kernels.OVERDELETE, kernels.ADD, kernels.SUBTRACT)
 _SWEPT: Final = (kernels.LIST, kernels.DELTA, kernels.SCAN, kernels.CHAIN)
 
 
@@ -165,7 +169,7 @@ class Frame:
     def _sources(self) -> int:
         """Where the values of heads come from, if the last level can be swept; otherwise 0."""
         words, last = self._words, kernels.HEADER + (len(self.stage.levels) - 1) * kernels.LEVEL_WIDTH
-        if self.request.mode not in (kernels.INSERT, kernels.REMOVE) or words[last] not in _SWEPT:
+        if self.request.mode not in _FUSED or words[last] not in _SWEPT:
             return 0
         if words[last + kernels.FIL_FROM] != words[last + kernels.FIL_TO]:
             return 0
@@ -233,6 +237,8 @@ def make_room(status: int, frame: Frame, target: Working, check: Callable[[], No
         target.grow_lists()
     elif status == kernels.GROW_TABLE:
         target.table.grow()
+    elif status == kernels.GROW_TRACE:
+        target.grow_trace()
     elif status == kernels.GROW_INDEX:
         frame.cover()
     else:

@@ -18,10 +18,19 @@ from tidelog.errors import EngineError
 from tidelog.plan.flat import Grouping
 from tidelog.program.typed import Constant
 
-__all__ = ["distinct", "members", "results"]
+__all__ = ["distinct", "regroup", "results"]
 
 
-def members(table: Table, keys: Codes | None) -> Rows:
+def regroup(
+    grouping: Grouping, instances: Table, touched: Rows | None, table: Table, codec: Codec
+) -> tuple[Rows, Rows]:
+    """The rows of old and of new results, of the groups of instances that were touched, or of all."""
+    keys = None if touched is None else distinct(instances.data[touched, : grouping.keys])[0]
+    found = results(grouping, instances, _members(instances, keys), codec)
+    return _members(table, keys), table.add(found)
+
+
+def _members(table: Table, keys: Codes | None) -> Rows:
     """The live rows whose first columns are one of these keys; all live rows if there are no keys to ask."""
     if keys is None or keys.shape[1] == 0:
         return table.alive() if keys is None or len(keys) else np.empty(0, np.int64)

@@ -31,8 +31,10 @@ from tidelog.engine.local.rows import (
     find,
     is_full,
 )
+from tidelog.engine.local.trace import weigh
 
 __all__ = [
+    "ADD",
     "AIMED",
     "DONE",
     "EMIT",
@@ -40,29 +42,34 @@ __all__ = [
     "GROW_LIST",
     "GROW_OUT",
     "GROW_TABLE",
+    "GROW_TRACE",
     "INSERT",
+    "OVERDELETE",
     "PAUSE",
     "REDERIVE",
     "REMOVE",
     "SETTLE",
+    "SUBTRACT",
     "UNSETTLED",
     "apply_heads",
     "apply_rows",
     "end_round",
     "insert_head",
+    "overdelete_head",
     "publish",
     "rederive_row",
     "rediscover_head",
     "remove_head",
     "settle",
     "settle_head",
+    "weigh_head",
 ]
 
 # how a kernel ends
-DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, PAUSE = range(6)
+DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, PAUSE = range(7)
 
 # what is done with the heads that are found
-INSERT, REMOVE, REDERIVE, EMIT, SETTLE = range(5)
+INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT = range(8)
 
 # ranks of tuples that are to be given one, and of those that could not be
 AIMED, UNSETTLED = -1, 2**31 - 1
@@ -173,6 +180,26 @@ def remove_head(relation, values, highest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _overdelete_row(relation, row):  # type: ignore[no-untyped-def]
+    tags = load64(relation, TAG_AT)
+    tag = load8(tags, row)
+    if not tag & ALIVE or tag & (CUR | NEXT):
+        return DONE
+    if not _has_room(relation):
+        return GROW_LIST
+    store8(tags, row, _note(relation, row, tag) | NEXT)
+    _list(relation, row)
+    return DONE
+
+
+@njit(cache=True, nogil=True)
+def overdelete_head(relation, values):  # type: ignore[no-untyped-def]
+    """A head that loses an instance is listed as a suspect, whatever others it has."""
+    row = find(relation, values)
+    return _overdelete_row(relation, row) if row >= 0 else DONE
+
+
+@njit(cache=True, nogil=True)
 def rederive_row(relation, row, rank):  # type: ignore[no-untyped-def]
     """One instance for a suspect: it comes back. It was noted when it became one."""
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
@@ -197,6 +224,22 @@ def rediscover_head(relation, values, rank):  # type: ignore[no-untyped-def]
     return DONE
 
 
+@njit(cache=True, nogil=True)
+def _weigh_row(relation, row, highest, mode):  # type: ignore[no-untyped-def]
+    return DONE if weigh(relation, row, highest + 1, 1 if mode == ADD else -1) else GROW_TRACE
+
+
+@njit(cache=True, nogil=True)
+def weigh_head(relation, values, highest, mode):  # type: ignore[no-untyped-def]
+    """One instance more or less for a head, at the iteration after the latest of the tuples it rests on."""
+    row = find(relation, values)
+    if row < 0:
+        if is_full(relation):
+            return GROW_TABLE
+        row = append(relation, values, row, 0, 0, 0)
+    return _weigh_row(relation, row, highest, mode)
+
+
 # -- many at once
 
 
@@ -215,6 +258,10 @@ def apply_heads(relation, mode, rank, heads, highest, origins, start, values):  
                 status = remove_head(relation, values, highest[i])
             elif mode == SETTLE:
                 status = settle_head(relation, values, highest[i], rank)
+            elif mode == OVERDELETE:
+                status = overdelete_head(relation, values)
+            elif mode in (ADD, SUBTRACT):
+                status = weigh_head(relation, values, highest[i], mode)
             else:
                 status = rediscover_head(relation, values, rank)
         if status != DONE:
@@ -232,6 +279,10 @@ def apply_rows(relation, mode, rank, rows, start):  # type: ignore[no-untyped-de
             status = _remove_row(relation, rows[i], -1)
         elif mode == SETTLE:
             status = _settle_row(relation, rows[i], -1, rank)
+        elif mode == OVERDELETE:
+            status = _overdelete_row(relation, rows[i])
+        elif mode in (ADD, SUBTRACT):
+            status = _weigh_row(relation, rows[i], -1, mode)
         else:
             status = rederive_row(relation, rows[i], rank)
         if status != DONE:

@@ -19,23 +19,29 @@ from numba import njit
 
 from tidelog.engine.local.codec import NONE
 from tidelog.engine.local.heads import (
+    ADD,
     DONE,
     EMIT,
     GROW_INDEX,
     GROW_LIST,
     GROW_OUT,
     GROW_TABLE,
+    GROW_TRACE,
     INSERT,
+    OVERDELETE,
     PAUSE,
     REDERIVE,
     REMOVE,
     SETTLE,
+    SUBTRACT,
     end_round,
     insert_head,
+    overdelete_head,
     rederive_row,
     rediscover_head,
     remove_head,
     settle_head,
+    weigh_head,
 )
 from tidelog.engine.local.memory import load8, load32, load64, store64
 from tidelog.engine.local.rows import (
@@ -59,17 +65,21 @@ from tidelog.engine.local.rows import (
 )
 
 __all__ = [
+    "ADD",
     "DONE",
     "EMIT",
     "GROW_INDEX",
     "GROW_LIST",
     "GROW_OUT",
     "GROW_TABLE",
+    "GROW_TRACE",
     "INSERT",
+    "OVERDELETE",
     "PAUSE",
     "REDERIVE",
     "REMOVE",
     "SETTLE",
+    "SUBTRACT",
     "hurry",
     "run",
 ]
@@ -398,8 +408,12 @@ def _sweep(frame, level):  # type: ignore[no-untyped-def]
         highest = max(above, load32(support, 2 * row)) if ranked else above
         if mode == INSERT:
             status = insert_head(target, values, highest, rank)
-        else:
+        elif mode == REMOVE:
             status = remove_head(target, values, highest)
+        elif mode == OVERDELETE:
+            status = overdelete_head(target, values)
+        else:
+            status = weigh_head(target, values, highest, mode)
         if status != DONE:
             at = here
             break
@@ -447,7 +461,11 @@ def _leaf(frame, highest):  # type: ignore[no-untyped-def]
         return rediscover_head(target, values, rank)
     if mode == SETTLE:
         return settle_head(target, values, highest, rank)
-    return remove_head(target, values, highest)
+    if mode == OVERDELETE:
+        return overdelete_head(target, values)
+    if mode == REMOVE:
+        return remove_head(target, values, highest)
+    return weigh_head(target, values, highest, mode)
 
 
 @njit(cache=True, nogil=True)

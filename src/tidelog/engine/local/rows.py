@@ -47,6 +47,7 @@ __all__ = [
     "SUPPORT_AT",
     "TABLE_WIDTH",
     "TAG_AT",
+    "TRACE_AT",
     "add_rows",
     "append",
     "assert_rows",
@@ -62,9 +63,12 @@ __all__ = [
 # a row's tag
 ALIVE, OLD, CUR, NEXT, LOGGED = 1, 2, 4, 8, 16
 
-# a relation: its arrays, and in a commit the rows listed so far, of which some are the delta, and the notes
+# a relation: its arrays, and in a commit the rows listed so far, of which some are the delta, and the notes;
+# the description of its trace, if it has one
 DATA_AT, CAP, ROWS, TAG_AT, SUPPORT_AT, HASH_AT, HASH_MASK, ARITY, BASE, GIVEN_AT = range(10)
-LIST_AT, LIST_CAP, LISTED, DELTA_FROM, DELTA_TO, NOTES_AT, NOTES_CAP, NOTES, TABLE_WIDTH = range(10, 19)
+LIST_AT, LIST_CAP, LISTED, DELTA_FROM, DELTA_TO, NOTES_AT, NOTES_CAP, NOTES, TRACE_AT, TABLE_WIDTH = range(
+    10, 20
+)
 
 # an index: chains by hash, or rows in order; then its columns
 HEADS_AT, HEADS_MASK, FOLLOWING_AT, COVERED, ORDER_AT, COLUMNS, COLUMNS_FROM = range(7)

@@ -282,6 +282,8 @@ class Runner:
             target.table.grow()
         elif status == kernels.GROW_LIST:
             target.grow_lists()
+        elif status == kernels.GROW_TRACE:
+            target.grow_trace()
 
     def examine(self, variant: Variant, views: Sequence[View]) -> None:
         """Raise if an instance fails that satisfies everything else; do nothing with the others."""

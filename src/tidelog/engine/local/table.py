@@ -22,6 +22,7 @@ import numpy.typing as npt
 from tidelog.engine.local import rows as kernels
 from tidelog.engine.local.codec import NONE, Codes
 from tidelog.engine.local.index import Chains, Ordered, address, longer, power
+from tidelog.engine.local.trace import Trace
 
 __all__ = ["Rows", "Table"]
 
@@ -40,6 +41,7 @@ class Table:
         self.given: npt.NDArray[np.uint8] = np.zeros(SMALLEST, np.uint8)
         self.support: npt.NDArray[np.int32] = np.zeros((SMALLEST, 2), np.int32)  # rank and count
         self.hashed: npt.NDArray[np.int32] = np.full(4 * SMALLEST, -1, np.int32)
+        self.trace: Trace | None = None
         self.indexes: dict[tuple[int, ...], Chains] = {}
         self.orders: dict[tuple[int, ...], Ordered] = {}
         self.described = np.zeros(kernels.TABLE_WIDTH, np.int64)
@@ -66,6 +68,11 @@ class Table:
         words[kernels.TAG_AT], words[kernels.CAP] = address(self.tags), len(self.tags)
         words[kernels.SUPPORT_AT], words[kernels.GIVEN_AT] = address(self.support), address(self.given)
         words[kernels.HASH_AT], words[kernels.HASH_MASK] = address(self.hashed), len(self.hashed) - 1
+
+    def keep(self, trace: Trace | None) -> None:
+        """Have this trace from now on, or none."""
+        self.trace = trace
+        self.words[kernels.TRACE_AT] = 0 if trace is None else trace.at
 
     # -- growing
 
@@ -174,6 +181,8 @@ class Table:
         self.words[kernels.ROWS] = self.words[kernels.BASE] = len(kept)
         self._describe()
         kernels.rehash(self.at)
+        if self.trace is not None:
+            self.trace.compact(kept, capacity)
         for index in self.indexes.values():
             index.clear()
             index.resize(capacity)
@@ -184,5 +193,6 @@ class Table:
     def nbytes(self) -> int:
         own = self.data.nbytes + self.tags.nbytes + self.given.nbytes
         own += self.support.nbytes + self.hashed.nbytes
+        own += 0 if self.trace is None else self.trace.nbytes
         own += sum(order.nbytes for order in self.orders.values())
         return own + sum(index.nbytes for index in self.indexes.values())

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from tidelog.engine.local import rows
 from tidelog.engine.local.codec import Codes
-from tidelog.engine.local.heads import AIMED, UNSETTLED, settle
+from tidelog.engine.local.heads import ADD, AIMED, REMOVE, UNSETTLED, end_round, publish, settle
 from tidelog.engine.local.index import address, longer
 from tidelog.engine.local.rows import ALIVE, CUR, OLD
 from tidelog.engine.local.table import Rows, Table
-from tidelog.maintain.script import View
+from tidelog.engine.local.trace import Trace
+from tidelog.maintain.script import Assertions, Mode, View
 
 __all__ = ["MASKS", "NEGATED", "Bindings", "Change", "Working"]
 
@@ -108,6 +109,10 @@ class Working:
             self._listed = longer(self._listed, 2 * len(self._listed))
         self._describe()
 
+    def grow_trace(self) -> None:
+        assert self.table.trace is not None
+        self.table.trace.grow(len(self.table.tags))
+
     def note(self, changing: Rows) -> None:
         """Note what rows are, outside a kernel, unless it is noted or they are new."""
         table = self.table
@@ -150,6 +155,10 @@ class Change:
     aims: Rows = field(default_factory=lambda: _EMPTY)  # rows to be given a rank
     doubted: int = 0  # how many rows were listed before those that only need another rank
     unsettled: bool | None = None  # whether rows were left without a rank, if it was asked
+    arriving: Rows = field(default_factory=lambda: _EMPTY)  # rows that come at the iteration at work
+    replaced: list[Trace | None] = field(
+        default_factory=list
+    )  # the trace before the commit, if it is another
     entering: Rows = field(default_factory=lambda: _EMPTY)
     leaving: Rows = field(default_factory=lambda: _EMPTY)
     highest: int = 0
@@ -165,12 +174,48 @@ class Change:
         """Whether anything entered or left."""
         return len(self.entering) > 0 or len(self.leaving) > 0
 
+    @property
+    def is_asserted(self) -> bool:
+        """Whether anything was asserted or retracted."""
+        return len(self.given_came) > 0 or len(self.given_went) > 0
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether any row came, went or changed its count."""
+        table = self.working.table
+        return self.whole is not None or len(self.working.notes) > 0 or table.rows > table.base
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of a relation that has one."""
+        trace = self.working.table.trace
+        assert trace is not None
+        return trace
+
     def touched(self) -> Rows:
         """The rows that the commit may have changed."""
         table = self.working.table
         if self.whole is not None:
             return np.arange(table.rows)
         return np.concatenate([self.working.notes[:, 0], np.arange(table.base, table.rows)])
+
+    def asserted(self, step: Assertions) -> Rows:
+        """The asserted rows that a step is about."""
+        table = self.working.table
+        if step.mode is Mode.REDERIVE:
+            rows_ = self.suspects[table.given[self.suspects] == 1]
+            return np.asarray(rows_[~np.isin(rows_, self.given_came)])
+        if step.all:
+            return np.flatnonzero(table.given[: table.rows])
+        return self.given_went if step.mode.takes_away else self.given_came
+
+    def replace(self, old: Rows, new: Rows) -> None:
+        """Have some rows go and others come, which may be the same."""
+        table = self.working.table
+        self.working.note(np.union1d(old, new))
+        table.tags[old] &= ~np.uint8(ALIVE)
+        table.tags[new] |= np.uint8(ALIVE)
+        table.support[new] = 0, 1
 
     def empty(self) -> None:
         """Leave no row alive, whatever was done so far."""
@@ -185,6 +230,30 @@ class Change:
         self.working.clear_notes()
         self.suspects = self.aims = _EMPTY
         self.highest = self.doubted = 0
+
+    def renew_trace(self, traced: bool) -> None:
+        """Begin a trace anew, or have none."""
+        table = self.working.table
+        if table.trace is not None:
+            table.trace.undo()
+        if not self.replaced:
+            self.replaced.append(table.trace)
+        table.keep(Trace(len(table.tags)) if traced else None)
+
+    def depart(self, iteration: int) -> int:
+        """Make the rows that no longer come at an iteration or after it the delta; how many they are."""
+        table = self.working.table
+        departing, self.arriving = self.trace.sift(table.at, iteration)
+        self.working.list_rows(departing)
+        return int(end_round(table.at, REMOVE))
+
+    def arrive(self, iteration: int) -> int:
+        """Have the delta leave, and make those that come at an iteration the delta; how many they are."""
+        table = self.working.table
+        end_round(table.at, REMOVE)
+        self.working.list_rows(self.arriving)
+        table.support[self.arriving] = iteration, 1
+        return int(end_round(table.at, ADD))
 
     def lift(self, ranks: int) -> None:
         """Add to the ranks of all rows."""
@@ -226,6 +295,19 @@ class Change:
         self.suspects = _EMPTY
         working.clear_list()
 
+    def publish(self) -> None:
+        """What the commit made of the table is its state."""
+        table = self.working.table
+        publish(table.at, self.whole is not None)
+        table.live += len(self.entering) - len(self.leaving)
+        table.highest = self.highest
+        table.unsettled = table.unsettled if self.unsettled is None else self.unsettled
+        table.base = table.rows
+        if table.trace is not None:
+            table.trace.commit()
+        if table.wasteful:
+            table.compact()
+
     def undo(self) -> None:
         """Make the table what it was before the commit; rows that came stay, dead, unless they are many."""
         table = self.working.table
@@ -238,6 +320,10 @@ class Change:
         table.given[table.base : table.rows] = 0
         for changed, given in reversed(self.given_before):
             table.given[changed] = given
+        if self.replaced:
+            table.keep(self.replaced[0])
+        elif table.trace is not None:
+            table.trace.undo()
         if table.wasteful:  # what was too much is not to stay
             table.compact()
 

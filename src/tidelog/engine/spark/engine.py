@@ -232,7 +232,8 @@ class SparkEngine:
     def delta(self, relations: Iterable[str]) -> int:
         return sum(_size(self.work(name).delta) for name in relations)
 
-    def clear(self, relations: Iterable[str]) -> None:
+    def clear(self, relations: Iterable[str], traced: bool) -> None:
+        assert not traced, "derivations by iteration are kept in process only"
         for name in relations:
             self.work(name).empty()
 
@@ -331,6 +332,23 @@ class SparkEngine:
     def rest(self, relations: Iterable[str]) -> None:
         raise _claimed(relations)
 
+    # -- strategies that are carried out in process only
+
+    def refrain(self) -> None:
+        raise AssertionError("what does not fit the driver is maintained elastically, or anew")
+
+    def pending(self, relations: Iterable[str]) -> int:
+        raise _untraced(relations)
+
+    def depart(self, relations: Iterable[str]) -> int:
+        raise _untraced(relations)
+
+    def arrive(self, relations: Iterable[str]) -> int:
+        raise _untraced(relations)
+
+    def examine(self, rules: Iterable[FlatRule]) -> None:
+        raise _untraced(rule.head for rule in rules)
+
     # -- groups
 
     def regroup(self, step: Regroup) -> None:
@@ -396,3 +414,9 @@ def _claimed(relations: Iterable[str]) -> AssertionError:
 
 def _is_inner(rule: FlatRule, unit: Unit) -> bool:
     return any(isinstance(x, Match) and x.relation in unit.relations for x in rule.body)
+
+
+def _untraced(relations: Iterable[str]) -> AssertionError:
+    return AssertionError(
+        f"{', '.join(relations)} has no derivations by iteration: they are kept in process only"
+    )

@@ -33,13 +33,20 @@ class Commit:
 
 
 class Database:
-    """`switch` is the share of a bootstrap's time at which an update is given up, if not the usual one."""
+    """`switch` is the share of a bootstrap's time at which an update is given up, if not the usual one.
 
-    def __init__(self, text: str, strategy: str = "elastic", switch: float | None = None) -> None:
+    A `plain` one keeps all relations as rows, however dense they are.
+    """
+
+    def __init__(
+        self, text: str, strategy: str = "elastic", switch: float | None = None, *, plain: bool = False
+    ) -> None:
         self._draft = Draft()
         self._draft.load(text)
         self._program = self._draft.finish()
         self._engine = LocalEngine()
+        if plain:
+            self._engine.refrain()
         self._run = Run(self._engine, strategy) if switch is None else Run(self._engine, strategy, switch)
         self._flat = FlatProgram()
 

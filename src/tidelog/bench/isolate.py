@@ -5,15 +5,16 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["Failed", "isolated", "peak_memory"]
+__all__ = ["Failed", "isolated", "isolated_parts", "peak_memory"]
 
 T = TypeVar("T")
 _STATUS = Path("/proc/self/status")
+_PART, _END = "part", "end"
 
 
 class Failed(Exception):
@@ -42,6 +43,39 @@ def isolated(work: Callable[[], T], timeout: float) -> T:
         raise Failed(str(value))
     result: T = value
     return result
+
+
+def isolated_parts(work: Callable[[], Iterable[T]], timeout: float) -> tuple[list[T], str | None]:
+    """What the work yields, each within the time, and why there is no more if it did not come to its end."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_work_in_parts, args=(work, there), daemon=True)
+    process.start()
+    there.close()
+    parts: list[T] = []
+    try:
+        while here.poll(timeout):
+            kind, value = here.recv()
+            if kind != _PART:
+                return parts, value
+            parts.append(value)
+    except EOFError:
+        process.join()
+        return parts, f"ended with {process.exitcode}"
+    finally:
+        process.terminate()
+        process.join()
+        here.close()
+    return parts, f"over {timeout:g} s"
+
+
+def _work_in_parts(work: Callable[[], Iterable[object]], there: Connection) -> None:
+    try:
+        for part in work():
+            there.send((_PART, part))
+        there.send((_END, None))
+    except BaseException as error:
+        there.send((_END, f"{type(error).__name__}: {error}"))
 
 
 def _work(work: Callable[[], object], there: Connection) -> None:

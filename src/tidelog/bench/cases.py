@@ -1,0 +1,124 @@
+"""What the papers measure: programs and data, made up or from files.
+
+| data | program |
+|---|---|
+| LUBM, universities | `rdfs` over triples; `rdfs-s` and `owl2rl`, a relation for each class and property |
+| RAND-1k, a dense uniform graph of 1,000 nodes | `tc`, the transitive closure |
+| RMAT-1k, a power-law graph of 1,024 nodes | `tc` |
+
+A case's facts are in two parts: those that are always there (the ontology, where rules read it), and those
+that come and go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from tidelog import rdf
+from tidelog.bench import graphs
+from tidelog.errors import DataError
+
+__all__ = ["Case", "Facts", "cases"]
+
+TC: Final = """
+input relation Edge(src: int, dst: int)
+output relation Reach(src: int, dst: int)
+Reach(x, y) :- Edge(x, y).
+Reach(x, z) :- Reach(x, y), Edge(y, z).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The text of a program, and Arrow tables by relation."""
+
+    text: str
+    always: dict[str, Any]
+    moving: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`make` must be picklable: measurements run in processes of their own."""
+
+    data: str
+    program: str
+    make: Callable[[], Facts]
+    is_from_files: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.data}/{self.program}"
+
+
+def cases(
+    *,
+    quick: bool,
+    graph_files: Sequence[Path] = (),
+    rdf_files: Sequence[Path] = (),
+    ontology_files: Sequence[Path] = (),
+) -> list[Case]:
+    """The papers' cases, small with `quick`, and those of files that were named."""
+    university = partial(_universities, (1, 1) if quick else (15, 25))
+    rand = partial(graphs.gnp, 150, 3.0) if quick else partial(graphs.gnp, 1000, 10.0)
+    rmat = partial(graphs.rmat, 256, 700) if quick else partial(graphs.rmat, 1024, 9206)
+    found = [*_ontological("LUBM", university)]
+    found += [Case("RAND-1k", "tc", partial(_closure, rand)), Case("RMAT-1k", "tc", partial(_closure, rmat))]
+    for path in graph_files:
+        found.append(Case(path.stem, "tc", partial(_closure, partial(_read_graph, path)), is_from_files=True))
+    if rdf_files:
+        name = rdf_files[0].name.split(".")[0]
+        named = partial(_read_triples, tuple(ontology_files), tuple(rdf_files))
+        found += [replace(case, is_from_files=True) for case in _ontological(name, named)]
+    return found
+
+
+def _ontological(data: str, make: Callable[[], tuple[Any, Any]]) -> list[Case]:
+    return [
+        Case(data, "rdfs", partial(_over_triples, make)),
+        Case(data, "rdfs-s", partial(_specialised, rdf.rdfs_rules, make)),
+        Case(data, "owl2rl", partial(_specialised, rdf.owl_rules, make)),
+    ]
+
+
+def _universities(departments: tuple[int, int]) -> tuple[Any, Any]:
+    """The ontology, and one university."""
+    return rdf.university_ontology(), rdf.universities(1, departments=departments)
+
+
+def _read_triples(ontology: tuple[Path, ...], data: tuple[Path, ...]) -> tuple[Any, Any]:
+    return rdf.read(*ontology), rdf.read(*data)
+
+
+def _over_triples(make: Callable[[], tuple[Any, Any]]) -> Facts:
+    ontology, data = make()
+    return Facts(rdf.RDFS, {"T": ontology}, {"T": data})
+
+
+def _specialised(translate: Callable[[Any], rdf.Translation], make: Callable[[], tuple[Any, Any]]) -> Facts:
+    ontology, data = make()
+    rules = translate(ontology)
+    return Facts(rules.text, {}, rules.split(data)[0])
+
+
+def _closure(make: Callable[[], graphs.Edges]) -> Facts:
+    edges = make()
+    columns = {name: np.ascontiguousarray(edges[:, i]) for i, name in enumerate(("src", "dst"))}
+    return Facts(TC, {}, {"Edge": pa.table(columns)})
+
+
+def _read_graph(path: Path) -> graphs.Edges:
+    try:
+        table = csv.read_csv(path)
+        return np.stack([table[name].to_numpy().astype(np.int64) for name in ("src", "dst")], axis=1)
+    except (pa.ArrowInvalid, KeyError, ValueError) as error:
+        problem = f"{path} is no graph: {error}; give a CSV file of numbers with the header src,dst"
+        raise DataError(None, problem) from None

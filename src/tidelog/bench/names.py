@@ -1,0 +1,27 @@
+"""What the experiments compare, by name.
+
+| reasoner | what it is |
+|---|---|
+| `chibi`, `chibi-indexed` | the substitution-based interpreter, from scratch at every change |
+| `circuit`, `circuit-indexed` | the DBSP circuit of the dynamic interpreter |
+| `relational` | select, project and join, with delete and re-derive: the strategy `dred` |
+| `differential`, `elastic`, `recompute` | the strategies of these names |
+
+The first four are the reference reasoners: plain Python, slow and right.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["REASONERS", "SHARES", "STRATEGY_OF", "WAYS"]
+
+STRATEGY_OF: Final = {
+    "relational": "dred",
+    "differential": "differential",
+    "elastic": "elastic",
+    "recompute": "recompute",
+}
+REASONERS: Final = ("chibi", "chibi-indexed", "circuit", "circuit-indexed", *STRATEGY_OF)
+SHARES: Final = (0.999, 0.99, 0.9, 0.75, 0.5)  # of the facts, that are there before the others come
+WAYS: Final = ("bootstrap", "update", "switch")  # to carry out a commit

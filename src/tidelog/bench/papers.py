@@ -1,0 +1,218 @@
+"""The papers' two experiments.
+
+*Shares*: a part of the facts is materialised, the rest added, and the same rest deleted again; for shares
+from nearly all to half. The smallest changes are measured first, so that a reasoner that runs out of time has
+shown what it can; what takes less than a second is measured again, and the shorter time counts.
+
+*Epochs*: a first load, small updates, and large ones that make beginning anew worth while: six small, a large
+one, four small, a large one. By `bootstrap`, which begins anew each time, by `update`, which never does, and
+by `switch`, which chooses. All three keep relations as rows, so that only the choice differs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from tidelog.bench.cases import Case, Facts
+from tidelog.bench.database import Database
+from tidelog.bench.isolate import isolated_parts, peak_memory
+from tidelog.bench.reasoners import Tables, make_reasoner
+
+__all__ = ["Epoch", "Missing", "Share", "measure_epochs", "measure_shares"]
+
+_EPOCHS: Final = ("load", *("small",) * 6, "large", *("small",) * 4, "large")
+_SMALL, _LARGE = 0.001, 0.4  # of all facts
+_SHORT: Final = 1.0  # seconds
+_FEW: Final = 100  # facts to warm up with
+_SWITCHES: Final = {"update": math.inf, "switch": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Seconds to materialise a share of the facts, to add the rest and to delete it again.
+
+    `size` is how many tuples there were with all facts, `left` after the deletion, and `memory` the most
+    bytes that the process has had by then.
+    """
+
+    data: str
+    program: str
+    reasoner: str
+    share: float
+    materialise: float
+    add: float
+    delete: float
+    size: int
+    left: int
+    memory: int
+
+    @property
+    def seconds(self) -> float:
+        return self.materialise + self.add + self.delete
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """A commit of the second experiment; `how` says what the touched units went through."""
+
+    data: str
+    program: str
+    way: str
+    number: int
+    kind: str
+    facts: int
+    seconds: float
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A reasoner or a way that did not come to its end, and why."""
+
+    data: str
+    program: str
+    name: str
+    why: str
+
+
+# -- shares
+
+
+def measure_shares(
+    case: Case, reasoner: str, shares: Iterable[float], timeout: float
+) -> tuple[list[Share], Missing | None]:
+    """In a process of its own, each share within the time."""
+    found, why = isolated_parts(partial(_shares, case, reasoner, tuple(shares)), timeout)
+    return found, None if why is None else Missing(case.data, case.program, reasoner, why)
+
+
+def _shares(case: Case, reasoner: str, shares: tuple[float, ...]) -> Iterator[Share]:
+    facts = case.make()
+    _warm_up(facts, reasoner)
+    for share in shares:
+        found = _share(case, facts, reasoner, share)
+        if found.seconds < _SHORT:
+            found = _faster(found, _share(case, facts, reasoner, share))
+        yield found
+
+
+def _faster(one: Share, other: Share) -> Share:
+    return replace(
+        other,
+        materialise=min(one.materialise, other.materialise),
+        add=min(one.add, other.add),
+        delete=min(one.delete, other.delete),
+    )
+
+
+def _share(case: Case, facts: Facts, name: str, share: float) -> Share:
+    first, rest = _divide(facts.moving, share)
+    reasoner = make_reasoner(name, facts.text)
+    at_first, added = reasoner.prepare(_union(facts.always, first)), reasoner.prepare(rest)
+    times = [time.perf_counter()]
+    reasoner.insert(at_first)
+    times.append(time.perf_counter())
+    reasoner.insert(added)
+    times.append(time.perf_counter())
+    size = reasoner.size()
+    begun = time.perf_counter()
+    reasoner.delete(added)
+    deleting = time.perf_counter() - begun
+    return Share(
+        case.data,
+        case.program,
+        name,
+        share,
+        times[1] - times[0],
+        times[2] - times[1],
+        deleting,
+        size,
+        reasoner.size(),
+        peak_memory(),
+    )
+
+
+def _warm_up(facts: Facts, name: str) -> None:
+    """Have compiled code loaded: some facts come, and half of them go."""
+    reasoner = make_reasoner(name, facts.text)
+    few = {relation: table.slice(0, _FEW) for relation, table in facts.moving.items()}
+    half = {relation: table.slice(0, _FEW // 2) for relation, table in few.items()}
+    reasoner.insert(reasoner.prepare(_union(facts.always, few)))
+    reasoner.delete(reasoner.prepare(half))
+    reasoner.insert(reasoner.prepare(half))
+
+
+# -- epochs
+
+
+def measure_epochs(case: Case, way: str, timeout: float) -> tuple[list[Epoch], Missing | None]:
+    """In a process of its own, each commit within the time."""
+    found, why = isolated_parts(partial(_epochs, case, way), timeout)
+    return found, None if why is None else Missing(case.data, case.program, way, why)
+
+
+def _epochs(case: Case, way: str) -> Iterator[Epoch]:
+    facts = case.make()
+    _warm_up(facts, "elastic")
+    strategy, switch = ("recompute", None) if way == "bootstrap" else ("elastic", _SWITCHES[way])
+    db = Database(facts.text, strategy, switch, plain=True)
+    for number, (kind, came, went) in enumerate(_schedule(facts)):
+        begun = time.perf_counter()
+        done = db.commit(came, went)
+        seconds = time.perf_counter() - begun
+        changed = sum(len(table) for tables in (came, went) for table in tables.values())
+        yield Epoch(case.data, case.program, way, number, kind, changed, seconds, done.strategy)
+
+
+def _schedule(facts: Facts) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """The kind of each epoch, what comes and what goes: each small change is of facts of its own.
+
+    They come and go in turn; so do the large ones.
+    """
+    ((name, table),) = facts.moving.items()
+    table = table.take(np.random.default_rng(0).permutation(len(table)))
+    smalls, large = _EPOCHS.count("small"), round(_LARGE * len(table))
+    size = max(1, round(_SMALL * len(table)))
+    parts = [table.slice(i * size, size) for i in range(smalls)]
+    first = pa.concat_tables([*parts[1::2], table.slice(smalls * size + large)])
+    yield "load", _union(facts.always, {name: first}), {}
+    numbers, arrives = iter(range(smalls)), True
+    for kind in _EPOCHS[1:]:
+        if kind == "large":
+            part, comes = {name: table.slice(smalls * size, large)}, arrives
+            arrives = False
+        else:
+            number = next(numbers)
+            part, comes = {name: parts[number]}, number % 2 == 0
+        yield kind, part if comes else {}, {} if comes else part
+
+
+# -- facts
+
+
+def _divide(tables: Tables, share: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A share of all facts and the rest, at random and the same every time; the rest is at least one fact."""
+    total = sum(len(table) for table in tables.values())
+    chosen = np.zeros(total, np.bool_)
+    chosen[np.random.default_rng(0).permutation(total)[: max(1, round((1 - share) * total))]] = True
+    first: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
+    start = 0
+    for name, table in tables.items():
+        part = chosen[start : start + len(table)]
+        first[name], rest[name] = table.filter(~part), table.filter(part)
+        start += len(table)
+    return first, {name: table for name, table in rest.items() if len(table)}
+
+
+def _union(always: Tables, moving: Tables) -> dict[str, Any]:
+    both = {name: [t[name] for t in (always, moving) if name in t] for name in {**always, **moving}}
+    return {name: pa.concat_tables(parts) for name, parts in both.items()}

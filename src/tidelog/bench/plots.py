@@ -1,0 +1,63 @@
+"""The results as a picture: times by share, and times by epoch, on logarithmic scales."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+from tidelog.bench.names import REASONERS, WAYS
+from tidelog.bench.papers import Epoch, Share
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot  # after the choice of a backend that needs no screen
+
+__all__ = ["plot"]
+
+
+def plot(shares: Sequence[Share], epochs: Sequence[Epoch], path: Path) -> None:
+    """A row for each case: adding, deleting, and the epochs where they were measured."""
+    measured = [(s.data, s.program) for s in shares] + [(e.data, e.program) for e in epochs]
+    cases = list(dict.fromkeys(measured))
+    figure, rows = pyplot.subplots(
+        max(len(cases), 1), 3, figsize=(16, 1 + 3.4 * max(len(cases), 1)), squeeze=False, layout="constrained"
+    )
+    for (data, program), (adding, deleting, running) in zip(cases, rows, strict=False):
+        found = [s for s in shares if (s.data, s.program) == (data, program)]
+        for axes, field in ((adding, "add"), (deleting, "delete")):
+            _by_share(axes, found, field)
+            axes.set_title(f"{data} / {program}: {field}")
+        _by_epoch(running, [e for e in epochs if (e.data, e.program) == (data, program)])
+        running.set_title(f"{data} / {program}: epochs")
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def _by_share(axes: Any, shares: Sequence[Share], field: str) -> None:
+    for name in REASONERS:
+        found = sorted((1 - s.share, getattr(s, field)) for s in shares if s.reasoner == name)
+        if found:
+            axes.plot(*zip(*found, strict=True), marker="o", label=name)
+    axes.set_xscale("log")
+    axes.set_xlabel("part of the facts that changes")
+    _finish(axes)
+
+
+def _by_epoch(axes: Any, epochs: Sequence[Epoch]) -> None:
+    for way in WAYS:
+        found = [(e.number + 1, e.seconds) for e in epochs if e.way == way]
+        if found:
+            axes.plot(*zip(*found, strict=True), marker="o", label=way)
+    axes.set_xlabel("epoch")
+    _finish(axes)
+
+
+def _finish(axes: Any) -> None:
+    axes.set_yscale("log")
+    axes.set_ylabel("seconds")
+    axes.tick_params(labelsize=8)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=7)

@@ -1,0 +1,59 @@
+"""Strategies by name: the scripts that make a unit and bring it up to date.
+
+`recompute` only makes: every unit that a change reaches is bootstrapped. Groups that were touched are worked
+out anew, whatever the strategy. `differential` has nothing of its own for the best value per key, since a
+value that was superseded has no weight to keep; there it does what `elastic` does, and says so.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tidelog.maintain.best import bootstrap_best, update_best
+from tidelog.maintain.bootstrap import bootstrap
+from tidelog.maintain.differential import bootstrap_differential, update_differential
+from tidelog.maintain.dred import update_dred
+from tidelog.maintain.elastic import update_elastic
+from tidelog.maintain.script import Mode, Script, Update
+from tidelog.plan.flat import FlatRule, Unit
+
+__all__ = ["STRATEGIES", "is_traced", "make", "name_of", "update"]
+
+STRATEGIES: Final = ("elastic", "recompute", "dred", "differential")
+
+
+def name_of(strategy: str, unit: Unit) -> str:
+    """What statistics call an update of a unit."""
+    if strategy == "differential" and unit.best:
+        return "update"
+    return strategy if strategy in ("dred", "differential") else "update"
+
+
+def is_traced(strategy: str, unit: Unit) -> bool:
+    """Whether derivations of a unit are kept by iteration."""
+    return strategy == "differential" and unit.recursive and not unit.best
+
+
+def make(strategy: str, unit: Unit) -> Script:
+    """A unit from nothing."""
+    if unit.best:
+        return bootstrap_best(unit, ranked=strategy != "recompute")
+    return bootstrap_differential(unit) if is_traced(strategy, unit) else bootstrap(unit)
+
+
+def update(
+    strategy: str,
+    unit: Unit,
+    kept: tuple[FlatRule, ...],
+    came: tuple[FlatRule, ...],
+    gone: tuple[FlatRule, ...],
+) -> Update:
+    """`kept` are the rules that were and are there, `came` those that came, `gone` those that went."""
+    if unit.best:
+        mode = Mode.OVERDELETE if strategy == "dred" else Mode.REMOVE
+        return update_best(unit, kept, came, gone, mode)
+    if strategy == "dred":
+        return update_dred(unit, kept, came, gone)
+    if is_traced(strategy, unit):
+        return update_differential(unit, kept, came, gone)
+    return update_elastic(unit, kept, came, gone)

@@ -1,0 +1,123 @@
+"""The papers' experiments measure what they say, and all reasoners find the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tidelog.bench.cases import cases
+from tidelog.bench.experiments import Experiments
+from tidelog.bench.isolate import isolated_parts
+from tidelog.bench.names import REASONERS
+from tidelog.bench.papers import Epoch, Missing, Share, _divide, _schedule, _shares
+from tidelog.bench.tables import epoch_table, memory_table, share_table
+from tidelog.cli import main
+
+
+def small_graph(tmp_path: Path) -> Path:
+    file = tmp_path / "small.csv"
+    edges = [(i, (3 * i + j) % 15) for i in range(15) for j in (1, 5)]
+    file.write_text("src,dst\n" + "".join(f"{a},{b}\n" for a, b in edges))
+    return file
+
+
+def test_all_reasoners_find_the_same(tmp_path: Path) -> None:
+    (case,) = (c for c in cases(quick=True, graph_files=[small_graph(tmp_path)]) if c.data == "small")
+    found = {name: next(iter(_shares(case, name, (0.75,)))) for name in REASONERS}
+    sizes = {(s.size, s.left) for s in found.values()}
+    assert len(sizes) == 1
+    ((size, left),) = sizes
+    assert left < size
+
+
+@pytest.mark.parametrize("program", ["rdfs", "rdfs-s", "owl2rl"])
+def test_strategies_find_the_same_of_universities(program: str) -> None:
+    (case,) = (c for c in cases(quick=True) if c.name == f"LUBM/{program}")
+    names = ("relational", "differential", "elastic", "recompute")
+    found = [next(iter(_shares(case, name, (0.9,)))) for name in names]
+    assert len({(s.size, s.left) for s in found}) == 1
+
+
+def test_shares_are_what_they_are_called_and_never_nothing(tmp_path: Path) -> None:
+    facts = cases(quick=True, graph_files=[small_graph(tmp_path)])[-1].make()
+    for share, expected in ((0.5, 15), (0.9, 3), (0.999, 1)):
+        first, rest = _divide(facts.moving, share)
+        assert (len(first["Edge"]), len(rest["Edge"])) == (30 - expected, expected)
+        assert _divide(facts.moving, share)[1]["Edge"].equals(rest["Edge"])
+
+
+def test_epochs_change_facts_that_are_there_or_are_not(tmp_path: Path) -> None:
+    facts = cases(quick=True, graph_files=[small_graph(tmp_path)])[-1].make()
+    present: set[tuple[int, int]] = set()
+    kinds = []
+    for kind, came, went in _schedule(facts):
+        kinds.append(kind)
+        new, old = (
+            {(r["src"], r["dst"]) for table in t.values() for r in table.to_pylist()} for t in (came, went)
+        )
+        assert new or old
+        assert not new & present
+        assert old <= present
+        present = (present | new) - old
+    assert kinds == ["load", *["small"] * 6, "large", *["small"] * 4, "large"]
+
+
+def _some_shares() -> list[Share]:
+    return [
+        Share("RAND-1k", "tc", "relational", 0.9, 1.0, 0.5, 0.25, 100, 90, 2**20),
+        Share("RAND-1k", "tc", "elastic", 0.9, 1.0, 0.125, 0.0625, 101, 90, 2**21),
+    ]
+
+
+def test_tables_show_what_differs_and_what_is_missing() -> None:
+    table = share_table(_some_shares())
+    assert "1.00 / 0.5000 / 0.2500" in table
+    assert "1.00 / 0.1250 / 0.0625 (differs)" in table
+    assert memory_table(_some_shares()).splitlines()[-1].split() == ["RAND-1k", "tc", "1", "2"]
+    epochs = [
+        Epoch("RAND-1k", "tc", "bootstrap", 0, "load", 1000, 2.0, "bootstrap"),
+        Epoch("RAND-1k", "tc", "switch", 0, "load", 1000, 1.5, "bootstrap"),
+    ]
+    assert epoch_table(epochs).splitlines()[-1].split() == ["RAND-1k", "tc", "all", "2.00", "1.50"]
+    work = Experiments(1.0, print)
+    work.missing = [Missing("RAND-1k", "tc", "chibi", "over 1 s")]
+    assert work.tables() == "RAND-1k/tc: chibi stopped: over 1 s"
+
+
+def count_slowly() -> list[int]:
+    raise ValueError("no more")
+
+
+def test_work_that_fails_says_why() -> None:
+    assert isolated_parts(count_slowly, 60.0) == ([], "ValueError: no more")
+
+
+def test_the_command_writes_tables_and_json(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    args = ["bench", "papers", "--quick", "--only", "small/", "--graph", str(small_graph(tmp_path))]
+    args += ["--reasoner", "elastic", "--limit", "120", "--json", str(out)]
+    result = CliRunner().invoke(main, args)
+    assert result.exit_code == 0, result.output
+    assert "seconds of each epoch" in result.stdout
+    found = json.loads(out.read_text())
+    assert [s["share"] for s in found["shares"]] == [0.999, 0.99, 0.9, 0.75, 0.5]
+    assert len(found["epochs"]) == 3 * 13
+    assert found["missing"] == []
+
+
+def test_data_without_an_ontology_is_told() -> None:
+    result = CliRunner().invoke(main, ["bench", "papers", "--rdf", __file__])
+    assert result.exit_code == 2
+    assert "give --rdf and --ontology together" in result.stderr
+
+
+def test_a_file_that_is_no_graph_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "words.csv"
+    file.write_text("src,dst\na,b\n")
+    result = CliRunner().invoke(main, ["bench", "papers", "--only", "words", "--graph", str(file)])
+    assert result.exit_code == 1
+    assert "words.csv is no graph" in result.stderr
+    assert "with the header src,dst" in result.stderr
