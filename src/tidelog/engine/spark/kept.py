@@ -248,6 +248,8 @@ class Work:
             self._settle_anew()
         elif self.removed or self.added or self.lowered or self.raised or self.given is not None:
             self._settle_update()
+        elif self.base is not self.before.facts:  # ranks were lifted, and nothing else
+            self._finish(self.base, is_ranked=True)
         self.entering = self.entering or self.cuts.nothing(self.types)
         self.leaving = self.leaving or self.cuts.nothing(self.types)
 
