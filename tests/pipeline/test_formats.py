@@ -89,6 +89,7 @@ def test_tables_go_in_and_come_out(spark: SparkSession, run: Callable[..., pipel
 def test_jdbc_goes_in_and_comes_out(
     tmp_path: Path, spark: SparkSession, run: Callable[..., pipeline.Outcome]
 ) -> None:
+    assert spark._jvm is not None
     spark._jvm.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
     url = f"jdbc:derby:{tmp_path / 'db'};create=true"  # the database that comes with Spark
     frame = spark.createDataFrame(PRICES, "item string, cents bigint")

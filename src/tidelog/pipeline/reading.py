@@ -109,11 +109,10 @@ def _form(source: Source) -> Form:
 
 def _load(reader: Any, source: Source) -> DataFrame:
     """Streams read one path, as a text; others any number, as a list."""
-    if not source.paths:
-        return reader.load()
-    if type(reader).__name__ == "DataStreamReader":
-        return reader.load(source.paths[0])
-    return reader.load(list(source.paths))
+    streams = type(reader).__name__ == "DataStreamReader"
+    paths = [source.paths[0] if streams else list(source.paths)] if source.paths else []
+    frame: DataFrame = reader.load(*paths)
+    return frame
 
 
 def _read_cells(spark: SparkSession, reader: Any, source: Source, relation: Relation) -> DataFrame:

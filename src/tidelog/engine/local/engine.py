@@ -24,7 +24,7 @@ from tidelog.engine.local.filtering import worth_filtering
 from tidelog.engine.local.frame import MODES, Frame, Request
 from tidelog.engine.local.grouping import regroup
 from tidelog.engine.local.heads import end_round
-from tidelog.engine.local.kernels import DELTA
+from tidelog.engine.local.layout import DELTA
 from tidelog.engine.local.loop import LARGE, Loop
 from tidelog.engine.local.rows import OLD
 from tidelog.engine.local.runner import Runner

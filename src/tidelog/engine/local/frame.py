@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.data.types import Option
-from tidelog.engine.local import kernels
+from tidelog.engine.local import kernels, layout
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.index import Chains, Ordered, address
 from tidelog.engine.local.table import Rows, Table
@@ -39,7 +39,7 @@ _START: Final = 1024  # bindings that there is room for at first
 _MANY: Final = 64  # rows of a key from which on looking for those in a range pays
 _SAMPLE: Final = 4096
 _FUSED: Final = (kernels.INSERT, kernels.REMOVE, kernels.OVERDELETE, kernels.ADD, kernels.SUBTRACT)
-_SWEPT: Final = (kernels.LIST, kernels.DELTA, kernels.SCAN, kernels.CHAIN)
+_SWEPT: Final = (layout.LIST, layout.DELTA, layout.SCAN, layout.CHAIN)
 
 
 class Request(NamedTuple):
@@ -70,18 +70,18 @@ class Frame:
         emits = request.mode == kernels.EMIT
         self.shape = self.stage.emitted if emits or variant.head is None else variant.head
         count = len(self.stage.levels)
-        self._slots = kernels.HEADER + (count + 1) * kernels.LEVEL_WIDTH
+        self._slots = layout.HEADER + (count + 1) * layout.LEVEL_WIDTH
         self._words = [0] * self._slots + [int(c) for c in codes]
         width = max(t.arity for t in self.tables.values())
-        self._header(kernels.TUPLE, self._place([0] * max(width, len(self.shape), 1)))
-        self._header(kernels.HEAD, self._place([self._slots + s for s in self.shape]))
-        self._header(kernels.WIDTH, len(self.shape))
-        self._header(kernels.LEVELS, count)
-        self._header(kernels.MODE, request.mode)
-        self._header(kernels.TARGET, tables[variant.rule.head].at)
+        self._header(layout.TUPLE, self._place([0] * max(width, len(self.shape), 1)))
+        self._header(layout.HEAD, self._place([self._slots + s for s in self.shape]))
+        self._header(layout.WIDTH, len(self.shape))
+        self._header(layout.LEVELS, count)
+        self._header(layout.MODE, request.mode)
+        self._header(layout.TARGET, tables[variant.rule.head].at)
         for number, level in enumerate(self.stage.levels):
-            self._fill(kernels.HEADER + number * kernels.LEVEL_WIDTH, level, number == 0)
-        self._header(kernels.SOURCE, self._sources())
+            self._fill(layout.HEADER + number * layout.LEVEL_WIDTH, level, number == 0)
+        self._header(layout.SOURCE, self._sources())
         self._array = np.array(self._words, np.int64)
         self._view = self._array.data
         self.at = address(self._array)
@@ -101,14 +101,14 @@ class Frame:
             columns = self._fill_bindings(at)
         else:
             columns = self._fill_atom(at, level, level.join, is_first)
-        self._span(at + kernels.COL_FROM, [x for c in columns for x in c])
+        self._span(at + layout.COL_FROM, [x for c in columns for x in c])
         filters: list[int] = []
         for op, x, y in level.comparisons:
             filters += (op, self._slots + x, self._slots + y, 0)
         for refute, keys in level.refutes:
             mask = NEGATED[self.request.views[refute.position]]
-            filters += (kernels.ABSENT, self.tables[refute.relation].at, mask, self._place(self._keys(keys)))
-        self._span(at + kernels.FIL_FROM, filters)
+            filters += (layout.ABSENT, self.tables[refute.relation].at, mask, self._place(self._keys(keys)))
+        self._span(at + layout.FIL_FROM, filters)
 
     def _span(self, at: int, words: Sequence[int]) -> None:
         """Add words and say where they begin and end."""
@@ -120,30 +120,30 @@ class Frame:
 
     def _fill_bindings(self, at: int) -> list[tuple[int, int, int]]:
         entered = self.request.entered
-        self._words[at + kernels.KIND] = kernels.TEMP
-        self._words[at + kernels.RANKED] = len(entered) + 1
-        return [(i, kernels.BIND, self._slots + slot) for i, slot in enumerate(entered)]
+        self._words[at + layout.KIND] = layout.TEMP
+        self._words[at + layout.RANKED] = len(entered) + 1
+        return [(i, layout.BIND, self._slots + slot) for i, slot in enumerate(entered)]
 
     def _fill_atom(self, at: int, level: Level, join: Join, is_first: bool) -> list[tuple[int, int, int]]:
         """Say where an atom's rows come from; the columns to bind or compare."""
         words, table, view = self._words, self.tables[join.relation], self.request.views[join.position]
-        words[at + kernels.REL] = table.at
-        words[at + kernels.RANKED] = int(join.relation in self.request.inside and view is not View.SUSPECTS)
-        words[at + kernels.MASK] = MASKS[view]
+        words[at + layout.REL] = table.at
+        words[at + layout.RANKED] = int(join.relation in self.request.inside and view is not View.SUSPECTS)
+        words[at + layout.MASK] = MASKS[view]
         negated = isinstance(self.variant.rule.body[join.position], Absent)
         columns: list[tuple[int, int, int]] = []
         for column, op, slot in level.columns:
             term = join.terms[column]
             refuses = negated and isinstance(term, Var) and isinstance(term.type, Option)
-            known = kernels.BIND_SOME if refuses and op == kernels.BIND else op
+            known = layout.BIND_SOME if refuses and op == layout.BIND else op
             columns.append((column, known, self._slots + slot))
         if is_first and self.request.first >= 0:
             if view in (View.LEAVING, View.ENTERING):
-                words[at + kernels.MASK] = MASKS[View.LEAVING] | MASKS[View.ENTERING]
-            words[at + kernels.KIND] = self.request.first
+                words[at + layout.MASK] = MASKS[View.LEAVING] | MASKS[View.ENTERING]
+            words[at + layout.KIND] = self.request.first
             # the key of a first atom are its constants: they are compared
-            return [(column, kernels.EQUAL, self._slots + slot) for column, slot, _ in level.keys] + columns
-        self._span(at + kernels.KEY_FROM, self._keys(level.keys))
+            return [(column, layout.EQUAL, self._slots + slot) for column, slot, _ in level.keys] + columns
+        self._span(at + layout.KEY_FROM, self._keys(level.keys))
         self._fill_kind(at, level, table)
         return columns
 
@@ -151,31 +151,31 @@ class Frame:
         words = self._words
         key = tuple(column for column, _, _ in level.keys)
         if level.keys and len(key) == table.arity:
-            words[at + kernels.KIND] = kernels.MEMBER
+            words[at + layout.KIND] = layout.MEMBER
         elif level.bounds is not None and (not key or _rows_per_key(table, key) >= _MANY):
             column, low, after_low, high, after_high = level.bounds
             order = table.ordered((*key, column))
-            words[at + kernels.KIND], words[at + kernels.INDEX] = kernels.RANGE, order.at
+            words[at + layout.KIND], words[at + layout.INDEX] = layout.RANGE, order.at
             slots = [0 if s is None else self._slots + s for s in (low, high)]
-            words[at + kernels.BOUNDS] = self._place([column, slots[0], after_low, slots[1], after_high])
+            words[at + layout.BOUNDS] = self._place([column, slots[0], after_low, slots[1], after_high])
             self.indexes.append((order, table))
         elif level.keys:
             index = table.index(key)
-            words[at + kernels.KIND], words[at + kernels.INDEX] = kernels.CHAIN, index.at
+            words[at + layout.KIND], words[at + layout.INDEX] = layout.CHAIN, index.at
             self.indexes.append((index, table))
         else:
-            words[at + kernels.KIND] = kernels.SCAN
+            words[at + layout.KIND] = layout.SCAN
 
     def _sources(self) -> int:
         """Where the values of heads come from, if the last level can be swept; otherwise 0."""
-        words, last = self._words, kernels.HEADER + (len(self.stage.levels) - 1) * kernels.LEVEL_WIDTH
+        words, last = self._words, layout.HEADER + (len(self.stage.levels) - 1) * layout.LEVEL_WIDTH
         if self.request.mode not in _FUSED or words[last] not in _SWEPT:
             return 0
-        if words[last + kernels.FIL_FROM] != words[last + kernels.FIL_TO]:
+        if words[last + layout.FIL_FROM] != words[last + layout.FIL_TO]:
             return 0
-        first, end = words[last + kernels.COL_FROM], words[last + kernels.COL_TO]
+        first, end = words[last + layout.COL_FROM], words[last + layout.COL_TO]
         columns = [words[i : i + 3] for i in range(first, end, 3)]
-        if any(op != kernels.BIND for _, op, _ in columns):
+        if any(op != layout.BIND for _, op, _ in columns):
             return 0
         places = {slot: column for column, _, slot in columns}
         return self._place([places.get(self._slots + s, -1) for s in self.shape])
@@ -189,7 +189,7 @@ class Frame:
     @property
     def instances(self) -> int:
         """How many the last run found."""
-        return int(self._view[kernels.INSTANCES])
+        return int(self._view[layout.INSTANCES])
 
     def run(
         self,
@@ -216,11 +216,11 @@ class Frame:
             else:
                 make_room(status, self, target, check)
             status = kernels.run(self.at, rank, 0, 0, STEPS, True)
-        emitted = self._view[kernels.EMITTED]
+        emitted = self._view[layout.EMITTED]
         return Bindings(list(self.shape), np.ascontiguousarray(out[:, :emitted]))
 
     def _write_to(self, out: npt.NDArray[np.int64]) -> None:
-        self._view[kernels.OUT_AT], self._view[kernels.OUT_CAP] = address(out), out.shape[1]
+        self._view[layout.OUT_AT], self._view[layout.OUT_CAP] = address(out), out.shape[1]
 
     def cover(self) -> None:
         """Bring its indexes up to date."""

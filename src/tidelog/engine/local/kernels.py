@@ -34,7 +34,6 @@ from tidelog.engine.local.heads import (
     REMOVE,
     SETTLE,
     SUBTRACT,
-    end_round,
     insert_head,
     overdelete_head,
     rederive_row,
@@ -43,7 +42,62 @@ from tidelog.engine.local.heads import (
     settle_head,
     weigh_head,
 )
+from tidelog.engine.local.layout import (
+    ABSENT,
+    AT,
+    BIND,
+    BIND_SOME,
+    CHAIN,
+    COL_FROM,
+    COL_TO,
+    COL_WIDTH,
+    CURSOR,
+    DELTA,
+    EMITTED,
+    END,
+    EQ,
+    FIL_FROM,
+    FIL_TO,
+    FIL_WIDTH,
+    GT,
+    HEAD,
+    HEADER,
+    HIGHEST,
+    INDEX,
+    INSTANCES,
+    KEY_FROM,
+    KEY_TO,
+    KEY_WIDTH,
+    KIND,
+    LE,
+    LEVEL,
+    LEVEL_WIDTH,
+    LEVELS,
+    LIST,
+    LT,
+    MASK,
+    MEMBER,
+    MODE,
+    NE,
+    NOT_BEGUN,
+    ORIGIN,
+    OUT_AT,
+    OUT_CAP,
+    RANGE,
+    RANK,
+    RANKED,
+    REL,
+    SCAN,
+    SOURCE,
+    STEPS,
+    TARGET,
+    TEMP,
+    TUPLE,
+    UNCOVERED,
+    WIDTH,
+)
 from tidelog.engine.local.memory import load8, load32, load64, store64
+from tidelog.engine.local.ranges import agrees, enter_range, next_in_range
 from tidelog.engine.local.rows import (
     ARITY,
     COVERED,
@@ -54,7 +108,6 @@ from tidelog.engine.local.rows import (
     HEADS_AT,
     HEADS_MASK,
     LIST_AT,
-    ORDER_AT,
     ROWS,
     SEED,
     SUPPORT_AT,
@@ -80,121 +133,8 @@ __all__ = [
     "REMOVE",
     "SETTLE",
     "SUBTRACT",
-    "hurry",
     "run",
 ]
-
-# a frame's header
-LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)
-INSTANCES, STEPS, OUT_AT, OUT_CAP, EMITTED, TUPLE, ORIGIN, HEADER = range(8, 16)
-NOT_BEGUN = -2  # of LEVEL
-
-# a level
-KIND, REL, MASK, INDEX, KEY_FROM, KEY_TO, COL_FROM, COL_TO = range(8)
-FIL_FROM, FIL_TO, RANKED, AT, END, CURSOR, HIGHEST, BOUNDS, LEVEL_WIDTH = range(8, 17)
-LIST, DELTA, SCAN, CHAIN, RANGE, MEMBER, TEMP = range(7)
-
-# a key: column, slot, whether none matches nothing
-KEY_WIDTH = 3
-# a column: which, what to do, slot
-COL_WIDTH = 3
-BIND, EQUAL, BIND_SOME, EQUAL_SOME = range(4)  # the last two refuse none
-# a filter: what, then its operands
-FIL_WIDTH = 4
-EQ, NE, LT, LE, GT, GE, ABSENT = range(7)
-# the bounds of a range: column; slot of the lower bound or 0, whether it is left out; the same for the upper
-BOUNDS_WIDTH = 5
-
-# a loop: its header, then its relations, its frames, and the instances of each frame
-FRAMES, RELATIONS, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FOUND, LOOP_HEADER = range(8)
-
-UNCOVERED = 64  # rows after those in order that are looked at one by one
-
-
-# -- ranges
-
-
-@njit(cache=True, nogil=True)
-def _count_below(frame, level, value, is_bounded, inclusive):  # type: ignore[no-untyped-def]
-    """How many rows in order come before a key and value; with `inclusive`, also those that have them."""
-    relation, index, column = (
-        load64(frame, level + REL),
-        load64(frame, level + INDEX),
-        load64(frame, load64(frame, level + BOUNDS)),
-    )
-    data, arity, order = load64(relation, DATA_AT), load64(relation, ARITY), load64(index, ORDER_AT)
-    low, high = 0, load64(index, COVERED)
-    while low < high:
-        middle = (low + high) >> 1
-        at = load64(order, middle) * arity
-        sign = 0
-        for j in range(load64(frame, level + KEY_FROM), load64(frame, level + KEY_TO), KEY_WIDTH):
-            x, y = load64(data, at + load64(frame, j)), load64(frame, load64(frame, j + 1))
-            if x != y:
-                sign = -1 if x < y else 1
-                break
-        if sign == 0 and is_bounded:
-            x = load64(data, at + column)
-            sign = -1 if x < value else 1 if x > value else 0
-        if sign < 0 or (sign == 0 and inclusive):
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@njit(cache=True, nogil=True)
-def _enter_range(frame, level):  # type: ignore[no-untyped-def]
-    bounds = load64(frame, level + BOUNDS)
-    low, high = load64(frame, bounds + 1), load64(frame, bounds + 3)
-    store64(frame, level + AT, load64(load64(frame, level + REL), ROWS))
-    upper = load64(frame, high) if high else 0
-    store64(
-        frame,
-        level + END,
-        _count_below(frame, level, upper, high > 0, high == 0 or load64(frame, bounds + 4) == 0),
-    )
-    lower = load64(frame, low) if low else 0
-    return _count_below(frame, level, lower, low > 0, low > 0 and load64(frame, bounds + 2) != 0)
-
-
-@njit(cache=True, nogil=True)
-def _is_within(frame, level, data, at):  # type: ignore[no-untyped-def]
-    bounds = load64(frame, level + BOUNDS)
-    value = load64(data, at + load64(frame, bounds))
-    low, high = load64(frame, bounds + 1), load64(frame, bounds + 3)
-    if low:
-        v = load64(frame, low)
-        if value < v or (value == v and load64(frame, bounds + 2)):
-            return False
-    if high:
-        v = load64(frame, high)
-        if value > v or (value == v and load64(frame, bounds + 4)):
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _next_in_range(frame, level):  # type: ignore[no-untyped-def]
-    """The rows in order between the bounds, then those that came since and lie between them."""
-    relation, index = load64(frame, level + REL), load64(frame, level + INDEX)
-    at, covered = load64(frame, level + CURSOR), load64(index, COVERED)
-    if at < covered:
-        if at < load64(frame, level + END):
-            store64(frame, level + CURSOR, at + 1)
-            return load64(load64(index, ORDER_AT), at)
-        at = covered
-    data, arity, last = load64(relation, DATA_AT), load64(relation, ARITY), load64(frame, level + AT)
-    first, end = load64(frame, level + KEY_FROM), load64(frame, level + KEY_TO)
-    while at < last:
-        row = at
-        at += 1
-        if _agrees(frame, data, row * arity, first, end) and _is_within(frame, level, data, row * arity):
-            store64(frame, level + CURSOR, at)
-            return row
-    store64(frame, level + CURSOR, at)
-    return -1
-
 
 # -- derive
 
@@ -227,18 +167,7 @@ def _enter(frame, level):  # type: ignore[no-untyped-def]
             return -1 if kind == MEMBER else load64(relation, ROWS)
         if kind == MEMBER:
             store64(values, load64(frame, j), v)
-    return find(relation, values) if kind == MEMBER else _enter_range(frame, level)
-
-
-@njit(inline="always")
-def _agrees(frame, data, at, first, last):  # type: ignore[no-untyped-def]
-    """Whether the row whose values begin there has the values of a key."""
-    same = True
-    for j in range(first, last, KEY_WIDTH):
-        if load64(data, at + load64(frame, j)) != load64(frame, load64(frame, j + 1)):
-            same = False
-            break
-    return same
+    return find(relation, values) if kind == MEMBER else enter_range(frame, level)
 
 
 @njit(cache=True, nogil=True)
@@ -256,7 +185,7 @@ def _next(frame, level):  # type: ignore[no-untyped-def]
         while at >= 0:
             row = at
             at = load32(following, row)
-            if _agrees(frame, data, row * arity, first, last):
+            if agrees(frame, data, row * arity, first, last):
                 store64(frame, level + CURSOR, at)
                 return row
         store64(frame, level + CURSOR, -1)
@@ -265,7 +194,7 @@ def _next(frame, level):  # type: ignore[no-untyped-def]
         store64(frame, level + CURSOR, -1)
         return at
     if kind == RANGE:
-        return _next_in_range(frame, level)
+        return next_in_range(frame, level)
     if at >= load64(frame, level + END):
         return -1
     store64(frame, level + CURSOR, at + 1)
@@ -343,77 +272,69 @@ def _passes(frame, level):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _do(mode, target, values, highest, rank):  # type: ignore[no-untyped-def]
+    """Do with a head what the mode says, or say what has to grow first."""
+    if mode == INSERT:
+        return insert_head(target, values, highest, rank)
+    if mode == REMOVE:
+        return remove_head(target, values, highest)
+    if mode == REDERIVE:
+        return rediscover_head(target, values, rank)
+    if mode == SETTLE:
+        return settle_head(target, values, highest, rank)
+    if mode == OVERDELETE:
+        return overdelete_head(target, values)
+    return weigh_head(target, values, highest, mode)
+
+
+@njit(inline="always")
+def _take(frame, values, source, width, data, at):  # type: ignore[no-untyped-def]
+    """The values of a head that come from the row that begins there."""
+    for j in range(width):
+        column = load64(frame, source + j)
+        if column >= 0:
+            store64(values, j, load64(data, at + column))
+
+
+@njit(cache=True, nogil=True)
 def _sweep(frame, level):  # type: ignore[no-untyped-def]
     """All that is left of a last level that only binds, for heads to insert or remove: the inner loop.
 
     The frame's sources say which column a value of the head comes from, or -1 if it is in a slot.
     """
-    relation, target, mode, rank = (
-        load64(frame, level + REL),
-        load64(frame, TARGET),
-        load64(frame, MODE),
-        load64(frame, RANK),
-    )
-    data, arity, tags, support = (
-        load64(relation, DATA_AT),
-        load64(relation, ARITY),
-        load64(relation, TAG_AT),
-        load64(relation, SUPPORT_AT),
-    )
-    mask, ranked, above = (
-        load64(frame, level + MASK),
-        load64(frame, level + RANKED),
-        load64(frame, level + HIGHEST),
-    )
-    chained, scanned, end = (
-        load64(frame, level + KIND) == CHAIN,
-        load64(frame, level + KIND) == SCAN,
-        load64(frame, level + END),
-    )
-    following = load64(load64(frame, level + INDEX), FOLLOWING_AT) if chained else 0
+    relation, target = load64(frame, level + REL), load64(frame, TARGET)
+    mode, rank, mask = load64(frame, MODE), load64(frame, RANK), load64(frame, level + MASK)
+    data, arity = load64(relation, DATA_AT), load64(relation, ARITY)
+    tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
+    ranked, above = load64(frame, level + RANKED), load64(frame, level + HIGHEST)
+    kind, end = load64(frame, level + KIND), load64(frame, level + END)
     first, last = load64(frame, level + KEY_FROM), load64(frame, level + KEY_TO)
-    width, source, head, values = (
-        load64(frame, WIDTH),
-        load64(frame, SOURCE),
-        load64(frame, HEAD),
-        frame + 8 * load64(frame, TUPLE),
-    )
+    following = load64(load64(frame, level + INDEX), FOLLOWING_AT) if kind == CHAIN else 0
+    listed = _list_of(frame, level) if kind != CHAIN and kind != SCAN else 0
+    width, source, values = load64(frame, WIDTH), load64(frame, SOURCE), frame + 8 * load64(frame, TUPLE)
     for j in range(width):
         if load64(frame, source + j) < 0:
-            store64(values, j, load64(frame, load64(frame, head + j)))
-    listed = 0 if scanned or chained else _list_of(frame, level)
-    instances = load64(frame, INSTANCES)
-    at = load64(frame, level + CURSOR)
-    status = DONE
+            store64(values, j, load64(frame, load64(frame, load64(frame, HEAD) + j)))
+    instances, at, status = load64(frame, INSTANCES), load64(frame, level + CURSOR), DONE
     while True:
         here = at
-        if chained:
+        if kind == CHAIN:
             if at < 0:
                 break
             row = at
             at = load32(following, row)
-            if not _agrees(frame, data, row * arity, first, last):
+            if not agrees(frame, data, row * arity, first, last):
                 continue
         else:
             if at >= end:
                 break
-            row = at if scanned else load64(listed, at)
+            row = at if kind == SCAN else load64(listed, at)
             at += 1
         if not (mask >> load8(tags, row)) & 1:
             continue
-        for j in range(width):
-            column = load64(frame, source + j)
-            if column >= 0:
-                store64(values, j, load64(data, row * arity + column))
+        _take(frame, values, source, width, data, row * arity)
         highest = max(above, load32(support, 2 * row)) if ranked else above
-        if mode == INSERT:
-            status = insert_head(target, values, highest, rank)
-        elif mode == REMOVE:
-            status = remove_head(target, values, highest)
-        elif mode == OVERDELETE:
-            status = overdelete_head(target, values)
-        else:
-            status = weigh_head(target, values, highest, mode)
+        status = _do(mode, target, values, highest, rank)
         if status != DONE:
             at = here
             break
@@ -455,17 +376,7 @@ def _leaf(frame, highest):  # type: ignore[no-untyped-def]
     values = frame + 8 * load64(frame, TUPLE)
     for j in range(width):
         store64(values, j, load64(frame, load64(frame, head + j)))
-    if mode == INSERT:
-        return insert_head(target, values, highest, rank)
-    if mode == REDERIVE:
-        return rediscover_head(target, values, rank)
-    if mode == SETTLE:
-        return settle_head(target, values, highest, rank)
-    if mode == OVERDELETE:
-        return overdelete_head(target, values)
-    if mode == REMOVE:
-        return remove_head(target, values, highest)
-    return weigh_head(target, values, highest, mode)
+    return _do(mode, target, values, highest, rank)
 
 
 @njit(cache=True, nogil=True)
@@ -559,36 +470,3 @@ def run(frame, rank, list_at, list_len, steps, resume):  # type: ignore[no-untyp
         store64(frame, LEVEL, 0)
     store64(frame, STEPS, steps)
     return _derive(frame)
-
-
-@njit(cache=True, nogil=True)
-def hurry(loop, most, large, steps, resume):  # type: ignore[no-untyped-def]
-    """Rounds of a loop, until one finds nothing, or more than is `large`, or there were so many.
-
-    It ends between rounds, or where something has to grow: then the frame at POSITION is to be resumed.
-    """
-    frames, relations, mode = load64(loop, FRAMES), load64(loop, RELATIONS), load64(loop, LOOP_MODE)
-    first = LOOP_HEADER + relations
-    while True:
-        position, rank = load64(loop, POSITION), load64(loop, LOOP_RANK)
-        while position < frames:
-            frame = load64(loop, first + position)
-            relation = load64(frame, HEADER + REL)
-            if resume or load64(relation, DELTA_FROM) < load64(relation, DELTA_TO):
-                status = run(frame, rank, 0, 0, steps, resume)
-                if status != DONE:
-                    store64(loop, POSITION, position)
-                    return status
-                resume = False
-                found = first + frames + position
-                store64(loop, found, load64(loop, found) + load64(frame, INSTANCES))
-            position += 1
-        total = 0
-        for i in range(relations):
-            total += end_round(load64(loop, LOOP_HEADER + i), mode)
-        store64(loop, POSITION, 0)
-        store64(loop, ROUNDS, load64(loop, ROUNDS) + 1)
-        store64(loop, LOOP_RANK, rank + 1)
-        store64(loop, FOUND, load64(loop, FOUND) + total)
-        if total == 0 or total > large or load64(loop, ROUNDS) >= most:
-            return DONE

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.data.types import Option
-from tidelog.engine.local import kernels
+from tidelog.engine.local import kernels, layout
 from tidelog.engine.local.careful import carefully
 from tidelog.engine.local.codec import NONE, Codec, Codes
 from tidelog.engine.local.expressions import Evaluator
@@ -139,7 +139,7 @@ class Runner:
         bindings: Bindings | None = None,
     ) -> Frame:
         """The frame of a stage, made if there is none that fits the tables."""
-        first = -1 if given is None else kernels.LIST
+        first = -1 if given is None else layout.LIST
         entered = () if bindings is None else tuple(bindings.slots)
         return self.frame_for(variant, Request(stage, tuple(views), first, mode, self.inside, entered))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tidelog.data import types
 from tidelog.data.types import Type
-from tidelog.engine.local import kernels
+from tidelog.engine.local import layout
 from tidelog.engine.local.codec import Codes, is_direct
 from tidelog.plan.flat import FlatRule
 from tidelog.plan.order import Compute, Filter, Join, Order, Refute
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["Level", "Stage", "Variant", "compile_variant"]
 
 _COMPARISONS = {
-    "==": kernels.EQ,
-    "!=": kernels.NE,
-    "<": kernels.LT,
-    "<=": kernels.LE,
-    ">": kernels.GT,
-    ">=": kernels.GE,
-    "is": kernels.EQ,
+    "==": layout.EQ,
+    "!=": layout.NE,
+    "<": layout.LT,
+    "<=": layout.LE,
+    ">": layout.GT,
+    ">=": layout.GE,
+    "is": layout.EQ,
 }
 
 Key: TypeAlias = tuple[int, int, int]  # column, slot, whether none matches nothing
@@ -153,7 +153,7 @@ class _Compiler:
                 if not known:
                     self.slots[term.name] = self._new_slot()
                 optional = isinstance(term.type, types.Option)
-                op = (kernels.EQUAL_SOME if optional else kernels.EQUAL) if known else kernels.BIND
+                op = (layout.EQUAL_SOME if optional else layout.EQUAL) if known else layout.BIND
                 level.columns.append((column, op, self.slots[term.name]))
         self.stages[-1].levels.append(level)
         self.stages[-1].emitted = self._bound()

@@ -210,8 +210,8 @@ class Work:
         if not heads.size:
             return 0
         hit = with_same(rest.frame, heads.small, self.types, ("top", _MORE), "inner")
-        hit = hit.where(f"top < {RANK}").groupBy(*self.names, RANK, COUNT)
-        losses = self.cuts.cut(hit.agg(F.expr(f"-sum({_MORE}) as {_MORE}")))
+        supported = hit.where(f"top < {RANK}").groupBy(*self.names, RANK, COUNT)
+        losses = self.cuts.cut(supported.agg(F.expr(f"-sum({_MORE}) as {_MORE}")))
         if not losses.size:
             return 0
         left = losses.frame
