@@ -59,6 +59,15 @@ def press_ctrl_c(x: int) -> int:
     return x
 
 
+@pytest.fixture
+def plain_interrupts() -> Iterator[None]:
+    """Interrupts as Python has them: a Spark session that another test started handles them otherwise."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("plain_interrupts")
 def test_an_interrupt_rolls_the_commit_back() -> None:
     db = tidelog.open(
         text="input relation P(x: int) output relation Q(x: int)\nQ(press_ctrl_c(x)) :- P(x), x > 1.",
