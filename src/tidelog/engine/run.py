@@ -104,18 +104,22 @@ class UnitCost:
 
 
 def _guess(known: Mapping[int, float], count: int) -> float | None:
-    """In proportion to what the nearest number of changes took, if there is one that is near enough."""
+    """In proportion to what the nearest number of changes took, if there is one that is near enough.
+
+    Many more changes than were ever seen take at least as long, and are taken to be a few times as many.
+    """
     if not count:
         return 0.0
     digits = count.bit_length()
     nearest = min(known, key=lambda other: abs(other - digits), default=None)
-    if nearest is None or abs(nearest - digits) > _NEAR:
+    if nearest is None or nearest - digits > _NEAR:
         return None
-    return known[nearest] * 2.0 ** (digits - nearest)
+    return known[nearest] * 2.0 ** min(digits - nearest, _NEAR)
 
 
 _NEGLIGIBLE = 0.002  # seconds that are not worth a thought
 _NEAR = 3  # binary digits
+_SURE = 0.8  # of the time of a bootstrap is what an update may be expected to take
 _UNFINISHED = 1.6  # of the time after which an update was given up is what it is taken to have cost
 _ROUNDS = 1000  # that an engine may run in one go
 # strategies that follow the cheaper way, also an engine's own; the others are carried out as they are
@@ -302,7 +306,7 @@ class _Walk:
         memory = self.run.memory(unit)
         if memory.bootstrap and self.run.strategy in _SWITCHING:
             predicted = memory.predict(*self._changes(unit))
-            if predicted is not None and predicted > max(_NEGLIGIBLE, self.run.switch * memory.bootstrap):
+            if predicted is not None and predicted > max(_NEGLIGIBLE, _SURE * memory.bootstrap):
                 memory.doubt()
                 return f"an update would take about {predicted / memory.bootstrap:.0%} of its time"
         return None

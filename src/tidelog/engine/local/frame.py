@@ -34,7 +34,7 @@ MODES: Final = {
     Mode.ADD: kernels.ADD,
     Mode.SUBTRACT: kernels.SUBTRACT,
 }
-STEPS: Final = 20_000_000  # of a kernel, before it looks up: a fraction of a second
+STEPS: Final = 1_000_000  # of a kernel, before it looks up: some hundredths of a second
 _START: Final = 1024  # bindings that there is room for at first
 _MANY: Final = 64  # rows of a key from which on looking for those in a range pays
 _SAMPLE: Final = 4096

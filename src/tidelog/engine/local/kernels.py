@@ -412,7 +412,9 @@ def _derive(frame):  # type: ignore[no-untyped-def]
             status = PAUSE
             break
         if number == swept:
+            steps += load64(frame, INSTANCES)
             status = _sweep(frame, level)
+            steps -= load64(frame, INSTANCES)
             if status != DONE:
                 break
             number -= 1
