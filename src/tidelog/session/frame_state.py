@@ -17,6 +17,7 @@ from tidelog.engine.spark.cuts import Cut, Cuts
 from tidelog.engine.spark.engine import SparkEngine
 from tidelog.engine.spark.staging import FrameStaging, expect_one_each
 from tidelog.engine.watch import Limits
+from tidelog.errors import SessionError
 from tidelog.plan.flat import FlatProgram
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import EMPTY, Program
@@ -29,6 +30,8 @@ from tidelog.session.home import Done
 from tidelog.session.state import only_query
 
 __all__ = ["FrameState"]
+
+_STRATEGIES = ("elastic", "recompute")
 
 
 class FrameState:
@@ -43,6 +46,11 @@ class FrameState:
         spark: Any,
         placement: Placement | None,
     ) -> None:
+        if strategy not in _STRATEGIES:
+            raise SessionError(
+                f"the strategy `{strategy}` is for data in the driver; in tasks or shuffled, and for data "
+                f"that does not fit the driver, choose {' or '.join(_STRATEGIES)}"
+            )
         self.report = report
         self.cuts = Cuts(spark)
         self.engine = SparkEngine(self.cuts, placement, limits)
@@ -50,9 +58,7 @@ class FrameState:
         self.commit = -1
         self.turn = RLock()
         self._publishing = RLock()
-        # the other strategies are for data that fits the driver
-        chosen = strategy if strategy == "recompute" else "elastic"
-        self._run = Run(self.engine, chosen, placed=self.engine.placed)
+        self._run = Run(self.engine, strategy, placed=self.engine.placed)
         self._limits = limits
         self._flat = FlatProgram()
 

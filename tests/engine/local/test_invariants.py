@@ -25,7 +25,7 @@ RUNS: list[Callable[[LocalEngine], Run]] = [
     lambda engine: Run(engine, "dred"),
     lambda engine: Run(engine, "differential"),
 ]
-SEEDS = int(os.environ.get("TIDELOG_SEEDS", "60")) // 4
+SEEDS = int(os.environ.get("TIDELOG_SEEDS", "60")) // 2
 
 
 @pytest.mark.parametrize("flavour", [f for f in FLAVOURS if f != "large"])

@@ -175,3 +175,10 @@ def test_a_placement_that_there_is_not_is_refused() -> None:
         tidelog.open(text=PROGRAM, spark=object(), placement="shufled")
     with pytest.raises(SessionError, match="SparkSession"):
         tidelog.open(text=PROGRAM, placement="tasks")
+
+
+@pytest.mark.parametrize("strategy", ["dred", "differential"])
+def test_strategies_for_the_driver_are_refused_elsewhere(spark: SparkSession, strategy: str) -> None:
+    with pytest.raises(SessionError, match=f"`{strategy}` is for data in the driver.*elastic or recompute"):
+        tidelog.open(text=PROGRAM, spark=spark, placement="shuffled", strategy=strategy)
+    assert len(tidelog.open(text=PROGRAM, spark=spark, placement="driver", strategy=strategy)["Reach"]) == 0
