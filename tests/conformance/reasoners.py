@@ -89,7 +89,7 @@ class LocalReasoner:
     ) -> Changes:
         """If this raises, nothing has changed."""
         types = {r.name: r.types for r in program.relations.values()}
-        new = flatten(program)
+        new = self.flatten(program)
         try:
             self.begin(new, types, facts)
             self.stats = self.run.commit(self.flat, new, limits or Limits())
@@ -101,6 +101,9 @@ class LocalReasoner:
         self.engine.forget(new)
         self.flat, self._types = new, types
         return changes
+
+    def flatten(self, program: Program) -> FlatProgram:
+        return flatten(program)
 
     def begin(
         self, new: FlatProgram, types: Mapping[str, tuple[Type, ...]], facts: Mapping[str, ZSet[Row]]

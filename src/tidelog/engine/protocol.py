@@ -24,10 +24,12 @@ class Changed(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """A unit that was run whole: the rounds that it took, and why it was."""
+    """A unit that was run whole: the rounds that it took, how it was done and why, and what was looked at."""
 
     rounds: int
     why: str
+    strategy: str = "whole"
+    instances: int = 0
 
 
 class Hurried(NamedTuple):

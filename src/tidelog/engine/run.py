@@ -151,7 +151,7 @@ class Run:
         self.switch = switch
         self.patience = patience
         self.placed = placed
-        self._memory: dict[frozenset[str], UnitCost] = {}
+        self.costs: dict[frozenset[str], UnitCost] = {}
         self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Update]] = {}
         if strategy not in _SWITCHING:
             engine.refrain()
@@ -188,7 +188,7 @@ class Run:
         return stats
 
     def memory(self, unit: Unit) -> UnitCost:
-        return self._memory.setdefault(unit.relations, UnitCost())
+        return self.costs.setdefault(unit.relations, UnitCost())
 
     def update(self, unit: Unit, rules: Changed) -> Update:
         """The scripts of an update: delete, re-derive, insert; kept while no rule of the unit changes."""
@@ -287,8 +287,8 @@ class _Walk:
             return
         claimed = self.engine.claim(unit)
         if claimed is not None:
-            self._explain("whole", claimed.why)
-            self.current.rounds = claimed.rounds
+            self._explain(claimed.strategy, claimed.why)
+            self.current.rounds, self.current.instances = claimed.rounds, claimed.instances
             return
         why = self._why_bootstrap(unit, same and not self.engine.must_bootstrap(unit))
         if why is None and not self._update(unit, kept, came, gone):

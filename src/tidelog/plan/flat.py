@@ -6,7 +6,8 @@ relations, each in a stratum of its own:
 - a group is its *instances* (keys and aggregated values, one row for each combination, its count being the
   number of instances) and its *results* (keys and aggregates, one row for each non-empty group), which the
   rule's head is derived from;
-- a negated atom with wildcards is the negation of a *projection* onto its other columns.
+- a negated atom with wildcards is the negation of a *projection* onto its other columns;
+- what a recursion begins with may be a relation of *seeds* (see `plan.seeds`).
 
 Identities are stable: a hidden relation is named after what it is made from, so that the flat programs of
 two versions of a program can be compared part by part.
@@ -32,6 +33,7 @@ class Kind(Enum):
     INSTANCES = "instances"
     RESULTS = "results"
     PROJECTION = "projection"
+    SEEDS = "seeds"
 
 
 @dataclass(frozen=True, slots=True)

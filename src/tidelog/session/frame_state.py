@@ -14,12 +14,11 @@ from typing import Any
 from tidelog.engine.run import Run, Stats
 from tidelog.engine.spark.choice import Placement
 from tidelog.engine.spark.cuts import Cut, Cuts
-from tidelog.engine.spark.engine import SparkEngine
+from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
 from tidelog.engine.spark.staging import FrameStaging, expect_one_each
 from tidelog.engine.watch import Limits
 from tidelog.errors import SessionError
 from tidelog.plan.flat import FlatProgram
-from tidelog.plan.flatten import flatten
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
@@ -31,11 +30,12 @@ from tidelog.session.state import only_query
 
 __all__ = ["FrameState"]
 
-_STRATEGIES = ("elastic", "recompute")
-
 
 class FrameState:
-    """`turn` is held by whoever works with Spark; readers need nothing, since frames never change."""
+    """`turn` is held by whoever works with Spark; readers need nothing, since frames never change.
+
+    Without a placement, each unit has its own; `room` are the rows of one that the driver may keep.
+    """
 
     def __init__(
         self,
@@ -45,22 +45,25 @@ class FrameState:
         *,
         spark: Any,
         placement: Placement | None,
+        room: int = 0,
     ) -> None:
-        if strategy not in _STRATEGIES:
+        if strategy not in STRATEGIES and placement == "shuffled":
             raise SessionError(
-                f"the strategy `{strategy}` is for data in the driver; in tasks or shuffled, and for data "
-                f"that does not fit the driver, choose {' or '.join(_STRATEGIES)}"
+                f"the strategy `{strategy}` is carried out in the driver or in tasks; shuffled, choose "
+                f"{' or '.join(STRATEGIES)}"
             )
         self.report = report
         self.cuts = Cuts(spark)
-        self.engine = SparkEngine(self.cuts, placement, limits)
+        self.engine = SparkEngine(self.cuts, placement, limits, strategy, room)
         self.program: Program = EMPTY
         self.commit = -1
         self.turn = RLock()
         self._publishing = RLock()
-        self._run = Run(self.engine, strategy, placed=self.engine.placed)
+        in_frames = strategy if strategy in STRATEGIES else "elastic"
+        self._run = Run(self.engine, in_frames, placed=self.engine.placed)
         self._limits = limits
         self._flat = FlatProgram()
+        self._is_adopted = False
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -76,7 +79,9 @@ class FrameState:
         *,
         keep: bool,
     ) -> Done:
-        flat = self._flat if program is self.program else flatten(program)
+        flat = self._flat
+        if program is not self.program or self._is_adopted:
+            flat = self.engine.flat(program)
         held = [cut for facts in staged.values() for cut in facts.cuts()]
         with self.working():
             try:
@@ -135,6 +140,7 @@ class FrameState:
                 self.engine.adopt(name, stored.types, facts, given, is_derived=name in derived)
             self.engine.forget(flat)
         self.program, self._flat, self.commit = program, flat, commit
+        self._is_adopted = True
 
     # -- how
 
@@ -175,6 +181,7 @@ class FrameState:
             self.engine.commit()
             self.engine.forget(flat)
             self.program, self._flat = program, flat
+            self._is_adopted = False
             self.commit += 1
         self.cuts.release(self.engine.cuts_in_use())
 

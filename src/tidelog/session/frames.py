@@ -36,7 +36,7 @@ class FrameFacts(Facts):
     def __init__(self, relation: Relation, cut: Cut, cuts: Cuts) -> None:
         self._codec = Codec()
         super().__init__(relation, Decoder(self._codec, publisher(cuts.spark)), _NOTHING)
-        cut.held.is_shared = True  # the frame may be asked for at any time
+        cut.held.share()  # the frame may be asked for at any time
         self._cut = cut
         self._cuts = cuts
 
@@ -102,7 +102,7 @@ class WholeFrame(FrameFacts, WholeFacts):
 
     def __init__(self, relation: Relation, kept: Kept, cuts: Cuts) -> None:
         super().__init__(relation, kept.facts, cuts)
-        kept.given.held.is_shared = True
+        kept.given.held.share()
         self._kept = kept
 
     @property

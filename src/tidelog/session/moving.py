@@ -32,6 +32,7 @@ from tidelog.session.state import State
 __all__ = ["BUDGET", "MovingState"]
 
 BUDGET: Final = 10_000_000  # rows of all tables together, some 50 bytes each
+_UNITS: Final = 10  # that may keep their share of it in the driver when the rest is in frames
 
 
 class _TooLarge(Exception):
@@ -52,7 +53,7 @@ class MovingState:
             strategy, limits, report, publisher(spark), "driver: the data fits"
         )
         self._make: Callable[[], FrameState] = lambda: FrameState(
-            strategy, limits, report, spark=spark, placement=None
+            strategy, limits, report, spark=spark, placement=None, room=budget // _UNITS
         )
         self._budget = budget
 

@@ -12,11 +12,10 @@ from tidelog.data.zset import ZSet
 from tidelog.engine.local.codec import Codec
 from tidelog.engine.run import Run, Stats
 from tidelog.engine.spark.cuts import Cut, Cuts
-from tidelog.engine.spark.engine import SparkEngine
+from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
 from tidelog.engine.spark.layout import encode, stored
 from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram
-from tidelog.plan.flatten import flatten
 from tidelog.program.model import Program
 from tidelog.store.frames import to_table
 
@@ -28,13 +27,14 @@ class SparkReasoner:
     def __init__(
         self,
         spark: SparkSession,
-        placement: Literal["tasks", "shuffled"],
+        placement: Literal["tasks", "shuffled"] | None,
         strategy: str = "elastic",
         switch: float = 1e9,
+        room: int = 0,
     ) -> None:
         self.cuts = Cuts(spark)
-        self.engine = SparkEngine(self.cuts, placement, Limits())
-        self.run = Run(self.engine, strategy, switch)
+        self.engine = SparkEngine(self.cuts, placement, Limits(), strategy, room)
+        self.run = Run(self.engine, strategy if strategy in STRATEGIES else "elastic", switch)
         self.flat = FlatProgram()
         self.stats = Stats()
         self._types: dict[str, tuple[Type, ...]] = {}
@@ -47,7 +47,7 @@ class SparkReasoner:
     def commit(self, program: Program, facts: Mapping[str, ZSet[Row]]) -> Changes:
         """If this raises, nothing has changed."""
         types = {r.name: r.types for r in program.relations.values()}
-        new = flatten(program)
+        new = self.engine.flat(program)
         with self.cuts.working():
             try:
                 self.engine.prepare(new)

@@ -23,16 +23,27 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 ALL = os.environ.get("TIDELOG_SPARK") == "all"
-PLACES = ("shuffled", "tasks")
+# where units run: as asked, or in the driver while they have few rows, and then where they can
+PLACES = ("shuffled", "tasks", "chosen")
+STRATEGIES = ("elastic", "elastic", "dred", "differential", "recompute")
+ROOM = 12
 # the case, where it runs, and whether what could be computed in the driver is computed in tasks
 SAMPLE = (
     ("same_generation", "shuffled", False),
     ("rules_are_facts", "shuffled", False),
     ("failures", "shuffled", True),
     ("shortest_path", "tasks", False),
+    ("rules_are_facts", "chosen", False),
 )
 # the last one merges two units in a commit that changes neither
-HISTORIES = (("negated", 1, "shuffled"), ("full", 2, "tasks"), ("full", 7, "shuffled"))
+HISTORIES = (
+    ("negated", 1, "shuffled", "elastic"),
+    ("full", 2, "tasks", "elastic"),
+    ("full", 7, "shuffled", "elastic"),
+    ("full", 3, "chosen", "elastic"),
+    ("positive", 4, "tasks", "differential"),
+    ("negated", 5, "tasks", "dred"),
+)
 
 
 def _cases() -> list[object]:
@@ -44,18 +55,25 @@ def _cases() -> list[object]:
     ]
 
 
-def _histories() -> list[tuple[str, int, str]]:
+def _histories() -> list[tuple[str, int, str, str]]:
     if not ALL:
         return list(HISTORIES)
     seeds = range(int(os.environ.get("TIDELOG_SEEDS", "60")))
     flavours = ("positive", "negated", "guarded", "full", "typed")
-    return [(flavour, seed, PLACES[seed % 2]) for flavour in flavours for seed in seeds]
+    return [(f, seed, *_ways(seed)) for f in flavours for seed in seeds]
 
 
-def _reasoner(spark: SparkSession, place: Any, *, in_tasks: bool = False) -> Reasoner:
+def _ways(seed: int) -> tuple[str, str]:
+    place = PLACES[seed % 3]
+    return place, "elastic" if place == "shuffled" else STRATEGIES[seed % 5]
+
+
+def _reasoner(
+    spark: SparkSession, place: Any, *, strategy: str = "elastic", in_tasks: bool = False
+) -> Reasoner:
     from engine.spark.reasoner import SparkReasoner  # needs PySpark, which the fixture has asked for
 
-    made = SparkReasoner(spark, place)
+    made = SparkReasoner(spark, None if place == "chosen" else place, strategy, room=ROOM)
     if in_tasks:
         made.cuts.small = 0
     return made
@@ -83,11 +101,12 @@ def test_a_case_gives_what_it_expects_after_each_commit(
         number += 1
 
 
-@pytest.mark.parametrize(("flavour", "seed", "place"), _histories())
+@pytest.mark.parametrize(("flavour", "seed", "place", "strategy"), _histories())
 def test_a_random_history_is_that_of_the_local_engine(
-    interpreted: SparkSession, flavour: str, seed: int, place: str
+    interpreted: SparkSession, flavour: str, seed: int, place: str, strategy: str
 ) -> None:
-    local, spark = LocalReasoner(), _reasoner(interpreted, place, in_tasks=seed % 3 == 0)
+    local = LocalReasoner()
+    spark = _reasoner(interpreted, place, strategy=strategy, in_tasks=seed % 7 == 0)
     steps = 6 if ALL else 3
     for number, step in zip(range(steps), Generator(seed, flavour).steps(), strict=False):
         expected = _commit(local, step)

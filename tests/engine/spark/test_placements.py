@@ -35,9 +35,9 @@ def rows(frame: Any) -> list[tuple[object, ...]]:
     return sorted(tuple(row) for row in frame.collect())
 
 
-def first(spark: SparkSession, placement: str) -> Session:
+def first(spark: SparkSession, placement: str, strategy: str = "elastic") -> Session:
     """A session with its first facts, from a frame."""
-    db = tidelog.open(text=PROGRAM, spark=spark, placement=placement)
+    db = tidelog.open(text=PROGRAM, spark=spark, placement=placement, strategy=strategy)
     with db.transaction() as tx:
         tx.insert("Edge", spark.createDataFrame([("b", "a"), ("c", "b"), ("b", "a")], ["dst", "src"]))
         tx.insert("Price", [("tea", 300)])
@@ -178,7 +178,13 @@ def test_a_placement_that_there_is_not_is_refused() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["dred", "differential"])
-def test_strategies_for_the_driver_are_refused_elsewhere(spark: SparkSession, strategy: str) -> None:
-    with pytest.raises(SessionError, match=f"`{strategy}` is for data in the driver.*elastic or recompute"):
+def test_strategies_of_local_engines_run_in_tasks_and_are_refused_elsewhere(
+    spark: SparkSession, strategy: str
+) -> None:
+    with pytest.raises(SessionError, match=f"`{strategy}` is carried out in the driver or in tasks"):
         tidelog.open(text=PROGRAM, spark=spark, placement="shuffled", strategy=strategy)
-    assert len(tidelog.open(text=PROGRAM, spark=spark, placement="driver", strategy=strategy)["Reach"]) == 0
+    db = first(spark, "tasks", strategy)
+    with db.transaction() as tx:
+        tx.delete("Edge", [("b", "c")])
+    assert sorted(tx.changes["Reach"]) == [(("a", "c"), -1), (("b", "c"), -1)]
+    assert strategy in {unit.strategy for unit in db.stats.units if unit.name == "Reach"}

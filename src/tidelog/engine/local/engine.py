@@ -49,7 +49,7 @@ class LocalEngine:
         self._variants = Variants(self._size_now)
         self._changes: dict[str, Change] = {}
         self._made: list[str] = []
-        self._types: dict[str, tuple[Type, ...]] = {}
+        self.types: dict[str, tuple[Type, ...]] = {}
         self._functions: Mapping[str, Function | PythonFunction] = {}
         self._runner = Runner(self._working, self.tables, self.codec)
         self.bits: dict[str, BitRelation] = {}
@@ -57,11 +57,11 @@ class LocalEngine:
         self._program: FlatProgram | None = None
         self._booting: frozenset[str] = frozenset()
         self._domains: dict[str, int] = {}
-        self._read: frozenset[str] = frozenset()  # relations whose rows a rule of the old program reads
+        self.read: frozenset[str] = frozenset()  # relations whose rows a rule of the old program reads
         self._before: dict[str, tuple[Change, BitRelation | None]] = {}  # as they were, if forms changed
         self._refrains = False
         self._iteration = 0
-        self._collector = Collector(self.tables, self.bits, self._types)
+        self._collector = Collector(self.tables, self.bits, self.types)
 
     # -- relations
 
@@ -70,9 +70,9 @@ class LocalEngine:
         for name, stored in program.relations.items():
             if name not in self.tables:
                 self.tables[name] = Table(len(stored.types))
-                self._types[name] = stored.types
+                self.types[name] = stored.types
                 self._made.append(name)
-            elif self._types[name] != stored.types:
+            elif self.types[name] != stored.types:
                 raise EngineError(
                     f"`{name}` cannot get other columns in one commit; drop it, and declare it in the next"
                 )
@@ -88,7 +88,7 @@ class LocalEngine:
     def forget(self, program: FlatProgram) -> None:
         """Drop the tables and variants that a program does not have."""
         for name in [n for n in self.tables if n not in program.relations]:
-            del self.tables[name], self._types[name]
+            del self.tables[name], self.types[name]
             self.bits.pop(name, None)
         self._variants.forget(program)
         self._functions = program.functions
@@ -252,7 +252,7 @@ class LocalEngine:
 
     def _ask_form(self, name: str) -> None:
         """Whether a relation that is being bootstrapped should rather be a matrix."""
-        asked = name in self._booting and name not in self._read and self._patterns.get(name)
+        asked = name in self._booting and name not in self.read and self._patterns.get(name)
         rows = self.tables[name].rows
         if asked and pays(rows, 0):  # large enough to ask what values there are, once
             if name not in self._domains:
@@ -290,7 +290,7 @@ class LocalEngine:
             self.change(name).empty()
             self.change(name).renew_trace(traced)
             fits = self._patterns.get(name)
-            if fits is not None and name not in self._read and dense.is_cyclic(fits, self.tables):
+            if fits is not None and name not in self.read and dense.is_cyclic(fits, self.tables):
                 raise TurnDense
 
     def highest(self, relations: Iterable[str], rank: int) -> None:
@@ -383,7 +383,7 @@ class LocalEngine:
     def improve(self, unit: Unit, step: Improve, check_round: Callable[[], None]) -> int:
         """Find the best values; the number of candidates seen."""
         tables = {name: self.tables[name] for name in unit.relations}
-        work = Improvement(unit, tables, self._types, self.codec, self._note)
+        work = Improvement(unit, tables, self.types, self.codec, self._note)
         candidates = Candidates(self, unit, work)
         found = candidates.from_nothing() if step.all else candidates.from_changes(step.kept, step.came)
         self._runner.passed_over = False
@@ -419,7 +419,7 @@ class LocalEngine:
         for kept in self.bits.values():
             kept.commit()
         self._before.clear()
-        self._read = frozenset(self.tables) - frozenset(self._patterns)
+        self.read = frozenset(self.tables) - frozenset(self._patterns)
         for change in self._changes.values():
             change.publish()
         self._changes.clear()
@@ -451,7 +451,7 @@ class LocalEngine:
         self._put_forms_back()
         for name in self._made:
             self.tables.pop(name, None)
-            self._types.pop(name, None)
+            self.types.pop(name, None)
         self._made.clear()
 
     def _put_forms_back(self) -> None:

@@ -6,7 +6,7 @@ once there are many of them; a reader looks at the others one by one.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +65,13 @@ class _Index:
         """How many rows are in it: those before this number."""
         return int(self.words[COVERED])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.columns,), self.saved()
+
+    def saved(self) -> Any:
+        """Its arrays, as `__setstate__` takes them."""
+        raise NotImplementedError
+
 
 class Chains(_Index):
     """Chains of rows by the hash of some columns."""
@@ -101,9 +108,20 @@ class Chains(_Index):
 
     def _begin(self, size: int) -> None:
         """Take in all rows again, with heads for so many."""
-        self.heads = np.full(power(size), -1, np.int32)
-        self.words[HEADS_AT], self.words[HEADS_MASK] = address(self.heads), len(self.heads) - 1
-        self.words[COVERED] = 0
+        self._lead(np.full(power(size), -1, np.int32), 0)
+
+    def _lead(self, heads: npt.NDArray[np.int32], covered: int) -> None:
+        self.heads = heads
+        self.words[HEADS_AT], self.words[HEADS_MASK] = address(heads), len(heads) - 1
+        self.words[COVERED] = covered
+
+    def saved(self) -> Any:
+        return self.heads, self.following[: self.covered], self.pinned
+
+    def __setstate__(self, saved: Any) -> None:
+        heads, self.following, self.pinned = saved
+        self.words[FOLLOWING_AT] = address(self.following)
+        self._lead(heads, len(self.following))
 
     @property
     def nbytes(self) -> int:
@@ -127,8 +145,18 @@ class Ordered(_Index):
         if first:
             merged = np.empty(rows, np.int64)
             _merge(table_at, self.at, fresh, merged)
-        self.order = merged
-        self.words[ORDER_AT], self.words[COVERED] = address(self.order), rows
+        self._have(merged)
+
+    def _have(self, order: npt.NDArray[np.int64]) -> None:
+        self.order = order
+        self.words[ORDER_AT], self.words[COVERED] = address(order), len(order)
+
+    def saved(self) -> Any:
+        return self.order, self.pinned
+
+    def __setstate__(self, saved: Any) -> None:
+        order, self.pinned = saved
+        self._have(order)
 
     def clear(self) -> None:
         """Forget all rows: they have got other numbers."""

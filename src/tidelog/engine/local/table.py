@@ -14,7 +14,7 @@ there and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +73,25 @@ class Table:
         """Have this trace from now on, or none."""
         self.trace = trace
         self.words[kernels.TRACE_AT] = 0 if trace is None else trace.at
+
+    # -- saving
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a table is between commits, by name."""
+        rows = self.rows
+        arrays = {name: getattr(self, name)[:rows] for name in ("data", "tags", "given", "support")}
+        plain = {name: getattr(self, name) for name in ("arity", "live", "highest", "unsettled", "hashed")}
+        return {**arrays, **plain, "indexes": self.indexes, "orders": self.orders, "trace": self.trace}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        rows = len(saved["tags"])
+        self.__init__(saved["arity"])  # type: ignore[misc]
+        for name, value in saved.items():
+            if name != "trace" and (rows or name not in ("data", "tags", "given", "support", "hashed")):
+                setattr(self, name, value)
+        self.words[kernels.ROWS] = self.words[kernels.BASE] = rows
+        self._describe()
+        self.keep(saved["trace"])
 
     # -- growing
 

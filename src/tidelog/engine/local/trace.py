@@ -15,6 +15,8 @@ References to entries are 1 more than their number; 0 is none, and the last of a
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -219,6 +221,18 @@ class Trace:
         words[FIRST_AT], words[FIRST_CAP] = address(self._first), len(self._first)
         words[QUEUES_AT], words[QUEUES_CAP] = address(self._queues), len(self._queues)
         words[LOG_AT], words[LOG_CAP] = address(self._log), len(self._log)
+
+    def __getstate__(self) -> Any:
+        """What is kept between commits."""
+        return self._entries[: self._words[USED]], self._first, self._empty
+
+    def __setstate__(self, saved: Any) -> None:
+        entries, first, empty = saved
+        self.__init__(len(first))  # type: ignore[misc]
+        self._entries, self._first = longer(entries, max(_SMALLEST, len(entries))), first
+        self._empty = empty
+        self._words[USED] = self._words[BASE] = len(entries)
+        self._describe()
 
     def grow(self, capacity: int) -> None:
         """Make room where there was none; `capacity` is how many rows the table has room for now."""

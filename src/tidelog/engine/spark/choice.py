@@ -1,23 +1,27 @@
 """Where a unit runs, and why.
 
-- *shuffled*: by joins of frames. Any unit can, and units without recursion do: they are one pass of joins.
+- *driver*: few rows, of the unit and of what it reads: a local engine in the driver keeps it.
 - *tasks*: a recursion that passes some column through unchanged falls apart by that column's values. Each
-  partition is then a recursion of its own, worked out whole by a local engine, with everything else that the
-  rules read beside it. Recursive `min` and `max` always run in tasks, in a single one if no column passes.
+  partition is then a recursion of its own, kept by a local engine in a task, with everything else that the
+  rules read beside it. Recursive `min` and `max` always run in tasks or the driver, and so do all recursions
+  under strategies that only local engines have: in a single task if no column passes.
+- *shuffled*: by joins of frames. Any other unit can, and large ones without recursion do: they are one pass
+  of joins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice, product
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tidelog.plan.flat import FlatRule, Unit
 from tidelog.program.typed import Match, Var
 
-__all__ = ["Placed", "Placement", "passed_through", "place"]
+__all__ = ["Placed", "Placement", "Sizes", "passed_through", "place"]
 
-Placement: TypeAlias = Literal["tasks", "shuffled"]
+Placement: TypeAlias = Literal["driver", "tasks", "shuffled"]
 
 _BESIDE: Final = 5_000_000  # rows that every task may be given in addition to its own
 _TRIES: Final = 4096
@@ -28,22 +32,40 @@ class Placed(NamedTuple):
     why: str
 
 
-def place(unit: Unit, wanted: Placement | None, beside: int) -> Placed:
-    """The place of a unit; `beside` are the rows that its recursion reads from below."""
-    through = passed_through(unit)
-    if unit.best:
-        parts = "one" if through is None else "each partition on its own"
-        return Placed("tasks", f"min and max in recursion are kept by local engines, {parts}")
-    if not unit.rules or unit.grouping is not None or not unit.recursive:
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Rows: those that a unit has, and those that its rules read from below, its seeds apart."""
+
+    own: int
+    beside: int
+
+
+def place(unit: Unit, wanted: Placement | None, sizes: Sizes, *, whole: bool, room: int) -> Placed:
+    """The place of a unit.
+
+    With `whole`, a recursion is to be kept by local engines however it is; `room` are the rows that the
+    driver has room for.
+    """
+    if not unit.rules or unit.grouping is not None:
         return Placed("shuffled", "it is not recursive")
+    rows = sizes.own + sizes.beside
+    if wanted is None and rows <= room:
+        return Placed("driver", f"it and what it reads have {rows:,} rows")
+    if not unit.recursive:
+        return Placed("shuffled", "it is not recursive")
+    through = passed_through(unit)
+    if through is not None and (wanted == "tasks" or (wanted is None and sizes.beside <= _BESIDE)):
+        shown = ", ".join(f"column {column} of {name}" for name, column in sorted(through.items()))
+        return Placed("tasks", f"its recursion passes {shown} through")
+    if unit.best or whole:
+        what = "min and max in recursion are" if unit.best else "the strategy is"
+        parts = "a single one" if through is None else "each partition on its own"
+        return Placed("tasks", f"{what} for local engines, {parts}")
     if wanted == "shuffled":
         return Placed("shuffled", "as asked")
     if through is None:
         return Placed("shuffled", "no column passes through its recursion unchanged")
-    shown = ", ".join(f"column {column} of {name}" for name, column in sorted(through.items()))
-    if wanted is None and beside > _BESIDE:
-        return Placed("shuffled", f"its recursion reads {beside:,} rows, too many for every task")
-    return Placed("tasks", f"its recursion passes {shown} through")
+    return Placed("shuffled", f"its recursion reads {sizes.beside:,} rows, too many for every task")
 
 
 def passed_through(unit: Unit) -> Mapping[str, int] | None:

@@ -17,12 +17,13 @@ from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
 from tidelog.engine.spark.layout import arrow_schema, columns, ddl, expect_no_problem
 from tidelog.engine.spark.release import SPARK_ERRORS, release
+from tidelog.engine.spark.scratch import Scratch
 from tidelog.errors import EngineError
 
 __all__ = ["BROADCAST", "Cut", "Cuts", "Held", "union"]
@@ -43,10 +44,30 @@ _SETTINGS: Final = {
 
 @dataclass(slots=True, eq=False)
 class Held:
-    """Blocks that executors hold for a frame; `is_shared` says that readers may have it."""
+    """Blocks that executors hold for a frame; `is_shared` says that readers may have it.
+
+    A frame that is only put together from others has none of its own, and rests on theirs.
+    """
 
     frame: DataFrame
     is_shared: bool = False
+    rests_on: tuple[Held, ...] = ()
+
+    @property
+    def depth(self) -> int:
+        """How many times frames were put together to make this one."""
+        return 1 + max((held.depth for held in self.rests_on), default=-1)
+
+    def share(self) -> None:
+        """Readers may have it from now on."""
+        for held in self.all():
+            held.is_shared = True
+
+    def all(self) -> Iterator[Held]:
+        """It and what it rests on."""
+        yield self
+        for held in self.rests_on:
+            yield from held.all()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +99,7 @@ class Cuts:
         self.spark = spark
         self.partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         self.small = small
+        self.scratch = Scratch()
         self._held: dict[int, Held] = {}
         self._empty: dict[str, Cut] = {}
 
@@ -86,6 +108,17 @@ class Cuts:
         held = Held(frame.localCheckpoint(eager=False))  # counting is what works it out: one job, not two
         self._held[id(held)] = held
         return Cut(held.frame, held.frame.count(), held)
+
+    def told(self, frame: DataFrame, wanted: Column, column: str) -> tuple[Cut, list[Any]]:
+        """Work a frame out and hold it; of the rows that are wanted, one column comes along. No size."""
+        held = Held(frame.localCheckpoint(eager=False))
+        self._held[id(held)] = held
+        rows = held.frame.where(wanted).select(column).collect()
+        return Cut(held.frame, 0, held), [row[0] for row in rows]
+
+    def combined(self, frame: DataFrame, size: int, *cuts: Cut) -> Cut:
+        """A frame put together from cuts, of so many rows; worked out whenever it is read."""
+        return Cut(frame, size, Held(frame, rests_on=tuple(cut.held for cut in cuts)))
 
     def shared(self, frame: DataFrame) -> Cut:
         """Work a frame out for a reader, in whatever thread; it is the reader's to keep."""
@@ -124,7 +157,7 @@ class Cuts:
 
     def release(self, kept: Sequence[Cut]) -> None:
         """Release all cuts but these and the shared ones, which Java's collector sees to."""
-        staying = {id(cut.held) for cut in kept}
+        staying = {id(held) for cut in kept for held in cut.held.all()}
         for key, held in list(self._held.items()):
             if key not in staying:
                 del self._held[key]

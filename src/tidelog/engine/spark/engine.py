@@ -2,42 +2,60 @@
 
 Tuples, ranks and counts are columns (see `kept`). Steps that only find instances run nothing: the round's end
 puts them together and works them out, so a round is a few jobs however many rules a unit has. A unit that is
-to run *in tasks* is claimed whole and worked out by local engines, one a partition (see `whole`); recursive
-`min` and `max` always are. Placement is decided by `choice`.
+to run in tasks or in the driver is claimed whole and kept by local engines (see `units`); recursive `min` and
+`max` always are. Placement is decided by `choice`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
 from tidelog.engine.protocol import Claimed, Hurried
-from tidelog.engine.spark.choice import Placed, Placement, passed_through, place
+from tidelog.engine.run import UnitStats
+from tidelog.engine.spark.choice import Placed, Placement, Sizes, passed_through, place
 from tidelog.engine.spark.cuts import Cut, Cuts, union
 from tidelog.engine.spark.groups import results
 from tidelog.engine.spark.instances import RANK, Range, find
+from tidelog.engine.spark.keeper import read_by
 from tidelog.engine.spark.kept import Kept, Work, nothing_kept, taken_over
 from tidelog.engine.spark.matching import same, without
-from tidelog.engine.spark.whole import Inputs, fixpoint
+from tidelog.engine.spark.units import WholeUnits
 from tidelog.engine.watch import Limits
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
-from tidelog.plan.flat import FlatProgram, FlatRule, Unit
+from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Unit
+from tidelog.plan.flatten import flatten
+from tidelog.plan.seeds import seeds_of, with_seeds
+from tidelog.program.model import Program
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
-__all__ = ["SparkEngine"]
+__all__ = ["STRATEGIES", "SparkEngine"]
+
+STRATEGIES = ("elastic", "recompute")  # that units in frames are maintained by
 
 
 class SparkEngine:
-    def __init__(self, cuts: Cuts, placement: Placement | None, limits: Limits) -> None:
+    """`strategy` is that of the units which local engines keep; others know of `elastic` and `recompute`.
+
+    With a placement, all units have it that can; `room` are the rows of a unit that the driver may keep.
+    """
+
+    def __init__(
+        self,
+        cuts: Cuts,
+        placement: Placement | None,
+        limits: Limits,
+        strategy: str = "elastic",
+        room: int = 0,
+    ) -> None:
         self.cuts = cuts
         self.kept: dict[str, Kept] = {}
         self._placement = placement
-        self._limits = limits
+        self._is_whole = strategy not in STRATEGIES
+        self._whole = WholeUnits(cuts, strategy, limits, room)
         self._work: dict[str, Work] = {}
         self._made: list[str] = []
         self._placed: dict[frozenset[str], Placed] = {}
@@ -47,6 +65,15 @@ class SparkEngine:
         self._program: FlatProgram | None = None
         self._check: Callable[[], None] = lambda: None
         self._rank = 0  # of what the round at work finds
+
+    def flat(self, program: Program) -> FlatProgram:
+        """A program as this engine runs it."""
+        return with_seeds(flatten(program), self._is_apart)
+
+    def _is_apart(self, unit: Unit) -> bool:
+        """Whether a recursion may come to be divided, so that its seeds have to be known apart from it."""
+        whole = self._placement != "shuffled" or bool(unit.best) or self._is_whole
+        return whole and passed_through(unit) is not None
 
     # -- relations
 
@@ -72,6 +99,7 @@ class SparkEngine:
         """Drop the relations that a program does not have."""
         for name in [n for n in self.kept if n not in program.relations]:
             del self.kept[name]
+        self._whole.forget(program)
         self._known = program.functions
 
     def adopt(
@@ -268,13 +296,25 @@ class SparkEngine:
     def _place(self, unit: Unit) -> Placed:
         """Where a unit runs; decided once in a commit."""
         if unit.relations not in self._placed:
-            read = {x.relation for r in unit.rules for x in r.body if isinstance(x, Match | Absent)}
-            beside = sum(self._size_now(name) for name in read - unit.relations)
-            self._placed[unit.relations] = place(unit, self._placement, beside)
+            read = read_by(unit)
+            seeds = {seeds_of(name) for name in unit.relations}
+            sizes = Sizes(
+                sum(self._size_now(name) for name in (*unit.relations, *(read & seeds))),
+                sum(self._size_now(name) for name in read - seeds),
+            )
+            self._placed[unit.relations] = place(
+                unit, self._placement, sizes, whole=self._is_whole, room=self._room(unit)
+            )
         return self._placed[unit.relations]
 
+    def _room(self, unit: Unit) -> int:
+        """How many rows of a unit and of what it reads the driver has room for."""
+        assert self._program is not None
+        counted = any(self._program.relations[n].kind is Kind.INSTANCES for n in unit.relations)
+        return -1 if counted or unit.relations in self._whole.outgrown else self._whole.room
+
     def must_bootstrap(self, unit: Unit) -> bool:
-        if not unit.rules or unit.best or self._place(unit).where == "tasks":
+        if not unit.rules or self._place(unit).where != "shuffled":
             return False
         return not all(self.kept[name].is_ranked for name in unit.relations)
 
@@ -284,39 +324,22 @@ class SparkEngine:
             for name in unit.relations:
                 self.work(name).take_given()
             return Claimed(0, "there are no rules: it is what is asserted of it")
-        if self._place(unit).where != "tasks":
-            return None
-        self._in_tasks(unit)
-        return Claimed(0, "worked out anew in tasks")
+        stats = self._run_whole(unit)
+        return None if stats is None else Claimed(stats.rounds, stats.why, stats.strategy, stats.instances)
 
-    def _in_tasks(self, unit: Unit) -> None:
+    def _run_whole(self, unit: Unit) -> UnitStats | None:
+        """Run a unit by local engines, if that is its place."""
         assert self._program is not None
-        seeds = {name: self._seeds(unit, name) for name in unit.relations}
-        inner = tuple(r for r in unit.rules if _is_inner(r, unit))
-        read = {x.relation for r in inner for x in r.body if isinstance(x, Match | Absent)} - unit.relations
-        inputs = Inputs(
-            unit,
-            inner,
-            {name: self.kept[name].types for name in (*unit.relations, *read)},
-            {name: self.work(name).now.facts.frame for name in read},
-            self._functions,
-            self._limits,
-        )
-        for name, facts in fixpoint(inputs, seeds, passed_through(unit), self.cuts).items():
-            self.work(name).replace(facts, is_ranked=False)
-
-    def _seeds(self, unit: Unit, relation: str) -> list[DataFrame]:
-        """What is asserted of a relation, and what rules without recursion give it."""
-        work = self.work(relation)
-        given = work.before.given if work.given is None else work.given
-        frames = [given.frame.select(*work.names)] if given.size else []
-        for rule in unit.rules:
-            if rule.head == relation and not _is_inner(rule, unit):
-                step = Derive(rule, None, (View.NEW,) * len(rule.body), Mode.INSERT)
-                ranges = partial(self._range, step)
-                found = find(rule, None, ranges, self._size_now, self.cuts, self._functions)
-                frames.append(found.frame.select(*work.names))
-        return frames
+        known = self._program.relations, self._functions, self.work
+        if self._place(unit).where == "driver":
+            stats = self._whole.in_driver(unit, *known, self._check)
+            if stats is not None:
+                return stats
+            del self._placed[unit.relations]  # it has grown out of the driver
+        if self._place(unit).where == "tasks":
+            return self._whole.in_tasks(unit, *known)
+        self._whole.leave(unit)
+        return None
 
     # -- the best value per key: such units are claimed, so that these steps never come here
 
@@ -379,12 +402,14 @@ class SparkEngine:
         """The new state becomes the state; what only the old one held is released."""
         for name, work in self._work.items():
             self.kept[name] = work.now
+        self._whole.commit()
         self._end()
 
     def rollback(self) -> None:
         """Everything is as it was before the commit began."""
         for name in self._made:
             self.kept.pop(name, None)
+        self._whole.rollback()
         self._end()
 
     def _end(self) -> None:
@@ -410,10 +435,6 @@ def _size(cut: Cut | None) -> int:
 
 def _claimed(relations: Iterable[str]) -> AssertionError:
     return AssertionError(f"{', '.join(relations)} keeps best values, and is claimed whole")
-
-
-def _is_inner(rule: FlatRule, unit: Unit) -> bool:
-    return any(isinstance(x, Match) and x.relation in unit.relations for x in rule.body)
 
 
 def _untraced(relations: Iterable[str]) -> AssertionError:

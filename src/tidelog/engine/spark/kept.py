@@ -31,6 +31,8 @@ __all__ = ["COUNT", "Kept", "Work", "nothing_kept", "taken_over"]
 
 COUNT: Final = "count"
 _MORE: Final = "more"
+_DEPTH: Final = 8  # commits whose changes are kept beside the tuples that there were before them
+_SHARE: Final = 0.25  # of a relation's tuples, in such changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +270,26 @@ class Work:
             self.entering = self.cuts.cut(without(facts.frame, old.frame.hint("shuffle_hash"), self.types))
             self.leaving = self.cuts.cut(without(old.frame, there, self.types))
         self._finish(facts, is_ranked=is_ranked)
+
+    def move(self, entering: Cut, leaving: Cut) -> None:
+        """The relation has these tuples more and these less; nothing is known of ranks and counts."""
+        old = self.before.facts
+        size = old.size + entering.size - leaving.size
+        self.entering, self.leaving = entering, leaving
+        frames = [self.unranked(cut.frame) for cut in (entering,) if cut.size]
+        if old.size > leaving.size:
+            rest = old.frame.select(*self.names, RANK, COUNT)
+            frames.append(without(rest, leaving.small, self.types) if leaving.size else rest)
+        frame = union(frames) if frames else self.unranked(old.frame.limit(0))
+        facts = self.cuts.combined(frame, size, old, entering, leaving)
+        changed = entering.size + leaving.size
+        if old.size and (facts.held.depth > _DEPTH or changed > _SHARE * old.size):
+            facts = self.cuts.cut(facts.frame)
+        self._finish(facts, is_ranked=False)
+
+    def unranked(self, tuples: DataFrame) -> DataFrame:
+        """Tuples with ranks and counts that mean nothing."""
+        return tuples.selectExpr(*self.names, f"0 as {RANK}", f"1L as {COUNT}")
 
     def _settle_update(self) -> None:
         went = self.suspects()

@@ -1,188 +1,332 @@
-"""Whole recursions in tasks: each partition is worked out from its seeds by a local engine of its own.
+"""Whole units by local engines: in tasks, one engine for each partition, or one in the driver.
 
-The seeds of all relations of the unit travel in one frame: a number that says whose a row is, the columns of
-every relation side by side, and the value that the recursion passes through, by which they are partitioned.
-What else the rules read is sent along with the task. Nothing is kept between commits: a commit that reaches
-such a unit works it out anew.
+In tasks, the changes of what is partitioned (a recursion's seeds, and what is asserted of its relations)
+travel in one frame: a number that says whose a row is, whether it came or went, the columns of every relation
+side by side, and the value that the recursion passes through, by which they are partitioned. The changes of
+all else that the rules read are sent along with the task. A task brings its keeper from its last state to the
+next; it answers with what changed in the unit, and a note of the file that it left for the next commit.
+
+That file is the whole state only now and then (a *base*). In between it is what the commit gave the task (a
+*log*), which the next one does again: that takes no longer than it took, and to write every state out would.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidelog.data.types import Type
-from tidelog.engine.local.codec import Codes
-from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.run import Run
+from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.cuts import Cut, Cuts, union
-from tidelog.engine.spark.layout import (
-    PROBLEM,
-    arrow_schema,
-    columns,
-    ddl,
-    decode,
-    encode,
-    spark_type,
-    stored,
-    whole,
-)
+from tidelog.engine.spark.keeper import Changed, Keeper, Signed, signed_rows
+from tidelog.engine.spark.layout import arrow_schema, columns, spark_type, stored
+from tidelog.engine.spark.scratch import Scratch
 from tidelog.engine.watch import Limits
-from tidelog.errors import TidelogError
-from tidelog.plan.flat import FlatProgram, FlatRule, Stored, Unit
-from tidelog.program.typed import Function, PythonFunction
+from tidelog.errors import EngineError, TidelogError
+from tidelog.plan.flat import FlatProgram
 
-__all__ = ["Inputs", "fixpoint"]
+__all__ = ["Divided", "Given", "Outcome", "in_tasks"]
 
-_WHICH: Final = "which"
+_WHICH, _SIGN, _NOTE = "which", "sign", "note"
+_LOGS: Final = 8
+_SHARE: Final = 0.25  # of the unit's rows, in changes since the last base
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
-    """A unit with its recursive rules, and what they read: frames from below, functions."""
+class Given:
+    """What came and went of a relation that a unit is worked out from, with its sizes."""
 
-    unit: Unit
-    rules: tuple[FlatRule, ...]
-    types: Mapping[str, tuple[Type, ...]]
-    read: Mapping[str, DataFrame]
-    functions: Mapping[str, Function | PythonFunction]
-    limits: Limits
+    came: Cut | None
+    went: Cut | None
+
+    @property
+    def size(self) -> int:
+        return sum(cut.size for cut in (self.came, self.went) if cut is not None)
 
 
-def fixpoint(
-    inputs: Inputs,
-    seeds: Mapping[str, Sequence[DataFrame]],
-    through: Mapping[str, int] | None,
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """A unit that tasks keep: its programs, from the base's on, and for each partition the files since then.
+
+    `through` are the columns by which its relations are divided; None if one task has it all. `moved` counts
+    the changes since the base.
+    """
+
+    programs: tuple[FlatProgram, ...]
+    through: Mapping[str, int] | None
+    files: tuple[tuple[str, ...], ...] = ()
+    moved: int = 0
+
+    @property
+    def all_files(self) -> Iterator[str]:
+        return (name for files in self.files for name in files)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a commit made of a unit: its state, the changes of its relations, and how it was done."""
+
+    divided: Divided
+    changes: Mapping[str, tuple[Cut, Cut]]
+    stats: UnitStats
+
+
+def in_tasks(
+    before: Divided,
+    program: FlatProgram,
+    given: Mapping[str, Given],
+    size: int,
+    settings: tuple[str, Limits],
     cuts: Cuts,
-) -> dict[str, Cut]:
-    """The tuples of the unit's relations, with ranks and counts that mean nothing."""
-    names = sorted(seeds)
-    tagged = [
-        _tagged(frame, number, None if through is None else through[name])
-        for number, name in enumerate(names)
-        for frame in seeds[name]
-    ]
-    if not tagged:
-        return {name: cuts.empty(f"{ddl(inputs.types[name])}, rank int, count bigint") for name in names}
-    task = _Task(names, inputs, {n: _shipped(f, inputs.types[n]) for n, f in inputs.read.items()})
-    rows = _side_by_side(tagged, task)
-    rows = rows.repartition(cuts.partitions, "part") if through is not None else rows.repartition(1)
-    wide = rows.select(_WHICH, *task.wide_names)
-    made = cuts.checked(wide.mapInArrow(task.run, f"{_WHICH} int, {task.wide_ddl}, {PROBLEM} string"))
-    if len(names) == 1:
-        return {names[0]: made.with_columns(_part(made.frame, 0, inputs.types[names[0]]))}
-    return {
-        name: cuts.cut(_part(made.frame, number, inputs.types[name])) for number, name in enumerate(names)
+) -> Outcome:
+    """Bring a unit to its next state; `size` is how many rows it has, `settings` strategy and limits.
+
+    EngineError if a task tells of a problem; nothing has changed then.
+    """
+    unit = program.units[-1]
+    through = before.through
+    divided = sorted(n for n in given if through is None or n in through)
+    broadcast = {n: _shipped(program, n, given[n]) for n in given if n not in divided}
+    moved = before.moved + sum(g.size for g in given.values())
+    is_base = not before.files or len(before.programs) >= _LOGS or moved > _SHARE * size
+    task = _Task(before, program, broadcast, divided, sorted(unit.relations), is_base, settings, cuts.scratch)
+    rows = _rows(given, task, through, cuts)
+    answers = rows.mapInArrow(task.run, task.answer_ddl)
+    made, told = cuts.told(answers, F.col(_NOTE).isNotNull(), _NOTE)
+    notes = [json.loads(note) for note in told]
+    problem = next((note["problem"] for note in notes if note.get("problem")), None)
+    if problem is not None:
+        raise EngineError(problem)
+    notes.sort(key=lambda note: note["partition"])
+    files = tuple(
+        (note["file"],) if is_base else (*old, note["file"])
+        for note, old in zip(notes, before.files or [()] * len(notes), strict=True)
+    )
+    programs = (program,) if is_base else (*before.programs, program)
+    after = Divided(programs, through, files, 0 if is_base else moved)
+    sizes = {
+        name: [sum(note["sizes"][number][sign] for note in notes) for sign in (0, 1)]
+        for number, name in enumerate(task.made)
     }
+    changes = {
+        name: (_part(made, task, number, 1, sizes[name][0]), _part(made, task, number, -1, sizes[name][1]))
+        for number, name in enumerate(task.made)
+    }
+    return Outcome(after, changes, _stats(program, notes))
 
 
-def _tagged(frame: DataFrame, number: int, key: int | None) -> DataFrame:
-    part = F.lit(0).cast("bigint") if key is None else F.xxhash64(f"c{key}")
-    renamed = [F.col(c).alias(f"r{number}{c}") for c in frame.columns]
-    return frame.select(F.lit(number).alias(_WHICH), part.alias("part"), *renamed)
+def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> UnitStats:
+    """What the tasks did, as one: the most rounds, all instances, and what most of them say of how."""
+    made = UnitStats(program.units[-1].name, "", "")
+    how = [(note["strategy"], note["why"]) for note in notes]
+    made.strategy, made.why = max(how, key=how.count)
+    made.rounds = max(note["rounds"] for note in notes)
+    made.instances = sum(note["instances"] for note in notes)
+    return made
 
 
-def _side_by_side(frames: Sequence[DataFrame], task: _Task) -> DataFrame:
-    """Frames of different relations as one, with nulls in the columns of the others."""
-    wide = [
-        frame.select(_WHICH, "part", *(_column(frame, name, type_) for name, type_ in task.wide))
-        for frame in frames
+def _part(made: Cut, task: _Task, number: int, sign: int, size: int) -> Cut:
+    names = columns(len(task.program.relations[task.made[number]].types))
+    rows = made.frame.where(f"{_WHICH} = {number} and {_SIGN} = {sign}")
+    own = rows.select(*(F.col(f"m{number}{c}").alias(c) for c in names))
+    return Cut(own, size, made.held)
+
+
+# -- what goes into tasks
+
+
+def _rows(
+    given: Mapping[str, Given], task: _Task, through: Mapping[str, int] | None, cuts: Cuts
+) -> DataFrame:
+    """The changes of what is divided, so that every partition has a task, whether or not it has rows."""
+    tagged = [
+        _tagged(cut.frame, number, sign, None if through is None else through[name], task)
+        for number, name in enumerate(task.divided)
+        for cut, sign in ((given[name].came, 1), (given[name].went, -1))
+        if cut is not None and cut.size
     ]
-    return union(wide)
+    parts = cuts.partitions if through is not None else 1
+    if not tagged:
+        markers = cuts.spark.range(0, parts, 1, parts)
+        empty = [F.lit(None).cast(type_).alias(name) for name, type_ in task.wide]
+        return markers.select(F.lit(-1).alias(_WHICH), F.lit(0).alias(_SIGN), *empty)
+    rows = union(tagged)
+    rows = rows.repartition(parts, "part") if through is not None else rows.repartition(1)
+    return rows.drop("part")
 
 
-def _column(frame: DataFrame, name: str, type_: str) -> Any:
-    return F.col(name) if name in frame.columns else F.lit(None).cast(type_).alias(name)
+def _tagged(frame: DataFrame, number: int, sign: int, key: int | None, task: _Task) -> DataFrame:
+    """Rows of one relation, with nulls in the columns of the others."""
+    part = F.lit(0).cast("bigint") if key is None else F.xxhash64(f"c{key}")
+    own = {f"r{number}{c}": c for c in columns(len(task.types(number)))}
+    wide = [
+        F.col(own[name]).alias(name) if name in own else F.lit(None).cast(type_).alias(name)
+        for name, type_ in task.wide
+    ]
+    return frame.select(F.lit(number).alias(_WHICH), F.lit(sign).alias(_SIGN), part.alias("part"), *wide)
 
 
-def _part(frame: DataFrame, number: int, types: Sequence[Type]) -> DataFrame:
-    own = [F.col(f"r{number}{c}").alias(c) for c in columns(len(types))]
-    rank, count = F.lit(0).alias("rank"), F.lit(1).cast("bigint").alias("count")
-    return frame.where(F.col(_WHICH) == number).select(*own, rank, count)
+def _shipped(program: FlatProgram, name: str, given: Given) -> tuple[bytes, bytes]:
+    """Changes as they are sent along with a task."""
+    names = columns(len(program.relations[name].types))
+    return _packed(signed_rows(program, name, *(_collected(cut, names) for cut in (given.came, given.went))))
 
 
-def _shipped(frame: DataFrame, types: Sequence[Type]) -> bytes:
-    """The rows of a frame, as they are sent along with a task."""
-    table = frame.select(*columns(len(types))).toArrow()
+def _collected(cut: Cut | None, names: Sequence[str]) -> Any:
+    return cut.frame.select(*names).toArrow() if cut is not None and cut.size else None
+
+
+def _packed(rows: Signed) -> tuple[bytes, bytes]:
+    came, went = (_stream(table) for table in rows)
+    return came, went
+
+
+def _stream(table: Any) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
-    shipped: bytes = sink.getvalue().to_pybytes()
-    return shipped
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
 
 
+def _unpacked(packed: tuple[bytes, bytes]) -> Signed:
+    came, went = (pa.ipc.open_stream(rows).read_all() for rows in packed)
+    return Signed(came, went)
+
+
+# -- in tasks
+
+
+@dataclass(frozen=True, slots=True)
 class _Task:
-    """What runs in every task; it is sent to executors, so it holds nothing of Spark."""
+    """What runs in every task; it is sent to executors, so it holds nothing of Spark.
 
-    def __init__(self, names: Sequence[str], inputs: Inputs, shipped: Mapping[str, bytes]) -> None:
-        self.names = tuple(names)
-        self.types = inputs.types
-        self.shipped = shipped
-        self.limits = inputs.limits
-        self.wide = [
-            (f"r{number}{c.name}", spark_type(c.type))
-            for number, name in enumerate(names)
-            for c in stored(inputs.types[name]).columns
-        ]
-        below = [Unit(frozenset([name]), (), False) for name in sorted(shipped)]
-        self.program = FlatProgram(
-            {name: Stored(name, types) for name, types in inputs.types.items()},
-            {rule.id: rule for rule in inputs.rules},
-            functions=inputs.functions,
-            units=(*below, replace(inputs.unit, rules=inputs.rules)),
-        )
+    `divided` are the relations whose changes come as rows, `made` those whose changes are the answer.
+    """
+
+    before: Divided
+    program: FlatProgram
+    broadcast: Mapping[str, tuple[bytes, bytes]]
+    divided: Sequence[str]
+    made: Sequence[str]
+    is_base: bool
+    settings: tuple[str, Limits]
+    scratch: Scratch
+
+    def types(self, number: int) -> Any:
+        return self.program.relations[self.divided[number]].types
 
     @property
-    def wide_names(self) -> list[str]:
-        return [name for name, _ in self.wide]
+    def wide(self) -> list[tuple[str, str]]:
+        """The columns of what is divided, side by side."""
+        return _side_by_side("r", [self.types(number) for number in range(len(self.divided))])
 
     @property
-    def wide_ddl(self) -> str:
-        return ", ".join(f"{name} {type_}" for name, type_ in self.wide)
+    def answer_ddl(self) -> str:
+        wide = _side_by_side("m", [self.program.relations[name].types for name in self.made])
+        fields = ", ".join(f"{name} {type_}" for name, type_ in wide)
+        return f"{_WHICH} int, {_SIGN} int, {fields}, {_NOTE} string"
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
-        table = whole(batches, [_WHICH, *self.wide_names])
-        if table is None:
-            return
+        context = TaskContext.get()
+        number = 0 if context is None else context.partitionId()
         try:
-            yield from self._tuples(table)
+            yield from self._answers(number, self._own(batches))
         except TidelogError as error:  # told, not raised: trying again would not help
-            yield from self._row(-1, {}, 1, str(error)).to_batches()
+            yield from self._batches(-1, 0, {}, 1, json.dumps({"partition": number, "problem": str(error)}))
 
-    def _tuples(self, seeds: Any) -> Iterator[Any]:
-        engine = LocalEngine()
-        engine.prepare(self.program)
-        which = seeds.column(_WHICH).to_numpy()
-        for number, name in enumerate(self.names):
-            names = columns(len(self.types[name]))
-            rows = seeds.filter(pa.array(which == number)).select([f"r{number}{c}" for c in names])
-            self._assert(engine, name, rows.rename_columns(names))
-        for name, shipped in self.shipped.items():
-            self._assert(engine, name, pa.ipc.open_stream(shipped).read_all())
-        Run(engine, "recompute").commit(FlatProgram(), self.program, self.limits)
-        engine.commit()
-        for number, name in enumerate(self.names):
-            table = decode(engine.codec, self.types[name], engine.rows(name).T)
-            made = {f"r{number}{c}": table.column(c) for c in table.column_names}
-            yield from self._row(number, made, table.num_rows, None).to_batches()
+    def _own(self, batches: Iterable[Any]) -> dict[str, Signed]:
+        """The changes of what is divided."""
+        names = [_WHICH, _SIGN, *(name for name, _ in self.wide)]
+        found = [batch for batch in batches if batch.num_rows]
+        if not found:
+            return {}
+        table = pa.Table.from_batches(found).rename_columns(names)
+        which, sign = (table.column(name).to_numpy() for name in (_WHICH, _SIGN))
+        changed = {}
+        for number, name in enumerate(self.divided):
+            own = columns(len(self.types(number)))
+            came, went = (
+                table.filter(pa.array((which == number) & (sign == s)))
+                .select([f"r{number}{c}" for c in own])
+                .rename_columns(own)
+                for s in (1, -1)
+            )
+            changed[name] = Signed(came, went)
+        return changed
 
-    def _assert(self, engine: LocalEngine, name: str, rows: Any) -> None:
-        if rows.num_rows:
-            codes = np.ascontiguousarray(encode(engine.codec, self.types[name], rows).T)
-            nothing: Codes = np.empty((0, codes.shape[1]), np.int64)
-            engine.assert_rows(name, codes, nothing)
-
-    def _row(self, number: int, made: Mapping[str, Any], size: int, problem: str | None) -> Any:
-        """Tuples of one relation, or a problem, in the wide layout."""
-        kinds = {
-            f"r{i}{f.name}": f.type for i, n in enumerate(self.names) for f in arrow_schema(self.types[n])
+    def _answers(self, number: int, own: Changed) -> Iterator[Any]:
+        files = self.before.files[number] if self.before.files else ()
+        keeper = self._keeper(files)
+        packed = {**self.broadcast, **{name: _packed(rows) for name, rows in own.items()}}
+        given = {name: _unpacked(rows) for name, rows in self.broadcast.items()} | dict(own)
+        stats = keeper.advance(self.program, given, self.settings[1], _nothing)
+        sizes = []
+        for place, name in enumerate(self.made):
+            signed = keeper.changes(name)
+            sizes.append([rows.num_rows for rows in signed])
+            for rows, sign in zip(signed, (1, -1), strict=True):
+                columns_ = {f"m{place}{c}": rows.column(c) for c in rows.column_names}
+                yield from self._batches(place, sign, columns_, rows.num_rows, None)
+        keeper.commit()
+        note = {
+            "partition": number,
+            "file": self.scratch.write(keeper.state() if self.is_base else packed),
+            "sizes": sizes,
+            "strategy": stats.strategy,
+            "why": stats.why,
+            "rounds": stats.rounds,
+            "instances": stats.instances,
         }
-        filled = {name: made.get(name, pa.nulls(size, kinds[name])) for name in self.wide_names}
-        which = pa.array(np.full(size, number, np.int32))
-        return pa.table({_WHICH: which, **filled, PROBLEM: pa.array([problem] * size, pa.string())})
+        yield from self._batches(-1, 0, {}, 1, json.dumps(note))
+
+    def _keeper(self, files: Sequence[str]) -> Keeper:
+        """The keeper as the last commit left it."""
+        strategy, limits = self.settings
+        if not files:
+            return Keeper(strategy)
+        base, *logs = files
+        keeper = Keeper.of(self.scratch.read(base), self.before.programs[0], strategy)
+        for log, program in zip(logs, self.before.programs[1:], strict=True):
+            changes = {name: _unpacked(rows) for name, rows in self.scratch.read(log).items()}
+            keeper.advance(program, changes, limits, _nothing)
+            keeper.commit()
+        return keeper
+
+    def _batches(
+        self, which: int, sign: int, made: Mapping[str, Any], size: int, note: str | None
+    ) -> Iterator[Any]:
+        """Tuples of one relation, or a note, in the layout of answers."""
+        if not size:
+            return iter(())
+        kinds = {
+            f"m{i}{f.name}": f.type
+            for i, name in enumerate(self.made)
+            for f in arrow_schema(self.program.relations[name].types)
+        }
+        filled = {name: made.get(name, pa.nulls(size, kind)) for name, kind in kinds.items()}
+        numbers = [pa.array(np.full(size, n, np.int32)) for n in (which, sign)]
+        names = [_WHICH, _SIGN, *filled, _NOTE]
+        table = pa.table([*numbers, *filled.values(), pa.array([note] * size, pa.string())], names=names)
+        batches: Iterator[Any] = iter(table.to_batches())
+        return batches
+
+
+def _side_by_side(letter: str, kinds: Sequence[Any]) -> list[tuple[str, str]]:
+    """The columns of several relations, as Spark names their types."""
+    return [
+        (f"{letter}{number}{c.name}", spark_type(c.type))
+        for number, types in enumerate(kinds)
+        for c in stored(types).columns
+    ]
+
+
+def _nothing() -> None:
+    """Tasks are ended by Spark."""

@@ -1,0 +1,71 @@
+"""Files that the tasks of a session keep between commits, in a folder that all of them reach.
+
+A file is written once, under a name of its own, and is whole when it has its name: several attempts of a task
+write several files, and the one whose answer Spark takes is named in it. On a single machine the folder is a
+temporary one and files are mapped; elsewhere it is where the session's checkpoints are.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import uuid
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pyarrow import fs
+
+from tidelog.engine.local.saving import map_file, read_bytes, write
+
+__all__ = ["Scratch"]
+
+
+class Scratch:
+    """`folder` is a path of this machine, or an address that PyArrow knows; None makes a temporary folder."""
+
+    def __init__(self, folder: str | None = None) -> None:
+        self.folder = folder if folder is not None else tempfile.mkdtemp(prefix="tidelog-")
+        self._is_local = folder is None or folder.startswith("/")
+        if folder is None:
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scratch, (self.folder,)
+
+    # -- in tasks
+
+    def write(self, state: Any) -> str:
+        """Write something to a new file; its name."""
+        name = uuid.uuid4().hex
+        system, root = self._place()
+        system.create_dir(root, recursive=True)
+        with system.open_output_stream(f"{root}/.{name}", compression=None) as out:
+            write(out, state)
+        system.move(f"{root}/.{name}", f"{root}/{name}")
+        return name
+
+    def read(self, name: str) -> Any:
+        """What is in a file; whoever reads it may change it."""
+        if self._is_local:
+            return map_file(Path(self.folder) / name)
+        system, root = self._place()
+        with system.open_input_stream(f"{root}/{name}", compression=None) as content:
+            return read_bytes(content.read())
+
+    # -- in the driver
+
+    def keep(self, names: Iterable[str]) -> None:
+        """Remove all other files; nobody may be writing."""
+        system, root = self._place()
+        kept = set(names)
+        for found in system.get_file_info(fs.FileSelector(root, allow_not_found=True)):
+            if found.base_name not in kept:
+                system.delete_file(found.path)
+
+    def _place(self) -> tuple[Any, str]:
+        if self._is_local:
+            return fs.LocalFileSystem(), self.folder
+        system, root = fs.FileSystem.from_uri(self.folder)
+        return system, root

@@ -1,0 +1,68 @@
+"""An engine that is written out and read back goes on as one that was not."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from conformance.reasoners import Changes, DenseReasoner, LocalReasoner
+from engine.local.recount import check_state
+from oracle.generator import Generator
+from tidelog.data.values import Row
+from tidelog.data.zset import ZSet
+from tidelog.engine.local.engine import LocalEngine
+from tidelog.engine.local.saving import map_file, read_bytes, restored, saved, write
+from tidelog.engine.run import Run
+from tidelog.errors import EngineError
+from tidelog.program.model import Program
+
+RUNS: list[Callable[[LocalEngine], Run]] = [Run, lambda engine: Run(engine, "differential")]
+
+
+def renew(reasoner: LocalReasoner, run: Callable[[LocalEngine], Run], file: Path | None) -> None:
+    """Put what a file (or bytes) brings back in the place of a reasoner's engine."""
+    out = io.BytesIO()
+    write(out, saved(reasoner.engine))
+    if file is not None:
+        file.write_bytes(out.getvalue())
+    state = read_bytes(out.getvalue()) if file is None else map_file(file)
+    reasoner.engine = restored(state)
+    reasoner.run = run(reasoner.engine)
+    reasoner.engine.prepare(reasoner.flat)
+    reasoner.engine.commit()
+    reasoner.engine.forget(reasoner.flat)
+
+
+@pytest.mark.parametrize("flavour", ["positive", "negated", "full", "typed", "deep"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_history_with_a_renewed_engine_is_the_same_history(flavour: str, seed: int, tmp_path: Path) -> None:
+    run = RUNS[seed % len(RUNS)]
+    plain, renewed = LocalReasoner(run), LocalReasoner(run)
+    for number, step in enumerate(Generator(seed, flavour).steps()):
+        expected = commit(plain, step.program, step.facts)
+        assert commit(renewed, step.program, step.facts) == expected
+        if expected is None:
+            return
+        check_state(renewed)
+        renew(renewed, run, tmp_path / f"{number}" if seed % 3 else None)
+        assert renewed.contents == plain.contents
+
+
+def commit(reasoner: LocalReasoner, program: Program, facts: Mapping[str, ZSet[Row]]) -> Changes | None:
+    try:
+        return reasoner.commit(program, facts)
+    except EngineError:
+        return None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dense_relations_too(seed: int) -> None:
+    plain, renewed = DenseReasoner(), DenseReasoner()
+    for step in Generator(seed, "positive").steps():
+        expected = commit(plain, step.program, step.facts)
+        assert commit(renewed, step.program, step.facts) == expected
+        renew(renewed, Run, None)
+        assert renewed.contents == plain.contents
