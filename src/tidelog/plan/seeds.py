@@ -1,8 +1,9 @@
 """Recursions apart from what they begin with.
 
-The rules of a unit that do not read the unit itself give it its *seeds*. Made a hidden relation of their own,
-with one rule that takes them over, they are worked out before the recursion, which can then be divided by
-what it passes through without looking at what is below it in full.
+The rules of a unit that do not read the unit itself give it its *seeds*. What they give is made a hidden
+relation of its own, with one rule that takes it over, and worked out before the recursion, which can then be
+divided by what it passes through without looking at what is below it in full. A rule that only takes over
+another relation, with its columns in whatever order, is left as it is.
 """
 
 from __future__ import annotations
@@ -13,12 +14,23 @@ from dataclasses import replace
 from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Stored, Unit
 from tidelog.program.typed import Match, Var
 
-__all__ = ["is_inner", "seeds_of", "with_seeds"]
+__all__ = ["is_inner", "seeds_of", "taken_over", "with_seeds"]
 
 
 def is_inner(rule: FlatRule, unit: Unit) -> bool:
     """Whether a rule reads relations of its own unit."""
     return any(isinstance(x, Match) and x.relation in unit.relations for x in rule.body)
+
+
+def taken_over(rule: FlatRule) -> tuple[str, tuple[int, ...]] | None:
+    """The relation that a rule does no more than take over, and its column for each column of the head."""
+    if len(rule.body) != 1 or not isinstance(rule.body[0], Match) or not rule.values:
+        return None
+    terms, values = rule.body[0].terms, rule.values
+    plain = all(isinstance(t, Var) for t in (*terms, *values)) and len(set(terms)) == len(terms)
+    if not plain or len(set(values)) != len(values) or set(terms) != set(values):
+        return None
+    return rule.body[0].relation, tuple(terms.index(value) for value in values if isinstance(value, Var))
 
 
 def seeds_of(relation: str) -> str:
@@ -30,7 +42,7 @@ def with_seeds(program: FlatProgram, wanted: Callable[[Unit], bool]) -> FlatProg
     """The same program, in which the recursive units that are wanted have relations for their seeds."""
     relations, units = dict(program.relations), list[Unit]()
     for unit in program.units:
-        outer = [rule for rule in unit.rules if not is_inner(rule, unit)]
+        outer = [rule for rule in unit.rules if not is_inner(rule, unit) and taken_over(rule) is None]
         if not unit.recursive or unit.grouping is not None or not outer or not wanted(unit):
             units.append(unit)
             continue
@@ -46,7 +58,7 @@ def with_seeds(program: FlatProgram, wanted: Callable[[Unit], bool]) -> FlatProg
             values = tuple(Var(f"v{i}", type_) for i, type_ in enumerate(stored.types))
             body = (Match(seeds, values),)
             copies.append(FlatRule(f"{name} [from seeds]", name, values, body, own[0].origin, own[0].span))
-        inner = tuple(rule for rule in unit.rules if is_inner(rule, unit))
-        units.append(replace(unit, rules=(*inner, *copies)))
+        kept = tuple(rule for rule in unit.rules if rule not in outer)
+        units.append(replace(unit, rules=(*kept, *copies)))
     rules = {rule.id: rule for unit in units for rule in unit.rules}
     return FlatProgram(relations, rules, program.groupings, program.functions, tuple(units))

@@ -34,7 +34,7 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Rows: those that a unit has, and those that its rules read from below, its seeds apart."""
+    """Rows: those that a unit has or begins with, and those that its recursion reads from below."""
 
     own: int
     beside: int

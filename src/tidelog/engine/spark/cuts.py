@@ -17,11 +17,11 @@ from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
-from tidelog.engine.spark.layout import arrow_schema, columns, ddl, expect_no_problem
+from tidelog.engine.spark.layout import PROBLEM, arrow_schema, columns, ddl
 from tidelog.engine.spark.release import SPARK_ERRORS, release
 from tidelog.engine.spark.scratch import Scratch
 from tidelog.errors import EngineError
@@ -72,11 +72,12 @@ class Held:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
-    """A frame that was worked out, or columns of one; `size` is its number of rows."""
+    """A frame that was worked out, or columns or a part of one; `size` is its number of rows."""
 
     frame: DataFrame
     size: int
     held: Held
+    is_part: bool = False
 
     @property
     def small(self) -> DataFrame:
@@ -85,7 +86,11 @@ class Cut:
 
     def with_columns(self, frame: DataFrame) -> Cut:
         """The same rows with other columns."""
-        return Cut(frame, self.size, self.held)
+        return Cut(frame, self.size, self.held, self.is_part)
+
+    def part(self, condition: str, size: int, expressions: Sequence[str]) -> Cut:
+        """Some of the rows, known to be so many, with these columns."""
+        return Cut(self.frame.where(condition).selectExpr(*expressions), size, self.held, is_part=True)
 
 
 class Cuts:
@@ -105,16 +110,25 @@ class Cuts:
 
     def cut(self, frame: DataFrame) -> Cut:
         """Work a frame out and hold it."""
-        held = Held(frame.localCheckpoint(eager=False))  # counting is what works it out: one job, not two
-        self._held[id(held)] = held
-        return Cut(held.frame, held.frame.count(), held)
+        return self.asked(frame)[0]
 
-    def told(self, frame: DataFrame, wanted: Column, column: str) -> tuple[Cut, list[Any]]:
-        """Work a frame out and hold it; of the rows that are wanted, one column comes along. No size."""
+    def asked(self, frame: DataFrame, *questions: str) -> tuple[Cut, list[Any]]:
+        """Work a frame out and hold it; aggregates over its rows, in SQL, are answered on the way."""
+        held = self._hold(frame)
+        size, *answers = held.frame.selectExpr("count(1)", *questions).collect()[0]
+        return Cut(held.frame, size, held), answers
+
+    def told(self, frame: DataFrame, column: str) -> tuple[Cut, list[Any]]:
+        """Work a frame out and hold it; what stands in a column comes along. Its size is not found out."""
+        held = self._hold(frame)
+        rows = held.frame.where(F.col(column).isNotNull()).select(column).collect()
+        return Cut(held.frame, 0, held), [row[0] for row in rows]
+
+    def _hold(self, frame: DataFrame) -> Held:
+        """A frame to be held; whatever asks for its rows first works it out: one job, not two."""
         held = Held(frame.localCheckpoint(eager=False))
         self._held[id(held)] = held
-        rows = held.frame.where(wanted).select(column).collect()
-        return Cut(held.frame, 0, held), [row[0] for row in rows]
+        return held
 
     def combined(self, frame: DataFrame, size: int, *cuts: Cut) -> Cut:
         """A frame put together from cuts, of so many rows; worked out whenever it is read."""
@@ -127,8 +141,10 @@ class Cuts:
 
     def checked(self, frame: DataFrame) -> Cut:
         """Work a frame out whose tasks may tell of problems; EngineError if one does."""
-        cut = self.cut(frame)
-        return cut.with_columns(expect_no_problem(cut.frame))
+        cut, (problem,) = self.asked(frame, f"first({PROBLEM}, true)")
+        if problem is not None:
+            raise EngineError(problem)
+        return cut.with_columns(cut.frame.drop(PROBLEM))
 
     def empty(self, schema: str) -> Cut:
         """A frame without rows; `schema` is Spark's."""
@@ -141,17 +157,22 @@ class Cuts:
         return self.empty(ddl(types))
 
     def table(self, types: Sequence[Type], table: Any) -> Cut:
-        """Rows of Arrow, in the layout of frames."""
+        """Rows of Arrow, in the layout of frames, each once."""
         if not table.num_rows:
             return self.nothing(types)
         fields = [f.with_nullable(True) for f in arrow_schema(types)]
         frame = self.spark.createDataFrame(table.rename_columns(columns(len(types))).cast(pa.schema(fields)))
-        return self.cut(frame.repartition(self.partitions, *columns(len(types))))
+        return self.cut(self.distinct(frame, types))
+
+    def distinct(self, frame: DataFrame, types: Sequence[Type]) -> DataFrame:
+        """The rows of a frame, each once, partitioned by all their columns."""
+        names = columns(len(types))
+        return frame.repartition(self.partitions, *names).select(*names).distinct()
 
     def drop(self, *cuts: Cut) -> None:
-        """Release cuts that nothing is made from any more."""
+        """Release cuts that nothing is made from any more; what others are parts of too stays."""
         for cut in cuts:
-            held = self._held.pop(id(cut.held), None)
+            held = None if cut.is_part else self._held.pop(id(cut.held), None)
             if held is not None and not held.is_shared:
                 release(held.frame)
 

@@ -9,6 +9,7 @@ to run in tasks or in the driver is claimed whole and kept by local engines (see
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql import functions as F
 
@@ -28,7 +29,7 @@ from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Unit
 from tidelog.plan.flatten import flatten
-from tidelog.plan.seeds import seeds_of, with_seeds
+from tidelog.plan.seeds import is_inner, with_seeds
 from tidelog.program.model import Program
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
@@ -297,10 +298,10 @@ class SparkEngine:
         """Where a unit runs; decided once in a commit."""
         if unit.relations not in self._placed:
             read = read_by(unit)
-            seeds = {seeds_of(name) for name in unit.relations}
+            beside = read_by(replace(unit, rules=tuple(r for r in unit.rules if is_inner(r, unit))))
             sizes = Sizes(
-                sum(self._size_now(name) for name in (*unit.relations, *(read & seeds))),
-                sum(self._size_now(name) for name in read - seeds),
+                sum(self._size_now(name) for name in (*unit.relations, *(read - beside))),
+                sum(self._size_now(name) for name in beside),
             )
             self._placed[unit.relations] = place(
                 unit, self._placement, sizes, whole=self._is_whole, room=self._room(unit)

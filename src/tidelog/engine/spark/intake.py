@@ -50,11 +50,12 @@ def _is_plain(data: DataFrame, name: str, type_: Type) -> bool:
 
 
 def _plainly(relation: Relation, data: DataFrame, cuts: Cuts) -> Cut:
-    cut = cuts.cut(data.selectExpr(*(f"`{c.name}` as c{i}" for i, c in enumerate(relation.columns))))
+    rows = data.selectExpr(*(f"`{c.name}` as c{i}" for i, c in enumerate(relation.columns)))
     full = {i: c for i, c in enumerate(relation.columns) if not isinstance(c.type, Option)}
-    missing = cut.frame.where(" or ".join([f"c{i} is null" for i in full] or ["false"])).take(1)
-    for i, column in full.items():
-        if missing and missing[0][i] is None:
+    questions = (f"count_if(c{i} is null)" for i in full)
+    cut, missing = cuts.asked(cuts.distinct(rows, relation.types), *questions)
+    for column, times in zip(full.values(), missing, strict=True):
+        if times:
             problem = (
                 f"a missing value is not of type {column.type}; "
                 f"declare the column option<{column.type}> to allow it"
@@ -64,12 +65,14 @@ def _plainly(relation: Relation, data: DataFrame, cuts: Cuts) -> Cut:
 
 
 def _fitted(relation: Relation, data: DataFrame, cuts: Cuts) -> Cut:
-    names = columns(len(relation.columns))
     schema = f"{ddl(relation.types)}, {PROBLEM} string, {_COLUMN} string"
-    cut = cuts.cut(data.mapInArrow(partial(_fit, relation), schema))
-    told = cut.frame.where(f"{PROBLEM} is not null").select(PROBLEM, _COLUMN).take(1)
-    if told:
-        raise DataError(relation.name, told[0][0], column=told[0][1])
+    questions = (f"first({PROBLEM}, true)", f"first({_COLUMN}, true)")
+    fitted = data.mapInArrow(partial(_fit, relation), schema)
+    names = columns(len(relation.columns))
+    once = fitted.repartition(cuts.partitions, *names).distinct()
+    cut, (problem, column) = cuts.asked(once, *questions)
+    if problem is not None:
+        raise DataError(relation.name, problem, column=column)
     return cut.with_columns(cut.frame.select(*names))
 
 

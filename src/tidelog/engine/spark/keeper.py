@@ -50,7 +50,7 @@ def read_by(unit: Unit) -> frozenset[str]:
 def program_of(
     unit: Unit, relations: Mapping[str, Stored], functions: Mapping[str, Function | PythonFunction]
 ) -> FlatProgram:
-    """The program of a unit's keeper."""
+    """The program of a unit's keeper: the relations that it reads, without rules, and the unit, the last."""
     below = sorted(read_by(unit))
     return FlatProgram(
         {name: relations[name] for name in (*below, *sorted(unit.relations))},

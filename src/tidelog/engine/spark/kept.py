@@ -158,24 +158,21 @@ class Work:
             heads = self._counted(pending, COUNT)
             new = without(heads, present.frame.hint("shuffle_hash"), self.types) if present.size else heads
             return self._ranked(new, rank)
-        found = self.cuts.cut(self._counted(pending, _MORE, "top"))
-        if not found.size:
-            return None
-        seen = self._seen(present, found)
-        if seen.size:
-            supported = seen.frame.where(f"top < {RANK}").groupBy(*self.names)
-            self.raised += _unless_empty(self.cuts.cut(supported.agg(F.expr(f"sum({_MORE}) as {_MORE}"))))
-        new = without(found.frame, seen.small, self.types) if seen.size else found.frame
-        made = self._ranked(new.groupBy(*self.names).agg(F.expr(f"sum({_MORE}) as {COUNT}")), rank)
-        self.cuts.drop(found, seen)
-        return made
-
-    def _seen(self, present: Range, heads: Cut) -> Cut:
-        """Heads that are there, with their ranks."""
-        if not present.size:
-            return self.cuts.empty(f"{ddl(self.types)}, {RANK} int, top int, {_MORE} bigint")
-        there = with_same(present.frame, heads.small, self.types, ("top", _MORE), "inner")
-        return self.cuts.cut(there.select(*self.names, RANK, "top", _MORE))
+        heads = self._counted(pending, _MORE, "top")
+        if present.size:
+            # heads are few beside what is there, so they are the side that is looked up in
+            met = with_same(heads.hint("shuffle_hash"), present.frame, self.types, (RANK,), "left")
+        else:
+            met = heads.withColumn(RANK, F.lit(None).cast("int"))
+        found = met.groupBy(*self.names, RANK).agg(
+            F.expr(f"sum({_MORE}) as {COUNT}"),
+            F.expr(f"coalesce(sum({_MORE}) filter (where top < {RANK}), 0) as {_MORE}"),
+        )
+        is_new, is_raised = f"{RANK} is null", f"{RANK} is not null and {_MORE} > 0"
+        cut, (new, raised) = self.cuts.asked(found, f"count_if({is_new})", f"count_if({is_raised})")
+        if raised:
+            self.raised.append(cut.part(is_raised, raised, [*self.names, _MORE]))
+        return cut.part(is_new, new, [*self.names, f"{rank} as {RANK}", COUNT]) if new else None
 
     def _counted(self, pending: Sequence[tuple[DataFrame, bool]], count: str, *by: str) -> DataFrame:
         """The heads that were found, each once for each value of `by`, with the number of its instances.
@@ -208,25 +205,24 @@ class Work:
         rest = self.rest()
         if not pending or not rest.size:
             return 0
-        heads = self.cuts.cut(self._counted(pending, _MORE, "top"))
-        if not heads.size:
-            return 0
-        hit = with_same(rest.frame, heads.small, self.types, ("top", _MORE), "inner")
+        heads = self._counted(pending, _MORE, "top")
+        hit = with_same(heads.hint("shuffle_hash"), rest.frame, self.types, (RANK, COUNT), "inner")
         supported = hit.where(f"top < {RANK}").groupBy(*self.names, RANK, COUNT)
-        losses = self.cuts.cut(supported.agg(F.expr(f"-sum({_MORE}) as {_MORE}")))
-        if not losses.size:
-            return 0
-        left = losses.frame
+        left = supported.agg(F.expr(f"-sum({_MORE}) as {_MORE}"))
         for before in self.lowered:
             more = (f"{_MORE} as earlier",)
             left = with_same(left, F.broadcast(before.frame), self.types, more, "left").selectExpr(
                 *self.names, RANK, f"{COUNT} + coalesce(earlier, 0) as {COUNT}", _MORE
             )
-        lost = left.where(f"{COUNT} + {_MORE} <= 0").select(*self.names, RANK, COUNT)
-        self.delta = self.cuts.cut(lost)
-        self.lowered.append(losses)
-        self.removed += _unless_empty(self.delta)
-        self.cuts.drop(heads)
+        is_lost = f"{COUNT} + {_MORE} <= 0"
+        losses, (lost,) = self.cuts.asked(left, f"count_if({is_lost})")
+        if not losses.size:
+            return 0
+        self.lowered.append(losses.part("true", losses.size, [*self.names, _MORE]))
+        if not lost:
+            return 0
+        self.delta = losses.part(is_lost, lost, [*self.names, RANK, COUNT])
+        self.removed.append(self.delta)
         return self.delta.size
 
     def end_rederivation(self, rank: int) -> int:
@@ -273,37 +269,41 @@ class Work:
 
     def move(self, entering: Cut, leaving: Cut) -> None:
         """The relation has these tuples more and these less; nothing is known of ranks and counts."""
-        old = self.before.facts
-        size = old.size + entering.size - leaving.size
         self.entering, self.leaving = entering, leaving
-        frames = [self.unranked(cut.frame) for cut in (entering,) if cut.size]
-        if old.size > leaving.size:
-            rest = old.frame.select(*self.names, RANK, COUNT)
-            frames.append(without(rest, leaving.small, self.types) if leaving.size else rest)
-        frame = union(frames) if frames else self.unranked(old.frame.limit(0))
-        facts = self.cuts.combined(frame, size, old, entering, leaving)
-        changed = entering.size + leaving.size
-        if old.size and (facts.held.depth > _DEPTH or changed > _SHARE * old.size):
-            facts = self.cuts.cut(facts.frame)
-        self._finish(facts, is_ranked=False)
+        new = entering.with_columns(self.unranked(entering.frame))
+        self._finish(self._changed(self.before.facts, new, leaving), is_ranked=False)
+
+    def _changed(self, old: Cut, came: Cut, went: Cut) -> Cut:
+        """Rows with some more and some less, put together when they are read unless that would be much."""
+        if not old.size:
+            return came
+        frames = [cut.frame.select(*old.frame.columns) for cut in (old, came) if cut.size]
+        if went.size:
+            frames[0] = without(frames[0], went.small, self.types)
+        made = self.cuts.combined(union(frames), old.size + came.size - went.size, old, came, went)
+        is_much = made.held.depth > _DEPTH or came.size + went.size > _SHARE * old.size
+        return self.cuts.cut(made.frame) if is_much else made
 
     def unranked(self, tuples: DataFrame) -> DataFrame:
         """Tuples with ranks and counts that mean nothing."""
         return tuples.selectExpr(*self.names, f"0 as {RANK}", f"1L as {COUNT}")
 
     def _settle_update(self) -> None:
-        went = self.suspects()
-        came = self._union([cut.frame for cut in self.added])
         if self.added:
-            new = without(came, _small(self.removed), self.types) if self.removed else came
-            self.entering = self.cuts.cut(new.select(*self.names))
+            came = self._union([cut.frame for cut in self.added]).select(*self.names)
+            self.entering = self._less(came, self.added, self.removed)
         if self.removed:
-            gone = without(went.frame, _small(self.added), self.types) if self.added else went.frame
-            self.leaving = self.cuts.cut(gone)
+            self.leaving = self._less(self.suspects().frame, self.removed, self.added)
         if self.removed or self.added or self.lowered or self.raised:
             self._finish(self.cuts.cut(self._rewritten()), is_ranked=True)
         else:
             self._finish(self.base, is_ranked=True)
+
+    def _less(self, tuples: DataFrame, made_of: Sequence[Cut], others: Sequence[Cut]) -> Cut:
+        """Tuples of cuts that are not in others."""
+        if others:
+            return self.cuts.cut(without(tuples, _small(others), self.types))
+        return self.cuts.combined(tuples, sum(cut.size for cut in made_of), *made_of)
 
     def _rewritten(self) -> DataFrame:
         base = self.base.frame.select(*self.names, RANK, COUNT)
@@ -341,8 +341,7 @@ class Work:
         if not given.size:
             self.given = new if new.size else None
         elif new.size or gone.size:
-            left = without(given.frame, gone.small, self.types) if gone.size else given.frame
-            self.given = self.cuts.cut(left.unionByName(new.frame) if new.size else left)
+            self.given = self._changed(given, new, gone)
 
     def take_given(self) -> None:
         """The relation is what is asserted of it, and nothing else."""
@@ -363,7 +362,3 @@ def _small(cuts: Sequence[Cut]) -> DataFrame:
     frame = union([cut.frame.select(*names) for cut in cuts])
     few = sum(cut.size for cut in cuts) <= BROADCAST
     return F.broadcast(frame) if few else frame.hint("shuffle_hash")
-
-
-def _unless_empty(cut: Cut) -> list[Cut]:
-    return [cut] if cut.size else []

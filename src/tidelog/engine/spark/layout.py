@@ -14,14 +14,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.columns import decode_table, encode_table
 from tidelog.engine.spark.publish import signed
-from tidelog.errors import EngineError
 from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.arrow import UNIT, arrow_type, is_wide, scalar, schema
 
@@ -32,7 +30,6 @@ __all__ = [
     "ddl",
     "decode",
     "encode",
-    "expect_no_problem",
     "named",
     "spark_type",
     "stored",
@@ -118,11 +115,3 @@ def named(frame: DataFrame, relation: Relation) -> DataFrame:
     """The rows of a relation under the names that users know, without what the engine adds."""
     names = [c.name for c in relation.columns] or [UNIT]
     return frame.selectExpr(*(f"c{i} as `{name}`" for i, name in enumerate(names)))
-
-
-def expect_no_problem(frame: DataFrame) -> DataFrame:
-    """A frame whose tasks have run, without the column that tells of problems; EngineError if one does."""
-    told = frame.where(F.col(PROBLEM).isNotNull()).select(PROBLEM).take(1)
-    if told:
-        raise EngineError(told[0][0])
-    return frame.drop(PROBLEM)

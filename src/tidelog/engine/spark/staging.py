@@ -77,14 +77,17 @@ class FrameStaging:
         said = [(cut, sign) for cut, sign in self._said if cut.size]
         if not said:
             return nothing, nothing
+        if len(said) == 1:  # rows that are taken in are there once
+            cut, sign = said[0]
+            return (cut, nothing) if sign == 1 else (nothing, cut)
         names = columns(len(self.relation.columns))
         spoken = [
             cut.frame.selectExpr(*names, f"{sign} as sign", f"{number} as number")
             for number, (cut, sign) in enumerate(said)
         ]
-        last = self._cuts.cut(union(spoken).groupBy(*names).agg(F.expr("max_by(sign, number) as sign")))
-        came, went = (self._cuts.cut(last.frame.where(f"sign = {s}").select(*names)) for s in (1, -1))
-        return came, went
+        last = union(spoken).groupBy(*names).agg(F.expr("max_by(sign, number) as sign"))
+        rows, (came, went) = self._cuts.asked(last, "count_if(sign = 1)", "count_if(sign = -1)")
+        return rows.part("sign = 1", came, names), rows.part("sign = -1", went, names)
 
     def cuts(self) -> Sequence[Cut]:
         """What has to be held while more may be said."""
@@ -101,7 +104,7 @@ class FrameStaging:
             there.append(without(facts, went.small, self.relation.types) if went.size else facts)
         equal = " and ".join(f"c{i} = k{k}" for k, i in enumerate(self.relation.key))
         held = union(there).join(keys.hint("broadcast"), F.expr(equal), "left_semi")
-        self._said.append((self._cuts.cut(held), -1))
+        self._said.append((self._cuts.cut(self._cuts.distinct(held, self.relation.types)), -1))
 
 
 def expect_one_each(relation: Relation, came: Cut, now: Kept) -> None:

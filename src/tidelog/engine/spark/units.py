@@ -6,9 +6,9 @@ otherwise it begins from nothing, with all that it reads, and the outcome is com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.choice import passed_through
@@ -17,9 +17,9 @@ from tidelog.engine.spark.keeper import Keeper, TooLarge, program_of, read_by, s
 from tidelog.engine.spark.kept import Work
 from tidelog.engine.spark.whole import Divided, Given, in_tasks
 from tidelog.engine.watch import Limits
-from tidelog.plan.flat import FlatProgram, Stored, Unit
-from tidelog.plan.seeds import is_inner, seeds_of
-from tidelog.program.typed import Function, PythonFunction
+from tidelog.plan.flat import FlatProgram, FlatRule, Stored, Unit
+from tidelog.plan.seeds import is_inner, taken_over
+from tidelog.program.typed import Function, Match, PythonFunction, Var
 
 __all__ = ["WholeUnits"]
 
@@ -59,14 +59,16 @@ class WholeUnits:
         work: Callable[[str], Work],
     ) -> UnitStats:
         """Bring a unit to its new state in tasks."""
-        program = program_of(unit, relations, functions)
-        through = _divided_by(unit)
+        through = passed_through(unit)
+        shares = () if through is None else _shares(unit)
+        program = program_of(_by_shares(unit, shares), _with_shares(relations, shares), functions)
+        divided = None if through is None else {**through, **{s.name: through[s.rule.head] for s in shares}}
         before = self._divided.get(unit.relations)
-        known = before if before is not None and before.through == through else None
-        given = _given(unit, None if known is None else known.programs[-1], work)
+        known = before if before is not None and before.through == divided else None
+        given = _given(unit, None if known is None else known.programs[-1], work, shares)
         size = sum(work(name).before.facts.size for name in unit.relations)
         settings = self.strategy, self.limits
-        outcome = in_tasks(known or Divided((), through), program, given, size, settings, self.cuts)
+        outcome = in_tasks(known or Divided((), divided), program, given, size, settings, self.cuts)
         self.leave(unit)
         self._next_divided[unit.relations] = outcome.divided
         for name, (came, went) in outcome.changes.items():
@@ -143,19 +145,45 @@ class WholeUnits:
         self.cuts.scratch.keep(name for divided in self._divided.values() for name in divided.all_files)
 
 
-def _divided_by(unit: Unit) -> dict[str, int] | None:
-    """The columns that a unit's relations and their seeds are divided by; None if it is not."""
-    through = passed_through(unit)
-    if through is None:
-        return None
-    seeds = {seeds_of(name): column for name, column in through.items()}
-    read = read_by(unit)
-    divided = {**through, **{name: column for name, column in seeds.items() if name in read}}
-    outer = replace(unit, rules=tuple(rule for rule in unit.rules if not is_inner(rule, unit)))
-    return divided if read_by(outer) <= divided.keys() else None
+class _Share(NamedTuple):
+    """A relation that a rule takes over, as a task has it: its own part, under a name of its own."""
+
+    name: str
+    rule: FlatRule
+    relation: str
+    columns: tuple[int, ...]
 
 
-def _given(unit: Unit, before: FlatProgram | None, work: Callable[[str], Work]) -> dict[str, Given]:
+def _shares(unit: Unit) -> tuple[_Share, ...]:
+    """What the rules outside a recursion take over; with its seeds apart, they do nothing else."""
+    shares = []
+    for rule in unit.rules:
+        if not is_inner(rule, unit):
+            taken = taken_over(rule)
+            assert taken is not None, "what a divided recursion begins with is known apart from it"
+            shares.append(_Share(f"{rule.id} [share]", rule, *taken))
+    return tuple(shares)
+
+
+def _by_shares(unit: Unit, shares: Sequence[_Share]) -> Unit:
+    """The unit with rules that read the shares of a task."""
+    own = {
+        share.rule.id: replace(
+            share.rule, body=(Match(share.name, tuple(v for v in share.rule.values if isinstance(v, Var))),)
+        )
+        for share in shares
+    }
+    return replace(unit, rules=tuple(own.get(rule.id, rule) for rule in unit.rules))
+
+
+def _with_shares(relations: Mapping[str, Stored], shares: Sequence[_Share]) -> dict[str, Stored]:
+    own = {s.name: replace(relations[s.rule.head], name=s.name, keyed=False, title=s.name) for s in shares}
+    return {**relations, **own}
+
+
+def _given(
+    unit: Unit, before: FlatProgram | None, work: Callable[[str], Work], shares: Sequence[_Share] = ()
+) -> dict[str, Given]:
     """What a unit's keeper is to be told: changes, and of relations that it did not know, all there is."""
     given: dict[str, Given] = {}
     for name in unit.relations:
@@ -164,13 +192,21 @@ def _given(unit: Unit, before: FlatProgram | None, work: Callable[[str], Work]) 
             given[name] = Given(own.before.given if own.given is None else own.given, None)
         else:
             given[name] = Given(own.given_came, own.given_went)
-    for name in read_by(unit):
-        own = work(name)
-        if before is None or name not in before.relations:
-            given[name] = Given(own.now.facts, None)
-        else:
-            given[name] = Given(own.entering, own.leaving)
+    for name in read_by(_by_shares(unit, shares)) - {share.name for share in shares}:
+        given[name] = _read(work(name), before is not None and name in before.relations)
+    for share in shares:
+        whole = _read(work(share.relation), before is not None and share.name in before.relations)
+        turned = [f"c{column} as c{i}" for i, column in enumerate(share.columns)]
+        given[share.name] = Given(*(_turned(cut, turned) for cut in (whole.came, whole.went)))
     return given
+
+
+def _read(work: Work, is_known: bool) -> Given:
+    return Given(work.entering, work.leaving) if is_known else Given(work.now.facts, None)
+
+
+def _turned(cut: Cut | None, columns: Sequence[str]) -> Cut | None:
+    return None if cut is None else cut.with_columns(cut.frame.selectExpr(*columns))
 
 
 def _collected(cut: Cut | None, work: Work) -> Any:

@@ -99,7 +99,7 @@ def in_tasks(
     task = _Task(before, program, broadcast, divided, sorted(unit.relations), is_base, settings, cuts.scratch)
     rows = _rows(given, task, through, cuts)
     answers = rows.mapInArrow(task.run, task.answer_ddl)
-    made, told = cuts.told(answers, F.col(_NOTE).isNotNull(), _NOTE)
+    made, told = cuts.told(answers, _NOTE)
     notes = [json.loads(note) for note in told]
     problem = next((note["problem"] for note in notes if note.get("problem")), None)
     if problem is not None:
@@ -134,9 +134,8 @@ def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> UnitStat
 
 def _part(made: Cut, task: _Task, number: int, sign: int, size: int) -> Cut:
     names = columns(len(task.program.relations[task.made[number]].types))
-    rows = made.frame.where(f"{_WHICH} = {number} and {_SIGN} = {sign}")
-    own = rows.select(*(F.col(f"m{number}{c}").alias(c) for c in names))
-    return Cut(own, size, made.held)
+    own = [f"m{number}{c} as {c}" for c in names]
+    return made.part(f"{_WHICH} = {number} and {_SIGN} = {sign}", size, own)
 
 
 # -- what goes into tasks
