@@ -1,23 +1,36 @@
-"""Closure on Spark, by placement, against the loop that anybody would write: `python -m bench.spark`.
+"""Tidelog on Spark, by placement, beside plain Spark and the engine in process: `python -m bench.spark`.
 
-The baseline is semi-naive too: join the delta with the edges, take what is new, repeat until nothing is; with
-adaptive execution on, and the plan cut every round, without which it does not end. All times are of one run,
-after a first one to warm up, so only their ratios mean something.
+- *load*: a first commit from a DataFrame, until the results can be read as one: closure of a random graph and
+  RDFS on made-up universities, against a plain loop (`spark_loops`) and a session in process that is given
+  the same data as an Arrow table; closure of a tree against recursive SQL.
+- *updates*: one per cent of the facts deleted and inserted again, and one fact, on data whose first load
+  takes a while in that placement.
+- *growth*: first loads of more and more universities.
+
+All times of a table are of one run, after a first one to warm up, so their ratios mean something.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 import tidelog
+from bench import files, spark_loops
+from bench.data import table
+from tidelog import rdf
 from tidelog.bench import graphs
+from tidelog.rdf.rdfs import RDFS
 
+PLACEMENTS = ("driver", "tasks", "shuffled")
 CLOSURE = """
 input relation Edge(src: int, dst: int)
 output relation Reach(src: int, dst: int)
@@ -26,94 +39,218 @@ Reach(x, z) :- Reach(x, y), Edge(y, z).
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A program, the relation that it is given and the one that is wanted, and the data."""
+
+    name: str
+    text: str
+    given: str
+    wanted: str
+    data: Any
+
+    def loop(self, frame: Any) -> Any:
+        return spark_loops.rdfs(frame) if self.given == "T" else spark_loops.closure(frame)
+
+
+@dataclass(slots=True)
+class Line:
+    """Seconds by what was measured."""
+
+    work: str
+    engine: str
+    rows: int
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.spark", description=__doc__)
-    parser.add_argument("--nodes", type=int, default=1024)
-    parser.add_argument("--edges", type=int, default=9206)
-    parser.add_argument("--share", type=float, default=0.01, help="of the edges that an update changes")
-    parser.add_argument("--repeat", type=int, default=2, help="the best of so many (2)")
-    options = parser.parse_args(arguments)
-    spark = _session()
-    edges = graphs.rmat(options.nodes, options.edges)
-    frame = _frame(spark, edges)
-    wanted, seconds = _best(lambda: plain_loop(frame), options.repeat)
-    print(f"{len(edges):,} edges, closure {wanted:,} pairs\n")
-    print(f"{'':10} {'first load':>12} {'loop / ours':>12} {'update':>10} {'of load':>8} {'one fact':>10}")
-    print(f"{'loop':10} {seconds:>10.2f} s {'1':>12}")
-    for placement in ("driver", "tasks", "shuffled"):
-        print(_line(spark, placement, edges, options, wanted, seconds), flush=True)
+    options = _options(arguments)
+    from tidelog.engine.spark.session import local_session  # slow to load, and only needed here
+
+    bench = Bench(local_session(conf={"spark.driver.memory": options.memory}), options.repeat)
+    lines: list[Line] = []
+    for line in _lines(bench, options):
+        lines.append(line)
+        if options.json is not None:
+            options.json.write_text(json.dumps([asdict(x) for x in lines], indent=1))
     return 0
 
 
-def _session() -> Any:
-    from tidelog.engine.spark.session import local_session  # slow to load, and only needed here
-
-    return local_session()
-
-
-def _frame(spark: Any, edges: Any) -> Any:
-    columns = {"src": pa.array(edges[:, 0]), "dst": pa.array(edges[:, 1])}
-    return spark.createDataFrame(pa.table(columns)).localCheckpoint()
-
-
-def plain_loop(edges: Any) -> int:
-    """The closure of edges, as a loop over DataFrames; how many pairs it has."""
-    found = edges.distinct().localCheckpoint()
-    delta, steps = found, edges.withColumnsRenamed({"src": "mid", "dst": "next"})
-    while not delta.isEmpty():
-        heads = delta.join(steps, delta["dst"] == steps["mid"]).select("src", "next").toDF("src", "dst")
-        delta = heads.distinct().join(found, ["src", "dst"], "left_anti").localCheckpoint()
-        found = found.union(delta).localCheckpoint()
-    return int(found.count())
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.spark", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser.add_argument("--part", choices=("all", "load", "updates", "growth"), default="all")
+    parser.add_argument("--graph", type=Path, help="edges of your own (CSV) for the closure")
+    parser.add_argument("--universities", type=int, help="for RDFS (10)")
+    parser.add_argument("--seconds", type=float, help="that a first load has to take for updates (20)")
+    parser.add_argument("--placement", choices=PLACEMENTS, action="append", help="only these (all)")
+    parser.add_argument("--repeat", type=int, default=1, help="the best of so many (1)")
+    parser.add_argument("--memory", default="8g", help="for Spark's Java process (8g)")
+    parser.add_argument("--json", type=Path, help="write what was measured here")
+    return parser.parse_args(arguments)
 
 
-def _line(
-    spark: Any, placement: str, edges: Any, options: argparse.Namespace, wanted: int, loop: float
-) -> str:
-    size, first = _best(lambda: len(_loaded(spark, placement, edges)["Reach"]), options.repeat)
-    if size != wanted:
-        return f"{placement:10} wrong: {size:,} pairs"
-    db = _loaded(spark, placement, edges)
-    some = np.random.default_rng(0).permutation(len(edges))[: max(1, int(options.share * len(edges)))]
-    update = _seconds(lambda: _changed(db, _frame(spark, edges[some])))
-    single = _seconds(lambda: _changed(db, [tuple(map(int, edges[0]))]))
-    return (
-        f"{placement:10} {first:>10.2f} s {loop / first:>12.1f} {update:>8.2f} s {update / first:>8.0%} "
-        f"{single:>8.2f} s"
-    )
+def _lines(bench: Bench, options: argparse.Namespace) -> Iterator[Line]:
+    quick = options.quick
+    places = tuple(options.placement or PLACEMENTS)
+    if options.part in ("all", "load"):
+        if options.graph is not None:
+            edges = files.read_graph(options.graph)
+        else:
+            edges = graphs.gnp(500 if quick else 5000, 5.0)
+        yield from bench.loads(_closure("closure", edges), places)
+        yield from bench.loads(_universities(options.universities or (1 if quick else 10)), places)
+        yield from bench.sql(_closure("closure of a tree", graphs.tree(2_000 if quick else 100_000, 3)))
+    if options.part in ("all", "updates"):
+        for place in places:
+            yield from bench.updates(place, options.seconds or (1 if quick else 20))
+    if options.part in ("all", "growth"):
+        for count in (1, 2) if quick else (1, 3, 10, 30):
+            yield from bench.loads(_universities(count), ("driver",), loop=count <= 3)
 
 
-def _loaded(spark: Any, placement: str, edges: Any) -> tidelog.Session:
-    db = tidelog.open(text=CLOSURE, spark=spark, placement=placement)
-    with db.transaction() as tx:
-        tx.insert("Edge", _frame(spark, edges))
-    return db
+def _closure(name: str, edges: Any) -> Work:
+    return Work(name, CLOSURE, "Edge", "Reach", table("Edge", edges))
 
 
-def _changed(db: tidelog.Session, rows: Any) -> int:
-    """Delete edges and put them back: how many changes that made, over both commits."""
-    with db.transaction() as away:
-        away.delete("Edge", rows)
-    with db.transaction() as back:
-        back.insert("Edge", rows)
-    return len(away.changes["Reach"]) + len(back.changes["Reach"])
+def _universities(count: int) -> Work:
+    data = rdf.union([rdf.university_ontology(), rdf.universities(count)])
+    return Work(f"RDFS, universities: {count}", RDFS, "T", "T", data)
 
 
-def _best(work: Callable[[], int], repeat: int) -> tuple[int, float]:
-    work()
-    timed = [(_timed(work)) for _ in range(repeat)]
-    return timed[0][0], min(seconds for _, seconds in timed)
+class Bench:
+    def __init__(self, spark: Any, repeat: int) -> None:
+        self.spark = spark
+        self.repeat = repeat
+
+    # -- first loads
+
+    def loads(self, work: Work, places: Sequence[str], *, loop: bool = True) -> Iterator[Line]:
+        """A first load by each engine, and whether all find the same number of rows."""
+        frame = self._frame(work.data)
+        _print_title(f"{work.name}: {work.data.num_rows:,} facts", ("first load", "loop / it", "it / local"))
+        self._session(_small(work), "driver")  # to warm up
+        local = self._line(work, "local", lambda: self._local(work))
+        lines = [local]
+        if loop:
+            lines.append(self._line(work, "loop", lambda: int(work.loop(frame).count())))
+        for line in lines:
+            yield _shown(line, lines)
+        for place in places:
+            lines.append(self._line(work, place, lambda p=place: self._loaded(work, p, frame)))  # type: ignore[misc]
+            yield _shown(lines[-1], lines)
+            if lines[-1].rows != local.rows:
+                raise SystemExit(f"{place} finds {lines[-1].rows:,} rows, not {local.rows:,}")
+
+    def sql(self, work: Work) -> Iterator[Line]:
+        """Recursive SQL and a first load, on data that recursive SQL can do."""
+        frame = self._frame(work.data)
+        lines = [
+            self._line(work, "sql", lambda: int(spark_loops.recursive_sql(self.spark, frame).count())),
+            *self.loads(work, PLACEMENTS),
+        ]
+        print(f"{'sql':10} {lines[0].seconds['load']:>10.2f} s", flush=True)
+        yield from lines
+
+    def _local(self, work: Work) -> int:
+        db = tidelog.open(text=work.text)
+        with db.transaction() as tx:
+            tx.insert(work.given, work.data)
+        return len(db[work.wanted])
+
+    def _loaded(self, work: Work, place: str, frame: Any) -> int:
+        db = tidelog.open(text=work.text, spark=self.spark, placement=place)
+        with db.transaction() as tx:
+            tx.insert(work.given, frame)
+        return len(db[work.wanted])
+
+    # -- updates
+
+    def updates(self, place: str, seconds: float) -> Iterator[Line]:
+        """Updates of the first data, of growing sizes, whose first load takes long enough."""
+        for work in _growing(place):
+            start = time.perf_counter()
+            db = self._session(work, place)
+            load = time.perf_counter() - start
+            if load >= seconds:
+                break
+        _print_title(f"{work.name}: {work.data.num_rows:,} facts, {place}", ("first load", "1 %", "one fact"))
+        line = Line(work.name, place, len(db[work.wanted]), {"load": load})
+        order = np.random.default_rng(0).permutation(work.data.num_rows)
+        for name, count in (("update", work.data.num_rows // 100), ("fact", 1)):
+            rows = self._frame(work.data.take(pa.array(np.sort(order[:count]))))
+            timed = [self._changed(db, work, rows) for _ in range(2)]
+            line.seconds[f"{name}: delete"] = min(away for away, _ in timed)
+            line.seconds[f"{name}: insert"] = min(back for _, back in timed)
+        if len(db[work.wanted]) != line.rows:
+            raise SystemExit(f"{place}: updates do not add up")
+        print(_update_line(line), flush=True)
+        yield line
+
+    def _changed(self, db: tidelog.Session, work: Work, rows: Any) -> tuple[float, float]:
+        """The seconds of deleting facts and of inserting them again."""
+        start = time.perf_counter()
+        with db.transaction() as tx:
+            tx.delete(work.given, rows)
+        middle = time.perf_counter()
+        with db.transaction() as tx:
+            tx.insert(work.given, rows)
+        return middle - start, time.perf_counter() - middle
+
+    # -- how
+
+    def _session(self, work: Work, place: str) -> tidelog.Session:
+        db = tidelog.open(text=work.text, spark=self.spark, placement=place)
+        with db.transaction() as tx:
+            tx.insert(work.given, self._frame(work.data))
+        return db
+
+    def _frame(self, data: Any) -> Any:
+        return self.spark.createDataFrame(data).localCheckpoint()
+
+    def _line(self, work: Work, engine: str, run: Callable[[], int]) -> Line:
+        best = float("inf")
+        for _ in range(self.repeat):
+            start = time.perf_counter()
+            rows = run()
+            best = min(best, time.perf_counter() - start)
+        return Line(work.name, engine, rows, {"load": best})
 
 
-def _timed(work: Callable[[], int]) -> tuple[int, float]:
-    start = time.perf_counter()
-    result = work()
-    return result, time.perf_counter() - start
+def _growing(place: str) -> Iterator[Work]:
+    """Data of growing sizes, for a placement."""
+    if place == "driver":
+        yield from (_universities(count) for count in (1, 10, 30, 60))
+    nodes = (1024, 2048, 4096) if place == "shuffled" else (1024, 4096, 8192, 12_000)
+    for size in nodes:
+        yield _closure(f"closure, R-MAT of {size:,} nodes", graphs.rmat(size, 9 * size))
 
 
-def _seconds(work: Callable[[], int]) -> float:
-    """The mean of the two commits that the work makes."""
-    return _timed(work)[1] / 2
+def _small(work: Work) -> Work:
+    return Work(work.name, work.text, work.given, work.wanted, work.data.slice(0, 1000))
+
+
+def _print_title(title: str, columns: Sequence[str]) -> None:
+    print(f"\n{title}\n{'':10} " + " ".join(f"{column:>12}" for column in columns), flush=True)
+
+
+def _shown(line: Line, lines: Sequence[Line]) -> Line:
+    """Print a line, with its ratios to those before it."""
+    by = {other.engine: other.seconds["load"] for other in lines}
+    load = line.seconds["load"]
+    loop = f"{by['loop'] / load:>12.1f}" if "loop" in by else f"{'':>12}"
+    print(f"{line.engine:10} {load:>10.2f} s {loop} {load / by['local']:>12.1f}", flush=True)
+    return line
+
+
+def _update_line(line: Line) -> str:
+    load = line.seconds["load"]
+    parts = [f"{line.engine:10} {load:>10.2f} s"]
+    for name in ("update", "fact"):
+        away, back = (line.seconds[f"{name}: {what}"] for what in ("delete", "insert"))
+        share = f" ({away / load:.0%}, {back / load:.0%} of the load)" if name == "update" else ""
+        parts.append(f"delete {away:.2f} s, insert {back:.2f} s{share}")
+    return "  ".join(parts)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
 from tidelog.engine.spark.staging import FrameStaging, expect_one_each
 from tidelog.engine.watch import Limits
 from tidelog.errors import SessionError
-from tidelog.plan.flat import FlatProgram
+from tidelog.plan.flat import FlatProgram, Unit
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
@@ -114,6 +114,10 @@ class FrameState:
     def view(self, relation: Relation) -> WholeFrame:
         with self._publishing:
             return WholeFrame(relation, self.engine.kept[relation.name], self.cuts)
+
+    def placed(self) -> list[tuple[Unit, str]]:
+        with self.turn:
+            return [(unit, self.engine.placed(unit)) for unit in self._flat.units]
 
     def holding(self) -> AbstractContextManager[Any]:
         return self._publishing

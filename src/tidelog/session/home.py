@@ -5,12 +5,13 @@ There is one in this process (`state`) and one in frames of Spark (`on_spark`); 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tidelog.engine.run import Stats
+from tidelog.plan.flat import Unit
 from tidelog.program.model import Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
@@ -82,6 +83,10 @@ class Home(Protocol):
 
     def view(self, relation: Relation) -> WholeFacts:
         """A relation as of the last commit."""
+        ...
+
+    def placed(self) -> Sequence[tuple[Unit, str]]:
+        """The units of the program, with where they are worked out and why."""
         ...
 
     def holding(self) -> AbstractContextManager[Any]:

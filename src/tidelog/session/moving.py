@@ -18,6 +18,7 @@ from tidelog.engine.spark.intake import is_frame
 from tidelog.engine.spark.layout import decode
 from tidelog.engine.spark.publish import publisher
 from tidelog.engine.watch import Limits
+from tidelog.plan.flat import Unit
 from tidelog.program.model import Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
@@ -77,6 +78,9 @@ class MovingState:
 
     def view(self, relation: Relation) -> WholeFacts:
         return self.current.view(relation)
+
+    def placed(self) -> list[tuple[Unit, str]]:
+        return self.current.placed()
 
     def holding(self) -> AbstractContextManager[Any]:
         return self.current.holding()

@@ -23,6 +23,7 @@ from tidelog.program.model import Program
 from tidelog.program.problems import did_you_mean
 from tidelog.program.typed import Role
 from tidelog.progress import Line, Report, end
+from tidelog.session.explaining import Explanation, explain
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.folders import FORMATS, others_beside, write_folder
 from tidelog.session.home import Done, Home
@@ -176,6 +177,10 @@ class Session:
     def stats(self) -> CommitStats:
         """What the last commit did."""
         return self._stats
+
+    def explain(self) -> Explanation:
+        """The strata of the program as it is; on Spark, with where each is worked out at its present size."""
+        return explain(self._state.placed())
 
     def subscribe(self, relation: str, callback: Callback) -> Subscription:
         """Call back with the changes of a relation and the commit's number, after each commit that has some.

@@ -19,7 +19,7 @@ from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.run import Run, Stats
 from tidelog.engine.watch import Limits
-from tidelog.plan.flat import FlatProgram
+from tidelog.plan.flat import FlatProgram, Unit
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
@@ -57,6 +57,7 @@ class State:
         self.program: Program = EMPTY
         self.commit = -1
         self.turn = RLock()
+        self._place = place
         self._run = Run(self.engine, strategy, placed=lambda _: place)
         self._limits = limits
         self.report = report
@@ -106,6 +107,9 @@ class State:
 
     def view(self, relation: Relation) -> View:
         return View(relation, self.decoder, self.readers.source(relation.name))
+
+    def placed(self) -> list[tuple[Unit, str]]:
+        return [(unit, self._place) for unit in self.flat.units]
 
     def holding(self) -> AbstractContextManager[object]:
         return self.readers.mutex

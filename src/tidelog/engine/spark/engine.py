@@ -291,22 +291,22 @@ class SparkEngine:
 
     def placed(self, unit: Unit) -> str:
         """Where a unit runs and why."""
-        placed = self._place(unit)
+        placed = self._placed.get(unit.relations) or self._decide(unit)
         return f"{placed.where}: {placed.why}"
 
     def _place(self, unit: Unit) -> Placed:
         """Where a unit runs; decided once in a commit."""
         if unit.relations not in self._placed:
-            read = read_by(unit)
-            beside = read_by(replace(unit, rules=tuple(r for r in unit.rules if is_inner(r, unit))))
-            sizes = Sizes(
-                sum(self._size_now(name) for name in (*unit.relations, *(read - beside))),
-                sum(self._size_now(name) for name in beside),
-            )
-            self._placed[unit.relations] = place(
-                unit, self._placement, sizes, whole=self._is_whole, room=self._room(unit)
-            )
+            self._placed[unit.relations] = self._decide(unit)
         return self._placed[unit.relations]
+
+    def _decide(self, unit: Unit) -> Placed:
+        beside = read_by(replace(unit, rules=tuple(r for r in unit.rules if is_inner(r, unit))))
+        sizes = Sizes(
+            sum(self._size_now(name) for name in (*unit.relations, *(read_by(unit) - beside))),
+            sum(self._size_now(name) for name in beside),
+        )
+        return place(unit, self._placement, sizes, whole=self._is_whole, room=self._room(unit))
 
     def _room(self, unit: Unit) -> int:
         """How many rows of a unit and of what it reads the driver has room for."""

@@ -35,6 +35,7 @@ from tidelog.plan.flat import FlatProgram
 __all__ = ["Divided", "Given", "Outcome", "in_tasks"]
 
 _WHICH, _SIGN, _NOTE = "which", "sign", "note"
+_BATCH: Final = 200_000  # rows
 _LOGS: Final = 8
 _SHARE: Final = 0.25  # of the unit's rows, in changes since the last base
 
@@ -312,9 +313,9 @@ class _Task:
         }
         filled = {name: made.get(name, pa.nulls(size, kind)) for name, kind in kinds.items()}
         numbers = [pa.array(np.full(size, n, np.int32)) for n in (which, sign)]
-        names = [_WHICH, _SIGN, *filled, _NOTE]
-        table = pa.table([*numbers, *filled.values(), pa.array([note] * size, pa.string())], names=names)
-        batches: Iterator[Any] = iter(table.to_batches())
+        notes = pa.nulls(size, pa.string()) if note is None else pa.array([note], pa.string())
+        table = pa.table([*numbers, *filled.values(), notes], names=[_WHICH, _SIGN, *filled, _NOTE])
+        batches: Iterator[Any] = iter(table.to_batches(max_chunksize=_BATCH))
         return batches
 
 
