@@ -18,7 +18,6 @@ from tidelog.engine.spark.kept import Kept
 from tidelog.engine.spark.layout import encode, named
 from tidelog.engine.spark.matching import without
 from tidelog.engine.spark.native import literal
-from tidelog.engine.spark.publish import publisher
 from tidelog.errors import DataError
 from tidelog.program.typed import Constant, Relation
 from tidelog.session.changes import RelationChanges
@@ -35,7 +34,7 @@ class FrameFacts(Facts):
 
     def __init__(self, relation: Relation, cut: Cut, cuts: Cuts) -> None:
         self._codec = Codec()
-        super().__init__(relation, Decoder(self._codec, publisher(cuts.spark)), _NOTHING)
+        super().__init__(relation, Decoder(self._codec, cuts.publish), _NOTHING)
         cut.held.share()  # the frame may be asked for at any time
         self._cut = cut
         self._cuts = cuts

@@ -34,6 +34,13 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture
+def checkpoints(spark: SparkSession, tmp_path: Path) -> Path:
+    """The folder in which Spark keeps checkpoints, from now on."""
+    spark.sparkContext.setCheckpointDir(tmp_path.as_uri())
+    return tmp_path
+
+
+@pytest.fixture
 def interpreted(spark: SparkSession) -> Iterator[SparkSession]:
     """Spark without compiled plans, which take longer to make than these take to run."""
     settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}

@@ -13,6 +13,7 @@ from tidelog.engine.local.codec import Codec
 from tidelog.engine.run import Run, Stats
 from tidelog.engine.spark.cuts import Cut, Cuts
 from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
+from tidelog.engine.spark.holding import Holding
 from tidelog.engine.spark.layout import encode, stored
 from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram
@@ -31,8 +32,9 @@ class SparkReasoner:
         strategy: str = "elastic",
         switch: float = 1e9,
         room: int = 0,
+        held: Holding | None = None,
     ) -> None:
-        self.cuts = Cuts(spark)
+        self.cuts = Cuts(spark, held=held)
         self.engine = SparkEngine(self.cuts, placement, Limits(), strategy, room)
         self.run = Run(self.engine, strategy if strategy in STRATEGIES else "elastic", switch)
         self.flat = FlatProgram()

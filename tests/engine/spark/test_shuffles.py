@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -22,11 +24,20 @@ Reach(x, z) :- Reach(x, y), Edge(y, z).
 """
 DOUBLING = CLOSURE.replace("Reach(x, y), Edge(y, z)", "Reach(x, y), Reach(y, z)")
 
+ByCut: TypeAlias = Callable[[str], list[int]]
 
-def shuffles_by_cut(spark: SparkSession, text: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+
+@pytest.fixture(params=["held in blocks", "held in files"])
+def shuffles_by_cut(
+    request: pytest.FixtureRequest,
+    spark: SparkSession,
+    checkpoints: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> ByCut:
     """How many shuffles each cut of the bootstrap of a chain needs, in order."""
     from engine.spark.reasoner import SparkReasoner
     from tidelog.engine.spark import cuts
+    from tidelog.engine.spark.holding import Holding
 
     counted: list[int] = []
     cut = cuts.Cuts.cut
@@ -36,24 +47,25 @@ def shuffles_by_cut(spark: SparkSession, text: str, monkeypatch: pytest.MonkeyPa
         counted.append(plan.count("Exchange hashpartitioning"))
         return cut(self, frame)
 
-    reasoner = SparkReasoner(spark, "shuffled")
-    monkeypatch.setattr(cuts.Cuts, "cut", counting)
-    reasoner.commit(load(text), {"Edge": ZSet.of([(i, i + 1) for i in range(6)])})
-    assert len(reasoner.contents["Reach"]) == 21
-    return counted
+    def by_cut(text: str) -> list[int]:
+        held = Holding(is_reliable=request.param == "held in files")
+        reasoner = SparkReasoner(spark, "shuffled", held=held)
+        monkeypatch.setattr(cuts.Cuts, "cut", counting)
+        reasoner.commit(load(text), {"Edge": ZSet.of([(i, i + 1) for i in range(6)])})
+        assert len(reasoner.contents["Reach"]) == 21
+        assert any(checkpoints.glob("*/rdd-*")) == held.is_reliable
+        return counted
+
+    return by_cut
 
 
-def test_rounds_that_pass_a_column_through_shuffle_nothing(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    facts, first, *rounds = shuffles_by_cut(spark, CLOSURE, monkeypatch)
+def test_rounds_that_pass_a_column_through_shuffle_nothing(shuffles_by_cut: ByCut) -> None:
+    facts, first, *rounds = shuffles_by_cut(CLOSURE)
     assert (facts, first) == (1, 1)
     assert len(rounds) >= 5
     assert set(rounds) == {0}
 
 
-def test_other_rounds_shuffle_what_they_find_once(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, _, *rounds = shuffles_by_cut(spark, DOUBLING, monkeypatch)
+def test_other_rounds_shuffle_what_they_find_once(shuffles_by_cut: ByCut) -> None:
+    _, _, *rounds = shuffles_by_cut(DOUBLING)
     assert max(rounds) == 1

@@ -1,7 +1,7 @@
 """Frames that are worked out, counted and held, and the settings under which that is done.
 
 A plan that grows with every round would soon take longer to read than to run, so what a round finds is *cut*:
-worked out at once and held by the executors, with its size and with how it is partitioned. Cuts belong to a
+worked out at once and held (see `holding`), with its size and with how it is partitioned. Cuts belong to a
 commit and are released when it is over, except those that readers may have.
 
 Inside a commit adaptive execution and automatic broadcasts are off: the one forgets how results are
@@ -21,7 +21,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
+from tidelog.engine.spark.holding import Holding, holding
 from tidelog.engine.spark.layout import PROBLEM, arrow_schema, columns, ddl
+from tidelog.engine.spark.publish import publisher
 from tidelog.engine.spark.release import SPARK_ERRORS, release
 from tidelog.engine.spark.scratch import Scratch
 from tidelog.errors import EngineError
@@ -44,7 +46,7 @@ _SETTINGS: Final = {
 
 @dataclass(slots=True, eq=False)
 class Held:
-    """Blocks that executors hold for a frame; `is_shared` says that readers may have it.
+    """A frame, and with it the blocks or files of its rows; `is_shared` says that readers may have it.
 
     A frame that is only put together from others has none of its own, and rests on theirs.
     """
@@ -100,8 +102,10 @@ class Cuts:
     in the driver.
     """
 
-    def __init__(self, spark: SparkSession, small: int = SMALL) -> None:
+    def __init__(self, spark: SparkSession, small: int = SMALL, held: Holding | None = None) -> None:
         self.spark = spark
+        self.holding = held or holding(spark)
+        self.publish = publisher(spark)
         self.partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         self.small = small
         self.scratch = Scratch()
@@ -125,8 +129,8 @@ class Cuts:
         return Cut(held.frame, 0, held), [row[0] for row in rows]
 
     def _hold(self, frame: DataFrame) -> Held:
-        """A frame to be held; whatever asks for its rows first works it out: one job, not two."""
-        held = Held(frame.localCheckpoint(eager=False))
+        """A frame to be held; whatever asks for its rows first works it out, if nothing has yet."""
+        held = Held(self.holding.hold(frame))
         self._held[id(held)] = held
         return held
 
@@ -136,7 +140,7 @@ class Cuts:
 
     def shared(self, frame: DataFrame) -> Cut:
         """Work a frame out for a reader, in whatever thread; it is the reader's to keep."""
-        held = Held(frame.localCheckpoint(eager=False), is_shared=True)
+        held = Held(self.holding.hold(frame), is_shared=True)
         return Cut(held.frame, held.frame.count(), held)
 
     def checked(self, frame: DataFrame) -> Cut:

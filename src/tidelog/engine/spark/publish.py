@@ -12,6 +12,8 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from tidelog.engine.spark.holding import holding
+
 __all__ = ["publisher", "signed"]
 
 _SIGNED: Final = {
@@ -27,10 +29,11 @@ _IN_PLAN: Final = 1 << 20  # bytes
 
 def publisher(spark: SparkSession) -> Callable[[Any], DataFrame]:
     """What makes a DataFrame of a table, in this session."""
+    hold = holding(spark).hold
 
     def publish(table: Any) -> DataFrame:
         frame = spark.createDataFrame(table.cast(signed(table.schema)))
-        return frame if table.nbytes <= _IN_PLAN else frame.localCheckpoint()
+        return frame if table.nbytes <= _IN_PLAN else hold(frame)
 
     return publish
 

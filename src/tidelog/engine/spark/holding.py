@@ -1,0 +1,57 @@
+"""How what was worked out is held: in the memory of this machine, or in files that all machines share.
+
+With everything in one process (a master `local` or `local[…]`) blocks are held where they were made: they can
+only be lost together with whoever asks for them. On a cluster an executor may go at any moment, and its blocks
+with it. There a frame is written to the session's folder for checkpoints, from which any executor can go on.
+Either way the plan is cut, and how its rows are partitioned is remembered.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tidelog.engine.spark.release import delete_when_unused
+from tidelog.errors import SessionError
+
+__all__ = ["Holding", "holding"]
+
+_LOCAL: Final = re.compile(r"local(\[[^\]]*\])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """`is_reliable`: in files, which outlive executors."""
+
+    is_reliable: bool
+
+    def hold(self, frame: DataFrame) -> DataFrame:
+        """The same rows, held once they are worked out: by the first action on all of them, or here."""
+        if not self.is_reliable:
+            return frame.localCheckpoint(eager=False)
+        held = frame.checkpoint()  # if it came later, Spark would work the rows out twice
+        delete_when_unused(held)
+        return held
+
+
+def holding(spark: SparkSession) -> Holding:
+    """How a session's frames are held; SessionError if it is on a cluster and has no folder for them."""
+    master = spark.conf.get("spark.master", None) or "local"
+    if _LOCAL.fullmatch(master):
+        return Holding(is_reliable=False)
+    if not _folder(spark):
+        raise SessionError(
+            f"this Spark session works on a cluster ({master}), where executors may be lost, and has no folder "
+            "for checkpoints to keep what they have worked out: set spark.checkpoint.dir to a folder that all "
+            "machines share (of hdfs, s3a, a network drive, …), or call "
+            'spark.sparkContext.setCheckpointDir("…") before tidelog.open'
+        )
+    return Holding(is_reliable=True)
+
+
+def _folder(spark: SparkSession) -> str | None:
+    context = getattr(spark, "sparkContext", None)  # over Connect there is none
+    return spark.conf.get("spark.checkpoint.dir", None) if context is None else context.getCheckpointDir()
