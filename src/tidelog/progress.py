@@ -22,8 +22,9 @@ class Progress:
     """The work is at `name`, number `number` of `total`.
 
     `task` is "read" or "write" for files, "derive" for relations that rules derive together. Of the latter,
-    `round` counts rounds of a recursion, `rows` is what the relations have after them, and `rule` is at work.
-    `seconds` is how long the commit has taken.
+    `round` counts rounds of a recursion, `delta` is how many tuples the last of them brought or took away,
+    `rows` is what the relations have after it, and `rule` is at work. `seconds` is how long the commit has
+    taken.
     """
 
     task: Literal["read", "derive", "write"]
@@ -34,12 +35,13 @@ class Progress:
     rows: int = 0
     rule: str = ""
     seconds: float = 0.0
+    delta: int = 0
 
     def __str__(self) -> str:
         place = f"{self.number:,} of {self.total:,}"
         if self.task != "derive":
             return f"{_VERBS[self.task]} {self.name} ({place})"
-        rounds = f"round {self.round:,}, {self.rows:,} rows, " if self.round else ""
+        rounds = f"round {self.round:,}, delta {self.delta:,}, {self.rows:,} rows, " if self.round else ""
         rule = f": {self.rule}" if self.rule else ""
         return f"{self.name} ({place}), {rounds}{self.seconds:.1f} s{rule}"
 

@@ -109,7 +109,7 @@ def test_a_line_is_gone_when_the_work_is_done(fails: bool) -> None:
     except tidelog.EngineError:
         assert fails
     text = stream.getvalue()
-    assert "Reach (2 of 5), round 1, 5 rows, 0.0 s" in text
+    assert "Reach (2 of 5), round 1, delta 5, 5 rows, 0.0 s" in text
     assert text.endswith("\x1b[2K")
 
 
@@ -125,5 +125,5 @@ def test_a_line_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_progress_reads_as_a_sentence() -> None:
-    shown = str(Progress("derive", "Reach", 2, 5, 7, 12_345, "Reach(x, y) :- Edge(x, y).", 3.21))
-    assert shown == "Reach (2 of 5), round 7, 12,345 rows, 3.2 s: Reach(x, y) :- Edge(x, y)."
+    shown = str(Progress("derive", "Reach", 2, 5, 7, 12_345, "Reach(x, y) :- Edge(x, y).", 3.21, 89))
+    assert shown == "Reach (2 of 5), round 7, delta 89, 12,345 rows, 3.2 s: Reach(x, y) :- Edge(x, y)."

@@ -8,9 +8,10 @@ not, if the strategy says so, or if the update turns out to cost more than a boo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
+from tidelog.engine.cost import UnitCost
 from tidelog.engine.protocol import Changed, Engine, TurnDense
 from tidelog.engine.watch import Limits, Watch
 from tidelog.errors import EngineError
@@ -69,56 +70,7 @@ class Stats:
         return sum(u.instances for u in self.units)
 
 
-@dataclass(slots=True)
-class UnitCost:
-    """What earlier commits taught about a unit, in seconds.
-
-    `bootstrap` is what the last one took; `arrivals` and `departures` what updates for so many changes took,
-    by the number of binary digits of how many they were.
-    """
-
-    bootstrap: float = 0.0
-    arrivals: dict[int, float] = field(default_factory=dict)
-    departures: dict[int, float] = field(default_factory=dict)
-
-    def predict(self, arrivals: int, departures: int) -> float | None:
-        """What an update for so many changes would take; None if none like it was seen."""
-        guesses = [_guess(self.arrivals, arrivals), _guess(self.departures, departures)]
-        known = [guess for guess in guesses if guess is not None]
-        return sum(known) if len(known) == len(guesses) else None
-
-    def learn(self, seconds: float, arrivals: int, departures: int) -> None:
-        """Remember an update; one odd change should not decide about the next commit alone."""
-        total = max(arrivals + departures, 1)
-        for known, count in ((self.arrivals, arrivals), (self.departures, departures)):
-            if count:
-                measured = seconds * count / total
-                before = known.get(count.bit_length(), measured)
-                known[count.bit_length()] = (before + measured) / 2
-
-    def doubt(self) -> None:
-        """Trust predictions less each time one is followed, so that an update is tried again some day."""
-        for known in (self.arrivals, self.departures):
-            for digits in known:
-                known[digits] *= 0.95
-
-
-def _guess(known: Mapping[int, float], count: int) -> float | None:
-    """In proportion to what the nearest number of changes took, if there is one that is near enough.
-
-    Many more changes than were ever seen take at least as long, and are taken to be a few times as many.
-    """
-    if not count:
-        return 0.0
-    digits = count.bit_length()
-    nearest = min(known, key=lambda other: abs(other - digits), default=None)
-    if nearest is None or nearest - digits > _NEAR:
-        return None
-    return known[nearest] * 2.0 ** min(digits - nearest, _NEAR)
-
-
 _NEGLIGIBLE = 0.002  # seconds that are not worth a thought
-_NEAR = 3  # binary digits
 _SURE = 0.8  # of the time of a bootstrap is what an update may be expected to take
 _UNFINISHED = 1.6  # of the time after which an update was given up is what it is taken to have cost
 _ROUNDS = 1000  # that an engine may run in one go
@@ -135,7 +87,8 @@ class Run:
 
     An update is given up for a bootstrap once it has found more than `patience` instances and taken more than
     the fraction `switch` of the time that the last bootstrap took. `placed` tells where a unit runs and why,
-    for the statistics, if there are several places.
+    for the statistics, if there are several places. `begun` is told of each step before it begins, with its
+    rule, if it is about one.
     """
 
     def __init__(
@@ -145,12 +98,14 @@ class Run:
         switch: float = 0.6,
         patience: int = 10_000,
         placed: Callable[[Unit], str] = lambda _: "",
+        begun: Report | None = None,
     ) -> None:
         self.engine = engine
         self.strategy = strategy
         self.switch = switch
         self.patience = patience
         self.placed = placed
+        self.begun = begun
         self.costs: dict[frozenset[str], UnitCost] = {}
         self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Update]] = {}
         if strategy not in _SWITCHING:
@@ -214,6 +169,7 @@ class _Walk:
     number: int = 0
     rank: int = 0
     rows: int = 0
+    found: int = 0
     deadline: float | None = None
     current: UnitStats = field(default_factory=lambda: UnitStats("", "", ""))
     at_work: Unit = field(default_factory=lambda: Unit(frozenset(), (), recursive=False))
@@ -235,7 +191,7 @@ class _Walk:
             return
         start = time.perf_counter()
         self.current, self.at_work = UnitStats(unit.name, "", ""), unit
-        self.rows, self.deadline = 0, None
+        self.rows, self.found, self.deadline = 0, 0, None
         self._work_on(unit.rules)
         self._maintain(unit, kept, came, gone, same)
         self.engine.finish(unit)
@@ -282,7 +238,7 @@ class _Walk:
         if unit.grouping is not None:
             self.engine.enter(unit)
             self._explain("update" if same else "bootstrap", "groups that were touched")
-            self.watch.at_work = (unit.grouping.origin,)
+            self._begin(unit.grouping.origin)
             self._execute((Regroup(unit.grouping, all=not same),))
             return
         claimed = self.engine.claim(unit)
@@ -409,7 +365,7 @@ class _Walk:
 
     def _derive(self, step: Derive) -> None:
         start = time.perf_counter()
-        self.watch.at_work = (step.rule.origin,)
+        self._begin(step.rule.origin)
         self.current.instances += self.engine.derive(step, self.rank)
         self._charge(step.rule, time.perf_counter() - start)
         self._check_patience()
@@ -445,9 +401,11 @@ class _Walk:
         return True
 
     def _end_round(self, step: EndRound) -> None:
+        self._tell()
         self._count_rounds(1, self.engine.end_round(step), step.mode)
 
     def _count_rounds(self, rounds: int, found: int, mode: Mode) -> None:
+        self.found = found
         self.rows += -found if mode is Mode.REMOVE else found
         self.rank += rounds
         self._count_round(rounds)
@@ -491,8 +449,17 @@ class _Walk:
             self.rows,
             " ".join(self.watch.at_work[:1]),
             time.perf_counter() - self.watch.start,
+            self.found,
         )
 
     def _work_on(self, rules: Iterable[FlatRule]) -> None:
         """Say which rules are at work from now on."""
-        self.watch.at_work = tuple(dict.fromkeys(rule.origin for rule in rules))
+        self._begin(*dict.fromkeys(rule.origin for rule in rules))
+
+    def _begin(self, *rules: str) -> None:
+        self.watch.at_work = rules
+        self._tell(*rules)
+
+    def _tell(self, *rules: str) -> None:
+        if self.run.begun is not None:
+            self.run.begun(replace(self.progress(), rule=rules[0] if len(rules) == 1 else ""))

@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
+from tidelog.engine.spark.naming import JobNames
 from tidelog.engine.spark.session import local_session
 from tidelog.errors import PipelineError, ProgramError, StoreError
 from tidelog.pipeline.intake import Found, Intake
@@ -66,7 +67,8 @@ class Pipeline:
         except BaseException:
             self.store.close()
             raise
-        self._progress = _naming_jobs(self.spark, self._progress)
+        self._jobs = JobNames(self.spark)
+        self._progress = self._naming(self._progress)
         self.intake = Intake(self.spark, self.store, self._progress)
         self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
         self._session: Session | None = None
@@ -89,8 +91,9 @@ class Pipeline:
         """Bring the results up to date; `reread` reads sources even if they seem to be as they were."""
         self.finish()
         found = Found()
-        for name, source in self.spec.sources.items():
-            self.intake.take(found, source, self.program.relations[name], reread=reread)
+        with self._jobs.named("Tidelog pipeline"):
+            for name, source in self.spec.sources.items():
+                self.intake.take(found, source, self.program.relations[name], reread=reread)
         if self._is_current(found):
             return self._outcome()
         return self.commit(found)
@@ -98,10 +101,15 @@ class Pipeline:
     def finish(self) -> None:
         """Do what an earlier run had committed to when it was stopped."""
         if not self.store.is_shown:
-            self._outlets.show()
+            with self._jobs.named("Tidelog pipeline"):
+                self._outlets.show()
 
     def commit(self, found: Found) -> Outcome:
         """Apply what was found, make it durable and show it."""
+        with self._jobs.named("Tidelog pipeline"):
+            return self._commit(found)
+
+    def _commit(self, found: Found) -> Outcome:
         try:
             session, changes = self._apply(found)
             sinks = self._outlets.prepare(session, changes)
@@ -122,6 +130,15 @@ class Pipeline:
         if self._session is None:
             self._session = self._opened()
         return self._session
+
+    def _naming(self, progress: Callable[[str], object]) -> Callable[[str], object]:
+        """Progress that Spark's own pages show too, as the names of jobs."""
+
+        def tell(text: str) -> None:
+            progress(text)
+            self._jobs.name(f"Tidelog pipeline · {text}")
+
+        return tell
 
     # -- the program
 
@@ -217,18 +234,6 @@ class Pipeline:
             bad_rows=tuple(found.bad_rows),
             quarantine=self.spec.quarantine,
         )
-
-
-def _naming_jobs(spark: SparkSession, progress: Callable[[str], object]) -> Callable[[str], object]:
-    """Progress that Spark's own pages show too, as the names of jobs; over Connect they have none."""
-    context = getattr(spark, "sparkContext", None)
-
-    def tell(text: str) -> None:
-        progress(text)
-        if context is not None:
-            context.setJobDescription(text)
-
-    return tell
 
 
 def _inputs(program: Program) -> Iterator[Relation]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -15,6 +16,7 @@ from tidelog.engine.run import Run, Stats
 from tidelog.engine.spark.choice import Placement
 from tidelog.engine.spark.cuts import Cut, Cuts
 from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
+from tidelog.engine.spark.naming import step_name
 from tidelog.engine.spark.staging import FrameStaging, expect_one_each
 from tidelog.engine.watch import Limits
 from tidelog.errors import SessionError
@@ -22,7 +24,7 @@ from tidelog.plan.flat import FlatProgram, Unit
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
-from tidelog.progress import Report, end
+from tidelog.progress import Progress, Report, end
 from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.frames import FrameChanges, FrameFacts, WholeFrame
 from tidelog.session.home import Done
@@ -60,16 +62,21 @@ class FrameState:
         self.turn = RLock()
         self._publishing = RLock()
         in_frames = strategy if strategy in STRATEGIES else "elastic"
-        self._run = Run(self.engine, in_frames, placed=self.engine.placed)
+        self._run = Run(self.engine, in_frames, placed=self.engine.placed, begun=self._begun)
+        self._doing = ""
         self._limits = limits
         self._flat = FlatProgram()
         self._is_adopted = False
 
     @contextmanager
-    def working(self) -> Iterator[None]:
-        """Spark, set up for our work, and for us alone."""
-        with self.turn, self.cuts.working():
+    def working(self, doing: str) -> Iterator[None]:
+        """Spark, set up for our work, and for us alone; `doing` is what its pages call it."""
+        with self.turn, self.cuts.working(doing):
+            self._doing = doing
             yield
+
+    def _begun(self, step: Progress) -> None:
+        self.cuts.jobs.name(step_name(self._doing, step))
 
     def carry_out(
         self,
@@ -83,7 +90,7 @@ class FrameState:
         if program is not self.program or self._is_adopted:
             flat = self.engine.flat(program)
         held = [cut for facts in staged.values() for cut in facts.cuts()]
-        with self.working():
+        with self.working(f"Tidelog commit {self.commit + 1}" if keep else "Tidelog preview"):
             try:
                 stats = self._advance(flat, staged, check)
                 changes = self._changes(program, self.commit + 1 if keep else None)
@@ -100,7 +107,7 @@ class FrameState:
         return Done(changes, stats)
 
     def answer(self, query: Query, check: Callable[[], None]) -> FrameFacts:
-        with self.working():
+        with self.working("Tidelog query"):
             flat = only_query(query, self.program, self._flat)
             try:
                 self.engine.prepare(flat)
@@ -124,7 +131,8 @@ class FrameState:
 
     def stage(self, relation: Relation) -> FrameStaging:
         kept = self.engine.kept.get(relation.name)
-        return FrameStaging(relation, kept, self.cuts, self.working)
+        working = partial(self.working, f"Tidelog · taking in {relation.name}")
+        return FrameStaging(relation, kept, self.cuts, working)
 
     def adopt(
         self,
@@ -138,7 +146,7 @@ class FrameState:
         What supports the tuples is not known, so that the next commit works them out and compares.
         """
         derived = {rule.head for rule in flat.rules.values()} | set(flat.groupings)
-        with self.working():
+        with self.working("Tidelog · moving data into frames"):
             for name, stored in flat.relations.items():
                 facts, given = (self.cuts.table(stored.types, table) for table in rows(name))
                 self.engine.adopt(name, stored.types, facts, given, is_derived=name in derived)
@@ -159,6 +167,7 @@ class FrameState:
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
         """What the commit at work has done so far, relations that it drops included."""
+        self.cuts.jobs.name(f"{self._doing} · looking at keys")
         changed: dict[str, RelationChanges] = {}
         for name, relation in program.relations.items():
             came, went = self.engine.changes(name)

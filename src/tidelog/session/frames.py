@@ -5,6 +5,7 @@ A frame is immutable, so a view of a commit stays as it was without any further 
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any
 
@@ -54,11 +55,19 @@ class FrameFacts(Facts):
             condition = self._condition(dict(enumerate(row)))
         except DataError:
             return False
-        return bool(self._cut.frame.where(condition).take(1))
+        with self._reading():
+            return bool(self._cut.frame.where(condition).take(1))
 
     def where(self, **values: object) -> Facts:
         condition = self._condition({position(self.relation, n): value for n, value in values.items()})
-        return FrameFacts(self.relation, self._cuts.shared(self._cut.frame.where(condition)), self._cuts)
+        return self._held_part(self._cut.frame.where(condition))
+
+    def _held_part(self, frame: Any) -> FrameFacts:
+        with self._reading():
+            return FrameFacts(self.relation, self._cuts.shared(frame), self._cuts)
+
+    def _reading(self) -> AbstractContextManager[None]:
+        return self._cuts.jobs.named(f"Tidelog · reading {self.relation.name}")
 
     def _condition(self, wanted: dict[int, object]) -> str:
         """That a row has these values in these places, as SQL; DataError if one does not fit."""
@@ -83,7 +92,9 @@ class FrameFacts(Facts):
         return self._encoded(self._cut.frame)
 
     def _encoded(self, frame: Any) -> Codes:
-        return np.ascontiguousarray(encode(self._codec, self.relation.types, frame.toArrow()).T)
+        with self._reading():
+            rows = frame.toArrow()
+        return np.ascontiguousarray(encode(self._codec, self.relation.types, rows).T)
 
     def _all(self) -> Codes:
         return self._collected
@@ -110,8 +121,7 @@ class WholeFrame(FrameFacts, WholeFacts):
 
     @property
     def derived(self) -> Facts:
-        rest = without(self._kept.facts.frame, self._kept.given.small, self._kept.types)
-        return FrameFacts(self.relation, self._cuts.shared(rest), self._cuts)
+        return self._held_part(without(self._kept.facts.frame, self._kept.given.small, self._kept.types))
 
 
 class FrameChanges(RelationChanges):

@@ -16,6 +16,7 @@ import numpy as np
 
 from tidelog.engine.spark.intake import is_frame
 from tidelog.engine.spark.layout import decode
+from tidelog.engine.spark.naming import JobNames
 from tidelog.engine.spark.publish import publisher
 from tidelog.engine.watch import Limits
 from tidelog.plan.flat import Unit
@@ -50,8 +51,9 @@ class MovingState:
         spark: Any,
         budget: int = BUDGET,
     ) -> None:
+        self._jobs = JobNames(spark)
         self.current: State | FrameState = State(
-            strategy, limits, report, publisher(spark), "driver: the data fits"
+            strategy, limits, report, publisher(spark), "driver: the data fits", self._jobs.taking
         )
         self._make: Callable[[], FrameState] = lambda: FrameState(
             strategy, limits, report, spark=spark, placement=None, room=budget // _UNITS
@@ -115,11 +117,13 @@ class MovingState:
         if more + sum(table.rows for table in local.engine.tables.values()) > self._budget:
             raise _TooLarge
 
-    def make_room(self, frame: Any) -> None:
+    def make_room(self, relation: Relation, frame: Any) -> None:
         """Move, if a DataFrame is too large to be brought here."""
         if isinstance(self.current, State):
             try:
-                self.expect_room(self.current, frame.count())
+                with self._jobs.taking(relation.name):
+                    rows = frame.count()
+                self.expect_room(self.current, rows)
             except _TooLarge:
                 self.move()
 
@@ -165,7 +169,7 @@ class _MovingStaging:
 
     def _for(self, data: object) -> Staging:
         if is_frame(data):
-            self._home.make_room(data)
+            self._home.make_room(self.relation, data)
         staging: Staging = self.here()
         return staging
 

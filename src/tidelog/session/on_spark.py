@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from tidelog.engine.spark.choice import Placement
+from tidelog.engine.spark.naming import JobNames
 from tidelog.engine.spark.publish import publisher
 from tidelog.engine.watch import Limits
 from tidelog.progress import Report
@@ -26,4 +27,5 @@ def home(spark: Any, placement: str | None) -> Callable[[str, Limits, Report | N
         return partial(MovingState, spark=spark)
     if placement in _IN_FRAMES:
         return partial(FrameState, spark=spark, placement=_IN_FRAMES[placement])
-    return partial(State, publish=publisher(spark), place="driver: as asked")
+    taking = JobNames(spark).taking
+    return partial(State, publish=publisher(spark), place="driver: as asked", taking=taking)

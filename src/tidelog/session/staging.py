@@ -26,37 +26,50 @@ __all__ = ["Staged", "StagedData", "conflict", "expect_keys"]
 
 
 class StagedData:
-    """What a transaction says about one relation, as users say it; `encoding` lends the codec for codes."""
+    """What a transaction says about one relation, as users say it.
 
-    def __init__(self, staged: Staged, encoding: Callable[[], AbstractContextManager[Codec]]) -> None:
+    `encoding` lends the codec for codes, `taking` is around taking in the data of a relation.
+    """
+
+    def __init__(
+        self,
+        staged: Staged,
+        encoding: Callable[[], AbstractContextManager[Codec]],
+        taking: Callable[[str], AbstractContextManager[None]],
+    ) -> None:
         self.staged = staged
         self._relation = staged.relation
         self._encoding = encoding
+        self._taking = taking
 
     def insert(self, data: object) -> None:
-        table = to_table(self._relation, data)
+        table = self._taken(self._relation, data)
         with self._encoding() as codec:
             self.staged.insert(_codes(codec, self._relation, table))
 
     def delete(self, data: object) -> None:
-        table = to_table(self._relation, data)
+        table = self._taken(self._relation, data)
         with self._encoding() as codec:
             self.staged.delete(_codes(codec, self._relation, table))
 
     def upsert(self, data: object) -> None:
-        table = to_table(self._relation, data)
+        table = self._taken(self._relation, data)
         with self._encoding() as codec:
             self.staged.upsert(_codes(codec, self._relation, table))
 
     def delete_keys(self, keys: object) -> None:
         key = key_of(self._relation)
-        table = to_table(key, rows_of_keys(key, keys))
+        table = self._taken(key, rows_of_keys(key, keys))
         with self._encoding() as codec:
             self.staged.delete_keys(_codes(codec, key, table))
 
     def delete_all(self) -> None:
         with self._encoding():
             self.staged.delete_all()
+
+    def _taken(self, shape: Relation, data: object) -> object:
+        with self._taking(self._relation.name):
+            return to_table(shape, data)
 
 
 def _codes(codec: Codec, relation: Relation, table: object) -> Codes:

@@ -7,7 +7,7 @@ Invariant: outside `carry_out` and `answer` the engine holds exactly the last co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import RLock
 from typing import Any
 
@@ -39,7 +39,8 @@ __all__ = ["State", "only_query"]
 class State:
     """`turn` is held by whoever works with the engine or gives codes to new values.
 
-    In a session on Spark, `publish` makes DataFrames of tables, and `place` says why the data is here.
+    In a session on Spark, `publish` makes DataFrames of tables, `taking` names Spark's jobs while the data of
+    a relation is taken in, and `place` says why the data is here.
     """
 
     def __init__(
@@ -49,10 +50,12 @@ class State:
         report: Report | None = None,
         publish: Callable[[Any], Any] | None = None,
         place: str = "",
+        taking: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
     ) -> None:
         self.engine = LocalEngine()
         self.readers = Readers(self.engine)
         self._publish_frame = publish
+        self._taking = taking
         self.decoder = Decoder(self.engine.codec, publish)
         self.program: Program = EMPTY
         self.commit = -1
@@ -116,7 +119,7 @@ class State:
 
     def stage(self, relation: Relation) -> StagedData:
         table = self.engine.tables.get(relation.name)
-        return StagedData(Staged(relation, table, self.engine.codec), self.encoding)
+        return StagedData(Staged(relation, table, self.engine.codec), self.encoding, self._taking)
 
     # -- how
 

@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 from tidelog.data.types import Type
 from tidelog.engine.spark.holding import Holding, holding
 from tidelog.engine.spark.layout import PROBLEM, arrow_schema, columns, ddl
+from tidelog.engine.spark.naming import JobNames
 from tidelog.engine.spark.publish import publisher
 from tidelog.engine.spark.release import SPARK_ERRORS, release
 from tidelog.engine.spark.scratch import Scratch
@@ -106,6 +107,7 @@ class Cuts:
         self.spark = spark
         self.holding = held or holding(spark)
         self.publish = publisher(spark)
+        self.jobs = JobNames(spark)
         self.partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         self.small = small
         self.scratch = Scratch()
@@ -190,9 +192,9 @@ class Cuts:
                     release(held.frame)
 
     @contextmanager
-    def working(self) -> Iterator[None]:
-        """Spark, set up as loops need it; its own errors are told as ours."""
-        with self._settings():
+    def working(self, name: str = "Tidelog") -> Iterator[None]:
+        """Spark, set up as loops need it, its jobs under this name; its own errors are told as ours."""
+        with self._settings(), self.jobs.named(name):
             try:
                 yield
             except SPARK_ERRORS as error:

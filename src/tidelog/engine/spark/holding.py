@@ -1,9 +1,9 @@
 """How what was worked out is held: in the memory of this machine, or in files that all machines share.
 
-With everything in one process (a master `local` or `local[…]`) blocks are held where they were made: they can
-only be lost together with whoever asks for them. On a cluster an executor may go at any moment, and its blocks
-with it. There a frame is written to the session's folder for checkpoints, from which any executor can go on.
-Either way the plan is cut, and how its rows are partitioned is remembered.
+With everything in one process (a master `local` or `local[…]`) blocks are held where they were made: they
+can only be lost together with whoever asks for them. On a cluster an executor may go at any moment, and its
+blocks with it. There a frame is written to the session's folder for checkpoints, from which any executor can
+go on. Either way the plan is cut, and how its rows are partitioned is remembered.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def holding(spark: SparkSession) -> Holding:
         return Holding(is_reliable=False)
     if not _folder(spark):
         raise SessionError(
-            f"this Spark session works on a cluster ({master}), where executors may be lost, and has no folder "
-            "for checkpoints to keep what they have worked out: set spark.checkpoint.dir to a folder that all "
-            "machines share (of hdfs, s3a, a network drive, …), or call "
+            f"this Spark session works on a cluster ({master}), where executors may be lost, and has no "
+            "folder for checkpoints to keep what they have worked out: set spark.checkpoint.dir to a folder "
+            "that all machines share (on HDFS, S3, a network drive, …), or call "
             'spark.sparkContext.setCheckpointDir("…") before tidelog.open'
         )
     return Holding(is_reliable=True)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.engine.spark.holding import holding
+from tidelog.engine.spark.naming import JobNames
 
 __all__ = ["publisher", "signed"]
 
@@ -29,11 +30,14 @@ _IN_PLAN: Final = 1 << 20  # bytes
 
 def publisher(spark: SparkSession) -> Callable[[Any], DataFrame]:
     """What makes a DataFrame of a table, in this session."""
-    hold = holding(spark).hold
+    hold, jobs = holding(spark).hold, JobNames(spark)
 
     def publish(table: Any) -> DataFrame:
         frame = spark.createDataFrame(table.cast(signed(table.schema)))
-        return frame if table.nbytes <= _IN_PLAN else hold(frame)
+        if table.nbytes <= _IN_PLAN:
+            return frame
+        with jobs.named("Tidelog · making a DataFrame of a relation"):
+            return hold(frame)
 
     return publish
 
