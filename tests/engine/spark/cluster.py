@@ -1,0 +1,203 @@
+"""A Spark cluster for tests: a master and workers as processes of this machine, on its loopback addresses.
+
+Its Java and Spark are those that Tidelog would take, and are started as Tidelog starts them, without Spark's
+scripts. Every worker has an address of its own, so that Spark takes them for different machines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.request import urlopen
+
+from tidelog.engine.spark.classes import class_path, spark_home
+from tidelog.engine.spark.gateway import MODULE_OPTIONS
+from tidelog.engine.spark.java import find_java
+
+MASTER_HOST = "127.0.0.1"
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that does not live long
+PATIENCE = 120.0  # seconds; only so that a failure ends
+TESTS = Path(__file__).parents[2]
+
+Found = TypeVar("Found")
+
+
+def wait_for(what: str, look: Callable[[], Found | None]) -> Found:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if (found := look()) is not None:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"{what} did not come about within {PATIENCE:.0f} s")
+
+
+class Cluster:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.java_home = _java_home(folder / "java")
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self._started = 0
+        self._port, self._pages = _free_port(), _free_port()
+        names = ["--host", MASTER_HOST, "--port", str(self._port), "--webui-port", str(self._pages)]
+        self._master = self._start("master.Master", MASTER_HOST, "-Xmx256m", *names)
+        wait_for("the master", self._state)
+
+    @property
+    def url(self) -> str:
+        return f"spark://{MASTER_HOST}:{self._port}"
+
+    def add_worker(self) -> None:
+        """Start a worker of one core on an address that no other had; it will report to the master."""
+        self._started += 1
+        host = f"127.0.0.{self._started + 1}"
+        room = ["--cores", "1", "--memory", "700m", "--webui-port", "0", "--host", host]
+        room += ["--work-dir", str(self.folder / f"work{self._started}")]
+        self.workers.append(self._start("worker.Worker", host, "-Xmx128m", *room, self.url))
+
+    def kill_worker_of(self, process: int) -> None:
+        """Kill the worker that a process of some task belongs to, and all that it has started."""
+        from engine.spark.session_probe import descendants
+
+        [worker] = [w for w in self.workers if process in descendants(w.pid)]
+        doomed = [worker.pid, *descendants(worker.pid)]
+        for one in doomed:
+            _kill(one)
+        worker.wait()
+        self.workers.remove(worker)
+
+    def stop(self) -> None:
+        for process in (*self.workers, self._master):
+            process.terminate()
+            process.wait()
+
+    # -- how
+
+    def _start(self, main: str, host: str, heap: str, *arguments: str) -> subprocess.Popen[bytes]:
+        java = self.java_home / "bin" / "java"
+        options = [heap, *shlex.split(BRIEF), *MODULE_OPTIONS]
+        command = [str(java), "-cp", class_path(), *options, f"org.apache.spark.deploy.{main}"]
+        here = {
+            "JAVA_HOME": str(self.java_home),
+            "SPARK_HOME": str(spark_home()),
+            "SPARK_LOCAL_IP": host,
+            "SPARK_SCALA_VERSION": _scala_version(),
+            "PYSPARK_PYTHON": sys.executable,
+        }
+        with (self.folder / f"{main}{self._started}.log").open("wb") as log:
+            return subprocess.Popen(
+                [*command, *arguments],
+                env={**os.environ, **here},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def _state(self) -> Any:
+        """What the master's page says, once there is one."""
+        try:
+            with urlopen(f"http://{MASTER_HOST}:{self._pages}/json/") as page:
+                return json.load(page)
+        except OSError:
+            return None
+
+
+class Driver:
+    """A Python process with a Spark session on the cluster, that does what it is told line by line."""
+
+    def __init__(self, cluster: Cluster, marks: Path, conf: dict[str, str]) -> None:
+        marks.mkdir()
+        self.marks = marks
+        path = os.pathsep.join([str(TESTS), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+        here = {"PYTHONPATH": path, "JAVA_HOME": str(cluster.java_home)}
+        executors = {"PYTHONPATH": path, "TIDELOG_MARKS": str(marks)}
+        conf = {
+            "spark.master": cluster.url,
+            "spark.driver.extraJavaOptions": BRIEF,
+            "spark.executor.extraJavaOptions": BRIEF,
+            **{f"spark.executorEnv.{name}": value for name, value in executors.items()},
+            **conf,
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("cluster_probe.py")), json.dumps(conf)],
+            env={**os.environ, **here},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, what: str, *arguments: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps([what, *arguments]) + "\n")
+        self._process.stdin.flush()
+
+    def answer(self) -> Any:
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE)
+        line = self._process.stdout.readline() if ready else ""
+        assert line, "the driver ended, or says nothing"
+        return json.loads(line)
+
+    def mark(self, *names: str) -> None:
+        """Ask tasks that come to the gate for something, and for nothing else."""
+        for old in self.marks.iterdir():
+            old.unlink()
+        for name in names:
+            (self.marks / name).touch()
+
+    def let_go(self) -> None:
+        """Let a task go on that was held."""
+        (self.marks / "go").touch()
+
+    def await_mark(self, name: str) -> int:
+        """Wait until a task has left a mark; the number of its process."""
+        return wait_for(name, lambda: next((int(m.suffix[1:]) for m in self.marks.glob(f"{name}.*")), None))
+
+    def stop(self) -> None:
+        assert self._process.stdin is not None
+        with self._process:  # its end is that of its input
+            self._process.stdin.close()
+
+
+def _java_home(folder: Path) -> Path:
+    """A folder whose `bin/java` goes without the module that trimmed runtimes lack and Spark asks for."""
+    java = find_java().executable.resolve()
+    wrapper = folder / "bin" / "java"
+    wrapper.parent.mkdir(parents=True)
+    wrapper.write_text(f"""#!/bin/bash
+for option do
+  shift
+  [ "$option" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$option"
+done
+exec {shlex.quote(str(java))} "$@"
+""")
+    wrapper.chmod(0o755)
+    return folder
+
+
+def _scala_version() -> str:
+    """What Spark's scripts tell workers, which look for executors' classes by it."""
+    [core] = (spark_home() / "jars").glob("spark-core_*.jar")
+    return core.name.removeprefix("spark-core_").partition("-")[0]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((MASTER_HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _kill(process: int) -> None:
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:  # it went when its parent did
+        return

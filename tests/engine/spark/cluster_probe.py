@@ -1,0 +1,91 @@
+"""Run as a program by `test_cluster`: a driver on a cluster, which reads what to do and tells what came of it.
+
+Lines in and out are JSON. Its argument are the settings of Spark.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import tidelog
+from engine.spark.cluster_functions import passed
+from tidelog.engine.spark.session import local_session
+
+PROGRAM = """
+input relation Edge(src: int, dst: int)
+output relation Reach(src: int, dst: int)
+Reach(x, y) :- Edge(x, y).
+Reach(x, z) :- Reach(x, y), Edge(y, w), var z = passed(w).
+"""
+FIRST, NEXT = [(0, 1), (1, 2), (2, 3), (5, 1)], [(3, 4)]
+
+
+def main(conf: dict[str, str]) -> None:
+    spark = local_session(conf=conf)
+    for line in sys.stdin:
+        what, *arguments = json.loads(line)
+        print(json.dumps(COMMANDS[what](spark, *arguments)), flush=True)
+
+
+def refused(spark: SparkSession, placement: str) -> str:
+    """What is said of a cluster that has no folder for checkpoints."""
+    try:
+        opened(spark, placement or None)
+    except tidelog.SessionError as error:
+        return str(error)
+    return ""
+
+
+def set_folder(spark: SparkSession, folder: str) -> None:
+    spark.sparkContext.setCheckpointDir(folder)
+
+
+def commits(spark: SparkSession, placement: str) -> list[list[Any]]:
+    """What two commits change, beside what they change without Spark."""
+    return told(opened(spark, placement), opened(None, None))
+
+
+def commits_after_one_that_failed(spark: SparkSession, placement: str, mark: str) -> list[list[Any]]:
+    """The same, after a commit that could not be carried out, since there was a mark."""
+    db = opened(spark, placement)
+    try:
+        insert(db, FIRST)
+    except tidelog.EngineError as error:
+        failure = str(error)
+    Path(mark).unlink()
+    assert (db.commit, len(db["Edge"]), len(db["Reach"])) == (0, 0, 0)
+    return [[failure], *told(db, opened(None, None))]
+
+
+def opened(spark: SparkSession | None, placement: str | None) -> Any:
+    db: Any = tidelog.open(text=PROGRAM, functions=[passed], spark=spark, placement=placement)
+    if placement in ("tasks", "shuffled"):
+        db._state.cuts.small = 0  # however little there is, it is computed in tasks
+    return db
+
+
+def told(*sessions: Any) -> list[list[Any]]:
+    return [[insert(db, FIRST), insert(db, NEXT), sorted(db["Reach"])] for db in sessions]
+
+
+def insert(db: Any, edges: list[tuple[int, int]]) -> list[Any]:
+    with db.transaction() as tx:
+        tx.insert("Edge", edges)
+    return sorted(tx.changes["Reach"])
+
+
+COMMANDS: dict[str, Any] = {
+    "refused": refused,
+    "set folder": set_folder,
+    "commits": commits,
+    "commits after one that failed": commits_after_one_that_failed,
+}
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

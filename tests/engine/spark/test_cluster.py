@@ -1,0 +1,126 @@
+"""On a cluster, executors that die, tasks that fail and tasks that run twice change nothing.
+
+There are few tests here, of several steps each: every one may have to start a cluster of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from engine.spark.cluster import Cluster, Driver
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(find_spec("pyspark") is None, reason="PySpark is not installed"),
+    pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads Linux's /proc"),
+]
+
+QUICK = {
+    "spark.executor.memory": "512m",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.locality.wait": "0",
+    "spark.task.maxFailures": "3",
+    "spark.shuffle.io.maxRetries": "1",
+    "spark.shuffle.io.retryWait": "100ms",
+}
+SPECULATIVE = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "50ms",
+    "spark.speculation.minTaskRuntime": "50ms",
+    "spark.speculation.task.duration.threshold": "200ms",
+}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    from engine.spark.cluster import Cluster
+
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        for _ in range(2):
+            made.add_worker()
+        yield made
+    finally:
+        made.stop()
+
+
+@contextmanager
+def driver_on(cluster: Cluster, marks: Path, conf: dict[str, str]) -> Iterator[Driver]:
+    from engine.spark.cluster import Driver
+
+    driver = Driver(cluster, marks, conf)
+    try:
+        yield driver
+    finally:
+        driver.stop()
+
+
+def test_losses_change_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    checkpoints = tmp_path / "checkpoints"
+    with driver_on(cluster, tmp_path / "marks", QUICK) as driver:
+        for placement in ("", "driver", "tasks", "shuffled"):
+            a_cluster_without_a_folder_for_checkpoints_is_refused(driver, placement)
+        driver.ask("set folder", checkpoints.as_uri())
+        driver.answer()
+        for placement in ("tasks", "shuffled"):
+            a_worker_is_killed_during_a_recursion(cluster, driver, placement)
+        tasks_fail_until_their_commit_does(driver)
+        held = files_of_frames(checkpoints)
+    left = files_of_frames(checkpoints)
+    assert len(held) > 1
+    assert len(left) <= 1  # of the frame that was not finished
+
+
+def a_cluster_without_a_folder_for_checkpoints_is_refused(driver: Driver, placement: str) -> None:
+    driver.ask("refused", placement)
+    said = driver.answer()
+    assert "works on a cluster (spark://127.0.0.1:" in said
+    assert "set spark.checkpoint.dir to a folder that all machines share" in said
+
+
+def a_worker_is_killed_during_a_recursion(cluster: Cluster, driver: Driver, placement: str) -> None:
+    driver.mark("hold", "die-once")  # the task that takes over from the one that was killed fails too, once
+    driver.ask("commits", placement)
+    cluster.kill_worker_of(driver.await_mark("held"))
+    cluster.add_worker()
+    driver.let_go()
+    expect_same(driver.answer())
+    assert not (driver.marks / "die-once").exists()
+
+
+def tasks_fail_until_their_commit_does(driver: Driver) -> None:
+    driver.mark("die")
+    driver.ask("commits after one that failed", "tasks", str(driver.marks / "die"))
+    failure, *answer = driver.answer()
+    assert failure[0].startswith("Spark could not do the work: ")
+    expect_same(answer)
+
+
+def test_tasks_that_run_twice_change_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    conf = {**QUICK, **SPECULATIVE, "spark.checkpoint.dir": (tmp_path / "checkpoints").as_uri()}
+    with driver_on(cluster, tmp_path / "marks", conf) as driver:
+        for placement in ("tasks", "shuffled"):
+            driver.mark("be-outrun")
+            driver.ask("commits", placement)
+            expect_same(driver.answer())
+            assert (driver.marks / "outrun").exists()
+            assert not (driver.marks / "late").exists()
+
+
+def files_of_frames(checkpoints: Path) -> list[Path]:
+    """The folders that Spark has made for frames and that have files."""
+    return [folder for folder in checkpoints.glob("*/rdd-*") if any(folder.iterdir())]
+
+
+def expect_same(answer: Any) -> None:
+    on_spark, here = answer
+    assert on_spark == here
+    assert all(here)
