@@ -118,7 +118,7 @@ def test_a_line_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -
     stream = io.StringIO()
     line = Line(stream)
     line(Progress("read", "a_file_with_a_long_name.csv", 1, 1))
-    assert stream.getvalue() == "\r\x1b[2Kreading a_file_wit…"
+    assert stream.getvalue() == "\r\x1b[2K░░░░░░░░░░ reading…"
     line.clear()
     line.clear()
     assert stream.getvalue().count("\x1b[2K") == 2

@@ -7,7 +7,7 @@ leads back to it, and frames that only the work needed are released.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from threading import RLock
 from typing import Any
@@ -18,13 +18,14 @@ from tidelog.engine.spark.cuts import Cut, Cuts
 from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
 from tidelog.engine.spark.naming import step_name
 from tidelog.engine.spark.staging import FrameStaging, expect_one_each
+from tidelog.engine.spark.ticking import Ticker
 from tidelog.engine.watch import Limits
 from tidelog.errors import SessionError
 from tidelog.plan.flat import FlatProgram, Unit
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
-from tidelog.progress import Progress, Report, end
+from tidelog.progress import Line, Progress, Report, end
 from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.frames import FrameChanges, FrameFacts, WholeFrame
 from tidelog.session.home import Done
@@ -64,6 +65,8 @@ class FrameState:
         in_frames = strategy if strategy in STRATEGIES else "elastic"
         self._run = Run(self.engine, in_frames, placed=self.engine.placed, begun=self._begun)
         self._doing = ""
+        self._tell: Report | None = None
+        self._told = "", 0
         self._limits = limits
         self._flat = FlatProgram()
         self._is_adopted = False
@@ -75,8 +78,23 @@ class FrameState:
             self._doing = doing
             yield
 
+    @contextmanager
+    def _stepping(self) -> Iterator[None]:
+        """While this lasts, steps are reported as they begin, once a round."""
+        ticker = Ticker(self.cuts.spark, self.report) if isinstance(self.report, Line) else None
+        self._tell = self.report if ticker is None else ticker.step
+        try:
+            with ticker or nullcontext():
+                yield
+        finally:
+            self._tell = None
+            end(self.report)
+
     def _begun(self, step: Progress) -> None:
         self.cuts.jobs.name(step_name(self._doing, step))
+        if self._tell is not None and (step.name, step.round) != self._told:
+            self._told = step.name, step.round
+            self._tell(step)
 
     def carry_out(
         self,
@@ -90,7 +108,8 @@ class FrameState:
         if program is not self.program or self._is_adopted:
             flat = self.engine.flat(program)
         held = [cut for facts in staged.values() for cut in facts.cuts()]
-        with self.working(f"Tidelog commit {self.commit + 1}" if keep else "Tidelog preview"):
+        doing = f"Tidelog commit {self.commit + 1}" if keep else "Tidelog preview"
+        with self.working(doing), self._stepping():
             try:
                 stats = self._advance(flat, staged, check)
                 changes = self._changes(program, self.commit + 1 if keep else None)
@@ -98,8 +117,6 @@ class FrameState:
             except BaseException:
                 self._undo(held)
                 raise
-            finally:
-                end(self.report)
             if keep:
                 self._publish(program, flat)
             else:
@@ -107,15 +124,14 @@ class FrameState:
         return Done(changes, stats)
 
     def answer(self, query: Query, check: Callable[[], None]) -> FrameFacts:
-        with self.working("Tidelog query"):
+        with self.working("Tidelog query"), self._stepping():
             flat = only_query(query, self.program, self._flat)
             try:
                 self.engine.prepare(flat)
-                self._run.commit(FlatProgram(), flat, self._limits, check, self.report)
+                self._run.commit(FlatProgram(), flat, self._limits, check, self._tell)
                 found = self.engine.work(query.relation.name).now.facts
                 return FrameFacts(query.relation, found, self.cuts)
             finally:
-                end(self.report)
                 self._undo(())
 
     def view(self, relation: Relation) -> WholeFrame:
@@ -163,7 +179,7 @@ class FrameState:
         for name, facts in staged.items():
             if name in flat.relations:
                 self.engine.assert_rows(name, *facts.net())
-        return self._run.commit(self._flat, flat, self._limits, check, self.report)
+        return self._run.commit(self._flat, flat, self._limits, check, self._tell)
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
         """What the commit at work has done so far, relations that it drops included."""

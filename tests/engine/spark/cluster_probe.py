@@ -1,6 +1,6 @@
-"""Run as a program by `test_cluster`: a driver on a cluster, which reads what to do and tells what came of it.
+"""Run as a program by `test_cluster`: a driver on a cluster that does what it is told.
 
-Lines in and out are JSON. Its argument are the settings of Spark.
+What it is told, and what came of it, are lines of JSON; its argument are the settings of Spark.
 """
 
 from __future__ import annotations
