@@ -55,9 +55,8 @@ def over_connect(**settings: str) -> Any:
 @pytest.mark.parametrize("master", ["local", "local[2]", "local[*]", "local[2,4]"])
 def test_what_one_process_has_is_held_by_it(spark: SparkSession, master: str) -> None:
     holding = import_module("tidelog.engine.spark.holding").holding
-    assert not holding(session(master, None)).is_reliable
-    assert not holding(session(master, "/a/folder")).is_reliable
-    assert not holding(over_connect(master=master)).is_reliable
+    for some in (session(master, None), session(master, "/a/folder"), over_connect(master=master)):
+        assert holding(some).folder is None
 
 
 @pytest.mark.parametrize("master", ["spark://host:7077", "yarn", "k8s://host", "local-cluster[2,1,700]"])
@@ -66,8 +65,34 @@ def test_a_cluster_needs_a_folder_for_checkpoints(spark: SparkSession, master: s
     for without in (session(master, None), over_connect(master=master)):
         with pytest.raises(SessionError, match=r"cluster \(.*set spark\.checkpoint\.dir to a folder that"):
             holding(without)
-    assert holding(session(master, "/a/folder")).is_reliable
-    assert holding(over_connect(master=master, checkpoint_dir="/a/folder")).is_reliable
+    for good in (session(master, "/a/folder"), over_connect(master=master, checkpoint_dir="/a/folder")):
+        assert holding(good).folder == "/a/folder"
+
+
+@pytest.mark.parametrize(
+    ("folder", "place"),
+    [
+        ("/data/held", "/data/held"),
+        ("file:/data/held", "/data/held"),
+        ("file:///data/held", "/data/held"),
+        ("s3a://bucket/held", "s3://bucket/held"),
+        ("hdfs://name:8020/held", "hdfs://name:8020/held"),
+    ],
+)
+def test_folders_are_known_to_arrow_under_their_own_names(
+    spark: SparkSession, folder: str, place: str
+) -> None:
+    assert import_module("tidelog.engine.spark.holding")._address(folder) == place
+
+
+def test_tasks_leave_their_files_beside_those_of_frames(spark: SparkSession, in_files: Path) -> None:
+    db = tidelog.open(text=PROGRAM, spark=spark, placement="tasks")
+    with db.transaction() as tx:
+        tx.insert("Edge", [(1, 2), (2, 3)])
+    assert len(list(in_files.glob("*/tidelog-*/*"))) > 0
+    del db, tx
+    gc.collect()
+    assert not list(in_files.glob("*/tidelog-*"))
 
 
 @pytest.mark.parametrize("placement", ["tasks", "shuffled"])

@@ -48,12 +48,13 @@ def shuffles_by_cut(
         return cut(self, frame)
 
     def by_cut(text: str) -> list[int]:
-        held = Holding(is_reliable=request.param == "held in files")
+        folder = str(checkpoints) if request.param == "held in files" else None
+        held = Holding(folder)
         reasoner = SparkReasoner(spark, "shuffled", held=held)
         monkeypatch.setattr(cuts.Cuts, "cut", counting)
         reasoner.commit(load(text), {"Edge": ZSet.of([(i, i + 1) for i in range(6)])})
         assert len(reasoner.contents["Reach"]) == 21
-        assert any(checkpoints.glob("*/rdd-*")) == held.is_reliable
+        assert any(checkpoints.glob("*/rdd-*")) == (folder is not None)
         return counted
 
     return by_cut

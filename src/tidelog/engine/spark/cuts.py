@@ -26,7 +26,6 @@ from tidelog.engine.spark.layout import PROBLEM, arrow_schema, columns, ddl
 from tidelog.engine.spark.naming import JobNames
 from tidelog.engine.spark.publish import publisher
 from tidelog.engine.spark.release import SPARK_ERRORS, release
-from tidelog.engine.spark.scratch import Scratch
 from tidelog.errors import EngineError
 
 __all__ = ["BROADCAST", "Cut", "Cuts", "Held", "union"]
@@ -110,7 +109,7 @@ class Cuts:
         self.jobs = JobNames(spark)
         self.partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         self.small = small
-        self.scratch = Scratch()
+        self.scratch = self.holding.scratch()
         self._held: dict[int, Held] = {}
         self._empty: dict[str, Cut] = {}
 

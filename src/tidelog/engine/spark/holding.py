@@ -15,43 +15,57 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.engine.spark.release import delete_when_unused
+from tidelog.engine.spark.scratch import Scratch
 from tidelog.errors import SessionError
 
 __all__ = ["Holding", "holding"]
 
 _LOCAL: Final = re.compile(r"local(\[[^\]]*\])?")
+_FILE: Final = re.compile("^file:/+")
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """`is_reliable`: in files, which outlive executors."""
+    """`folder` is for files, which outlive executors; without one, blocks are held."""
 
-    is_reliable: bool
+    folder: str | None = None
 
     def hold(self, frame: DataFrame) -> DataFrame:
         """The same rows, held once they are worked out: by the first action on all of them, or here."""
-        if not self.is_reliable:
+        if self.folder is None:
             return frame.localCheckpoint(eager=False)
         held = frame.checkpoint()  # if it came later, Spark would work the rows out twice
         delete_when_unused(held)
         return held
+
+    def scratch(self) -> Scratch:
+        """A new folder for the files of tasks, which every task reaches."""
+        return Scratch() if self.folder is None else Scratch.under(_address(self.folder))
 
 
 def holding(spark: SparkSession) -> Holding:
     """How a session's frames are held; SessionError if it is on a cluster and has no folder for them."""
     master = spark.conf.get("spark.master", None) or "local"
     if _LOCAL.fullmatch(master):
-        return Holding(is_reliable=False)
-    if not _folder(spark):
+        return Holding()
+    folder = _folder(spark)
+    if not folder:
         raise SessionError(
             f"this Spark session works on a cluster ({master}), where executors may be lost, and has no "
             "folder for checkpoints to keep what they have worked out: set spark.checkpoint.dir to a folder "
             "that all machines share (on HDFS, S3, a network drive, …), or call "
             'spark.sparkContext.setCheckpointDir("…") before tidelog.open'
         )
-    return Holding(is_reliable=True)
+    return Holding(folder)
 
 
 def _folder(spark: SparkSession) -> str | None:
     context = getattr(spark, "sparkContext", None)  # over Connect there is none
     return spark.conf.get("spark.checkpoint.dir", None) if context is None else context.getCheckpointDir()
+
+
+def _address(folder: str) -> str:
+    """A folder of Hadoop's as PyArrow writes it: a plain path, if it is one, and S3 under its own name."""
+    if _FILE.match(folder):
+        return _FILE.sub("/", folder)
+    return re.sub("^s3[an]:", "s3:", folder)

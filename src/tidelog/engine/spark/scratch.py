@@ -12,6 +12,7 @@ import tempfile
 import uuid
 import weakref
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,13 @@ class Scratch:
         self._is_local = folder is None or folder.startswith("/")
         if folder is None:
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+    @classmethod
+    def under(cls, place: str) -> Scratch:
+        """A new folder in a place that others use too, removed when nobody has it any more."""
+        made = cls(f"{place}/tidelog-{uuid.uuid4().hex}")
+        weakref.finalize(made, _remove, made.folder)
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scratch, (self.folder,)
@@ -57,15 +65,22 @@ class Scratch:
     # -- in the driver
 
     def keep(self, names: Iterable[str]) -> None:
-        """Remove all other files; nobody may be writing."""
+        """Remove all other files; whoever is still writing one is too late, and its answer is not taken."""
         system, root = self._place()
         kept = set(names)
         for found in system.get_file_info(fs.FileSelector(root, allow_not_found=True)):
             if found.base_name not in kept:
-                system.delete_file(found.path)
+                with suppress(FileNotFoundError):  # a task that was too late has just given it its name
+                    system.delete_file(found.path)
 
     def _place(self) -> tuple[Any, str]:
         if self._is_local:
             return fs.LocalFileSystem(), self.folder
         system, root = fs.FileSystem.from_uri(self.folder)
         return system, root
+
+
+def _remove(folder: str) -> None:
+    with suppress(OSError):  # nothing was written, or the place cannot be reached any more
+        system, root = Scratch(folder)._place()
+        system.delete_dir(root)
