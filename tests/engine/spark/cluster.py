@@ -18,13 +18,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.request import urlopen
 
 from tidelog.engine.spark.classes import class_path, spark_home
 from tidelog.engine.spark.gateway import MODULE_OPTIONS
 from tidelog.engine.spark.java import find_java
 
-MASTER_HOST = "127.0.0.1"
+HOST = "127.0.0.1"
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that does not live long
 PATIENCE = 120.0  # seconds; only so that a failure ends
 TESTS = Path(__file__).parents[2]
@@ -44,20 +43,20 @@ def wait_for(what: str, look: Callable[[], Found | None]) -> Found:
 class Cluster:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.java_home = _java_home(folder / "java")
+        self.java_home = java_home_in(folder / "java")
         self.workers: list[subprocess.Popen[bytes]] = []
         self._started = 0
-        self._port, self._pages = _free_port(), _free_port()
-        names = ["--host", MASTER_HOST, "--port", str(self._port), "--webui-port", str(self._pages)]
-        self._master = self._start("master.Master", MASTER_HOST, "-Xmx256m", *names)
-        wait_for("the master", self._state)
+        self._port = free_port()
+        names = ["--host", HOST, "--port", str(self._port), "--webui-port", "0"]
+        self._master = self._start("master.Master", HOST, "-Xmx256m", *names)
 
     @property
     def url(self) -> str:
-        return f"spark://{MASTER_HOST}:{self._port}"
+        return f"spark://{HOST}:{self._port}"
 
     def add_worker(self) -> None:
         """Start a worker of one core on an address that no other had; it will report to the master."""
+        wait_for("the master", lambda: listens(self._port) or None)
         self._started += 1
         host = f"127.0.0.{self._started + 1}"
         room = ["--cores", "1", "--memory", "700m", "--webui-port", "0", "--host", host]
@@ -100,14 +99,6 @@ class Cluster:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-
-    def _state(self) -> Any:
-        """What the master's page says, once there is one."""
-        try:
-            with urlopen(f"http://{MASTER_HOST}:{self._pages}/json/") as page:
-                return json.load(page)
-        except OSError:
-            return None
 
 
 class Driver:
@@ -167,7 +158,7 @@ class Driver:
             self._process.stdin.close()
 
 
-def _java_home(folder: Path) -> Path:
+def java_home_in(folder: Path) -> Path:
     """A folder whose `bin/java` goes without the module that trimmed runtimes lack and Spark asks for."""
     java = find_java().executable.resolve()
     wrapper = folder / "bin" / "java"
@@ -189,9 +180,14 @@ def _scala_version() -> str:
     return core.name.removeprefix("spark-core_").partition("-")[0]
 
 
-def _free_port() -> int:
+def listens(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind((MASTER_HOST, 0))
+        return probe.connect_ex((HOST, port)) == 0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
         return port
 

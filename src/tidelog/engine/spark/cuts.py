@@ -10,6 +10,7 @@ partitioned, the other costs a job to find out what we know.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,6 +43,12 @@ _SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
 }
+
+# the exception at the end of a traceback, whose lines are indented
+_RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n)+(\S[^\n]*)")
+_REMEDY: Final = (
+    "; Tidelog, and the modules of functions that rules call, must be importable on the executors"
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -216,7 +223,11 @@ class Cuts:
 
 
 def _reason(error: Exception) -> str:
-    """What a person needs of an error that carries a Java stack."""
+    """What a person needs of an error that carries a Java stack: what a Python task raised, if it was that."""
+    raised = _RAISED.search(str(error))
+    if raised is not None:
+        absent = raised[1].startswith("ModuleNotFoundError")
+        return f"{raised[1]}, in a task{_REMEDY if absent else ''}"
     lines = [line.strip().removeprefix(": ") for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("at ", "An error occurred"))]
     return next(iter(told or lines), type(error).__name__)

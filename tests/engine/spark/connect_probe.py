@@ -1,0 +1,60 @@
+"""Run as a program by `test_connect`: a client of Spark Connect, which tells in one line of JSON what it saw.
+
+Its argument is the address of the server, which has a folder for checkpoints.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import tidelog
+from tidelog.engine.spark import holding
+
+PROGRAM = """
+input relation Edge(src: int, dst: int)
+output relation Reach(src: int, dst: int)
+output relation Fan(src: int, n: int)
+Reach(x, y) :- Edge(x, y).
+Reach(x, z) :- Reach(x, y), Edge(y, z).
+Fan(x, n) :- Reach(x, y), var n = y.group_by(x).count().
+"""
+FIRST, NEXT, GONE = [(0, 1), (1, 2), (2, 3)], [(3, 4)], [(0, 1)]
+
+
+def main(address: str) -> None:
+    spark: Any = SparkSession.builder.remote(address).getOrCreate()
+    here = commits(tidelog.open(text=PROGRAM), lambda rows: rows)
+    spark.addTag("mine")
+    seen: set[str] = set()
+    told = {}
+    for placement in ("driver", "tasks", "shuffled"):
+        db = tidelog.open(
+            text=PROGRAM,
+            spark=spark,
+            placement=placement,
+            progress=lambda _: seen.update(spark.getTags()),
+        )
+        told[placement] = commits(db, lambda rows: spark.createDataFrame(rows, "src long, dst long"))
+    holding._LOCAL = re.compile("elsewhere")  # type: ignore[misc]
+    db = tidelog.open(text=PROGRAM, spark=spark, placement="shuffled")
+    told["held in files"] = commits(db, lambda rows: rows)
+    print(json.dumps({"here": here, "told": told, "seen": sorted(seen), "left": sorted(spark.getTags())}))
+
+
+def commits(db: Any, given: Any) -> list[Any]:
+    with db.transaction() as first:
+        first.insert("Edge", given(FIRST))
+    with db.transaction() as second:
+        second.insert("Edge", given(NEXT))
+        second.delete("Edge", given(GONE))
+    changes = [sorted(tx.changes["Reach"]) for tx in (first, second)]
+    return [*changes, sorted(db["Fan"]), sorted(db["Reach"].where(src=1)), (2, 4) in db["Reach"]]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
