@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from pipeline.places import PROGRAM, SPEC, Place, Rows, expected, rows
 from tidelog import pipeline
 from tidelog.errors import PipelineError, StoreError
+from tidelog.progress import Line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -210,3 +212,17 @@ def test_the_command_prints_what_was_done_and_nothing_else(place: Place) -> None
     failed = tidelog("run", "pipeline.toml")
     said = "error: pipeline.toml: outputs.Raech: the program has no relation `Raech`; did you mean `Reach`?\n"
     assert (failed.returncode, failed.stdout, failed.stderr) == (1, "", said)
+
+
+def test_a_person_who_watches_sees_what_a_run_is_at(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    place = Place(tmp_path, spec=f'placement = "shuffled"\n{SPEC}')
+    place.write({(1, 2), (2, 3)}, {9})
+    stream = io.StringIO()
+    pipeline.run(place.spec, spark=spark, progress=Line(stream))
+    shown = stream.getvalue().split("\r\x1b[2K")
+    for text in ("starting Spark", "reading Edge", "working out what follows", "writing "):
+        assert any(line.startswith(text) for line in shown)
+    assert any("Reach (" in line and "round 1, delta 2, 2 rows" in line for line in shown)

@@ -170,6 +170,21 @@ def test_a_worker_that_is_killed_changes_nothing(
     assert sorted(tx.changes["M"]) == [((2,), 1), ((4,), 1), ((6,), 1)]
 
 
+def test_a_module_that_tasks_do_not_find_is_named(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "functions_of_the_driver.py").write_text("def same(n: int) -> int:\n    return n\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    same = import_module("functions_of_the_driver").same
+    text = "input relation N(n: int)\noutput relation M(n: int)\nM(same(n)) :- N(n)."
+    db = tidelog.open(text=text, functions=[same], spark=spark, placement="shuffled")
+    db._state.cuts.small = 0  # type: ignore[attr-defined] # everything is computed in tasks
+    wanted = "No module named 'functions_of_the_driver', in a task; .* must be importable on the executors"
+    with pytest.raises(EngineError, match=wanted), db.transaction() as tx:
+        tx.insert("N", [(1,)])
+    assert len(db["M"]) == 0
+
+
 def test_a_placement_that_there_is_not_is_refused() -> None:
     with pytest.raises(SessionError, match="did you mean `shuffled`"):
         tidelog.open(text=PROGRAM, spark=object(), placement="shufled")

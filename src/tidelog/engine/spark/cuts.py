@@ -223,7 +223,7 @@ class Cuts:
 
 
 def _reason(error: Exception) -> str:
-    """What a person needs of an error that carries a Java stack: what a Python task raised, if it was that."""
+    """What a person needs of an error with a Java stack: what a Python task raised, if it was that."""
     raised = _RAISED.search(str(error))
     if raised is not None:
         absent = raised[1].startswith("ModuleNotFoundError")
