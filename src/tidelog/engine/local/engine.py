@@ -196,7 +196,7 @@ class LocalEngine:
         if view is View.DELTA:
             return change.working.delta
         if view is View.SUSPECTS:
-            return change.suspects
+            return change.searched
         positive = isinstance(literal, Match)
         return change.entering if (view is View.ENTERING) == positive else change.leaving
 
