@@ -8,9 +8,10 @@ not, if the strategy says so, or if the update turns out to cost more than a boo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from tidelog.engine.cost import UNFINISHED, Sizes, UnitCost
 from tidelog.engine.protocol import Changed, Engine, TurnDense
 from tidelog.engine.watch import Limits, Watch
 from tidelog.errors import EngineError
@@ -38,7 +39,7 @@ from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Match
 from tidelog.progress import Progress, Report
 
-__all__ = ["Limits", "Run", "Stats", "UnitCost", "UnitStats"]
+__all__ = ["Limits", "Run", "Stats", "UnitStats"]
 
 
 @dataclass(slots=True)
@@ -69,58 +70,6 @@ class Stats:
         return sum(u.instances for u in self.units)
 
 
-@dataclass(slots=True)
-class UnitCost:
-    """What earlier commits taught about a unit, in seconds.
-
-    `bootstrap` is what the last one took; `arrivals` and `departures` what updates for so many changes took,
-    by the number of binary digits of how many they were.
-    """
-
-    bootstrap: float = 0.0
-    arrivals: dict[int, float] = field(default_factory=dict)
-    departures: dict[int, float] = field(default_factory=dict)
-
-    def predict(self, arrivals: int, departures: int) -> float | None:
-        """What an update for so many changes would take; None if none like it was seen."""
-        guesses = [_guess(self.arrivals, arrivals), _guess(self.departures, departures)]
-        known = [guess for guess in guesses if guess is not None]
-        return sum(known) if len(known) == len(guesses) else None
-
-    def learn(self, seconds: float, arrivals: int, departures: int) -> None:
-        """Remember an update; one odd change should not decide about the next commit alone."""
-        total = max(arrivals + departures, 1)
-        for known, count in ((self.arrivals, arrivals), (self.departures, departures)):
-            if count:
-                measured = seconds * count / total
-                before = known.get(count.bit_length(), measured)
-                known[count.bit_length()] = (before + measured) / 2
-
-    def doubt(self) -> None:
-        """Trust predictions less each time one is followed, so that an update is tried again some day."""
-        for known in (self.arrivals, self.departures):
-            for digits in known:
-                known[digits] *= 0.95
-
-
-def _guess(known: Mapping[int, float], count: int) -> float | None:
-    """In proportion to what the nearest number of changes took, if there is one that is near enough.
-
-    Many more changes than were ever seen take at least as long, and are taken to be a few times as many.
-    """
-    if not count:
-        return 0.0
-    digits = count.bit_length()
-    nearest = min(known, key=lambda other: abs(other - digits), default=None)
-    if nearest is None or nearest - digits > _NEAR:
-        return None
-    return known[nearest] * 2.0 ** min(digits - nearest, _NEAR)
-
-
-_NEGLIGIBLE = 0.002  # seconds that are not worth a thought
-_NEAR = 3  # binary digits
-_SURE = 0.8  # of the time of a bootstrap is what an update may be expected to take
-_UNFINISHED = 1.6  # of the time after which an update was given up is what it is taken to have cost
 _ROUNDS = 1000  # that an engine may run in one go
 # strategies that follow the cheaper way, also an engine's own; the others are carried out as they are
 _SWITCHING = ("elastic", "recompute")
@@ -214,6 +163,7 @@ class _Walk:
     number: int = 0
     rank: int = 0
     rows: int = 0
+    asserted: int = 0  # facts that the last step about them was about
     deadline: float | None = None
     current: UnitStats = field(default_factory=lambda: UnitStats("", "", ""))
     at_work: Unit = field(default_factory=lambda: Unit(frozenset(), (), recursive=False))
@@ -304,19 +254,24 @@ class _Walk:
         if self.run.strategy == "recompute":
             return "the strategy is recompute"
         memory = self.run.memory(unit)
-        if memory.bootstrap and self.run.strategy in _SWITCHING:
-            predicted = memory.predict(*self._changes(unit))
-            if predicted is not None and predicted > max(_NEGLIGIBLE, _SURE * memory.bootstrap):
-                memory.doubt()
-                return f"an update would take about {predicted / memory.bootstrap:.0%} of its time"
-        return None
+        if not memory.bootstrap or self.run.strategy not in _SWITCHING:
+            return None
+        why = memory.discourages(self._sizes(unit))
+        if why is not None:
+            memory.doubt()
+        return why
 
-    def _changes(self, unit: Unit) -> tuple[int, int]:
-        """How many facts came and went below a unit or were asserted or retracted in it."""
-        names = {x.relation for r in unit.rules for x in r.body if isinstance(x, Match | Absent)}
-        counts = [self.engine.changed_rows(n) for n in names - unit.relations]
+    def _sizes(self, unit: Unit) -> Sizes:
+        """What is below a unit and in it, and what came and went there or was asserted and retracted."""
+        below = self._read(unit) - unit.relations
+        counts = [self.engine.changed_rows(n) for n in below]
         counts += [self.engine.asserted_changes(n) for n in unit.relations]
-        return sum(came for came, _ in counts), sum(went for _, went in counts)
+        return Sizes(
+            sum(map(self.engine.size, below)),
+            sum(map(self.engine.size, unit.relations)),
+            sum(came for came, _ in counts),
+            sum(went for _, went in counts),
+        )
 
     def _explain(self, strategy: str, why: str) -> None:
         self.current.strategy, self.current.why = strategy, why
@@ -324,7 +279,7 @@ class _Walk:
     def _bootstrap(self, unit: Unit, why: str) -> None:
         self._explain("bootstrap", why)
         self.engine.enter(unit)
-        self.rank, self.rows, self.deadline, self.current.instances = 0, 0, None, 0
+        self.rank, self.rows, self.asserted, self.deadline, self.current.instances = 0, 0, 0, None, 0
         begun = time.perf_counter()
         try:
             self._execute(make(self.run.strategy, unit))
@@ -335,7 +290,11 @@ class _Walk:
             self.current.rounds = 0 if claimed is None else claimed.rounds
             return
         self.engine.highest(unit.relations, self.rank)
-        self.run.memory(unit).bootstrap = time.perf_counter() - begun
+        seconds, below = time.perf_counter() - begun, self._read(unit) - unit.relations
+        moved = sum(came - went for came, went in map(self.engine.changed_rows, below))
+        self.run.memory(unit).made(
+            seconds, sum(map(self.engine.size, below)) + moved, self.asserted, self.rows
+        )
 
     def _update(
         self,
@@ -346,28 +305,29 @@ class _Walk:
     ) -> bool:
         """Whether the update came to its end."""
         memory = self.run.memory(unit)
-        changes = self._changes(unit)
-        self._explain(name_of(self.run.strategy, unit), f"{sum(changes)} changes below it")
+        sizes = self._sizes(unit)
+        changes = sizes.arrivals + sizes.departures
+        self._explain(name_of(self.run.strategy, unit), f"{changes} changes below it")
         highest = self.engine.enter(unit)
         self.rows = sum(self.engine.size(name) for name in unit.relations)
         begun = time.perf_counter()
-        self.deadline = self._deadline(begun, memory)
+        self.deadline = self._deadline(begun, memory, sizes)
         try:
             for more, script in enumerate(self.run.update(unit, Changed(kept, came, gone))):
                 self.rank = highest + more
                 self._execute(script)
         except _TooMuch:  # it would have taken longer; how much is not known
-            memory.learn(_UNFINISHED * (time.perf_counter() - begun), *changes)
+            memory.learn(UNFINISHED * (time.perf_counter() - begun), sizes)
             return False
         self.engine.highest(unit.relations, self.rank)
         if not came and not gone:
-            memory.learn(time.perf_counter() - begun, *changes)
+            memory.learn(time.perf_counter() - begun, sizes)
         return True
 
-    def _deadline(self, begun: float, memory: UnitCost) -> float | None:
+    def _deadline(self, begun: float, memory: UnitCost, sizes: Sizes) -> float | None:
         """When an update has taken too long beside a bootstrap, if the strategy ever says so."""
         switches = memory.bootstrap and self.run.strategy in _SWITCHING
-        return begun + self.run.switch * memory.bootstrap if switches else None
+        return begun + self.run.switch * memory.anew(sizes) if switches else None
 
     # -- steps
 
@@ -377,7 +337,8 @@ class _Walk:
                 case Derive():
                     self._derive(step)
                 case Assertions():
-                    self.current.instances += self.engine.assertions(step, self.rank)
+                    self.asserted = self.engine.assertions(step, self.rank)
+                    self.current.instances += self.asserted
                 case EndRound():
                     self._end_round(step)
                 case Repeat(relations, steps):

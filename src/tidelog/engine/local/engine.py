@@ -176,7 +176,8 @@ class LocalEngine:
         rule = self._program.rules[step.rule.id.removesuffix(" [rederive]")]
         head = step.rule.body[0]
         assert isinstance(head, Match)
-        chosen = worth_filtering(head, self.tables[rule.head].data, suspects)
+        table = self.tables[rule.head]
+        chosen = worth_filtering(head, table.data[: table.rows], suspects)
         if chosen is None:
             return False
         name, values = chosen

@@ -189,7 +189,7 @@ class Change:
     def searched(self) -> Rows:
         """The suspects that may have instances: the others had all of theirs counted, and have lost them."""
         support = self.working.table.support[self.suspects]
-        return self.suspects[(support[:, 1] != 0) | (support[:, 0] == AIMED)]
+        return np.asarray(self.suspects[(support[:, 1] != 0) | (support[:, 0] == AIMED)])
 
     @property
     def trace(self) -> Trace:
