@@ -26,7 +26,7 @@ from tidelog import rdf
 from tidelog.bench import graphs
 from tidelog.errors import DataError
 
-__all__ = ["Case", "Facts", "cases"]
+__all__ = ["Case", "Facts", "cases", "growing_cases"]
 
 TC: Final = """
 input relation Edge(src: int, dst: int)
@@ -81,6 +81,19 @@ def cases(
     return found
 
 
+def growing_cases(*, quick: bool) -> list[tuple[Case, ...]]:
+    """For each of two programs, cases of growing size."""
+    nodes = (50, 100, 200) if quick else (500, 1000, 2000, 4000)
+    departments = ((1, 1),) if quick else ((15, 25),)
+    universities = (1, 2, 3) if quick else (1, 2, 4, 8)
+    closures = (partial(_closure, partial(graphs.gnp, n, 2.0)) for n in nodes)
+    graphed = (partial(_over_triples, partial(_universities, *departments, n)) for n in universities)
+    return [
+        tuple(Case("growing graph", "tc", make) for make in closures),
+        tuple(Case("growing LUBM", "rdfs", make) for make in graphed),
+    ]
+
+
 def _ontological(data: str, make: Callable[[], tuple[Any, Any]]) -> list[Case]:
     return [
         Case(data, "rdfs", partial(_over_triples, make)),
@@ -89,9 +102,9 @@ def _ontological(data: str, make: Callable[[], tuple[Any, Any]]) -> list[Case]:
     ]
 
 
-def _universities(departments: tuple[int, int]) -> tuple[Any, Any]:
-    """The ontology, and one university."""
-    return rdf.university_ontology(), rdf.universities(1, departments=departments)
+def _universities(departments: tuple[int, int], number: int = 1) -> tuple[Any, Any]:
+    """The ontology, and some universities."""
+    return rdf.university_ontology(), rdf.universities(number, departments=departments)
 
 
 def _read_triples(ontology: tuple[Path, ...], data: tuple[Path, ...]) -> tuple[Any, Any]:

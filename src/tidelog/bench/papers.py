@@ -89,11 +89,11 @@ class Missing:
 
 
 def measure_shares(
-    case: Case, reasoner: str, shares: Iterable[float], timeout: float
-) -> tuple[list[Share], Missing | None]:
+    case: Case, reasoner: str, shares: Iterable[float], timeout: float, take: Callable[[Share], None]
+) -> Missing | None:
     """In a process of its own, each share within the time."""
-    found, why = isolated_parts(partial(_shares, case, reasoner, tuple(shares)), timeout)
-    return found, None if why is None else Missing(case.data, case.program, reasoner, why)
+    why = isolated_parts(partial(_shares, case, reasoner, tuple(shares)), timeout, take)
+    return None if why is None else Missing(case.data, case.program, reasoner, why)
 
 
 def _shares(case: Case, reasoner: str, shares: tuple[float, ...]) -> Iterator[Share]:
@@ -158,10 +158,10 @@ def _warm_up(facts: Facts, name: str) -> None:
 # -- epochs
 
 
-def measure_epochs(case: Case, way: str, timeout: float) -> tuple[list[Epoch], Missing | None]:
+def measure_epochs(case: Case, way: str, timeout: float, take: Callable[[Epoch], None]) -> Missing | None:
     """In a process of its own, each commit within the time."""
-    found, why = isolated_parts(partial(_epochs, case, way), timeout)
-    return found, None if why is None else Missing(case.data, case.program, way, why)
+    why = isolated_parts(partial(_epochs, case, way), timeout, take)
+    return None if why is None else Missing(case.data, case.program, way, why)
 
 
 def _epochs(case: Case, way: str) -> Iterator[Epoch]:
