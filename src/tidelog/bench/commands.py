@@ -36,7 +36,7 @@ def commands() -> None:
 )
 @click.option("--reasoner", "reasoners", multiple=True, type=click.Choice(REASONERS), help="Only these.")
 @click.option(
-    "--limit", type=click.FloatRange(min=0.1), metavar="SECONDS", help="For one measurement (10 or 30)."
+    "--limit", type=click.FloatRange(min=0.1), metavar="SECONDS", help="For one measurement (10 or 25)."
 )
 @click.option("--graph", "graphs", multiple=True, type=_FILE, help="A CSV file of numbers: src,dst.")
 @click.option("--rdf", "triples", multiple=True, type=_FILE, help="N-Triples or Turtle, taken together.")
@@ -70,7 +70,7 @@ def papers(
     if plot_file is not None:
         _expect_matplotlib()
     work = bench.Experiments(
-        limit or (10.0 if quick else 30.0),
+        limit or (10.0 if quick else 25.0),
         lambda text: click.echo(f"{text} …", err=True),
         lambda found: None if json_file is None else _replace(json_file, found),
     )
