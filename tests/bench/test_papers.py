@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tidelog.bench.cases import cases
+from tidelog import rdf
+from tidelog.bench.cases import RDFS_A2, cases
 from tidelog.bench.experiments import Experiments
 from tidelog.bench.isolate import isolated_parts
 from tidelog.bench.names import REASONERS
 from tidelog.bench.papers import Epoch, Missing, Share, _divide, _schedule, _shares
 from tidelog.bench.tables import epoch_table, memory_table, share_table
 from tidelog.cli import main
+from tidelog.rdf.terms import SUBCLASS, SUBPROPERTY, TYPE
+from tidelog.session import open_session
 
 
 def small_graph(tmp_path: Path) -> Path:
@@ -33,12 +36,25 @@ def test_all_reasoners_find_the_same(tmp_path: Path) -> None:
     assert left < size
 
 
-@pytest.mark.parametrize("program", ["rdfs", "rdfs-s", "owl2rl"])
+@pytest.mark.parametrize("program", ["rdfs", "rdfs-a2", "rdfs-s", "owl2rl"])
 def test_strategies_find_the_same_of_universities(program: str) -> None:
     (case,) = (c for c in cases(quick=True) if c.name == f"LUBM/{program}")
     names = ("relational", "differential", "elastic", "recompute")
     found = [next(iter(_shares(case, name, (0.9,)))) for name in names]
     assert len({(s.size, s.left) for s in found}) == 1
+
+
+def test_the_program_a2_finds_the_triples_that_rdfs_does() -> None:
+    ontology, data = rdf.university_ontology(), rdf.universities(1, departments=(1, 1))
+    graph = rdf.union([ontology, data])
+    db = open_session(text=RDFS_A2)
+    with db.transaction() as tx:
+        tx.insert("rdf::triple", graph)
+    words = {"rdf::type": TYPE, "rdfs::subClassOf": SUBCLASS, "rdfs::subPropertyOf": SUBPROPERTY}
+    found = {(s, p, o) for name, p in words.items() for s, o in db[name]} | set(db["rdf::triple"])
+    wanted = {*rdf.triples(graph), *rdf.triples(rdf.infer(graph, "rdfs").triples)}
+    about_literals = {t for t in found if t[0].startswith('"')}
+    assert found - about_literals == wanted
 
 
 def test_shares_are_what_they_are_called_and_never_nothing(tmp_path: Path) -> None:
@@ -92,7 +108,9 @@ def count_slowly() -> list[int]:
 
 
 def test_work_that_fails_says_why() -> None:
-    assert isolated_parts(count_slowly, 60.0) == ([], "ValueError: no more")
+    found: list[int] = []
+    assert isolated_parts(count_slowly, 60.0, found.append) == "ValueError: no more"
+    assert found == []
 
 
 def test_the_command_writes_tables_and_json(tmp_path: Path) -> None:

@@ -51,6 +51,16 @@ def test_infer_counts_and_writes(folder: Path) -> None:
     assert len(rdf.read(out)) == 11
 
 
+@pytest.mark.parametrize("command", [("infer", "--profile", "owlrl"), ("rules",)])
+def test_words_of_owl_that_are_not_known_are_told_once(command: tuple[str, ...], tmp_path: Path) -> None:
+    prefixes = "@prefix : <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> ."
+    (tmp_path / "o.ttl").write_text(f"{prefixes} :A owl:subClassOf :B, :C . :p a owl:TransitivProperty .")
+    result = run(*command, tmp_path / "o.ttl")
+    assert result.exit_code == 0, result.output
+    told = "passed over: owl:subClassOf (2 times), owl:TransitivProperty (1 time); is the spelling right?"
+    assert result.stderr.count(told) == 1
+
+
 def test_infer_writes_only_what_is_new_if_asked(folder: Path) -> None:
     out = folder / "out.nt"
     result = run("infer", folder / "data.nt", folder / "o.ttl", "-o", out, "--only-inferred")

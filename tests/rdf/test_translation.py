@@ -224,7 +224,21 @@ def test_declarations_and_annotations_are_nothing_to_report() -> None:
         )
     )
     assert (translation.text, translation.rules, translation.left_out) == ("", 0, ())
+    assert translation.passed_over == {}
     assert len(tidelog.open(text=translation.text)) == 0
+
+
+def test_words_of_owl_that_nobody_knows_are_counted() -> None:
+    turtle = ":A owl:subClassOf :B, :C . :p a owl:TransitivProperty . :A rdfs:subClassOf :C ."
+    translation = rdf.owl_rules(graph(turtle))
+    assert translation.passed_over == {"owl:subClassOf": 2, "owl:TransitivProperty": 1}
+    assert translation.rules == 1
+    assert rdf.infer(graph(turtle), "owlrl").passed_over == translation.passed_over
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_word_that_is_reported_is_not_unknown(name: str) -> None:
+    assert rdf.owl_rules(graph(BEYOND[name][0])).passed_over == {}
 
 
 def test_superclasses_that_follow_anyway_are_dropped() -> None:

@@ -2,7 +2,8 @@
 
 | data | program |
 |---|---|
-| LUBM, universities | `rdfs` over triples; `rdfs-s` and `owl2rl`, a relation for each class and property |
+| LUBM, universities | `rdfs` over triples; `rdfs-a2` with a relation for each word of RDFS |
+| | `rdfs-s` and `owl2rl`, with a relation for each class and property |
 | RAND-1k, a dense uniform graph of 1,000 nodes | `tc`, the transitive closure |
 | RMAT-1k, a power-law graph of 1,024 nodes | `tc` |
 
@@ -25,14 +26,41 @@ from pyarrow import csv
 from tidelog import rdf
 from tidelog.bench import graphs
 from tidelog.errors import DataError
+from tidelog.rdf import terms
+from tidelog.syntax.printer import quote
 
-__all__ = ["Case", "Facts", "cases"]
+__all__ = ["RDFS_A2", "Case", "Facts", "cases", "growing_cases"]
 
 TC: Final = """
 input relation Edge(src: int, dst: int)
 output relation Reach(src: int, dst: int)
 Reach(x, y) :- Edge(x, y).
 Reach(x, z) :- Reach(x, y), Edge(y, z).
+"""
+
+# The papers' Program A.2. Its last rule is printed with a relation T that nothing defines; it is the
+# relation of triples that is meant, or subproperties would add nothing.
+_TYPE, _SUBCLASS, _SUBPROPERTY, _DOMAIN, _RANGE = map(
+    quote, (terms.TYPE, terms.SUBCLASS, terms.SUBPROPERTY, terms.DOMAIN, terms.RANGE)
+)
+RDFS_A2: Final = f"""
+input relation rdf::triple(s: string, p: string, o: string)
+relation rdf::type(s: string, o: string)
+relation rdfs::domain(s: string, o: string)
+relation rdfs::range(s: string, o: string)
+relation rdfs::subPropertyOf(s: string, o: string)
+relation rdfs::subClassOf(s: string, o: string)
+rdfs::domain(a, x) :- rdf::triple(a, {_DOMAIN}, x).
+rdfs::range(a, x) :- rdf::triple(a, {_RANGE}, x).
+rdf::type(y, x) :- rdf::triple(y, {_TYPE}, x).
+rdfs::subPropertyOf(x, z) :- rdf::triple(x, {_SUBPROPERTY}, z).
+rdfs::subClassOf(x, z) :- rdf::triple(x, {_SUBCLASS}, z).
+rdf::type(y, x) :- rdfs::domain(a, x), rdf::triple(y, a, _).
+rdf::type(z, x) :- rdfs::range(a, x), rdf::triple(_, a, z).
+rdfs::subPropertyOf(x, z) :- rdfs::subPropertyOf(x, y), rdfs::subPropertyOf(y, z).
+rdfs::subClassOf(x, z) :- rdfs::subClassOf(x, y), rdfs::subClassOf(y, z).
+rdf::type(z, y) :- rdfs::subClassOf(x, y), rdf::type(z, x).
+rdf::triple(x, b, y) :- rdfs::subPropertyOf(a, b), rdf::triple(x, a, y).
 """
 
 
@@ -81,17 +109,31 @@ def cases(
     return found
 
 
+def growing_cases(*, quick: bool) -> list[tuple[Case, ...]]:
+    """For each of two programs, cases of growing size."""
+    nodes = (50, 100, 200) if quick else (500, 1000, 2000, 4000)
+    departments = ((1, 1),) if quick else ((15, 25),)
+    universities = (1, 2, 3) if quick else (1, 2, 4, 8)
+    closures = (partial(_closure, partial(graphs.gnp, n, 2.0)) for n in nodes)
+    graphed = (partial(_over_triples, partial(_universities, *departments, n)) for n in universities)
+    return [
+        tuple(Case("growing graph", "tc", make) for make in closures),
+        tuple(Case("growing LUBM", "rdfs", make) for make in graphed),
+    ]
+
+
 def _ontological(data: str, make: Callable[[], tuple[Any, Any]]) -> list[Case]:
     return [
         Case(data, "rdfs", partial(_over_triples, make)),
+        Case(data, "rdfs-a2", partial(_over_words, make)),
         Case(data, "rdfs-s", partial(_specialised, rdf.rdfs_rules, make)),
         Case(data, "owl2rl", partial(_specialised, rdf.owl_rules, make)),
     ]
 
 
-def _universities(departments: tuple[int, int]) -> tuple[Any, Any]:
-    """The ontology, and one university."""
-    return rdf.university_ontology(), rdf.universities(1, departments=departments)
+def _universities(departments: tuple[int, int], number: int = 1) -> tuple[Any, Any]:
+    """The ontology, and some universities."""
+    return rdf.university_ontology(), rdf.universities(number, departments=departments)
 
 
 def _read_triples(ontology: tuple[Path, ...], data: tuple[Path, ...]) -> tuple[Any, Any]:
@@ -101,6 +143,11 @@ def _read_triples(ontology: tuple[Path, ...], data: tuple[Path, ...]) -> tuple[A
 def _over_triples(make: Callable[[], tuple[Any, Any]]) -> Facts:
     ontology, data = make()
     return Facts(rdf.RDFS, {"T": ontology}, {"T": data})
+
+
+def _over_words(make: Callable[[], tuple[Any, Any]]) -> Facts:
+    ontology, data = make()
+    return Facts(RDFS_A2, {"rdf::triple": ontology}, {"rdf::triple": data})
 
 
 def _specialised(translate: Callable[[Any], rdf.Translation], make: Callable[[], tuple[Any, Any]]) -> Facts:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from tidelog.bench.cases import Case, cases
-from tidelog.bench.names import SHARES, WAYS
+from tidelog.bench.cases import Case, cases, growing_cases
+from tidelog.bench.growth import Size, measure_growth
+from tidelog.bench.names import PLACES, SHARES, WAYS
 from tidelog.bench.papers import Epoch, Missing, Share, measure_epochs, measure_shares
-from tidelog.bench.tables import epoch_table, memory_table, share_table, to_json
+from tidelog.bench.tables import epoch_table, growth_table, memory_table, share_table, to_json
 
 __all__ = ["Experiments"]
 
@@ -18,13 +20,20 @@ _IN_EPOCHS: Final = ("rdfs", "tc")  # the programs of the second experiment
 
 
 class Experiments:
-    """`limit` is in seconds, for one measurement; `tell` is called with what is being measured."""
+    """`limit` is in seconds, for one measurement; `tell` is called with what is being measured.
 
-    def __init__(self, limit: float, tell: Callable[[str], None]) -> None:
+    `keep` is called with all results so far whenever there is another.
+    """
+
+    def __init__(
+        self, limit: float, tell: Callable[[str], None], keep: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.limit = limit
         self.tell = tell
+        self.keep = keep
         self.shares: list[Share] = []
         self.epochs: list[Epoch] = []
+        self.sizes: list[Size] = []
         self.missing: list[Missing] = []
 
     @staticmethod
@@ -36,39 +45,65 @@ class Experiments:
         triples: Sequence[Path] = (),
         ontologies: Sequence[Path] = (),
     ) -> list[Case]:
-        """The cases that have a text in their names; DataError if a file that was named cannot be read."""
+        """The cases of a name, or those that have it in theirs; DataError if a file cannot be read."""
         made = cases(quick=quick, graph_files=graphs, rdf_files=triples, ontology_files=ontologies)
-        chosen = [case for case in made if only.lower() in case.name.lower()]
+        chosen = _named(made, only, lambda case: case.name)
         for case in chosen:
             if case.is_from_files:  # told here once, not by every measurement
                 case.make()
         return chosen
+
+    @staticmethod
+    def choose_growing(only: str, *, quick: bool) -> list[tuple[Case, ...]]:
+        """The programs of the third experiment, by their names as others."""
+        return _named(growing_cases(quick=quick), only, lambda sizes: sizes[0].name)
 
     def measure_shares(self, chosen: Iterable[Case], reasoners: Iterable[str]) -> None:
         reasoners = tuple(reasoners)
         for case in chosen:
             for name in reasoners:
                 self.tell(f"{case.name}: {name}")
-                found, missing = measure_shares(case, name, SHARES, self.limit)
-                self.shares += found
-                self.missing += [] if missing is None else [missing]
+                take = partial(self._take, self.shares)
+                self._note(measure_shares(case, name, SHARES, self.limit, take))
 
     def measure_epochs(self, chosen: Iterable[Case]) -> None:
         for case in chosen:
             for way in WAYS if case.program in _IN_EPOCHS else ():
                 self.tell(f"{case.name}: {way}")
-                found, missing = measure_epochs(case, way, self.limit)
-                self.epochs += found
-                self.missing += [] if missing is None else [missing]
+                self._note(measure_epochs(case, way, self.limit, partial(self._take, self.epochs)))
+
+    def measure_growth(self, chosen: Iterable[tuple[Case, ...]]) -> None:
+        for growing in chosen:
+            for place in PLACES:
+                self.tell(f"{growing[0].name}: {place}")
+                self._note(measure_growth(growing, place, self.limit, partial(self._take, self.sizes)))
+
+    def _take(self, results: list[Any], found: Any) -> None:
+        results.append(found)
+        self.keep(self.to_json())
+
+    def _note(self, missing: Missing | None) -> None:
+        if missing is not None:
+            self._take(self.missing, missing)
 
     def tables(self) -> str:
         parts = [share_table(self.shares), memory_table(self.shares)] if self.shares else []
         parts += [epoch_table(self.epochs)] if self.epochs else []
+        parts += [growth_table(self.sizes)] if self.sizes else []
         stopped = [f"{m.data}/{m.program}: {m.name} stopped: {m.why}" for m in self.missing]
         return "\n\n".join([*parts, "\n".join(stopped)] if stopped else parts)
 
     def to_json(self) -> str:
-        return to_json(self.shares, self.epochs, self.missing)
+        return to_json(self.shares, self.epochs, self.sizes, self.missing)
 
     def plot(self, path: Path) -> None:
-        import_module("tidelog.bench.plots").plot(self.shares, self.epochs, path)  # slow to load
+        """Draw all results into a file."""
+        import_module("tidelog.bench.plots").plot(self.shares, self.epochs, self.sizes, path)  # slow to load
+
+
+def _named(made: list[Any], only: str, name_of: Callable[[Any], str]) -> list[Any]:
+    """Those of a name, or all that have it in theirs; case does not matter, and `-` is as good as `/`."""
+    wanted = only.lower().replace("/", "-")
+    names = [name_of(one).lower().replace("/", "-") for one in made]
+    exact = [one for one, name in zip(made, names, strict=True) if name == wanted]
+    return exact or [one for one, name in zip(made, names, strict=True) if wanted in name]

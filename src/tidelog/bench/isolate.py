@@ -15,6 +15,7 @@ __all__ = ["Failed", "isolated", "isolated_parts", "peak_memory"]
 T = TypeVar("T")
 _STATUS = Path("/proc/self/status")
 _PART, _END = "part", "end"
+_PARTING = 10.0  # seconds that a process has to end what it began
 
 
 class Failed(Exception):
@@ -45,28 +46,36 @@ def isolated(work: Callable[[], T], timeout: float) -> T:
     return result
 
 
-def isolated_parts(work: Callable[[], Iterable[T]], timeout: float) -> tuple[list[T], str | None]:
-    """What the work yields, each within the time, and why there is no more if it did not come to its end."""
+def isolated_parts(
+    work: Callable[[], Iterable[T]], timeout: float, take: Callable[[T], None], start: float = 0.0
+) -> str | None:
+    """Take what the work yields, each within the time; why there is no more if it did not come to its end.
+
+    The first has some seconds more, to start.
+    """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_work_in_parts, args=(work, there), daemon=True)
     process.start()
     there.close()
-    parts: list[T] = []
+    allowed = timeout + start
     try:
-        while here.poll(timeout):
+        while here.poll(allowed):
             kind, value = here.recv()
+            allowed = timeout
             if kind != _PART:
-                return parts, value
-            parts.append(value)
+                process.join(_PARTING)
+                why: str | None = value
+                return why
+            take(value)
     except EOFError:
         process.join()
-        return parts, f"ended with {process.exitcode}"
+        return f"ended with {process.exitcode}"
     finally:
         process.terminate()
         process.join()
         here.close()
-    return parts, f"over {timeout:g} s"
+    return f"over {timeout:g} s"
 
 
 def _work_in_parts(work: Callable[[], Iterable[object]], there: Connection) -> None:

@@ -8,13 +8,15 @@
 | `differential`, `elastic`, `recompute` | the strategies of these names |
 
 The first four are the reference reasoners: plain Python, slow and right.
+
+Places are where a program runs: in process, or on Spark in one of two placements of its frames.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["REASONERS", "SHARES", "STRATEGY_OF", "WAYS"]
+__all__ = ["IN_PROCESS", "PLACES", "REASONERS", "SHARES", "STRATEGY_OF", "WAYS"]
 
 STRATEGY_OF: Final = {
     "relational": "dred",
@@ -25,3 +27,5 @@ STRATEGY_OF: Final = {
 REASONERS: Final = ("chibi", "chibi-indexed", "circuit", "circuit-indexed", *STRATEGY_OF)
 SHARES: Final = (0.999, 0.99, 0.9, 0.75, 0.5)  # of the facts, that are there before the others come
 WAYS: Final = ("bootstrap", "update", "switch")  # to carry out a commit
+IN_PROCESS: Final = "in process"
+PLACES: Final = (IN_PROCESS, "tasks", "shuffled")

@@ -1,4 +1,4 @@
-"""The results as a picture: times by share, and times by epoch, on logarithmic scales."""
+"""The results as a picture: times by share, by epoch and by size, on logarithmic scales."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import matplotlib
 
-from tidelog.bench.names import REASONERS, WAYS
+from tidelog.bench.growth import Size
+from tidelog.bench.names import PLACES, REASONERS, WAYS
 from tidelog.bench.papers import Epoch, Share
 
 matplotlib.use("Agg")
@@ -18,12 +19,14 @@ from matplotlib import pyplot  # after the choice of a backend that needs no scr
 __all__ = ["plot"]
 
 
-def plot(shares: Sequence[Share], epochs: Sequence[Epoch], path: Path) -> None:
-    """A row for each case: adding, deleting, and the epochs where they were measured."""
+def plot(shares: Sequence[Share], epochs: Sequence[Epoch], sizes: Sequence[Size], path: Path) -> None:
+    """A row for each case: adding, deleting, and the epochs where they were measured; then one of sizes."""
     measured = [(s.data, s.program) for s in shares] + [(e.data, e.program) for e in epochs]
     cases = list(dict.fromkeys(measured))
+    growing = list(dict.fromkeys((s.data, s.program) for s in sizes))
+    height = max(len(cases) + bool(growing), 1)
     figure, rows = pyplot.subplots(
-        max(len(cases), 1), 3, figsize=(16, 1 + 3.4 * max(len(cases), 1)), squeeze=False, layout="constrained"
+        height, 3, figsize=(16, 1 + 3.4 * height), squeeze=False, layout="constrained"
     )
     for (data, program), (adding, deleting, running) in zip(cases, rows, strict=False):
         found = [s for s in shares if (s.data, s.program) == (data, program)]
@@ -32,6 +35,9 @@ def plot(shares: Sequence[Share], epochs: Sequence[Epoch], path: Path) -> None:
             axes.set_title(f"{data} / {program}: {field}")
         _by_epoch(running, [e for e in epochs if (e.data, e.program) == (data, program)])
         running.set_title(f"{data} / {program}: epochs")
+    for (data, program), axes in zip(growing, rows[-1], strict=False):
+        _by_size(axes, [s for s in sizes if (s.data, s.program) == (data, program)])
+        axes.set_title(f"{data} / {program}: places")
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
 
@@ -52,6 +58,16 @@ def _by_epoch(axes: Any, epochs: Sequence[Epoch]) -> None:
         if found:
             axes.plot(*zip(*found, strict=True), marker="o", label=way)
     axes.set_xlabel("epoch")
+    _finish(axes)
+
+
+def _by_size(axes: Any, sizes: Sequence[Size]) -> None:
+    for place in PLACES:
+        found = sorted((s.tuples, s.seconds) for s in sizes if s.place == place)
+        if found:
+            axes.plot(*zip(*found, strict=True), marker="o", label=place)
+    axes.set_xscale("log")
+    axes.set_xlabel("tuples")
     _finish(axes)
 
 

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from tidelog.bench.names import REASONERS, WAYS
+from tidelog.bench.growth import Size, crossings
+from tidelog.bench.names import PLACES, REASONERS, WAYS
 from tidelog.bench.papers import Epoch, Missing, Share
 
-__all__ = ["epoch_table", "memory_table", "share_table", "to_json"]
+__all__ = ["epoch_table", "growth_table", "memory_table", "share_table", "to_json"]
 
 
 def share_table(shares: Sequence[Share]) -> str:
@@ -66,10 +67,30 @@ def epoch_table(epochs: Sequence[Epoch]) -> str:
     return "seconds of each epoch\n" + _aligned(lines)
 
 
-def to_json(shares: Iterable[Share], epochs: Iterable[Epoch], missing: Iterable[Missing]) -> str:
+def growth_table(sizes: Sequence[Size]) -> str:
+    """A line for each size: seconds in each place; then from where on each place of Spark is faster."""
+    lines = [["data", "program", "facts", "tuples", *PLACES]]
+    for data, program in dict.fromkeys((s.data, s.program) for s in sizes):
+        of_case = [s for s in sizes if (s.data, s.program) == (data, program)]
+        for facts, tuples in dict.fromkeys((s.facts, s.tuples) for s in of_case):
+            found = {s.place: s for s in of_case if (s.facts, s.tuples) == (facts, tuples)}
+            cells = [_seconds(found[place].seconds) if place in found else "-" for place in PLACES]
+            lines.append([data, program, f"{facts:,}", f"{tuples:,}", *cells])
+    meet = [
+        f"{c.data}/{c.program}: Spark in {c.place} is faster than one thread in process: {c}"
+        for c in crossings(sizes)
+    ]
+    return "\n".join(["seconds to materialise, by size and place", _aligned(lines), *meet])
+
+
+def to_json(
+    shares: Iterable[Share], epochs: Iterable[Epoch], sizes: Sequence[Size], missing: Iterable[Missing]
+) -> str:
     found = {
         "shares": [asdict(s) for s in shares],
         "epochs": [asdict(e) for e in epochs],
+        "sizes": [asdict(s) for s in sizes],
+        "crossings": [asdict(c) for c in crossings(sizes)],
         "missing": [asdict(m) for m in missing],
     }
     return json.dumps(found, indent=2) + "\n"

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from tidelog.engine.cost import UnitCost
+from tidelog.engine.cost import UNFINISHED, Sizes, UnitCost
 from tidelog.engine.protocol import Changed, Engine, TurnDense
 from tidelog.engine.watch import Limits, Watch
 from tidelog.errors import EngineError
@@ -39,7 +39,7 @@ from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Match
 from tidelog.progress import Progress, Report
 
-__all__ = ["Limits", "Run", "Stats", "UnitCost", "UnitStats"]
+__all__ = ["Limits", "Run", "Stats", "UnitStats"]
 
 
 @dataclass(slots=True)
@@ -70,9 +70,6 @@ class Stats:
         return sum(u.instances for u in self.units)
 
 
-_NEGLIGIBLE = 0.002  # seconds that are not worth a thought
-_SURE = 0.8  # of the time of a bootstrap is what an update may be expected to take
-_UNFINISHED = 1.6  # of the time after which an update was given up is what it is taken to have cost
 _ROUNDS = 1000  # that an engine may run in one go
 # strategies that follow the cheaper way, also an engine's own; the others are carried out as they are
 _SWITCHING = ("elastic", "recompute")
@@ -170,6 +167,7 @@ class _Walk:
     rank: int = 0
     rows: int = 0
     found: int = 0
+    asserted: int = 0  # facts that the last step about them was about
     deadline: float | None = None
     current: UnitStats = field(default_factory=lambda: UnitStats("", "", ""))
     at_work: Unit = field(default_factory=lambda: Unit(frozenset(), (), recursive=False))
@@ -260,19 +258,24 @@ class _Walk:
         if self.run.strategy == "recompute":
             return "the strategy is recompute"
         memory = self.run.memory(unit)
-        if memory.bootstrap and self.run.strategy in _SWITCHING:
-            predicted = memory.predict(*self._changes(unit))
-            if predicted is not None and predicted > max(_NEGLIGIBLE, _SURE * memory.bootstrap):
-                memory.doubt()
-                return f"an update would take about {predicted / memory.bootstrap:.0%} of its time"
-        return None
+        if not memory.bootstrap or self.run.strategy not in _SWITCHING:
+            return None
+        why = memory.discourages(self._sizes(unit))
+        if why is not None:
+            memory.doubt()
+        return why
 
-    def _changes(self, unit: Unit) -> tuple[int, int]:
-        """How many facts came and went below a unit or were asserted or retracted in it."""
-        names = {x.relation for r in unit.rules for x in r.body if isinstance(x, Match | Absent)}
-        counts = [self.engine.changed_rows(n) for n in names - unit.relations]
+    def _sizes(self, unit: Unit) -> Sizes:
+        """What is below a unit and in it, and what came and went there or was asserted and retracted."""
+        below = self._read(unit) - unit.relations
+        counts = [self.engine.changed_rows(n) for n in below]
         counts += [self.engine.asserted_changes(n) for n in unit.relations]
-        return sum(came for came, _ in counts), sum(went for _, went in counts)
+        return Sizes(
+            sum(map(self.engine.size, below)),
+            sum(map(self.engine.size, unit.relations)),
+            sum(came for came, _ in counts),
+            sum(went for _, went in counts),
+        )
 
     def _explain(self, strategy: str, why: str) -> None:
         self.current.strategy, self.current.why = strategy, why
@@ -280,7 +283,7 @@ class _Walk:
     def _bootstrap(self, unit: Unit, why: str) -> None:
         self._explain("bootstrap", why)
         self.engine.enter(unit)
-        self.rank, self.rows, self.deadline, self.current.instances = 0, 0, None, 0
+        self.rank, self.rows, self.asserted, self.deadline, self.current.instances = 0, 0, 0, None, 0
         begun = time.perf_counter()
         try:
             self._execute(make(self.run.strategy, unit))
@@ -291,7 +294,11 @@ class _Walk:
             self.current.rounds = 0 if claimed is None else claimed.rounds
             return
         self.engine.highest(unit.relations, self.rank)
-        self.run.memory(unit).bootstrap = time.perf_counter() - begun
+        seconds, below = time.perf_counter() - begun, self._read(unit) - unit.relations
+        moved = sum(came - went for came, went in map(self.engine.changed_rows, below))
+        self.run.memory(unit).made(
+            seconds, sum(map(self.engine.size, below)) + moved, self.asserted, self.rows
+        )
 
     def _update(
         self,
@@ -302,28 +309,29 @@ class _Walk:
     ) -> bool:
         """Whether the update came to its end."""
         memory = self.run.memory(unit)
-        changes = self._changes(unit)
-        self._explain(name_of(self.run.strategy, unit), f"{sum(changes)} changes below it")
+        sizes = self._sizes(unit)
+        changes = sizes.arrivals + sizes.departures
+        self._explain(name_of(self.run.strategy, unit), f"{changes} changes below it")
         highest = self.engine.enter(unit)
         self.rows = sum(self.engine.size(name) for name in unit.relations)
         begun = time.perf_counter()
-        self.deadline = self._deadline(begun, memory)
+        self.deadline = self._deadline(begun, memory, sizes)
         try:
             for more, script in enumerate(self.run.update(unit, Changed(kept, came, gone))):
                 self.rank = highest + more
                 self._execute(script)
         except _TooMuch:  # it would have taken longer; how much is not known
-            memory.learn(_UNFINISHED * (time.perf_counter() - begun), *changes)
+            memory.learn(UNFINISHED * (time.perf_counter() - begun), sizes)
             return False
         self.engine.highest(unit.relations, self.rank)
         if not came and not gone:
-            memory.learn(time.perf_counter() - begun, *changes)
+            memory.learn(time.perf_counter() - begun, sizes)
         return True
 
-    def _deadline(self, begun: float, memory: UnitCost) -> float | None:
+    def _deadline(self, begun: float, memory: UnitCost, sizes: Sizes) -> float | None:
         """When an update has taken too long beside a bootstrap, if the strategy ever says so."""
         switches = memory.bootstrap and self.run.strategy in _SWITCHING
-        return begun + self.run.switch * memory.bootstrap if switches else None
+        return begun + self.run.switch * memory.anew(sizes) if switches else None
 
     # -- steps
 
@@ -333,7 +341,8 @@ class _Walk:
                 case Derive():
                     self._derive(step)
                 case Assertions():
-                    self.current.instances += self.engine.assertions(step, self.rank)
+                    self.asserted = self.engine.assertions(step, self.rank)
+                    self.current.instances += self.asserted
                 case EndRound():
                     self._end_round(step)
                 case Repeat(relations, steps):

@@ -8,7 +8,8 @@ never moves a tuple that is there.
 - *Delete*: what is below goes from OLD to MIDDLE. The first round's delta is all that leaves below, rules
   and assertions that go; a head that loses its last support is a suspect and in the next delta.
 - *Re-derive*: for suspects only, count the instances over what remains. In a unit that is not recursive every
-  instance supports its head, so a count of zero says that there is none, and the step is left out.
+  instance supports its head, so a count of zero says that there is none, and the step is left out; an engine
+  that knows the same of a suspect of another unit may pass it over.
 - *Insert*: what is below goes from MIDDLE to NEW. The first round's delta is all that enters below, rules
   and assertions that come, and the suspects that came back.
 """

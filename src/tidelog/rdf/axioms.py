@@ -1,7 +1,8 @@
 """Triples to axioms: which statements of a graph say something of classes and properties, and what.
 
 Nothing is dropped silently. A statement becomes axioms, or it is reported with what is the matter; only what
-states no more than that something exists (declarations, labels, versions) is passed over.
+states no more than that something exists (declarations, labels, versions) is passed over, and words that are
+not known (see `words`).
 
 `owl_axioms` reads OWL, in which blank nodes describe classes. `rdfs_axioms` reads the four words of ρdf and
 takes every term for a name.
@@ -43,7 +44,7 @@ from tidelog.rdf.ontology import (
 )
 from tidelog.rdf.terms import DOMAIN, FIRST, NIL, RANGE, REST, SUBCLASS, SUBPROPERTY, TYPE, owl, rdfs, short
 
-__all__ = ["owl_axioms", "rdfs_axioms"]
+__all__ = ["WORDS", "owl_axioms", "rdfs_axioms"]
 
 _RESTRICTION: Final = "the restrictions that rules can express are some, only, value and at least one"
 _IMPORT: Final = "imports are not followed; give the file as another ontology"
@@ -252,6 +253,12 @@ _CLASS_AXIOMS: Final[Mapping[str, Callable[[_Reader, str, str], Iterator[Axiom |
     _INVERSE: _Reader.inverse,
     owl("propertyChainAxiom"): _Reader.chain,
 }
+
+
+# the words whose statements are read or reported
+WORDS: Final = frozenset(
+    {*_PROBLEMS, *_CONSTRUCTORS, *_CLASS_AXIOMS, owl("TransitiveProperty"), owl("SymmetricProperty")}
+)
 
 
 def _both(left: Expression, right: Expression, said: str) -> Iterator[Axiom]:

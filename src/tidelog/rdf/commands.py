@@ -14,7 +14,7 @@ import click
 from tidelog import rdf
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tidelog.rdf import LeftOut
 
@@ -72,6 +72,7 @@ def infer(
     click.echo(f"{_counted(len(graph), 'triple')} read")
     found = rdf.infer(graph, profile)
     _tell_left_out(found.left_out, verbose)
+    _tell_passed_over(found.passed_over)
     if found.about_literals:
         number = _counted(found.about_literals, "more triple")
         _note(f"{number} would be about literals, which RDF cannot say; left out")
@@ -98,6 +99,7 @@ def rules(files: tuple[Path, ...], profile: str, base: str | None, verbose: bool
     ontology = rdf.read(*files, base=base)
     made = rdf.owl_rules(ontology) if profile == "owlrl" else rdf.rdfs_rules(ontology)
     _tell_left_out(made.left_out, verbose)
+    _tell_passed_over(made.passed_over)
     click.echo(made.text, nl=False)
 
 
@@ -127,6 +129,12 @@ def _tell_left_out(left_out: Sequence[LeftOut], verbose: bool) -> None:
     _note(f"{_counted(len(left_out), 'statement')} of the ontology {has} no rules{more}")
     for statement in left_out if verbose else ():
         click.echo(f"  {statement}", err=True)
+
+
+def _tell_passed_over(words: Mapping[str, int]) -> None:
+    if words:
+        listed = ", ".join(f"{word} ({_counted(number, 'time')})" for word, number in words.items())
+        _note(f"not words of OWL that are known here, passed over: {listed}; is the spelling right?")
 
 
 def _note(text: str) -> None:

@@ -11,7 +11,8 @@ Both work out everything at once. To keep a graph's consequences up to date, ope
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -34,7 +35,8 @@ class Inference:
     """`triples` follow from `graph` and are not in it.
 
     `about_literals` is how many others there are whose subject is a literal, which RDF cannot say. `rules` is
-    the size of the program, and `left_out` what of an ontology it leaves out.
+    the size of the program, and `left_out` what of an ontology it leaves out; `passed_over` are words of OWL
+    that are not known, and how often they are there.
     """
 
     graph: Any
@@ -42,6 +44,7 @@ class Inference:
     about_literals: int
     rules: int
     left_out: tuple[LeftOut, ...] = ()
+    passed_over: Mapping[str, int] = field(default_factory=dict)
 
     def together(self) -> Any:
         """The graph and what follows from it."""
@@ -68,7 +71,8 @@ def _by_owl(graph: Any) -> Inference:
     db = open_session(text=rules.text)
     with db.transaction() as tx:
         rules.insert(tx, graph)
-    return _inference(graph, rules.derived(db), rules.rules, rules.left_out)
+    found = _inference(graph, rules.derived(db), rules.rules, rules.left_out)
+    return replace(found, passed_over=rules.passed_over)
 
 
 def _inference(graph: Any, derived: Any, rules: int, left_out: tuple[LeftOut, ...]) -> Inference:

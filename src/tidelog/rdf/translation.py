@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -24,6 +24,7 @@ from tidelog.rdf.graphs import graph
 from tidelog.rdf.ontology import Axiom, LeftOut
 from tidelog.rdf.shorten import shorten
 from tidelog.rdf.terms import TYPE, local_name
+from tidelog.rdf.words import unknown_words
 from tidelog.store.triples import TERMS
 from tidelog.syntax import tree
 from tidelog.syntax.printer import print_program
@@ -41,7 +42,8 @@ _COLUMNS: Final = {"class": ("x",), "property": ("x", "y"), "part": ("x",)}
 class Translation:
     """`text` is the program; `classes` and `properties` say which relation stands for which term.
 
-    `left_out` is what the ontology says and the program does not.
+    `left_out` is what the ontology says and the program does not; `passed_over` are words of OWL that are not
+    known, and how often they are there.
     """
 
     text: str
@@ -49,6 +51,7 @@ class Translation:
     classes: Mapping[str, str]
     properties: Mapping[str, str]
     left_out: tuple[LeftOut, ...]
+    passed_over: Mapping[str, int] = field(default_factory=dict)
 
     def split(self, triples: Any) -> tuple[dict[str, Any], Any]:
         """The facts of each relation as a table, and the triples that belong to none."""
@@ -107,7 +110,7 @@ def rdfs_rules(schema: Any) -> Translation:
 
 def owl_rules(ontology: Any) -> Translation:
     """What a graph says in OWL 2 RL, as rules."""
-    return _translation(*owl_axioms(ontology))
+    return replace(_translation(*owl_axioms(ontology)), passed_over=unknown_words(ontology))
 
 
 def _translation(axioms: Iterable[Axiom], unread: list[LeftOut]) -> Translation:

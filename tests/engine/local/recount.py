@@ -1,7 +1,8 @@
 """What ranks, counts and weights have to be, counted from scratch in plain Python over decoded rows.
 
 An instance of a flat rule is a row for each positive atom that makes the rest of the body true. It supports
-its head if its rows of the head's own unit all rank below it; an assertion is one more support.
+its head if its rows of the head's own unit all rank below it; an assertion is one more support. A tuple that
+is not marked as having had others has no instance but its supports.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 
 from conformance.reasoners import LocalReasoner
 from tidelog.data.values import Row, Value
-from tidelog.engine.local.heads import UNSETTLED
+from tidelog.engine.local.heads import OTHERS, UNSETTLED
 from tidelog.engine.local.index import Chains
 from tidelog.engine.local.rows import ALIVE, OLD
 from tidelog.engine.local.table import Table
@@ -26,9 +27,10 @@ Weights = dict[tuple[str, Row, int], int]
 
 @dataclass
 class Known:
-    """A relation as it is stored: rank and count of each tuple, and the asserted ones."""
+    """A relation as it is stored: rank and count of each tuple, the asserted ones, and those with others."""
 
     support: dict[Row, tuple[int, int]] = field(default_factory=dict)
+    others: set[Row] = field(default_factory=set)
     given: set[Row] = field(default_factory=set)
 
 
@@ -59,7 +61,10 @@ def _read(reasoner: LocalReasoner, name: str) -> Known:
         made.support = dict.fromkeys(reasoner.decode(types, reasoner.engine.rows(name)), (0, 1))
     for i, row in enumerate(rows):
         if table.tags[i]:
-            made.support[row] = int(table.support[i, 0]), int(table.support[i, 1])
+            rank, count = map(int, table.support[i])
+            if count >= OTHERS:
+                made.others.add(row)
+            made.support[row] = rank, count % OTHERS if count >= OTHERS else count
         if table.given[i]:
             made.given.add(row)
     return made
@@ -67,6 +72,7 @@ def _read(reasoner: LocalReasoner, name: str) -> Known:
 
 def _check_unit(unit: Unit, state: Mapping[str, Known], functions: Functions) -> None:
     counts: Counter[tuple[str, Row]] = Counter()
+    others: set[tuple[str, Row]] = set()
     for name in unit.relations:
         counts.update((name, row) for row in state[name].given)
     best = dict(unit.best)
@@ -78,7 +84,10 @@ def _check_unit(unit: Unit, state: Mapping[str, Known], functions: Functions) ->
                 continue  # a worse value
             rank = state[rule.head].support[head][0]
             own = [state[name].support[row][0] for name, row in used if name in unit.relations]
-            counts[rule.head, head] += all(below < rank for below in own)
+            if all(below < rank for below in own):
+                counts[rule.head, head] += 1
+            else:
+                others.add((rule.head, head))
     stored = {
         (name, row): count for name in unit.relations for row, (_, count) in state[name].support.items()
     }
@@ -86,6 +95,8 @@ def _check_unit(unit: Unit, state: Mapping[str, Known], functions: Functions) ->
     assert all(count > 0 for key, count in stored.items() if ranks[key] != UNSETTLED)
     found = {key: 0 if ranks[key] == UNSETTLED else counts[key] for key in stored}
     assert stored == found, unit.name
+    marked = {(name, row) for name in unit.relations for row in state[name].others}
+    assert best or others <= marked, unit.name
 
 
 # -- traces

@@ -30,6 +30,12 @@ def test_few_suspects_or_many_values_are_not_worth_it() -> None:
     assert worth_filtering(HEAD, np.zeros((600, 2), np.int64), np.arange(20)) is None
 
 
+def test_suspects_that_are_few_beside_their_likes_are_not_worth_it() -> None:
+    data = np.array([[i % 3, i] for i in range(60_000)], np.int64)
+    assert worth_filtering(HEAD, data, np.arange(600)) is None
+    assert worth_filtering(HEAD, data, np.arange(10_000)) is not None
+
+
 def test_a_variable_that_may_be_none_is_never_taken() -> None:
     head = Match("R", (Var("x", Option(INT)), Var("y", Option(INT))))
     assert worth_filtering(head, np.zeros((600, 2), np.int64), np.arange(600)) is None
@@ -39,6 +45,7 @@ def test_a_variable_that_may_be_none_is_never_taken() -> None:
 def test_random_programs_give_the_same_either_way(flavour: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filtering, "_FEW", 0)
     monkeypatch.setattr(filtering, "_REPEATED", 0)
+    monkeypatch.setattr(filtering, "_OTHER", 10**6)
     for seed in range(25):
         reference, local = Chibi(), LocalReasoner()
         for step in Generator(seed, flavour).steps():

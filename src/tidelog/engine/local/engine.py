@@ -176,7 +176,8 @@ class LocalEngine:
         rule = self._program.rules[step.rule.id.removesuffix(" [rederive]")]
         head = step.rule.body[0]
         assert isinstance(head, Match)
-        chosen = worth_filtering(head, self.tables[rule.head].data, suspects)
+        table = self.tables[rule.head]
+        chosen = worth_filtering(head, table.data[: table.rows], suspects)
         if chosen is None:
             return False
         name, values = chosen
@@ -196,7 +197,7 @@ class LocalEngine:
         if view is View.DELTA:
             return change.working.delta
         if view is View.SUSPECTS:
-            return change.suspects
+            return change.searched
         positive = isinstance(literal, Match)
         return change.entering if (view is View.ENTERING) == positive else change.leaving
 

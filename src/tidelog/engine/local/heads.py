@@ -2,6 +2,9 @@
 
 Whatever a row was before the commit is noted once, before it changes, so that it can be put back. Where there
 is no room for a row, a note or another name on the list, nothing happens, and what is full is told.
+
+A count is of the instances that support a tuple. `OTHERS` is added to it once an instance came that does not;
+until then the count is of all instances there are, and a tuple that has lost them need not be looked for.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ __all__ = [
     "GROW_TABLE",
     "GROW_TRACE",
     "INSERT",
+    "OTHERS",
     "OVERDELETE",
     "PAUSE",
     "REDERIVE",
@@ -73,6 +77,8 @@ INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT = range(8)
 
 # ranks of tuples that are to be given one, and of those that could not be
 AIMED, UNSETTLED = -1, 2**31 - 1
+
+OTHERS = 2**30
 
 
 @njit(cache=True, nogil=True)
@@ -106,6 +112,20 @@ def _has_room(relation):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _mark_others(relation, row, tag):  # type: ignore[no-untyped-def]
+    """Remember that a row has an instance that does not support it."""
+    support = load64(relation, SUPPORT_AT)
+    count = load32(support, 2 * row + 1)
+    if count & OTHERS:
+        return DONE
+    if not _has_room(relation):
+        return GROW_LIST
+    _note(relation, row, tag)
+    store32(support, 2 * row + 1, count | OTHERS)
+    return DONE
+
+
+@njit(cache=True, nogil=True)
 def _insert_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
     tag = load8(tags, row)
@@ -113,7 +133,7 @@ def _insert_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
         store32(support, 2 * row + 1, load32(support, 2 * row + 1) + 1)
         return DONE
     if tag & ALIVE and highest >= load32(support, 2 * row):
-        return DONE
+        return _mark_others(relation, row, tag)
     if not _has_room(relation):
         return GROW_LIST
     tag = _note(relation, row, tag)
@@ -130,8 +150,12 @@ def _insert_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _settle_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
-    known = load8(tags, row) & (ALIVE | NEXT) or load32(support, 2 * row) == AIMED
-    return _insert_row(relation, row, highest, rank) if known else DONE
+    tag = load8(tags, row)
+    if tag & ALIVE:
+        counts = highest < load32(support, 2 * row)
+    else:
+        counts = tag & NEXT or load32(support, 2 * row) == AIMED
+    return _insert_row(relation, row, highest, rank) if counts else DONE
 
 
 @njit(cache=True, nogil=True)
@@ -166,7 +190,7 @@ def _remove_row(relation, row, highest):  # type: ignore[no-untyped-def]
     tag = _note(relation, row, tag)
     count = load32(support, 2 * row + 1) - 1
     store32(support, 2 * row + 1, count)
-    if count <= 0 and not tag & NEXT:
+    if (count <= 0 or count == OTHERS) and not tag & NEXT:
         store8(tags, row, tag | NEXT)
         _list(relation, row)
     return DONE

@@ -186,6 +186,12 @@ class Change:
         return self.whole is not None or len(self.working.notes) > 0 or table.rows > table.base
 
     @property
+    def searched(self) -> Rows:
+        """The suspects that may have instances: the others had all of theirs counted, and have lost them."""
+        support = self.working.table.support[self.suspects]
+        return np.asarray(self.suspects[(support[:, 1] != 0) | (support[:, 0] == AIMED)])
+
+    @property
     def trace(self) -> Trace:
         """The trace of a relation that has one."""
         trace = self.working.table.trace

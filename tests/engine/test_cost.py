@@ -1,0 +1,66 @@
+"""The choice between update and bootstrap rests on what earlier commits took."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidelog.engine.cost import Sizes, UnitCost
+
+
+def made(*, below: int = 0, asserted: int = 0, tuples: int = 0) -> UnitCost:
+    cost = UnitCost()
+    cost.made(1.0, below, asserted, tuples)
+    return cost
+
+
+def test_a_bootstrap_takes_longer_the_more_there_is_to_start_from() -> None:
+    cost = made(below=100, tuples=500)
+    assert cost.anew(Sizes(100, 500, 100, 0)) == 2.0
+    assert cost.anew(Sizes(100, 500, 0, 50)) == 0.5
+    assert cost.anew(Sizes(300, 500, 0, 0)) == 3.0
+
+
+def test_asserted_facts_are_taken_to_be_as_large_a_part_of_the_tuples_as_they_were() -> None:
+    cost = made(asserted=100, tuples=200)
+    assert cost.anew(Sizes(0, 400, 100, 0)) == 3.0
+
+
+def test_where_nothing_is_known_of_what_there_was_a_bootstrap_takes_what_it_took() -> None:
+    cost = UnitCost(bootstrap=2.0)
+    assert cost.anew(Sizes(10, 10, 5, 5)) == 2.0
+    assert cost.predict(Sizes(10, 10, 5, 5)) is None
+    assert cost.discourages(Sizes(10, 10, 5, 5)) is None
+
+
+def test_before_there_was_an_update_a_change_costs_what_a_fact_did() -> None:
+    assert made(below=100).predict(Sizes(100, 0, 20, 30)) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "departures", "worth"), [(100, 0, True), (500, 0, False), (0, 25, True), (0, 50, False)]
+)
+def test_a_first_update_is_tried_unless_most_is_new_or_half_is_gone(
+    arrivals: int, departures: int, worth: bool
+) -> None:
+    cost = made(below=100)
+    assert (cost.discourages(Sizes(100, 0, arrivals, departures)) is None) == worth
+
+
+def test_what_updates_took_counts_more_than_the_guess() -> None:
+    cost = made(below=1000)
+    cost.learn(0.9, Sizes(1000, 0, 100, 0))
+    assert cost.discourages(Sizes(1000, 0, 100, 0)) is not None
+    assert cost.discourages(Sizes(1000, 0, 0, 100)) is None
+    assert cost.discourages(Sizes(1000, 0, 1, 0)) is None
+
+
+def test_a_prediction_that_is_followed_is_trusted_less_in_the_end() -> None:
+    cost = made(below=1000)
+    cost.learn(1.2, Sizes(1000, 0, 100, 0))
+    for _ in range(20):
+        cost.doubt()
+    assert cost.discourages(Sizes(1000, 0, 100, 0)) is None
+
+
+def test_when_nothing_is_left_beginning_anew_is_best() -> None:
+    assert made(below=100).discourages(Sizes(100, 0, 0, 100)) == "little is left"
