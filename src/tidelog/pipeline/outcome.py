@@ -46,7 +46,8 @@ class Outcome:
     """`commit` is the store's last one, `is_new` whether this run made it.
 
     `changes` are those of the relations that results are made of, `sizes` what they hold now, `places` where
-    the sinks are, by their names (`outputs.R`, `changes.R`). `bad_rows` has the first few.
+    the sinks are, by their names (`outputs.R`, `changes.R`). `bad_rows` has the first few. `reworked` says
+    why all results had to be worked out again, if the run was to go on from a saved state and could not.
     """
 
     commit: int
@@ -57,6 +58,7 @@ class Outcome:
     places: Mapping[str, str] = field(default_factory=dict)
     bad_rows: tuple[BadRow, ...] = ()
     quarantine: str | None = None
+    reworked: str = ""
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -67,6 +69,8 @@ class Outcome:
             yield from (f"  {name}: {place}" for name, place in self.places.items())
             return
         yield f"commit {self.commit}"
+        if self.reworked:
+            yield f"  everything was worked out again: {self.reworked}"
         yield from (f"  sources.{name}: {report}" for name, report in self.sources.items())
         for name, count in self.changes.items():
             size = self.sizes[name]

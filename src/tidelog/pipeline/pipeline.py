@@ -5,13 +5,15 @@ difference to what the store holds; let a session work out what follows; write t
 through the store; show. Before the commit nothing has happened, after it everything will: what is left to be
 done is done by the next run (see `store.durable` and `sinks`).
 
-The session is made from the store and kept for the next run; if anything fails it is dropped, and made again.
+The session is made from the store (`opening`) and kept for the next run; if anything fails it is dropped, and
+made again.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from types import TracebackType
 from typing import Any
@@ -21,7 +23,9 @@ from pyspark.sql import SparkSession
 
 from tidelog.engine.spark.session import local_session
 from tidelog.errors import PipelineError, ProgramError, StoreError
+from tidelog.pipeline.asserted import asserted_apart
 from tidelog.pipeline.intake import Found, Intake
+from tidelog.pipeline.opening import Opened, Opening
 from tidelog.pipeline.outcome import Count, Outcome
 from tidelog.pipeline.outlets import Outlets
 from tidelog.pipeline.sinks import place
@@ -29,10 +33,10 @@ from tidelog.pipeline.spec import Spec, expect_relations
 from tidelog.program.draft import load
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation, Role
-from tidelog.session import Changes, Session, open_session
+from tidelog.session import Changes, Session
 from tidelog.store.durable import Store, Update
 from tidelog.store.migration import expect_same, expect_similar
-from tidelog.store.segments import SIGN, signed
+from tidelog.store.segments import SIGN, difference, signed
 
 __all__ = ["Pipeline"]
 
@@ -69,10 +73,11 @@ class Pipeline:
         self._progress = _naming_jobs(self.spark, self._progress)
         self.intake = Intake(self.spark, self.store, self._progress)
         self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
-        self._session: Session | None = None
+        self._opening = Opening(spec, self._functions, self.spark, self.store, self._report, self._progress)
+        self._opened: Opened | None = None
 
     def close(self) -> None:
-        self._session = None
+        self._opened = None
         self.store.close()
 
     def __enter__(self) -> Pipeline:
@@ -110,18 +115,19 @@ class Pipeline:
             streams = {**({} if current is None else current.streams), **found.streams}
             prints = {**({} if current is None else current.sources), **found.prints}
             known = {name: prints[name] for name in prints if name in self.spec.sources}
-            self.store.commit(Update(self._text, self._stored(), changes, known, streams, sinks))
+            state = self._opening.offer(session)
+            self.store.commit(Update(self._text, self._stored(), changes, known, streams, sinks, state))
         except BaseException:
-            self._session = None  # it may be ahead of the store
+            self._opened = None  # it may be ahead of the store
             raise
         self._outlets.show()
         return self._outcome(found, changes)
 
     def session(self) -> Session:
         """The session with the last commit, to be read from."""
-        if self._session is None:
-            self._session = self._opened()
-        return self._session
+        if self._opened is None:
+            self._opened = self._opening.open(self._text)
+        return self._opened.session
 
     # -- the program
 
@@ -137,34 +143,16 @@ class Pipeline:
         expect = expect_same if self.spec.program_changes == "refuse" else expect_similar
         expect(before, self.program, str(self.spec.store))
 
-    def _opened(self) -> Session:
-        """A session with what the store holds."""
-        current = self.store.current
-        text = self._text if current is None else current.program
-        name = str(self.spec.program)
-        session = open_session(
-            text=text,
-            name=name,
-            functions=self._functions,
-            spark=self.spark,
-            placement=self.spec.placement,
-            progress=self._report or False,
-        )
-        if current is not None:
-            self._progress("loading the store")
-            with session.transaction() as tx:
-                for relation in _inputs(session.program):
-                    tx.insert(relation.name, self.store.table(relation))
-        return session
-
     def _stored(self) -> dict[str, Relation]:
-        """The relations that the store is to have."""
+        """The relations that the store is to have, under the names that they have there."""
         shown = {sink.relation for sink in self.spec.sinks}
-        return {
+        named = {
             name: relation
             for name, relation in self.program.relations.items()
             if relation.role is not Role.INTERNAL or name in shown
         }
+        apart = asserted_apart(self.program)
+        return {**named, **{name: replace(relation, name=name) for name, relation in apart.items()}}
 
     # -- what follows
 
@@ -183,6 +171,10 @@ class Pipeline:
         """Work out what follows; the changes of the stored relations, as signed rows."""
         session = self.session()
         current = self.store.current
+        known = {} if current is None else current.relations
+        apart = asserted_apart(self.program)
+        touched = (name for name, relation in apart.items() if relation.name in found.came)
+        before = {name: session[apart[name].name] for name in touched if name in known}
         self._progress("working out what follows")
         with session.transaction() as tx:
             if current is not None and current.program != self._text:
@@ -190,11 +182,18 @@ class Pipeline:
             for name in found.came:
                 tx.delete(name, found.went[name])
                 tx.insert(name, found.came[name])
-        known = {} if current is None else current.relations
-        return session, {
+        changes = {
             name: _signed(tx.changes, name) if name in known else signed(session[name].to_arrow(), 1)
             for name in self._stored()
+            if name not in apart
         }
+        for name, relation in apart.items():
+            view = session[relation.name]
+            if name not in known:
+                changes[name] = signed(view.given.to_arrow(), 1)
+            elif name in before:
+                changes[name] = difference(before[name].given.to_arrow(), view.given.to_arrow())
+        return session, changes
 
     # -- the end
 
@@ -207,6 +206,8 @@ class Pipeline:
             return Outcome(current.commit, is_new=False, places=places)
         outputs = [r.name for r in self._stored().values() if r.role is not Role.INPUT]
         session = self.session()
+        reworked = "" if self._opened is None else self._opened.reworked
+        self._opened = Opened(session)  # it is told once
         return Outcome(
             current.commit,
             is_new=True,
@@ -216,6 +217,7 @@ class Pipeline:
             places=places,
             bad_rows=tuple(found.bad_rows),
             quarantine=self.spec.quarantine,
+            reworked=reworked,
         )
 
 
@@ -229,10 +231,6 @@ def _naming_jobs(spark: SparkSession, progress: Callable[[str], object]) -> Call
             context.setJobDescription(text)
 
     return tell
-
-
-def _inputs(program: Program) -> Iterator[Relation]:
-    return (r for r in program.relations.values() if r.role is Role.INPUT)
 
 
 def _signed(changes: Changes, name: str) -> Any:

@@ -126,6 +126,12 @@ class FrameState:
         kept = self.engine.kept.get(relation.name)
         return FrameStaging(relation, kept, self.cuts, self.working)
 
+    def saved(self) -> None:
+        """Nothing: frames are not in this process."""
+
+    def resume(self, found: object) -> bool:
+        return False
+
     def adopt(
         self,
         program: Program,
