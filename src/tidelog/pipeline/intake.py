@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from tidelog.errors import PipelineError
-from tidelog.pipeline.asserted import stored_asserted
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.fingerprints import fingerprint, size
 from tidelog.pipeline.outcome import SHOWN, Count, SourceReport, too_bad
@@ -124,16 +123,15 @@ class Intake:
 
     def _small_difference(self, relation: Relation, new: Any) -> tuple[Any, Any]:
         """What `_difference` finds, without Spark."""
-        rows = difference(self._store.table(stored_asserted(self._store, relation)), new)
+        rows = difference(self._store.table(relation), new)
         signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
         return facts.filter(signs > 0), facts.filter(signs < 0)
 
     def _difference(self, relation: Relation, new: DataFrame) -> tuple[Any, Any]:
         """The rows that are new and those that are gone, since the last commit."""
-        stored = stored_asserted(self._store, relation)
-        if not self._store.files(stored.name):
+        if not self._store.files(relation.name):
             return to_table(relation, new.distinct()), to_table(relation, [])
-        old = stored_frame(self._spark, self._store, stored)
+        old = stored_frame(self._spark, self._store, relation)
         return to_table(relation, new.subtract(old)), to_table(relation, old.subtract(new))
 
 

@@ -7,15 +7,16 @@ all that follows is worked out again. Either way the session holds the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow.compute as pc
 
 from tidelog.errors import TidelogError
-from tidelog.pipeline.asserted import inputs, stored_asserted
 from tidelog.pipeline.spec import Spec
+from tidelog.program.model import Program
+from tidelog.program.typed import Relation, Role
 from tidelog.session import Session, open_session
 from tidelog.session.resuming import can_save, resume, save, stamp
 from tidelog.store.durable import Store
@@ -55,6 +56,7 @@ class Opening:
         self._report = report
         self._progress = progress
         self._stamp = stamp(functions)
+        self._is_missed = False  # whether there is a state that could not be used
 
     def open(self, text: str) -> Opened:
         """A session with the last commit; with the program of this text, if there is none."""
@@ -66,6 +68,7 @@ class Opening:
         try:
             return Opened(self._resumed(current, current.state))
         except (Unusable, TidelogError) as problem:
+            self._is_missed = True
             self._progress(f"working everything out again: {problem}")
             return Opened(self._loaded(current), str(problem))
 
@@ -78,7 +81,11 @@ class Opening:
             self._progress("saving the state")
             save(session, out)
 
-        return Offer(write, self._stamp)
+        return Offer(write, self._stamp, self._is_missed)
+
+    def committed(self) -> None:
+        """What was offered was kept, if it was missed."""
+        self._is_missed = False
 
     # -- how
 
@@ -96,8 +103,8 @@ class Opening:
         session = self._session(current.program)
         self._progress("loading the store")
         with session.transaction() as tx:
-            for relation in inputs(session.program):
-                tx.insert(relation.name, self._store.table(stored_asserted(self._store, relation)))
+            for relation in _inputs(session.program):
+                tx.insert(relation.name, self._store.table(relation))
         return session
 
     def _resumed(self, current: Manifest, kept: KeptState) -> Session:
@@ -111,13 +118,17 @@ class Opening:
             raise Unusable(f"the saved state {file} cannot be read: {error!r}") from None
         if not fits:
             raise Unusable(f"the saved state {file} is of another program")
-        relations = tuple(inputs(session.program))
+        relations = tuple(_inputs(session.program))
         with session.transaction() as tx:
             if kept.program != current.program:
                 tx.replace_program(current.program, str(self._spec.program))
             for relation in relations:
-                rows = self._store.asserted_since(stored_asserted(self._store, relation))
+                rows = self._store.asserted_since(relation)
                 facts = rows.drop_columns([SIGN])
                 tx.delete(relation.name, facts.filter(pc.less(rows[SIGN], 0)))
                 tx.insert(relation.name, facts.filter(pc.greater(rows[SIGN], 0)))
         return session
+
+
+def _inputs(program: Program) -> Iterator[Relation]:
+    return (r for r in program.relations.values() if r.role is Role.INPUT)

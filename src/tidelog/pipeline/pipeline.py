@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from importlib import import_module
 from types import TracebackType
 from typing import Any
@@ -23,7 +22,6 @@ from pyspark.sql import SparkSession
 
 from tidelog.engine.spark.session import local_session
 from tidelog.errors import PipelineError, ProgramError, StoreError
-from tidelog.pipeline.asserted import asserted_apart
 from tidelog.pipeline.intake import Found, Intake
 from tidelog.pipeline.opening import Opened, Opening
 from tidelog.pipeline.outcome import Count, Outcome
@@ -36,7 +34,7 @@ from tidelog.program.typed import Relation, Role
 from tidelog.session import Changes, Session
 from tidelog.store.durable import Store, Update
 from tidelog.store.migration import expect_same, expect_similar
-from tidelog.store.segments import SIGN, difference, signed
+from tidelog.store.segments import SIGN, signed
 
 __all__ = ["Pipeline"]
 
@@ -120,6 +118,7 @@ class Pipeline:
         except BaseException:
             self._opened = None  # it may be ahead of the store
             raise
+        self._opening.committed()
         self._outlets.show()
         return self._outcome(found, changes)
 
@@ -144,15 +143,13 @@ class Pipeline:
         expect(before, self.program, str(self.spec.store))
 
     def _stored(self) -> dict[str, Relation]:
-        """The relations that the store is to have, under the names that they have there."""
+        """The relations that the store is to have."""
         shown = {sink.relation for sink in self.spec.sinks}
-        named = {
+        return {
             name: relation
             for name, relation in self.program.relations.items()
             if relation.role is not Role.INTERNAL or name in shown
         }
-        apart = asserted_apart(self.program)
-        return {**named, **{name: replace(relation, name=name) for name, relation in apart.items()}}
 
     # -- what follows
 
@@ -171,10 +168,6 @@ class Pipeline:
         """Work out what follows; the changes of the stored relations, as signed rows."""
         session = self.session()
         current = self.store.current
-        known = {} if current is None else current.relations
-        apart = asserted_apart(self.program)
-        touched = (name for name, relation in apart.items() if relation.name in found.came)
-        before = {name: session[apart[name].name] for name in touched if name in known}
         self._progress("working out what follows")
         with session.transaction() as tx:
             if current is not None and current.program != self._text:
@@ -182,18 +175,11 @@ class Pipeline:
             for name in found.came:
                 tx.delete(name, found.went[name])
                 tx.insert(name, found.came[name])
-        changes = {
+        known = {} if current is None else current.relations
+        return session, {
             name: _signed(tx.changes, name) if name in known else signed(session[name].to_arrow(), 1)
             for name in self._stored()
-            if name not in apart
         }
-        for name, relation in apart.items():
-            view = session[relation.name]
-            if name not in known:
-                changes[name] = signed(view.given.to_arrow(), 1)
-            elif name in before:
-                changes[name] = difference(before[name].given.to_arrow(), view.given.to_arrow())
-        return session, changes
 
     # -- the end
 

@@ -199,7 +199,8 @@ class Store:
         A state knows relations by their names: when some come or go, a log would say too little.
         """
         current, number = self.current, self.next_commit
-        if current is not None and current.state is not None:
+        is_missed = update.state is not None and update.state.is_missed
+        if current is not None and current.state is not None and not is_missed:
             asserted = {n: s for n, s in written.items() if update.relations[n].role is Role.INPUT}
             kept = with_changes(current.state, sum(s.rows for s in written.values()), asserted)
             if _declared(relations) == _declared(current.relations) and not is_old(kept, number):

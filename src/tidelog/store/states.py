@@ -32,10 +32,14 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A state that may be kept with a commit: `write` writes it to a file."""
+    """A state that may be kept with a commit: `write` writes it to a file.
+
+    It `is_missed` if the one that is kept cannot be used: then it is time for it in any case.
+    """
 
     write: Callable[[Any], object]
     stamp: str
+    is_missed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
