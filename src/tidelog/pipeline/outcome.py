@@ -28,17 +28,22 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """`is_read` is false if the source was as it was; `bad` counts the rows that did not fit."""
+    """`is_read` is false if the source was as it was; `bad` counts the rows that did not fit.
+
+    If files had only come, these `new_files` are what was read.
+    """
 
     is_read: bool
     difference: Count = Count()
     bad: int = 0
+    new_files: int = 0
 
     def __str__(self) -> str:
         if not self.is_read:
             return "as it was"
         bad = f"; {self.bad:,} bad row{'s' * (self.bad != 1)} set aside" if self.bad else ""
-        return f"{self.difference}{bad}"
+        new = f", from {self.new_files:,} new file{'s' * (self.new_files != 1)}" if self.new_files else ""
+        return f"{self.difference}{new}{bad}"
 
 
 @dataclass(frozen=True, slots=True)
