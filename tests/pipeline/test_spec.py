@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tidelog.errors import PipelineError
 from tidelog.pipeline import Spec, read_spec, spec_from
-from tidelog.pipeline.fingerprints import fingerprint, size
-from tidelog.pipeline.spec import describe_source, expect_relations
+from tidelog.pipeline.fingerprints import Look, look
+from tidelog.pipeline.spec import Source, describe_source, expect_relations
 from tidelog.program.draft import load
+from tidelog.program.typed import Relation
 
 PROGRAM = """input relation Edge(src: string, km: int)
 input relation Line(text: string)
@@ -174,6 +176,12 @@ def test_an_input_that_rules_derive_cannot_have_a_source(tmp_path: Path) -> None
         expect_relations(spec, load("input relation E(x: int)\nE(1)."))
 
 
+def seen(source: Source, relation: Relation) -> Look:
+    found = look(source, relation)
+    assert found is not None
+    return found
+
+
 def test_a_fingerprint_follows_files_and_description(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     relation = load(PROGRAM).relations["Line"]
     text = "program = 'p.dl'\nstore = 's'\n[sources.Line]\nformat = 'text'\npath = 'lines/*'\n"
@@ -181,13 +189,13 @@ def test_a_fingerprint_follows_files_and_description(tmp_path: Path, monkeypatch
     (tmp_path / "lines" / "a").write_text("1")
     (tmp_path / "lines" / "deep" / "b").write_text("23")
     source = written(tmp_path, text).sources["Line"]
-    first = fingerprint(source, relation)
-    assert first == fingerprint(source, relation)
-    assert size(source) == 3
+    first = seen(source, relation).fingerprint
+    assert first == seen(source, relation).fingerprint
+    assert seen(source, relation).size == 3
     other = written(tmp_path, text + "options = { wholetext = true }").sources["Line"]
-    assert fingerprint(other, relation) != first
+    assert seen(other, relation).fingerprint != first
     (tmp_path / "lines" / "deep" / "b").write_text("24 ")
-    assert fingerprint(source, relation) != first
+    assert seen(source, relation).fingerprint != first
     monkeypatch.chdir(tmp_path)
     here = read_spec("p.toml").sources["Line"]
     assert describe_source(here) == describe_source(read_spec(tmp_path / "p.toml").sources["Line"])
@@ -197,5 +205,54 @@ def test_nothing_is_known_beforehand_of_what_is_no_local_file(tmp_path: Path) ->
     relation = load(PROGRAM).relations["Line"]
     for described in ("table = 't'", "format = 'text'\npath = 's3a://b/x'"):
         spec = written(tmp_path, f"program = 'p.dl'\nstore = 's'\n[sources.Line]\n{described}\n")
-        assert fingerprint(spec.sources["Line"], relation) == ""
-        assert size(spec.sources["Line"]) is None
+        assert look(spec.sources["Line"], relation) is None
+
+
+def lines(folder: Path, more: str = "") -> Look:
+    """What is seen of the files in a folder of lines."""
+    text = f"program = 'p.dl'\nstore = 's'\n[sources.Line]\nformat = 'text'\npath = 'lines'\n{more}"
+    return seen(written(folder, text).sources["Line"], load(PROGRAM).relations["Line"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "lines").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "lines" / name).write_text(name)
+    return tmp_path
+
+
+def test_files_that_came_can_be_read_alone(folder: Path) -> None:
+    before = lines(folder).fingerprint
+    (folder / "lines" / "c").write_text("c")
+    (folder / "lines" / "_SUCCESS").write_text("")
+    added = lines(folder).added(before)
+    assert added is not None
+    assert [file.name for file in added.files.values()] == ["c"]
+    assert added.size == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "more"),
+    [
+        (lambda lines: (lines / "a").write_text("another"), ""),
+        (lambda lines: (lines / "a").unlink(), ""),
+        (lambda lines: (lines / "a").rename(lines / "d"), ""),
+        (lambda lines: (lines / "day=1").mkdir() or (lines / "day=1" / "c").write_text("c"), ""),
+        (lambda lines: (lines / "c[1]").write_text("c"), ""),
+        (lambda lines: (lines / "c").write_text("c"), "options = { modifiedAfter = '2020-01-01T00:00:00' }"),
+        (lambda lines: (lines / "c").write_text("c"), "options = { PathGlobFilter = 'c' }"),
+    ],
+)
+def test_otherwise_the_whole_source_is_read(
+    folder: Path, change: Callable[[Path], object], more: str
+) -> None:
+    before = lines(folder, more).fingerprint
+    change(folder / "lines")
+    assert lines(folder, more).fingerprint != before
+    assert lines(folder, more).added(before) is None
+
+
+def test_a_source_that_is_described_otherwise_is_read_whole(folder: Path) -> None:
+    before = lines(folder).fingerprint
+    assert lines(folder, "options = { wholetext = true }").added(before) is None

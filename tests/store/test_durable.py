@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import random
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from tidelog.store.frames import to_table
 from tidelog.store.manifest import Batch, Written, file_of, find_commits, read_manifest
 from tidelog.store.migration import expect_same, expect_similar
 from tidelog.store.segments import MAX_SEGMENTS, difference
+from tidelog.store.states import Offer, usable_file
 
 EDGE = Relation("Edge", (Column("src", types.INT), Column("dst", types.INT)), Role.INPUT)
 NODE = Relation("Node", (Column("name", types.Option(types.STRING)),), Role.OUTPUT)
@@ -37,12 +40,14 @@ Rows = set[tuple[Any, ...]]
 
 
 def change(store: Store, wanted: dict[str, Rows]) -> Update:
-    """The update that makes relations hold these rows."""
+    """The update that makes relations hold these rows, with a state that is as long as they are."""
     changes = {
         name: difference(store.table(BOTH[name]), to_table(BOTH[name], sorted(rows, key=repr)))
         for name, rows in wanted.items()
     }
-    return Update("// a program", BOTH, changes, sources={"Edge": str(sorted(wanted["Edge"]))})
+    text = str(sorted(wanted["Edge"]))
+    state = Offer(lambda out: out.write(text.encode()), "a stamp")
+    return Update("// a program", BOTH, changes, sources={"Edge": text}, state=state)
 
 
 def rows(table: Any) -> Rows:
@@ -74,8 +79,21 @@ def files(folder: Path) -> set[str]:
 
 def needed(folder: Path) -> set[str]:
     commits = find_commits(folder)
-    segments = {f"segments/{f}" for c in commits for f in read_manifest(folder, c).files}
-    return segments | {str(file_of(folder, c).relative_to(folder)) for c in commits}
+    manifests = [read_manifest(folder, c) for c in commits]
+    segments = {f"segments/{f}" for manifest in manifests for f in manifest.files}
+    states = {manifest.state.file for manifest in manifests if manifest.state is not None}
+    return segments | states | {str(file_of(folder, c).relative_to(folder)) for c in commits}
+
+
+def state_of(store: Store) -> tuple[str, Rows]:
+    """The state that is kept, and what it and its log say of the edges."""
+    kept = store.current.state if store.current is not None else None
+    assert kept is not None
+    text = usable_file(store.folder, kept, "a stamp").read_text()
+    edges: Rows = set(ast.literal_eval(text))
+    for *row, sign in rows(store.asserted_since(EDGE)):
+        edges = edges | {tuple(row)} if sign > 0 else edges - {tuple(row)}
+    return text, edges
 
 
 def test_a_store_opened_again_holds_the_last_commit(tmp_path: Path) -> None:
@@ -85,6 +103,7 @@ def test_a_store_opened_again_holds_the_last_commit(tmp_path: Path) -> None:
             assert contents(store) == wanted
         with Store(tmp_path) as again:
             assert contents(again) == wanted
+            assert state_of(again)[1] == wanted["Edge"]
 
 
 def test_the_changes_of_the_last_commit_are_kept_apart(tmp_path: Path) -> None:
@@ -170,6 +189,7 @@ def stop_everywhere(folder: Path, before: Iterable[dict[str, Rows]], after: dict
             found = contents(store)
             assert found in ((after,) if returned else (old, after)), step
             assert files(copy) == needed(copy), step
+            assert state_of(store)[1] == found["Edge"], step
             store.commit(change(store, after))
             assert contents(store) == after
         shutil.rmtree(copy)
@@ -251,11 +271,28 @@ def test_a_segment_that_is_gone_or_another_is_told(tmp_path: Path) -> None:
 
 def test_a_store_of_a_later_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as later:
-        later.setattr("tidelog.store.manifest.FORMAT", 2)
+        later.setattr("tidelog.store.manifest.FORMAT", 3)
         with Store(tmp_path) as store:
             store.commit(Update("", {}, {}))
     with pytest.raises(StoreError, match="another version of Tidelog"):
         latest(tmp_path)
+
+
+def test_a_store_of_the_first_format_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_state(manifest: object) -> dict[str, Any]:
+        return {key: value for key, value in asdict(manifest).items() if key != "state"}  # type: ignore[call-overload]
+
+    with monkeypatch.context() as earlier:
+        earlier.setattr("tidelog.store.manifest.FORMAT", 1)
+        earlier.setattr("tidelog.store.manifest.asdict", without_state)
+        with Store(tmp_path) as store:
+            store.commit(change(store, {"Edge": {(1, 2)}, "Node": set()}))
+    with Store(tmp_path) as store:
+        assert store.current is not None
+        assert store.current.state is None
+        assert contents(store)["Edge"] == {(1, 2)}
+        store.commit(change(store, {"Edge": {(1, 2), (2, 3)}, "Node": set()}))
+        assert state_of(store)[1] == {(1, 2), (2, 3)}
 
 
 def test_a_folder_that_cannot_be_one_is_told(tmp_path: Path) -> None:

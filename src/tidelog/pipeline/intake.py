@@ -12,7 +12,7 @@ from pyspark.sql import functions as sf
 
 from tidelog.errors import PipelineError
 from tidelog.pipeline.failures import naming
-from tidelog.pipeline.fingerprints import fingerprint, size
+from tidelog.pipeline.fingerprints import Look, look
 from tidelog.pipeline.outcome import SHOWN, Count, SourceReport, too_bad
 from tidelog.pipeline.reading import (
     BadRow,
@@ -58,24 +58,49 @@ class Intake:
 
     def take(self, found: Found, source: Source, relation: Relation, *, reread: bool) -> None:
         """What is different in a source since the last commit; nothing is read if it is as it was."""
-        current = self._store.current
-        now = fingerprint(source, relation)
-        found.prints[relation.name] = now
-        if now and not reread and current is not None and current.sources.get(relation.name) == now:
-            found.reports[relation.name] = SourceReport(is_read=False)
-            return
+        now = look(source, relation)
+        found.prints[relation.name] = "" if now is None else now.fingerprint
+        before = "" if self._store.current is None else self._store.current.sources.get(relation.name, "")
+        if now is not None and before and not reread:
+            if now.fingerprint == before:
+                found.reports[relation.name] = SourceReport(is_read=False)
+                return
+            if self._take_added(found, source, relation, now.added(before)):
+                return
         self._progress(f"reading {relation.name}")
-        raw = read_raw(self._spark, source, relation)
-        bytes_ = size(source)
-        if bytes_ is not None and bytes_ <= SMALL:
+        self._report(found, relation, *self._read(found, source, relation, now))
+
+    def _take_added(self, found: Found, source: Source, relation: Relation, added: Look | None) -> bool:
+        """Take what the files say that came since, if only these have to be read and can be; whether so."""
+        if added is None:
+            return False
+        if not added.files:
+            found.reports[relation.name] = SourceReport(is_read=False)
+            return True
+        self._progress(f"reading what is new of {relation.name}")
+        told = list(found.bad_rows)
+        try:
+            came, _ = self._read(found, source, relation, added, partly=True)
+        except PipelineError:  # it turns out well if it is read with all others, or is told then
+            found.bad_rows = told
+            found.bad.pop(relation.name, None)
+            return False
+        self._report(found, relation, came, to_table(relation, []), new_files=len(added.files))
+        return True
+
+    def _read(
+        self, found: Found, source: Source, relation: Relation, files: Look | None, *, partly: bool = False
+    ) -> tuple[Any, Any]:
+        """The rows that the store has not, and those that only it has; `partly`, from these files alone."""
+        only = sorted(map(str, files.files.values())) if files is not None and partly else []
+        raw = read_raw(self._spark, source, relation, only=only)
+        if files is not None and files.size <= SMALL:
             with naming(raw.place):
                 small, bad = collected(raw)
             self._set_aside(found, source, raw.place, bad)
-            self._report(found, relation, *self._small_difference(relation, to_table(relation, small)))
-            return
+            return self._small_difference(relation, to_table(relation, small))
         with self._checked(found, source, raw) as good:
-            came, went = self._difference(relation, good)
-        self._report(found, relation, came, went)
+            return self._difference(relation, good)
 
     def take_batch(self, found: Found, source: Source, raw: Raw) -> None:
         """What a batch of a stream says: signs of one row add up, above 0 it is to be there, below not."""
@@ -116,10 +141,10 @@ class Intake:
         found.bad_rows += first[: SHOWN - len(found.bad_rows)]
         found.bad[source.relation] = self._spark.createDataFrame(bad)
 
-    def _report(self, found: Found, relation: Relation, came: Any, went: Any) -> None:
+    def _report(self, found: Found, relation: Relation, came: Any, went: Any, new_files: int = 0) -> None:
         found.came[relation.name], found.went[relation.name] = came, went
         bad = found.reports[relation.name].bad
-        found.reports[relation.name] = SourceReport(True, Count(came.num_rows, went.num_rows), bad)
+        found.reports[relation.name] = SourceReport(True, Count(came.num_rows, went.num_rows), bad, new_files)
 
     def _small_difference(self, relation: Relation, new: Any) -> tuple[Any, Any]:
         """What `_difference` finds, without Spark."""

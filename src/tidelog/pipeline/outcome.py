@@ -28,17 +28,22 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """`is_read` is false if the source was as it was; `bad` counts the rows that did not fit."""
+    """`is_read` is false if the source was as it was; `bad` counts the rows that did not fit.
+
+    If files had only come, these `new_files` are what was read.
+    """
 
     is_read: bool
     difference: Count = Count()
     bad: int = 0
+    new_files: int = 0
 
     def __str__(self) -> str:
         if not self.is_read:
             return "as it was"
         bad = f"; {self.bad:,} bad row{'s' * (self.bad != 1)} set aside" if self.bad else ""
-        return f"{self.difference}{bad}"
+        new = f", from {self.new_files:,} new file{'s' * (self.new_files != 1)}" if self.new_files else ""
+        return f"{self.difference}{new}{bad}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,8 @@ class Outcome:
     """`commit` is the store's last one, `is_new` whether this run made it.
 
     `changes` are those of the relations that results are made of, `sizes` what they hold now, `places` where
-    the sinks are, by their names (`outputs.R`, `changes.R`). `bad_rows` has the first few.
+    the sinks are, by their names (`outputs.R`, `changes.R`). `bad_rows` has the first few. `reworked` says
+    why all results had to be worked out again, if the run was to go on from a saved state and could not.
     """
 
     commit: int
@@ -57,6 +63,7 @@ class Outcome:
     places: Mapping[str, str] = field(default_factory=dict)
     bad_rows: tuple[BadRow, ...] = ()
     quarantine: str | None = None
+    reworked: str = ""
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -67,6 +74,8 @@ class Outcome:
             yield from (f"  {name}: {place}" for name, place in self.places.items())
             return
         yield f"commit {self.commit}"
+        if self.reworked:
+            yield f"  everything was worked out again: {self.reworked}"
         yield from (f"  sources.{name}: {report}" for name, report in self.sources.items())
         for name, count in self.changes.items():
             size = self.sizes[name]

@@ -5,13 +5,14 @@ difference to what the store holds; let a session work out what follows; write t
 through the store; show. Before the commit nothing has happened, after it everything will: what is left to be
 done is done by the next run (see `store.durable` and `sinks`).
 
-The session is made from the store and kept for the next run; if anything fails it is dropped, and made again.
+The session is made from the store (`opening`) and kept for the next run; if anything fails it is dropped, and
+made again.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import TracebackType
 from typing import Any
@@ -23,6 +24,7 @@ from tidelog.engine.spark.naming import JobNames
 from tidelog.engine.spark.session import local_session
 from tidelog.errors import PipelineError, ProgramError, StoreError
 from tidelog.pipeline.intake import Found, Intake
+from tidelog.pipeline.opening import Opened, Opening
 from tidelog.pipeline.outcome import Count, Outcome
 from tidelog.pipeline.outlets import Outlets
 from tidelog.pipeline.sinks import place
@@ -30,7 +32,7 @@ from tidelog.pipeline.spec import Spec, expect_relations
 from tidelog.program.draft import load
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation, Role
-from tidelog.session import Changes, Session, open_session
+from tidelog.session import Changes, Session
 from tidelog.store.durable import Store, Update
 from tidelog.store.migration import expect_same, expect_similar
 from tidelog.store.segments import SIGN, signed
@@ -71,10 +73,11 @@ class Pipeline:
         self._progress = self._naming(self._progress)
         self.intake = Intake(self.spark, self.store, self._progress)
         self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
-        self._session: Session | None = None
+        self._opening = Opening(spec, self._functions, self.spark, self.store, self._report, self._progress)
+        self._opened: Opened | None = None
 
     def close(self) -> None:
-        self._session = None
+        self._opened = None
         self.store.close()
 
     def __enter__(self) -> Pipeline:
@@ -118,18 +121,20 @@ class Pipeline:
             streams = {**({} if current is None else current.streams), **found.streams}
             prints = {**({} if current is None else current.sources), **found.prints}
             known = {name: prints[name] for name in prints if name in self.spec.sources}
-            self.store.commit(Update(self._text, self._stored(), changes, known, streams, sinks))
+            state = self._opening.offer(session)
+            self.store.commit(Update(self._text, self._stored(), changes, known, streams, sinks, state))
         except BaseException:
-            self._session = None  # it may be ahead of the store
+            self._opened = None  # it may be ahead of the store
             raise
+        self._opening.committed()
         self._outlets.show()
         return self._outcome(found, changes)
 
     def session(self) -> Session:
         """The session with the last commit, to be read from."""
-        if self._session is None:
-            self._session = self._opened()
-        return self._session
+        if self._opened is None:
+            self._opened = self._opening.open(self._text)
+        return self._opened.session
 
     def _naming(self, progress: Callable[[str], object]) -> Callable[[str], object]:
         """Progress that Spark's own pages show too, as the names of jobs."""
@@ -153,26 +158,6 @@ class Pipeline:
             raise StoreError(f"the program in the store {self.spec.store} cannot be read:\n{error}") from None
         expect = expect_same if self.spec.program_changes == "refuse" else expect_similar
         expect(before, self.program, str(self.spec.store))
-
-    def _opened(self) -> Session:
-        """A session with what the store holds."""
-        current = self.store.current
-        text = self._text if current is None else current.program
-        name = str(self.spec.program)
-        session = open_session(
-            text=text,
-            name=name,
-            functions=self._functions,
-            spark=self.spark,
-            placement=self.spec.placement,
-            progress=self._report or False,
-        )
-        if current is not None:
-            self._progress("loading the store")
-            with session.transaction() as tx:
-                for relation in _inputs(session.program):
-                    tx.insert(relation.name, self.store.table(relation))
-        return session
 
     def _stored(self) -> dict[str, Relation]:
         """The relations that the store is to have."""
@@ -224,6 +209,8 @@ class Pipeline:
             return Outcome(current.commit, is_new=False, places=places)
         outputs = [r.name for r in self._stored().values() if r.role is not Role.INPUT]
         session = self.session()
+        reworked = "" if self._opened is None else self._opened.reworked
+        self._opened = Opened(session)  # it is told once
         return Outcome(
             current.commit,
             is_new=True,
@@ -233,11 +220,8 @@ class Pipeline:
             places=places,
             bad_rows=tuple(found.bad_rows),
             quarantine=self.spec.quarantine,
+            reworked=reworked,
         )
-
-
-def _inputs(program: Program) -> Iterator[Relation]:
-    return (r for r in program.relations.values() if r.role is Role.INPUT)
 
 
 def _signed(changes: Changes, name: str) -> Any:

@@ -7,6 +7,7 @@ made to fit. Each row carries its place: the file, and its number in it, counted
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -78,20 +79,28 @@ class BadRow:
 # -- reading
 
 
-def read_raw(spark: SparkSession, source: Source, relation: Relation, *, stream: bool = False) -> Raw:
-    """A source, as Spark reads it."""
+def read_raw(
+    spark: SparkSession,
+    source: Source,
+    relation: Relation,
+    *,
+    stream: bool = False,
+    only: Sequence[str] = (),
+) -> Raw:
+    """A source, as Spark reads it, or `only` some of its files, as it reads them with all others."""
     place = f"{'streams' if stream else 'sources'}.{relation.name}"
     with naming(place):
         form = _form(source)
         reader: Any = spark.readStream if stream else spark.read
+        part = replace(source, paths=tuple(only)) if only else source
         if source.table is not None:
             frame = reader.options(**source.options).table(source.table)
         elif form in _LINES:
-            frame = _load(reader.format("text").options(**source.options), source)
+            frame = _load(reader.format("text").options(**source.options), part)
         elif form is Form.CELLS:
-            frame = _read_cells(spark, reader, source, relation)
+            frame = _load(_cells(spark, reader, source, relation), part)
         else:
-            frame = _read_values(spark, reader, source, stream)
+            frame = _load(_values(spark, reader, source, infers=not stream and not only), part)
         return Raw(place, *_arranged(place, source, relation, form, frame, stream=stream))
 
 
@@ -115,8 +124,8 @@ def _load(reader: Any, source: Source) -> DataFrame:
     return frame
 
 
-def _read_cells(spark: SparkSession, reader: Any, source: Source, relation: Relation) -> DataFrame:
-    """All cells as text, with the record itself where it has too many or too few."""
+def _cells(spark: SparkSession, reader: Any, source: Source, relation: Relation) -> Any:
+    """A reader of all cells as text, with the record itself where it has too many or too few."""
     options = {"header": "true", **source.options}
     names = _header(spark, source, options) or _expected(source, relation)
     texts = StructType()
@@ -124,9 +133,7 @@ def _read_cells(spark: SparkSession, reader: Any, source: Source, relation: Rela
         texts = texts.add(name, StringType())
     # a column that nobody asks for is checked too, or records of the wrong length would pass
     ours = {"enforceSchema": "false", "columnNameOfCorruptRecord": CORRUPT, "columnPruning": "false"}
-    return _load(
-        reader.format("csv").schema(texts).options(**{**options, **ours, "mode": "PERMISSIVE"}), source
-    )
+    return reader.format("csv").schema(texts).options(**{**options, **ours, "mode": "PERMISSIVE"})
 
 
 def _header(spark: SparkSession, source: Source, options: dict[str, str]) -> list[str]:
@@ -141,11 +148,12 @@ def _expected(source: Source, relation: Relation) -> list[str]:
     return [*names, source.sign] if source.sign is not None else names
 
 
-def _read_values(spark: SparkSession, reader: Any, source: Source, stream: bool) -> DataFrame:
+def _values(spark: SparkSession, reader: Any, source: Source, *, infers: bool) -> Any:
+    """A reader of typed values: it finds out their types itself, or has those of the whole source."""
     made = reader.format(source.format).options(**source.options)
-    if stream and source.paths:  # a stream of files is not looked into for its schema
+    if source.paths and not infers:
         made = made.schema(_load(spark.read.format(source.format).options(**source.options), source).schema)
-    return _load(made, source)
+    return made
 
 
 def _arranged(

@@ -150,6 +150,12 @@ class FrameState:
         working = partial(self.working, f"Tidelog · taking in {relation.name}")
         return FrameStaging(relation, kept, self.cuts, working)
 
+    def saved(self) -> None:
+        """Nothing: frames are not in this process."""
+
+    def resume(self, found: object) -> bool:
+        return False
+
     def adopt(
         self,
         program: Program,

@@ -92,3 +92,11 @@ class Home(Protocol):
     def holding(self) -> AbstractContextManager[Any]:
         """While this is held, all views are of one commit."""
         ...
+
+    def saved(self) -> Any:
+        """What it holds at the last commit, to be written before the next; None if it is elsewhere."""
+        ...
+
+    def resume(self, found: Any) -> bool:
+        """Hold what was saved of a session with the same program, instead; false if that is impossible."""
+        ...

@@ -90,6 +90,12 @@ class MovingState:
     def answer(self, query: Query, check: Callable[[], None]) -> Facts:
         return self.current.answer(query, check)
 
+    def saved(self) -> Any:
+        return self.current.saved()
+
+    def resume(self, found: Any) -> bool:
+        return self.current.resume(found)
+
     def stage(self, relation: Relation) -> Staging:
         return _MovingStaging(relation, self)
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from threading import RLock
 from typing import Any
 
 import numpy as np
 
 from tidelog.data.types import Scalar
+from tidelog.engine.cost import UnitCost
 from tidelog.engine.local.bits import Difference
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.engine import LocalEngine
+from tidelog.engine.local.saving import restored, saved
 from tidelog.engine.run import Run, Stats
 from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram, Unit
@@ -33,7 +36,16 @@ from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.reading import Readers
 from tidelog.session.staging import Staged, StagedData, expect_keys
 
-__all__ = ["State", "only_query"]
+__all__ = ["Saved", "State", "only_query"]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a state holds at its last commit, but for the program; `costs` are what its units have cost."""
+
+    strategy: str
+    engine: Any
+    costs: Mapping[frozenset[str], UnitCost]
 
 
 class State:
@@ -52,19 +64,23 @@ class State:
         place: str = "",
         taking: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
     ) -> None:
-        self.engine = LocalEngine()
-        self.readers = Readers(self.engine)
         self._publish_frame = publish
         self._taking = taking
-        self.decoder = Decoder(self.engine.codec, publish)
+        self._strategy = strategy
+        self._place = place
+        self._work_on(LocalEngine())
         self.program: Program = EMPTY
         self.commit = -1
         self.turn = RLock()
-        self._place = place
-        self._run = Run(self.engine, strategy, placed=lambda _: place)
         self._limits = limits
         self.report = report
         self.flat = FlatProgram()
+
+    def _work_on(self, engine: LocalEngine) -> None:
+        self.engine = engine
+        self.readers = Readers(engine)
+        self.decoder = Decoder(engine.codec, self._publish_frame)
+        self._run = Run(engine, self._strategy, placed=lambda _: self._place)
 
     @contextmanager
     def encoding(self) -> Iterator[Codec]:
@@ -120,6 +136,21 @@ class State:
     def stage(self, relation: Relation) -> StagedData:
         table = self.engine.tables.get(relation.name)
         return StagedData(Staged(relation, table, self.engine.codec), self.encoding, self._taking)
+
+    def saved(self) -> Saved:
+        return Saved(self._strategy, saved(self.engine), self._run.costs)
+
+    def resume(self, found: Saved) -> bool:
+        engine = restored(found.engine)
+        types = {name: stored.types for name, stored in self.flat.relations.items()}
+        if found.strategy != self._strategy or engine.types != types:
+            return False
+        with self.turn:
+            self._work_on(engine)
+            self._run.costs.update(found.costs)
+            self.engine.prepare(self.flat)
+            self._publish(self.program, self.flat)
+        return True
 
     # -- how
 

@@ -1,9 +1,10 @@
 """The store: relations on the disk, in versions, of which the last complete one is always readable.
 
-A folder with `manifests/`, one file for each commit, and `segments/`, with a folder for each relation:
+A folder with `manifests/`, one file for each commit, `segments/`, with a folder for each relation, and
+`states/`, from which whoever works the relations out may go on:
 
-- A commit writes its segments, then its manifest. Stopped before the manifest has its name, it has not
-  happened, and what it wrote belongs to nobody; stopped after, it has.
+- A commit writes its segments, now and then a state, then its manifest. Stopped before the manifest has its
+  name, it has not happened, and what it wrote belongs to nobody; stopped after, it has.
 - One process writes at a time: it holds a lock that the system takes back when the process ends, however.
   Readers need no lock; a version stays readable until two commits later.
 - What belongs to nobody is removed when a store is opened for writing, and after each commit.
@@ -23,7 +24,7 @@ from typing import Any, BinaryIO, Final
 
 from tidelog.errors import StoreError
 from tidelog.program.text import print_relation
-from tidelog.program.typed import Relation
+from tidelog.program.typed import Relation, Role
 from tidelog.store.disk import UNFINISHED, Disk
 from tidelog.store.manifest import (
     FOLDER,
@@ -39,10 +40,12 @@ from tidelog.store.manifest import (
 from tidelog.store.segments import (
     Segment,
     is_long,
+    read_changes,
     read_segments,
     signed,
     write_segment,
 )
+from tidelog.store.states import STATES, KeptState, Offer, is_old, with_changes, write_state
 
 __all__ = ["Store", "Update", "latest"]
 
@@ -56,7 +59,8 @@ _SHOWN: Final = "shown"
 class Update:
     """What a commit changes: `changes` are signed rows; relations that it does not name stay as they are.
 
-    `relations` are all that the store is to have; one that was there and is not named is dropped.
+    `relations` are all that the store is to have; one that was there and is not named is dropped. `state` is
+    kept if it is time for a new one.
     """
 
     program: str
@@ -65,6 +69,7 @@ class Update:
     sources: Mapping[str, str] = field(default_factory=dict)
     streams: Mapping[str, Batch] = field(default_factory=dict)
     sinks: Mapping[str, Written] = field(default_factory=dict)
+    state: Offer | None = None
 
 
 def latest(folder: Path) -> Manifest | None:
@@ -118,6 +123,12 @@ class Store:
         found = self.current.changes.get(name) if self.current is not None else None
         return None if found is None else self.folder / _SEGMENTS / found.file
 
+    def asserted_since(self, relation: Relation) -> Any:
+        """What was asserted of a relation since the state that is kept: signed rows."""
+        state = self.current.state if self.current is not None else None
+        log = () if state is None else state.log.get(relation.name, ())
+        return read_changes(self.folder / _SEGMENTS, relation, log)
+
     def _segments(self, name: str) -> tuple[Segment, ...]:
         stored = self.current.relations.get(name) if self.current is not None else None
         return () if stored is None else stored.segments
@@ -139,8 +150,9 @@ class Store:
             )
             for name, relation in update.relations.items()
         }
+        state = self._state(update, relations, written)
         manifest = Manifest(
-            number, update.program, relations, written, update.sources, update.streams, update.sinks
+            number, update.program, relations, written, update.sources, update.streams, update.sinks, state
         )
         self._disk.create(file_of(self.folder, number), lambda out: out.write(to_bytes(manifest)))
         self.current = manifest
@@ -176,6 +188,30 @@ class Store:
         whole = signed(read_segments(self.folder / _SEGMENTS, relation, segments), 1)
         return (self._write(number, relation.name, "base", whole),)
 
+    def _state(
+        self,
+        update: Update,
+        relations: Mapping[str, StoredRelation],
+        written: Mapping[str, Segment],
+    ) -> KeptState | None:
+        """The state to go on from after this commit: the one that there is, with a longer log, or a new one.
+
+        A state knows relations by their names: when some come or go, a log would say too little.
+        """
+        current, number = self.current, self.next_commit
+        is_missed = update.state is not None and update.state.is_missed
+        if current is not None and current.state is not None and not is_missed:
+            asserted = {n: s for n, s in written.items() if update.relations[n].role is Role.INPUT}
+            kept = with_changes(current.state, sum(s.rows for s in written.values()), asserted)
+            if _declared(relations) == _declared(current.relations) and not is_old(kept, number):
+                return kept
+        if update.state is None:
+            return None
+        rows = sum(segment.rows for stored in relations.values() for segment in stored.segments)
+        return write_state(
+            self._disk, self.folder, update.state, commit=number, program=update.program, rows=rows
+        )
+
     def _write(self, number: int, name: str, kind: str, rows: Any) -> Segment:
         file = f"{name.replace('::', '.')}/{number:012}-{kind}.parquet"
         return write_segment(self._disk, self.folder / _SEGMENTS, file, rows, is_base=kind == "base")
@@ -185,15 +221,17 @@ class Store:
         commits = find_commits(self.folder)
         for commit in commits[:-KEPT]:
             self._disk.remove(file_of(self.folder, commit))
-        needed = {
-            self.folder / _SEGMENTS / file
-            for commit in commits[-KEPT:]
-            for file in read_manifest(self.folder, commit).files
-        }
+        kept = [read_manifest(self.folder, commit) for commit in commits[-KEPT:]]
+        needed = {self.folder / _SEGMENTS / file for manifest in kept for file in manifest.files}
+        needed |= {self.folder / m.state.file for m in kept if m.state is not None}
         unfinished = (self.folder / FOLDER).glob(f"*{UNFINISHED}")
-        segments = (f for f in (self.folder / _SEGMENTS).glob("*/*") if f not in needed)
-        for file in (*unfinished, *segments):
+        found = (*(self.folder / _SEGMENTS).glob("*/*"), *(self.folder / STATES).glob("*"))
+        for file in (*unfinished, *(f for f in found if f not in needed)):
             self._disk.remove(file)
+
+
+def _declared(relations: Mapping[str, StoredRelation]) -> dict[str, str]:
+    return {name: stored.declaration for name, stored in relations.items()}
 
 
 def _locked(file: Path) -> BinaryIO:

@@ -1,9 +1,10 @@
 """The manifest: one file of JSON that says what a commit is. **The manifest is the commit.**
 
 It names the segments of all relations, the changes that this commit made, the program, what was read of each
-source, how far each stream has come and where each sink's version is. It carries a checksum of itself, is
-written when all that it names is on the disk, and gets its name by one rename: it is there, whole, or it is
-not. So a manifest that does not fit its checksum was damaged later, and is never passed over in silence.
+source, how far each stream has come, where each sink's version is, and the state to go on from, if one is
+kept. It carries a checksum of itself, is written when all that it names is on the disk, and gets its name by
+one rename: it is there, whole, or it is not. So a manifest that does not fit its checksum was damaged later,
+and is never passed over in silence.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Final
 
 from tidelog.errors import StoreError
 from tidelog.store.segments import Segment
+from tidelog.store.states import KeptState
 
 __all__ = [
     "FOLDER",
@@ -30,7 +32,8 @@ __all__ = [
     "to_bytes",
 ]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+_FIRST: Final = 1  # it had no states, and is the same otherwise
 FOLDER: Final = "manifests"
 _DIGITS: Final = 12
 
@@ -70,12 +73,16 @@ class Manifest:
     sources: Mapping[str, str] = field(default_factory=dict)
     streams: Mapping[str, Batch] = field(default_factory=dict)
     sinks: Mapping[str, Written] = field(default_factory=dict)
+    state: KeptState | None = None
 
     @property
     def files(self) -> frozenset[str]:
         """The segments that this commit needs."""
         named = {s.file for r in self.relations.values() for s in r.segments}
-        return frozenset(named | {s.file for s in self.changes.values()})
+        logged = () if self.state is None else self.state.log.values()
+        return frozenset(
+            named | {s.file for s in self.changes.values()} | {s.file for log in logged for s in log}
+        )
 
 
 # -- on the disk
@@ -109,7 +116,7 @@ def read_manifest(root: Path, commit: int) -> Manifest:
         raise _damaged(file) from None
     if written != _checksum(content):
         raise _damaged(file)
-    if content.pop("format") != FORMAT:
+    if content.pop("format") not in (_FIRST, FORMAT):
         raise StoreError(f"{file} was written by another version of Tidelog; use that one, or a new store")
     return _from_json(content)
 
@@ -134,4 +141,11 @@ def _from_json(content: Mapping[str, Any]) -> Manifest:
     streams = {name: Batch(**b) for name, b in content["streams"].items()}
     sinks = {name: Written(**w) for name, w in content["sinks"].items()}
     made = {"relations": relations, "changes": changes, "streams": streams, "sinks": sinks}
-    return Manifest(**{**content, **made})
+    return Manifest(**{**content, **made, "state": _state(content.get("state"))})
+
+
+def _state(content: Mapping[str, Any] | None) -> KeptState | None:
+    if content is None:
+        return None
+    log = {name: tuple(Segment(**s) for s in segments) for name, segments in content["log"].items()}
+    return KeptState(**{**content, "log": log})

@@ -31,6 +31,7 @@ __all__ = [
     "Segment",
     "difference",
     "is_long",
+    "read_changes",
     "read_segments",
     "segment_schema",
     "signed",
@@ -95,14 +96,21 @@ def _write(table: Any, out: BinaryIO) -> None:
 
 def read_segments(root: Path, relation: Relation, segments: Sequence[Segment]) -> Any:
     """The table of the relation that segments add up to; StoreError if one is not what it was."""
-    wanted = segment_schema(relation)
-    parts = [_read(root / s.file, s, wanted) for s in segments]
-    if not parts:
+    if not segments:
         return schema(relation).empty_table()
-    rows = parts[0] if len(parts) == 1 else total(pa.concat_tables(parts))
+    rows = read_changes(root, relation, segments)
     if not pc.all(pc.equal(rows[SIGN], 1)).as_py() and rows.num_rows:
         raise StoreError(f"the segments of {relation.name} in {root} contradict each other; restore a backup")
     return rows.drop_columns([SIGN])
+
+
+def read_changes(root: Path, relation: Relation, segments: Sequence[Segment]) -> Any:
+    """The sum of segments of a relation, signed rows; StoreError if one is not what it was."""
+    wanted = segment_schema(relation)
+    parts = [_read(root / s.file, s, wanted) for s in segments]
+    if len(parts) == 1:
+        return parts[0]
+    return total(pa.concat_tables(parts)) if parts else wanted.empty_table()
 
 
 def _read(path: Path, segment: Segment, wanted: Any) -> Any:

@@ -3,11 +3,13 @@
 The arrays of tables and indexes lie in the file as they lie in memory, so that reading it back from a disk of
 this machine is to map it: only what is looked at is read, and only what is changed is copied.
 
-Files are for the same version of Tidelog, on the same kind of machine.
+Files are for the same version of Tidelog, on the same kind of machine. Reading one makes nothing but arrays,
+values and objects of classes of Tidelog's own, whatever is in it.
 """
 
 from __future__ import annotations
 
+import io
 import mmap
 import pickle
 import struct
@@ -21,6 +23,15 @@ __all__ = ["map_file", "read_bytes", "restored", "saved", "write"]
 
 _ALIGNED: Final = 64
 _LENGTHS: Final = struct.Struct("<qq")
+_FOREIGN: Final = frozenset(
+    [
+        ("decimal", "Decimal"),
+        ("numpy", "dtype"),
+        ("numpy", "ndarray"),
+        ("numpy._core.multiarray", "_reconstruct"),
+        ("numpy._core.numeric", "_frombuffer"),
+    ]
+)
 
 
 def saved(engine: LocalEngine) -> Any:
@@ -78,4 +89,14 @@ def _read(content: memoryview) -> Any:
         at += -at % _ALIGNED
         arrays.append(content[at : at + size])
         at += size
-    return pickle.loads(body, buffers=arrays)
+    return _Reader(io.BytesIO(body), buffers=arrays).load()
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in _FOREIGN:
+            return super().find_class(module, name)
+        found = super().find_class(module, name) if module.startswith("tidelog.") else None
+        if not isinstance(found, type) or found.__module__ != module:
+            raise pickle.UnpicklingError(f"a saved engine has no {module}.{name}")
+        return found

@@ -1,0 +1,136 @@
+"""A pipeline's second run, with the state that the first one saved and without: `python -m bench.reopening`.
+
+One per cent of the facts come or go in the second run. *Opening* is from the store to a session that holds
+the last commit; *run* is all that follows: reading, comparing, working out what changes, committing. Without
+the state the input relations are loaded and everything is worked out again, as it is where data is in frames.
+
+Both begin with copies of one store, in one process, one after the other; the best of all repeats is shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from pyarrow import parquet
+
+from bench.data import table
+from bench.spark import CLOSURE
+from tidelog import pipeline, rdf
+from tidelog.bench import graphs
+from tidelog.rdf.rdfs import RDFS
+
+SHARE = 0.01
+TRIPLES = "input relation Given(s: string, p: string, o: string)\nT(s, p, o) :- Given(s, p, o).\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A program with one input relation, and its facts."""
+
+    name: str
+    text: str
+    given: str
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds, and the rows of all results."""
+
+    opening: float
+    run: float
+    rows: int
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.reopening", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser.add_argument("--repeat", type=int, default=3, help="the best of so many (3)")
+    options = parser.parse_args(arguments)
+    from tidelog.engine.spark.session import local_session  # slow to load, and only needed here
+
+    spark = local_session()
+    for work in _works(quick=options.quick):
+        with tempfile.TemporaryDirectory() as folder:
+            _measure(Bench(work, Path(folder), spark), options.repeat)
+    return 0
+
+
+def _works(*, quick: bool) -> Iterator[Work]:
+    tree = table("Edge", graphs.tree(2_000 if quick else 190_000, 3))
+    yield Work("closure of a tree", CLOSURE, "Edge", tree)
+    count = 1 if quick else 5
+    data = rdf.union([rdf.university_ontology(), rdf.universities(count)])
+    text = RDFS.replace("input relation T", "output relation T") + TRIPLES
+    yield Work(f"RDFS, universities: {count}", text, "Given", data)
+
+
+def _measure(bench: Bench, repeat: int) -> None:
+    first = bench.run()
+    bench.keep()
+    found: dict[str, list[Times]] = {"with the state": [], "without": []}
+    for number in range(repeat):
+        for name, times in found.items():
+            bench.go_back(number, state=name != "without")
+            times.append(bench.run())
+    size = bench.size / 2**20
+    print(f"{bench.work.name}: {first.rows:,} rows, first run {first.run:.2f} s, state {size:.0f} MB")
+    for name, times in found.items():
+        best = min(times, key=lambda t: t.opening)
+        print(f"  {name}: opening {best.opening:.2f} s, run {best.run:.2f} s", flush=True)
+
+
+class Bench:
+    """A folder with a pipeline."""
+
+    def __init__(self, work: Work, folder: Path, spark: Any) -> None:
+        self.work = work
+        self._folder = folder
+        self._spark = spark
+        (folder / "program.dl").write_text(work.text)
+        source = {work.given: {"path": "facts.parquet"}}
+        tables = {"program": "program.dl", "store": "store", "sources": source}
+        self._spec = pipeline.spec_from(tables, folder=folder)
+        self._write(0)
+
+    def _write(self, number: int) -> None:
+        """The facts of a run: half a per cent is left out, in each run another half."""
+        dice = Random(number)
+        kept = [dice.random() >= SHARE / 2 for _ in range(len(self.work.data))]
+        parquet.write_table(self.work.data.filter(np.array(kept)), self._folder / "facts.parquet")
+
+    def keep(self) -> None:
+        shutil.copytree(self._folder / "store", self._folder / "kept")
+
+    @property
+    def size(self) -> int:
+        return sum(file.stat().st_size for file in (self._folder / "kept" / "states").iterdir())
+
+    def go_back(self, number: int, *, state: bool) -> None:
+        """The store after the first run, and the facts of a second."""
+        shutil.rmtree(self._folder / "store")
+        shutil.copytree(self._folder / "kept", self._folder / "store")
+        if not state:
+            shutil.rmtree(self._folder / "store" / "states")
+        self._write(number + 1)
+
+    def run(self) -> Times:
+        with pipeline.open(self._spec, spark=self._spark) as opened:
+            start = time.perf_counter()
+            opened.session()
+            middle = time.perf_counter()
+            outcome = opened.run()
+            return Times(middle - start, time.perf_counter() - middle, sum(outcome.sizes.values()))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,134 @@
+"""The session of a pipeline, with what its store holds.
+
+If a state of an earlier session is kept (see `store.states`), the session goes on from it: with the program
+of that time, and then, in one transaction, to the last commit. Otherwise the input relations are loaded, and
+all that follows is worked out again. Either way the session holds the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow.compute as pc
+
+from tidelog.errors import TidelogError
+from tidelog.pipeline.spec import Spec
+from tidelog.program.model import Program
+from tidelog.program.typed import Relation, Role
+from tidelog.session import Session, open_session
+from tidelog.session.resuming import can_save, resume, save, stamp
+from tidelog.store.durable import Store
+from tidelog.store.manifest import Manifest
+from tidelog.store.segments import SIGN
+from tidelog.store.states import KeptState, Offer, Unusable, usable_file
+
+__all__ = ["Opened", "Opening"]
+
+_IN_THE_DRIVER: Final = (None, "driver")  # at least at first
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """`reworked` says why the results had to be worked out again, if a state to go on from was kept."""
+
+    session: Session
+    reworked: str = ""
+
+
+class Opening:
+    """`report` is told what sessions do, `progress` what is done otherwise."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        functions: Sequence[Callable[..., object]],
+        spark: Any,
+        store: Store,
+        report: Callable[[Any], object] | None,
+        progress: Callable[[str], object],
+    ) -> None:
+        self._spec = spec
+        self._functions = functions
+        self._spark = spark
+        self._store = store
+        self._report = report
+        self._progress = progress
+        self._stamp = stamp(functions)
+        self._is_missed = False  # whether there is a state that could not be used
+
+    def open(self, text: str) -> Opened:
+        """A session with the last commit; with the program of this text, if there is none."""
+        current = self._store.current
+        if current is None:
+            return Opened(self._session(text))
+        if current.state is None or self._spec.placement not in _IN_THE_DRIVER:
+            return Opened(self._loaded(current))
+        try:
+            return Opened(self._resumed(current, current.state))
+        except (Unusable, TidelogError) as problem:
+            self._is_missed = True
+            self._progress(f"working everything out again: {problem}")
+            return Opened(self._loaded(current), str(problem))
+
+    def offer(self, session: Session) -> Offer | None:
+        """The state of a session, to be kept with the commit that it is at; None if it is in frames."""
+        if not can_save(session):
+            return None
+
+        def write(out: Any) -> None:
+            self._progress("saving the state")
+            save(session, out)
+
+        return Offer(write, self._stamp, self._is_missed)
+
+    def committed(self) -> None:
+        """What was offered was kept, if it was missed."""
+        self._is_missed = False
+
+    # -- how
+
+    def _session(self, text: str) -> Session:
+        return open_session(
+            text=text,
+            name=str(self._spec.program),
+            functions=self._functions,
+            spark=self._spark,
+            placement=self._spec.placement,
+            progress=self._report or False,
+        )
+
+    def _loaded(self, current: Manifest) -> Session:
+        session = self._session(current.program)
+        self._progress("loading the store")
+        with session.transaction() as tx:
+            for relation in _inputs(session.program):
+                tx.insert(relation.name, self._store.table(relation))
+        return session
+
+    def _resumed(self, current: Manifest, kept: KeptState) -> Session:
+        """A session that goes on from a state, at the last commit; or Unusable."""
+        self._progress("resuming")
+        file = usable_file(self._store.folder, kept, self._stamp)
+        session = self._session(kept.program)
+        try:
+            fits = resume(session, file)
+        except Exception as error:  # whatever it is, results can be had without it
+            raise Unusable(f"the saved state {file} cannot be read: {error!r}") from None
+        if not fits:
+            raise Unusable(f"the saved state {file} is of another program")
+        relations = tuple(_inputs(session.program))
+        with session.transaction() as tx:
+            if kept.program != current.program:
+                tx.replace_program(current.program, str(self._spec.program))
+            for relation in relations:
+                rows = self._store.asserted_since(relation)
+                facts = rows.drop_columns([SIGN])
+                tx.delete(relation.name, facts.filter(pc.less(rows[SIGN], 0)))
+                tx.insert(relation.name, facts.filter(pc.greater(rows[SIGN], 0)))
+        return session
+
+
+def _inputs(program: Program) -> Iterator[Relation]:
+    return (r for r in program.relations.values() if r.role is Role.INPUT)

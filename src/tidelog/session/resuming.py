@@ -1,0 +1,66 @@
+"""A session that goes on where another one was: what the engine knew is a file, and is mapped back.
+
+The file has ranks, counts, indexes and matrices as they lie in memory (see `engine.local.saving`), so that
+opening it works nothing out. In return it is of one version of everything: the *stamp* says of which.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import platform
+import sys
+import uuid
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from tidelog import __version__
+from tidelog.engine.local.saving import map_file, write
+from tidelog.session.session import Session
+
+__all__ = ["can_save", "resume", "save", "stamp"]
+
+FORMAT: Final = 1  # of engines as files; another one whenever what lies in their arrays is another
+
+
+def stamp(functions: Iterable[Callable[..., object]] = ()) -> str:
+    """What a state has to be of to be gone on from here: versions, machine and Python functions."""
+    parts = [
+        f"Tidelog {__version__}",
+        f"Python {platform.python_version()}",
+        f"NumPy {np.__version__}",
+        f"{platform.machine()} ({sys.byteorder}-endian)",
+        f"format {FORMAT}",
+    ]
+    modules = sorted({function.__module__ for function in functions})
+    if modules:
+        texts = "\n".join(_text(module) for module in modules)
+        parts.append(f"functions {hashlib.sha256(texts.encode()).hexdigest()[:12]}")
+    return ", ".join(parts)
+
+
+def _text(module: str) -> str:
+    """The source of a module; where there is none, a text that is another one each time."""
+    try:
+        return inspect.getsource(sys.modules[module])
+    except (OSError, TypeError):
+        return uuid.uuid4().hex
+
+
+def can_save(session: Session) -> bool:
+    """Whether the data of a session is in this process."""
+    return session._state.saved() is not None
+
+
+def save(session: Session, out: Any) -> None:
+    """Write what a session holds at its last commit, but for its program."""
+    with session._state.turn:
+        write(out, session._state.saved())
+
+
+def resume(session: Session, file: Path) -> bool:
+    """Let a session hold what was saved of one with the same program; whether that is possible."""
+    return session._state.resume(map_file(file))
