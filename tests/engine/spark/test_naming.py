@@ -100,7 +100,8 @@ def test_the_name_that_the_user_gave_is_put_back(
         spark.range(3).count()
         assert set(names_of_jobs()) == {"mine"}
     finally:
-        spark.sparkContext.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
+        context: Any = spark.sparkContext
+        context.setJobDescription(None)
     spark.range(3).count()
     assert set(names_of_jobs()) == {None}
 

@@ -61,7 +61,9 @@ def holding(spark: SparkSession) -> Holding:
 
 def _folder(spark: SparkSession) -> str | None:
     context = getattr(spark, "sparkContext", None)  # over Connect there is none
-    return spark.conf.get("spark.checkpoint.dir", None) if context is None else context.getCheckpointDir()
+    folder: str | None
+    folder = spark.conf.get("spark.checkpoint.dir", None) if context is None else context.getCheckpointDir()
+    return folder
 
 
 def _address(folder: str) -> str:

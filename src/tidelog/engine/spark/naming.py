@@ -52,7 +52,8 @@ class _Descriptions:
 
     @property
     def current(self) -> str | None:
-        return self._context.getLocalProperty(_DESCRIPTION)
+        name: str | None = self._context.getLocalProperty(_DESCRIPTION)
+        return name
 
     def call(self, name: str | None) -> None:
         unset: Any = None  # removes the property, though PySpark's types do not say so
