@@ -171,7 +171,8 @@ def test_a_person_at_a_terminal_sees_what_is_going_on(folder: Path) -> None:
     os.close(theirs)
     shown = os.read(ours, 1 << 16).decode()
     os.close(ours)
-    for text in ("loading ", "reading Edge.csv (1 of 1)", "writing Fan.csv (2 of 2)"):
+    none, half = "░" * 10, "█" * 5 + "░" * 5
+    for text in ("loading ", f"{none} reading Edge.csv (1 of 1)", f"{half} writing Fan.csv (2 of 2)"):
         assert f"\r\x1b[2K{text}" in shown
     assert shown.endswith("\r\x1b[2K")
     assert "\x1b" not in done.stdout
