@@ -64,7 +64,7 @@ def test_tables_have_a_line_for_each_size_and_say_where_places_cross() -> None:
 
 def test_sizes_grow_and_all_of_a_program_are_measured_in_process() -> None:
     for cases in growing_cases(quick=True):
-        found = list(growth._sizes(cases, IN_PROCESS))
+        found = list(growth._sizes(cases, IN_PROCESS, growth._prepare(cases[0], IN_PROCESS)))
         assert len(found) == len(cases)
         assert sorted({s.tuples for s in found}) == [s.tuples for s in found]
         assert all(s.tuples > s.facts > 0 for s in found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tidelog.bench.names import REASONERS
 from tidelog.bench.papers import Epoch, Missing, Share, _divide, _schedule, _shares
 from tidelog.bench.tables import epoch_table, memory_table, share_table
 from tidelog.cli import main
+from tidelog.errors import DataError
 from tidelog.rdf.terms import SUBCLASS, SUBPROPERTY, TYPE
 from tidelog.session import open_session
 
@@ -29,7 +31,8 @@ def small_graph(tmp_path: Path) -> Path:
 
 def test_all_reasoners_find_the_same(tmp_path: Path) -> None:
     (case,) = (c for c in cases(quick=True, graph_files=[small_graph(tmp_path)]) if c.data == "small")
-    found = {name: next(iter(_shares(case, name, (0.75,)))) for name in REASONERS}
+    facts = case.make()
+    found = {name: next(iter(_shares(case, name, (0.75,), facts))) for name in REASONERS}
     sizes = {(s.size, s.left) for s in found.values()}
     assert len(sizes) == 1
     ((size, left),) = sizes
@@ -40,7 +43,8 @@ def test_all_reasoners_find_the_same(tmp_path: Path) -> None:
 def test_strategies_find_the_same_of_universities(program: str) -> None:
     (case,) = (c for c in cases(quick=True) if c.name == f"LUBM/{program}")
     names = ("relational", "differential", "elastic", "recompute")
-    found = [next(iter(_shares(case, name, (0.9,)))) for name in names]
+    facts = case.make()
+    found = [next(iter(_shares(case, name, (0.9,), facts))) for name in names]
     assert len({(s.size, s.left) for s in found}) == 1
 
 
@@ -103,14 +107,24 @@ def test_tables_show_what_differs_and_what_is_missing() -> None:
     assert work.tables() == "RAND-1k/tc: chibi stopped: over 1 s"
 
 
-def count_slowly() -> list[int]:
+def prepared() -> int:
+    return 3
+
+
+def unprepared() -> int:
+    raise DataError(None, "there is nothing to count")
+
+
+def count(last: int) -> Iterator[int]:
+    yield from range(last)
     raise ValueError("no more")
 
 
-def test_work_that_fails_says_why() -> None:
+def test_work_that_fails_says_why_and_what_it_found_is_kept() -> None:
     found: list[int] = []
-    assert isolated_parts(count_slowly, 60.0, found.append) == "ValueError: no more"
-    assert found == []
+    assert isolated_parts(prepared, count, 60.0, found.append) == "ValueError: no more"
+    assert found == [0, 1, 2]
+    assert isolated_parts(unprepared, count, 60.0, found.append) == "there is nothing to count"
 
 
 def test_the_command_writes_tables_and_json(tmp_path: Path) -> None:

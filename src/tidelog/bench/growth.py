@@ -34,7 +34,6 @@ from tidelog.session import Session, open_session
 __all__ = ["Crossing", "Size", "crossings", "measure_growth"]
 
 _SHORT: Final = 1.0  # seconds, within which a measurement is repeated
-_START: Final = 60.0  # seconds that Java and a first run may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +79,23 @@ def measure_growth(
             import_module("tidelog.engine.spark")
         except EngineError as error:
             return missing(str(error))
-    why = isolated_parts(partial(_sizes, tuple(cases), place), timeout, take, _START)
+    prepare, work = partial(_prepare, cases[0], place), partial(_sizes, tuple(cases), place)
+    why = isolated_parts(prepare, work, timeout, take)
     return None if why is None else missing(why)
 
 
-def _sizes(cases: tuple[Case, ...], place: str) -> Iterator[Size]:
+def _prepare(case: Case, place: str) -> Any:
+    """The session of Spark, if any, with everything loaded that a run needs."""
     spark = None if place == IN_PROCESS else import_module("tidelog.engine.spark.session").local_session()
-    for number, case in enumerate(cases):
+    facts = case.make()
+    _expect_place(_materialise(facts.text, _tables(facts, spark), spark, place)[2], place)
+    return spark
+
+
+def _sizes(cases: tuple[Case, ...], place: str, spark: Any) -> Iterator[Size]:
+    for case in cases:
         facts = case.make()
         tables = _tables(facts, spark)
-        if number == 0:
-            _expect_place(_materialise(facts.text, tables, spark, place)[2], place)
         seconds, tuples, _ = _materialise(facts.text, tables, spark, place)
         if seconds < _SHORT:
             seconds = min(seconds, _materialise(facts.text, tables, spark, place)[0])

@@ -10,11 +10,15 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TypeVar
 
+from tidelog.errors import TidelogError
+
 __all__ = ["Failed", "isolated", "isolated_parts", "peak_memory"]
 
+S = TypeVar("S")
 T = TypeVar("T")
 _STATUS = Path("/proc/self/status")
-_PART, _END = "part", "end"
+_READY, _PART, _END = "ready", "part", "end"
+_START = 300.0  # seconds that a process has to get ready
 _PARTING = 10.0  # seconds that a process has to end what it began
 
 
@@ -47,27 +51,28 @@ def isolated(work: Callable[[], T], timeout: float) -> T:
 
 
 def isolated_parts(
-    work: Callable[[], Iterable[T]], timeout: float, take: Callable[[T], None], start: float = 0.0
+    prepare: Callable[[], S], work: Callable[[S], Iterable[T]], timeout: float, take: Callable[[T], None]
 ) -> str | None:
     """Take what the work yields, each within the time; why there is no more if it did not come to its end.
 
-    The first has some seconds more, to start.
+    What is prepared before, in the same process, has time enough to compile and to load.
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_work_in_parts, args=(work, there), daemon=True)
+    process = context.Process(target=_work_in_parts, args=(prepare, work, there), daemon=True)
     process.start()
     there.close()
-    allowed = timeout + start
+    allowed = _START
     try:
         while here.poll(allowed):
             kind, value = here.recv()
-            allowed = timeout
-            if kind != _PART:
+            if kind == _END:
                 process.join(_PARTING)
                 why: str | None = value
                 return why
-            take(value)
+            if kind == _PART:
+                take(value)
+            allowed = timeout
     except EOFError:
         process.join()
         return f"ended with {process.exitcode}"
@@ -75,14 +80,20 @@ def isolated_parts(
         process.terminate()
         process.join()
         here.close()
-    return f"over {timeout:g} s"
+    return f"over {allowed:g} s"
 
 
-def _work_in_parts(work: Callable[[], Iterable[object]], there: Connection) -> None:
+def _work_in_parts(
+    prepare: Callable[[], S], work: Callable[[S], Iterable[object]], there: Connection
+) -> None:
     try:
-        for part in work():
+        prepared = prepare()
+        there.send((_READY, None))
+        for part in work(prepared):
             there.send((_PART, part))
         there.send((_END, None))
+    except TidelogError as error:
+        there.send((_END, str(error)))
     except BaseException as error:
         there.send((_END, f"{type(error).__name__}: {error}"))
 

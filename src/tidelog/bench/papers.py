@@ -92,13 +92,12 @@ def measure_shares(
     case: Case, reasoner: str, shares: Iterable[float], timeout: float, take: Callable[[Share], None]
 ) -> Missing | None:
     """In a process of its own, each share within the time."""
-    why = isolated_parts(partial(_shares, case, reasoner, tuple(shares)), timeout, take)
+    prepare, work = partial(_prepare, case, reasoner), partial(_shares, case, reasoner, tuple(shares))
+    why = isolated_parts(prepare, work, timeout, take)
     return None if why is None else Missing(case.data, case.program, reasoner, why)
 
 
-def _shares(case: Case, reasoner: str, shares: tuple[float, ...]) -> Iterator[Share]:
-    facts = case.make()
-    _warm_up(facts, reasoner)
+def _shares(case: Case, reasoner: str, shares: tuple[float, ...], facts: Facts) -> Iterator[Share]:
     for share in shares:
         found = _share(case, facts, reasoner, share)
         for _ in range(min(_MOST, int(_SHORT / found.seconds))):
@@ -145,14 +144,16 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def _warm_up(facts: Facts, name: str) -> None:
-    """Have compiled code loaded: some facts come, and half of them go."""
+def _prepare(case: Case, name: str) -> Facts:
+    """The facts of a case, with compiled code loaded: some facts come, and half of them go."""
+    facts = case.make()
     reasoner = make_reasoner(name, facts.text)
     few = {relation: table.slice(0, _FEW) for relation, table in facts.moving.items()}
     half = {relation: table.slice(0, _FEW // 2) for relation, table in few.items()}
     reasoner.insert(reasoner.prepare(_union(facts.always, few)))
     reasoner.delete(reasoner.prepare(half))
     reasoner.insert(reasoner.prepare(half))
+    return facts
 
 
 # -- epochs
@@ -160,13 +161,11 @@ def _warm_up(facts: Facts, name: str) -> None:
 
 def measure_epochs(case: Case, way: str, timeout: float, take: Callable[[Epoch], None]) -> Missing | None:
     """In a process of its own, each commit within the time."""
-    why = isolated_parts(partial(_epochs, case, way), timeout, take)
+    why = isolated_parts(partial(_prepare, case, "elastic"), partial(_epochs, case, way), timeout, take)
     return None if why is None else Missing(case.data, case.program, way, why)
 
 
-def _epochs(case: Case, way: str) -> Iterator[Epoch]:
-    facts = case.make()
-    _warm_up(facts, "elastic")
+def _epochs(case: Case, way: str, facts: Facts) -> Iterator[Epoch]:
     strategy, switch = ("recompute", None) if way == "bootstrap" else ("elastic", _SWITCHES[way])
     db = Database(facts.text, strategy, switch, plain=True)
     for number, (kind, came, went) in enumerate(_schedule(facts)):

@@ -38,6 +38,9 @@ def plot(shares: Sequence[Share], epochs: Sequence[Epoch], sizes: Sequence[Size]
     for (data, program), axes in zip(growing, rows[-1], strict=False):
         _by_size(axes, [s for s in sizes if (s.data, s.program) == (data, program)])
         axes.set_title(f"{data} / {program}: places")
+    for axes in rows.flat:
+        if not axes.lines:  # nothing was measured there
+            axes.set_axis_off()
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
 

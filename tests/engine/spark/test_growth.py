@@ -18,6 +18,6 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("place", [place for place in PLACES if place != IN_PROCESS])
 def test_a_closure_has_the_same_tuples_in_every_place(place: str, interpreted: SparkSession) -> None:
     case = Case("chain", "tc", partial(_closure, partial(graphs.chain, 4)))
-    (here,) = growth._sizes((case,), IN_PROCESS)
-    (there,) = growth._sizes((case,), place)
+    (here,) = growth._sizes((case,), IN_PROCESS, growth._prepare(case, IN_PROCESS))
+    (there,) = growth._sizes((case,), place, growth._prepare(case, place))
     assert (there.facts, there.tuples) == (here.facts, here.tuples) == (3, 9)
