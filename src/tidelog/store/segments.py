@@ -74,12 +74,16 @@ def total(table: Any) -> Any:
 
 
 def difference(old: Any, new: Any) -> Any:
-    """What has to be added to one table of a relation to make it the other: signed rows."""
-    return total(pa.concat_tables([signed(_distinct(new), 1), signed(_distinct(old), -1)]))
+    """What has to be added to one table of a relation to make it the other: signed rows.
 
-
-def _distinct(table: Any) -> Any:
-    return table.group_by(table.column_names).aggregate([])
+    Rows may be there several times; all signs of one that only one table has are the same.
+    """
+    both = pa.concat_tables([signed(new, 1), signed(old, -1)])
+    found = both.group_by(old.column_names).aggregate([(SIGN, "min"), (SIGN, "max")])
+    found = found.filter(pc.equal(found[f"{SIGN}_min"], found[f"{SIGN}_max"]))
+    return pa.Table.from_arrays(
+        [*(found[name] for name in old.column_names), found[f"{SIGN}_min"]], schema=both.schema
+    )
 
 
 def write_segment(disk: Disk, root: Path, file: str, table: Any, *, is_base: bool) -> Segment:
