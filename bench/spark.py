@@ -169,6 +169,7 @@ class Bench:
     def updates(self, place: str, seconds: float) -> Iterator[Line]:
         """Updates of the first data, of growing sizes, whose first load takes long enough."""
         for work in _growing(place):
+            self._session(_small(work), place)  # to warm up
             start = time.perf_counter()
             db = self._session(work, place)
             load = time.perf_counter() - start
