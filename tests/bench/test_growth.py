@@ -47,11 +47,15 @@ def test_beyond_what_was_measured_lines_are_extended_and_that_is_said() -> None:
     assert str(found) == "not within the measured sizes; by extrapolation at about 2,000 tuples"
 
 
-@pytest.mark.parametrize("times", [((100, 1.0, 10.0), (200, 2.0, 20.0)), ((100, 1.0, 10.0),)])
+@pytest.mark.parametrize(
+    "times",
+    [((100, 1.0, 10.0), (200, 2.0, 20.0)), ((100, 1.0, 10.0),), ((100, 1.0, 10.0), (200, 2.0, 9.0))],
+    ids=["apart", "one", "falling"],
+)
 def test_lines_that_do_not_meet_have_no_crossing(times: tuple[tuple[int, float, float], ...]) -> None:
     (found,) = crossings(sizes(*times))
     assert (found.tuples, found.measured) == (None, False)
-    assert str(found) == "not within the measured sizes, nor ever by extrapolation"
+    assert str(found) == "not within the measured sizes, and their times do not come together"
 
 
 def test_tables_have_a_line_for_each_size_and_say_where_places_cross() -> None:

@@ -202,6 +202,10 @@ def test_where_the_data_is_in_frames_nothing_is_saved(tmp_path: Path, spark: Spa
         assert pipeline.run(place.spec, spark=spark).reworked == ""
         assert place.output(spark) == place.added_up(spark) == expected(edges, {9})
         assert (manifest(place).state is None) == (placement == "shuffled")
+        told = pipeline.status(pipeline.read_spec(place.spec)).splitlines()[-1]
+        assert told.startswith(
+            "  saved state: as of commit 0, " if placement == "driver" else "  no saved state: "
+        )
 
 
 # -- histories

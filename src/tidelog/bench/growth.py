@@ -8,7 +8,7 @@ and a first run, which is not measured, for whatever has to be loaded.
 Where Spark is slower at one size and faster at the next, they cross in between, where straight lines between
 the measurements on logarithmic scales do. Where Spark never was faster, the question is answered by
 extrapolation: a line through a place's times, which has a start and a price for each tuple, and where the two
-lines meet, if they do.
+lines meet, if they do and both times grow.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Crossing:
 
     def __str__(self) -> str:
         if self.tuples is None:
-            return "not within the measured sizes, nor ever by extrapolation"
+            return "not within the measured sizes, and their times do not come together"
         if not self.measured:
             return f"not within the measured sizes; by extrapolation at about {self.tuples:,} tuples"
         return f"from about {self.tuples:,} tuples on"
@@ -163,9 +163,12 @@ def _meet(here: Mapping[int, float], there: Mapping[int, float]) -> tuple[int | 
 
 
 def _extrapolate(tuples: Sequence[int], here: Sequence[float], there: Sequence[float]) -> int | None:
-    """Where lines through the times meet beyond what was measured, if they do."""
+    """Where lines through the times meet beyond what was measured, if they do.
+
+    Times that do not grow with the tuples are those of starting, and say nothing of larger sizes.
+    """
     if len(tuples) < 2:
         return None
     (slope, start), (other, later) = np.polyfit(tuples, here, 1), np.polyfit(tuples, there, 1)
-    meet = (later - start) / (slope - other) if slope > other else 0.0
+    meet = (later - start) / (slope - other) if slope > other > 0 else 0.0
     return round(meet) if meet > tuples[-1] else None

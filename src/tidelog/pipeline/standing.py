@@ -28,6 +28,10 @@ def _lines(spec: Spec) -> Iterator[str]:
     for sink in spec.sinks:
         written = manifest.sinks.get(sink.key)
         yield f"  {sink.name}: {'not written yet' if written is None else f'as of commit {written.commit}'}"
+    if manifest.state is None:
+        yield "  no saved state: the next run works everything out again"
+    else:
+        yield f"  saved state: as of commit {manifest.state.commit}, {manifest.state.size / 1e6:,.1f} MB"
 
 
 def _size(relation: StoredRelation) -> str:

@@ -21,9 +21,9 @@ WHY: Final = "the relation is dense and kept as a matrix"
 
 
 def domain_size(fits: Pattern, tables: Mapping[str, Table]) -> int:
-    """How many values a relation can have, judging by what its recursion reads."""
+    """How many values a relation can have, judging by what its recursion reads and what is there so far."""
     values = Table(1)
-    for name in fits.below():
+    for name in {*fits.below(), fits.relation}:
         values.add(tables[name].data[: tables[name].rows].reshape(-1, 1))
     return values.rows
 
