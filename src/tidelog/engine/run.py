@@ -70,6 +70,7 @@ class Stats:
         return sum(u.instances for u in self.units)
 
 
+_LATER = 1.6  # times as long an update may have taken when deletion is done: little is left by then
 _ROUNDS = 1000  # that an engine may run in one go
 # strategies that follow the cheaper way, also an engine's own; the others are carried out as they are
 _SWITCHING = ("elastic", "recompute")
@@ -83,9 +84,9 @@ class Run:
     """Carries commits out on an engine; remembers what units cost.
 
     An update is given up for a bootstrap once it has found more than `patience` instances and taken more than
-    the fraction `switch` of the time that the last bootstrap took. `placed` tells where a unit runs and why,
-    for the statistics, if there are several places. `begun` is told of each step before it begins, with its
-    rule, if it is about one.
+    the fraction `switch` of the time that a bootstrap would take, or somewhat more if deletion is done.
+    `placed` tells where a unit runs and why, for the statistics, if there are several places. `begun` is told
+    of each step before it begins, with its rule, if it is about one.
     """
 
     def __init__(
@@ -315,10 +316,11 @@ class _Walk:
         highest = self.engine.enter(unit)
         self.rows = sum(self.engine.size(name) for name in unit.relations)
         begun = time.perf_counter()
-        self.deadline = self._deadline(begun, memory, sizes)
+        patience = self._patience(memory, sizes)
         try:
             for more, script in enumerate(self.run.update(unit, Changed(kept, came, gone))):
                 self.rank = highest + more
+                self.deadline = None if patience is None else begun + patience * (_LATER if more else 1)
                 self._execute(script)
         except _TooMuch:  # it would have taken longer; how much is not known
             memory.learn(UNFINISHED * (time.perf_counter() - begun), sizes)
@@ -328,10 +330,10 @@ class _Walk:
             memory.learn(time.perf_counter() - begun, sizes)
         return True
 
-    def _deadline(self, begun: float, memory: UnitCost, sizes: Sizes) -> float | None:
-        """When an update has taken too long beside a bootstrap, if the strategy ever says so."""
+    def _patience(self, memory: UnitCost, sizes: Sizes) -> float | None:
+        """The seconds after which an update has taken too long beside a bootstrap, if there are any."""
         switches = memory.bootstrap and self.run.strategy in _SWITCHING
-        return begun + self.run.switch * memory.anew(sizes) if switches else None
+        return self.run.switch * memory.anew(sizes) if switches else None
 
     # -- steps
 
