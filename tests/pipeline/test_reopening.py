@@ -149,11 +149,11 @@ def test_a_harmed_state_is_done_without(
 def test_a_state_of_another_version_is_done_without(
     place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidelog.session.resuming.FORMAT", 999)
+    monkeypatch.setattr("tidelog.session.resuming.__version__", "99")
     place.write(CHAIN | {(30, 31)}, set())
     with pipeline.open(place.spec, spark=spark) as work:
         outcome = work.run()
-        assert "format 1; this is Tidelog" in outcome.reworked
+        assert "; this is Tidelog 99, Python " in outcome.reworked
         place.write(CHAIN, set())
         assert work.run().reworked == ""  # it is told once
     assert place.output(spark) == place.added_up(spark) == expected(CHAIN, set())

@@ -18,12 +18,13 @@ from typing import Any, Final
 import numpy as np
 
 from tidelog import __version__
+from tidelog.engine.local import saving
 from tidelog.engine.local.saving import map_file, write
 from tidelog.session.session import Session
 
 __all__ = ["can_save", "resume", "save", "stamp"]
 
-FORMAT: Final = 1  # of engines as files; another one whenever what lies in their arrays is another
+_DIGITS: Final = 12
 
 
 def stamp(functions: Iterable[Callable[..., object]] = ()) -> str:
@@ -33,13 +34,19 @@ def stamp(functions: Iterable[Callable[..., object]] = ()) -> str:
         f"Python {platform.python_version()}",
         f"NumPy {np.__version__}",
         f"{platform.machine()} ({sys.byteorder}-endian)",
-        f"format {FORMAT}",
+        f"engine {_engine_print()}",
     ]
     modules = sorted({function.__module__ for function in functions})
     if modules:
         texts = "\n".join(_text(module) for module in modules)
-        parts.append(f"functions {hashlib.sha256(texts.encode()).hexdigest()[:12]}")
+        parts.append(f"functions {hashlib.sha256(texts.encode()).hexdigest()[:_DIGITS]}")
     return ", ".join(parts)
+
+
+def _engine_print() -> str:
+    """What tells engines apart: what their arrays mean is nowhere but in their modules."""
+    files = sorted(Path(saving.__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()[:_DIGITS]
 
 
 def _text(module: str) -> str:
