@@ -129,14 +129,17 @@ class Bench:
         """A first load by each engine, and whether all find the same number of rows."""
         frame = self._frame(work.data)
         _print_title(f"{work.name}: {work.data.num_rows:,} facts", ("first load", "loop / it", "it / local"))
-        self._session(_small(work), "driver")  # to warm up
+        little = _small(work)  # to warm up
+        self._local(work)
         local = self._line(work, "local", lambda: self._local(work))
         lines = [local]
         if loop:
+            work.loop(self._frame(little.data)).count()
             lines.append(self._line(work, "loop", lambda: int(work.loop(frame).count())))
         for line in lines:
             yield _shown(line, lines)
         for place in places:
+            self._session(little, place)
             lines.append(self._line(work, place, lambda p=place: self._loaded(work, p, frame)))  # type: ignore[misc]
             yield _shown(lines[-1], lines)
             if lines[-1].rows != local.rows:

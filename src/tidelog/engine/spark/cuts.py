@@ -29,9 +29,10 @@ from tidelog.engine.spark.publish import publisher
 from tidelog.engine.spark.release import SPARK_ERRORS, release
 from tidelog.errors import EngineError
 
-__all__ = ["BROADCAST", "Cut", "Cuts", "Held", "union"]
+__all__ = ["BROADCAST", "Cut", "Cuts", "Held", "looked_up", "smaller", "union"]
 
 BROADCAST: Final = 200_000  # rows up to which a frame is sent to every executor rather than both shuffled
+_HASHED: Final = 4_000_000  # rows up to which a frame is looked up in by hash; more are sorted, and may spill
 
 SMALL: Final = 20_000  # rows that are sooner worked out in the driver than sent to tasks
 
@@ -91,7 +92,7 @@ class Cut:
     @property
     def small(self) -> DataFrame:
         """The frame as the smaller side of a join: broadcast, if it is small."""
-        return F.broadcast(self.frame) if self.size <= BROADCAST else self.frame.hint("shuffle_hash")
+        return smaller(self.frame, self.size)
 
     def with_columns(self, frame: DataFrame) -> Cut:
         """The same rows with other columns."""
@@ -231,6 +232,16 @@ def _reason(error: Exception) -> str:
     lines = [line.strip().removeprefix(": ") for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("at ", "An error occurred"))]
     return next(iter(told or lines), type(error).__name__)
+
+
+def looked_up(frame: DataFrame, size: int) -> DataFrame:
+    """A frame as the side of a join that is looked up in, where it is: the other is partitioned alike."""
+    return frame.hint("shuffle_hash" if size <= _HASHED else "merge")
+
+
+def smaller(frame: DataFrame, size: int) -> DataFrame:
+    """A frame as the smaller side of a join: sent to every executor, if it is small."""
+    return F.broadcast(frame) if size <= BROADCAST else looked_up(frame, size)
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:

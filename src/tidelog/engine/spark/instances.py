@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Option, Type
-from tidelog.engine.spark.cuts import BROADCAST, Cuts
+from tidelog.engine.spark.cuts import BROADCAST, Cuts, looked_up
 from tidelog.engine.spark.evaluation import Remainder, evaluate
 from tidelog.engine.spark.layout import PROBLEM, columns
 from tidelog.engine.spark.native import literal, translate
@@ -174,7 +174,7 @@ class _Search:
         elif size <= BROADCAST:
             self.found = self.found.join(F.broadcast(frame), _all(links))
         else:
-            self.found = self.found.join(frame.hint("shuffle_hash"), _all(links))
+            self.found = self.found.join(looked_up(frame, size), _all(links))
             self.in_place = False
         self.size = None
 

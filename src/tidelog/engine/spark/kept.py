@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
-from tidelog.engine.spark.cuts import BROADCAST, Cut, Cuts, union
+from tidelog.engine.spark.cuts import Cut, Cuts, looked_up, smaller, union
 from tidelog.engine.spark.instances import RANK, Range
 from tidelog.engine.spark.layout import columns, ddl
 from tidelog.engine.spark.matching import same, with_same, without
@@ -156,8 +156,9 @@ class Work:
     def _arrivals(self, pending: Sequence[tuple[DataFrame, bool]], present: Range, rank: int) -> Cut | None:
         if self.is_booting:  # whatever is there is of an earlier round, and supported by none of these
             heads = self._counted(pending, COUNT)
-            new = without(heads, present.frame.hint("shuffle_hash"), self.types) if present.size else heads
-            return self._ranked(new, rank)
+            if present.size:
+                heads = without(heads, looked_up(present.frame, present.size), self.types)
+            return self._ranked(heads, rank)
         heads = self._counted(pending, _MORE, "top")
         if present.size:
             # heads are few beside what is there, so they are the side that is looked up in
@@ -252,8 +253,10 @@ class Work:
         self.leaving = self.leaving or self.cuts.nothing(self.types)
 
     def _settle_anew(self) -> None:
-        tuples = self._union([cut.frame for cut in self.added])
-        facts = self.added[0] if len(self.added) == 1 else self.cuts.cut(tuples) if self.added else self.base
+        facts = self.base
+        if self.added:  # few, since those of like size were made one
+            tuples = self._union([cut.frame for cut in self.added])
+            facts = self.cuts.combined(tuples, sum(cut.size for cut in self.added), *self.added)
         self.replace(facts, is_ranked=True)
 
     def replace(self, facts: Cut, *, is_ranked: bool) -> None:
@@ -262,8 +265,8 @@ class Work:
         if not old.size or not facts.size:
             self.entering, self.leaving = facts, old
         else:
-            there = facts.frame.hint("shuffle_hash")
-            self.entering = self.cuts.cut(without(facts.frame, old.frame.hint("shuffle_hash"), self.types))
+            there = looked_up(facts.frame, facts.size)
+            self.entering = self.cuts.cut(without(facts.frame, looked_up(old.frame, old.size), self.types))
             self.leaving = self.cuts.cut(without(old.frame, there, self.types))
         self._finish(facts, is_ranked=is_ranked)
 
@@ -360,5 +363,4 @@ def _small(cuts: Sequence[Cut]) -> DataFrame:
     """Several cuts as the smaller side of a join."""
     names = [name for name in cuts[0].frame.columns if name[0] == "c" and name != COUNT]
     frame = union([cut.frame.select(*names) for cut in cuts])
-    few = sum(cut.size for cut in cuts) <= BROADCAST
-    return F.broadcast(frame) if few else frame.hint("shuffle_hash")
+    return smaller(frame, sum(cut.size for cut in cuts))
