@@ -70,3 +70,11 @@ def test_rounds_that_pass_a_column_through_shuffle_nothing(shuffles_by_cut: ByCu
 def test_other_rounds_shuffle_what_they_find_once(shuffles_by_cut: ByCut) -> None:
     _, _, *rounds = shuffles_by_cut(DOUBLING)
     assert max(rounds) == 1
+
+
+def test_large_relations_are_sorted_where_they_are(
+    shuffles_by_cut: ByCut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidelog.engine.spark.cuts._HASHED", 0)
+    _, _, *rounds = shuffles_by_cut(CLOSURE)
+    assert set(rounds) == {0}

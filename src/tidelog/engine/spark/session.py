@@ -123,6 +123,8 @@ def _settings(cores: int, gateway: Gateway) -> dict[str, str]:
         "spark.master": f"local[{cores},4]",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        # What is brought to the driver is limited by us, in rows.
+        "spark.driver.maxResultSize": "0",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # A step with Spark's 200 partitions takes over a second, whatever its size.
