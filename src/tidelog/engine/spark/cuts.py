@@ -10,7 +10,6 @@ partitioned, the other costs a job to find out what we know.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,11 +21,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
+from tidelog.engine.spark.failures import failures_told
 from tidelog.engine.spark.holding import Holding, holding
 from tidelog.engine.spark.layout import PROBLEM, arrow_schema, columns, ddl
 from tidelog.engine.spark.naming import JobNames
 from tidelog.engine.spark.publish import publisher
-from tidelog.engine.spark.release import SPARK_ERRORS, release
+from tidelog.engine.spark.release import release
 from tidelog.errors import EngineError
 
 __all__ = ["BROADCAST", "Cut", "Cuts", "Held", "looked_up", "smaller", "union"]
@@ -44,12 +44,6 @@ _SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
 }
-
-# the exception at the end of a traceback, whose lines are indented
-_RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n)+(\S[^\n]*)")
-_REMEDY: Final = (
-    "; Tidelog, and the modules of functions that rules call, must be importable on the executors"
-)
 
 
 @dataclass(slots=True, eq=False)
@@ -201,11 +195,8 @@ class Cuts:
     @contextmanager
     def working(self, name: str = "Tidelog") -> Iterator[None]:
         """Spark, set up as loops need it, its jobs under this name; its own errors are told as ours."""
-        with self._settings(), self.jobs.named(name):
-            try:
-                yield
-            except SPARK_ERRORS as error:
-                raise EngineError(f"Spark could not do the work: {_reason(error)}") from error
+        with self._settings(), self.jobs.named(name), failures_told("do the work"):
+            yield
 
     @contextmanager
     def _settings(self) -> Iterator[None]:
@@ -221,17 +212,6 @@ class Cuts:
                     self.spark.conf.unset(name)
                 else:
                     self.spark.conf.set(name, old)
-
-
-def _reason(error: Exception) -> str:
-    """What a person needs of an error with a Java stack: what a Python task raised, if it was that."""
-    raised = _RAISED.search(str(error))
-    if raised is not None:
-        absent = raised[1].startswith("ModuleNotFoundError")
-        return f"{raised[1]}, in a task{_REMEDY if absent else ''}"
-    lines = [line.strip().removeprefix(": ") for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("at ", "An error occurred"))]
-    return next(iter(told or lines), type(error).__name__)
 
 
 def looked_up(frame: DataFrame, size: int) -> DataFrame:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any, Final
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from tidelog.engine.spark.failures import failures_told
 from tidelog.progress import Progress
 
 __all__ = ["JobNames", "step_name"]
@@ -37,9 +38,11 @@ class JobNames:
         finally:
             self._threads.call(before)
 
-    def taking(self, relation: str) -> AbstractContextManager[None]:
+    @contextmanager
+    def taking(self, relation: str) -> Iterator[None]:
         """Inside this block the data of a relation is taken in."""
-        return self.named(f"Tidelog · taking in {relation}")
+        with self.named(f"Tidelog · taking in {relation}"), failures_told(f"hand over rows for {relation}"):
+            yield
 
     def name(self, name: str) -> None:
         """Jobs of this thread have this name from now on; inside a block of `named`."""

@@ -8,16 +8,13 @@ dropped; elsewhere (over Connect) that is left to Spark.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-__all__ = ["SPARK_ERRORS", "delete_when_unused", "release"]
+from tidelog.engine.spark.failures import SPARK_ERRORS
 
-# what Spark raises when it cannot do something; some of it comes as it is in Java
-SPARK_ERRORS: Final = (PySparkException, Py4JError)
+__all__ = ["delete_when_unused", "release"]
 
 
 def release(frame: DataFrame) -> None:

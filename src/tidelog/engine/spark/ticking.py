@@ -16,7 +16,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from tidelog.engine.spark.release import SPARK_ERRORS
+from tidelog.engine.spark.failures import SPARK_ERRORS
 from tidelog.progress import Line, Progress
 
 __all__ = ["Ticker"]
