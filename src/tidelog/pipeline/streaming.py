@@ -21,8 +21,9 @@ from typing import Any, Final
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
+from tidelog.engine.spark.failures import reason
 from tidelog.errors import PipelineError, StoreError
-from tidelog.pipeline.failures import naming, reason
+from tidelog.pipeline.failures import naming
 from tidelog.pipeline.intake import Found
 from tidelog.pipeline.outcome import Outcome
 from tidelog.pipeline.pipeline import Pipeline
