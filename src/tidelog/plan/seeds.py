@@ -14,7 +14,7 @@ from dataclasses import replace
 from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Stored, Unit
 from tidelog.program.typed import Match, Var
 
-__all__ = ["is_inner", "seeds_of", "taken_over", "with_seeds"]
+__all__ = ["is_inner", "taken_over", "with_seeds"]
 
 
 def is_inner(rule: FlatRule, unit: Unit) -> bool:
@@ -33,11 +33,6 @@ def taken_over(rule: FlatRule) -> tuple[str, tuple[int, ...]] | None:
     return rule.body[0].relation, tuple(terms.index(value) for value in values if isinstance(value, Var))
 
 
-def seeds_of(relation: str) -> str:
-    """The name of the hidden relation that holds the seeds of a relation."""
-    return f"{relation} [seeds]"
-
-
 def with_seeds(program: FlatProgram, wanted: Callable[[Unit], bool]) -> FlatProgram:
     """The same program, in which the recursive units that are wanted have relations for their seeds."""
     relations, units = dict(program.relations), list[Unit]()
@@ -48,7 +43,7 @@ def with_seeds(program: FlatProgram, wanted: Callable[[Unit], bool]) -> FlatProg
             continue
         copies: list[FlatRule] = []
         for name in sorted({rule.head for rule in outer}):
-            stored, seeds = program.relations[name], seeds_of(name)
+            stored, seeds = program.relations[name], f"{name} [seeds]"
             title = f"seeds of {program.title(name)}"
             relations[seeds] = Stored(seeds, stored.types, Kind.SEEDS, columns=stored.columns, title=title)
             own = tuple(

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.choice import passed_through
 from tidelog.engine.spark.cuts import Cut, Cuts
 from tidelog.engine.spark.keeper import Keeper, TooLarge, program_of, read_by, signed_rows
 from tidelog.engine.spark.kept import Work
-from tidelog.engine.spark.whole import Divided, Given, in_tasks
+from tidelog.engine.spark.whole import Divided, Given, collected, in_tasks
 from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram, FlatRule, Stored, Unit
 from tidelog.plan.seeds import is_inner, taken_over
@@ -92,7 +92,7 @@ class WholeUnits:
         self._next_here[unit.relations] = _Here(keeper, program)
         try:
             changes = {
-                name: signed_rows(program, name, *(_collected(c, work(name)) for c in (g.came, g.went)))
+                name: signed_rows(program, name, *(collected(c, work(name).names) for c in (g.came, g.went)))
                 for name, g in given.items()
             }
             stats = keeper.advance(program, changes, self.limits, check)
@@ -207,10 +207,6 @@ def _read(work: Work, is_known: bool) -> Given:
 
 def _turned(cut: Cut | None, columns: Sequence[str]) -> Cut | None:
     return None if cut is None else cut.with_columns(cut.frame.selectExpr(*columns))
-
-
-def _collected(cut: Cut | None, work: Work) -> Any:
-    return cut.frame.select(*work.names).toArrow() if cut is not None and cut.size else None
 
 
 def _take(work: Work, came: Cut, went: Cut, *, anew: bool) -> None:

@@ -26,13 +26,13 @@ from pyspark.sql import functions as F
 from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.cuts import Cut, Cuts, union
 from tidelog.engine.spark.keeper import Changed, Keeper, Signed, signed_rows
-from tidelog.engine.spark.layout import arrow_schema, columns, spark_type, stored
+from tidelog.engine.spark.layout import arrow_schema, columns, spark_type, stored, whole
 from tidelog.engine.spark.scratch import Scratch
 from tidelog.engine.watch import Limits
 from tidelog.errors import EngineError, TidelogError
 from tidelog.plan.flat import FlatProgram
 
-__all__ = ["Divided", "Given", "Outcome", "in_tasks"]
+__all__ = ["Divided", "Given", "Outcome", "collected", "in_tasks"]
 
 _WHICH, _SIGN, _NOTE = "which", "sign", "note"
 _BATCH: Final = 200_000  # rows
@@ -176,10 +176,11 @@ def _tagged(frame: DataFrame, number: int, sign: int, key: int | None, task: _Ta
 def _shipped(program: FlatProgram, name: str, given: Given) -> tuple[bytes, bytes]:
     """Changes as they are sent along with a task."""
     names = columns(len(program.relations[name].types))
-    return _packed(signed_rows(program, name, *(_collected(cut, names) for cut in (given.came, given.went))))
+    return _packed(signed_rows(program, name, *(collected(cut, names) for cut in (given.came, given.went))))
 
 
-def _collected(cut: Cut | None, names: Sequence[str]) -> Any:
+def collected(cut: Cut | None, names: Sequence[str]) -> Any:
+    """The rows of a cut, here; None if there are none."""
     return cut.frame.select(*names).toArrow() if cut is not None and cut.size else None
 
 
@@ -245,10 +246,9 @@ class _Task:
     def _own(self, batches: Iterable[Any]) -> dict[str, Signed]:
         """The changes of what is divided."""
         names = [_WHICH, _SIGN, *(name for name, _ in self.wide)]
-        found = [batch for batch in batches if batch.num_rows]
-        if not found:
+        table = whole(batches, names)
+        if table is None:
             return {}
-        table = pa.Table.from_batches(found).rename_columns(names)
         which, sign = (table.column(name).to_numpy() for name in (_WHICH, _SIGN))
         changed = {}
         for number, name in enumerate(self.divided):
