@@ -84,7 +84,8 @@ class Run:
     """Carries commits out on an engine; remembers what units cost.
 
     An update is given up for a bootstrap once it has found more than `patience` instances and taken more than
-    the fraction `switch` of the time that a bootstrap would take, or somewhat more if deletion is done.
+    the fraction `switch` of the time that a bootstrap would take, or somewhat more if deletion is done; never
+    if there is no such fraction.
     `placed` tells where a unit runs and why, for the statistics, if there are several places. `begun` is told
     of each step before it begins, with its rule, if it is about one.
     """
@@ -93,7 +94,7 @@ class Run:
         self,
         engine: Engine,
         strategy: str = "elastic",
-        switch: float = 0.6,
+        switch: float | None = 0.6,
         patience: int = 10_000,
         placed: Callable[[Unit], str] = lambda _: "",
         begun: Report | None = None,
@@ -106,8 +107,13 @@ class Run:
         self.begun = begun
         self.costs: dict[frozenset[str], UnitCost] = {}
         self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Update]] = {}
-        if strategy not in _SWITCHING:
+        if not self.is_switching:
             engine.refrain()
+
+    @property
+    def is_switching(self) -> bool:
+        """Whether whatever is cheaper is done."""
+        return self.strategy in _SWITCHING and self.switch is not None
 
     def commit(
         self,
@@ -259,7 +265,7 @@ class _Walk:
         if self.run.strategy == "recompute":
             return "the strategy is recompute"
         memory = self.run.memory(unit)
-        if not memory.bootstrap or self.run.strategy not in _SWITCHING:
+        if not memory.bootstrap or not self.run.is_switching:
             return None
         why = memory.discourages(self._sizes(unit))
         if why is not None:
@@ -332,8 +338,9 @@ class _Walk:
 
     def _patience(self, memory: UnitCost, sizes: Sizes) -> float | None:
         """The seconds after which an update has taken too long beside a bootstrap, if there are any."""
-        switches = memory.bootstrap and self.run.strategy in _SWITCHING
-        return self.run.switch * memory.anew(sizes) if switches else None
+        if not memory.bootstrap or self.run.switch is None or not self.run.is_switching:
+            return None
+        return self.run.switch * memory.anew(sizes)
 
     # -- steps
 

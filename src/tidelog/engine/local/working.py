@@ -301,6 +301,17 @@ class Change:
         self.suspects = _EMPTY
         working.clear_list()
 
+    def moved(self) -> Codes:
+        """The tuples that were there, are there, and have another rank; a row each."""
+        table = self.working.table
+        if self.whole is not None:
+            found = np.arange(table.base)
+            found = found[self.whole[0] & OLD != 0]
+        else:
+            notes = self.working.notes
+            found = notes[(notes[:, 1] & OLD != 0) & (notes[:, 2] != table.support[notes[:, 0], 0]), 0]
+        return np.asarray(table.data[found[table.tags[found] & ALIVE != 0]])
+
     def publish(self) -> None:
         """What the commit made of the table is its state."""
         table = self.working.table

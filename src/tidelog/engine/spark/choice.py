@@ -5,8 +5,9 @@
   partition is then a recursion of its own, kept by a local engine in a task, with everything else that the
   rules read beside it. Recursive `min` and `max` always run in tasks or the driver, and so do all recursions
   under strategies that only local engines have: in a single task if no column passes.
-- *shuffled*: by joins of frames. Any other unit can, and large ones without recursion do: they are one pass
-  of joins.
+- *shuffled*: local engines in tasks that send each other what they find, if no rule joins two large parts of
+  the recursion (see `routes`); otherwise by joins of frames. Any unit can, and large ones without recursion
+  do: they are one pass of joins.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ _TRIES: Final = 4096
 
 
 class Placed(NamedTuple):
+    """`sends` says that tasks are to send each other what they find, if that turns out to be possible."""
+
     where: Placement
     why: str
+    sends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +44,13 @@ class Sizes:
     beside: int
 
 
-def place(unit: Unit, wanted: Placement | None, sizes: Sizes, *, whole: bool, room: int) -> Placed:
+def place(
+    unit: Unit, wanted: Placement | None, sizes: Sizes, *, whole: bool, room: int, sends: bool = False
+) -> Placed:
     """The place of a unit.
 
     With `whole`, a recursion is to be kept by local engines however it is; `room` are the rows that the
-    driver has room for.
+    driver has room for; with `sends`, tasks can send each other what they find.
     """
     if not unit.rules or unit.grouping is not None:
         return Placed("shuffled", "it is not recursive")
@@ -61,11 +67,11 @@ def place(unit: Unit, wanted: Placement | None, sizes: Sizes, *, whole: bool, ro
         what = "min and max in recursion are" if unit.best else "the strategy is"
         parts = "a single one" if through is None else "each partition on its own"
         return Placed("tasks", f"{what} for local engines, {parts}")
-    if wanted == "shuffled":
-        return Placed("shuffled", "as asked")
-    if through is None:
-        return Placed("shuffled", "no column passes through its recursion unchanged")
-    return Placed("shuffled", f"its recursion reads {sizes.beside:,} rows, too many for every task")
+    beside = f"its recursion reads {sizes.beside:,} rows, too many for every task"
+    why = beside if through is not None else "no column passes through its recursion unchanged"
+    sends = sends and sizes.beside <= _BESIDE
+    how = "tasks send each other what they find" if sends else "by joins"
+    return Placed("shuffled", f"{'as asked' if wanted == 'shuffled' else why}; {how}", sends)
 
 
 def passed_through(unit: Unit) -> Mapping[str, int] | None:

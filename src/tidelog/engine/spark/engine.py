@@ -3,7 +3,8 @@
 Tuples, ranks and counts are columns (see `kept`). Steps that only find instances run nothing: the round's end
 puts them together and works them out, so a round is a few jobs however many rules a unit has. A unit that is
 to run in tasks or in the driver is claimed whole and kept by local engines (see `units`); recursive `min` and
-`max` always are. Placement is decided by `choice`.
+`max` always are, and so are units whose tasks can send each other what they find, while `sends` is set.
+Placement is decided by `choice`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tidelog.engine.spark.instances import RANK, Range, find
 from tidelog.engine.spark.keeper import read_by
 from tidelog.engine.spark.kept import Kept, Work, nothing_kept, taken_over
 from tidelog.engine.spark.matching import same, without
+from tidelog.engine.spark.routes import is_routable
 from tidelog.engine.spark.units import WholeUnits
 from tidelog.engine.watch import Limits
 from tidelog.errors import EngineError
@@ -54,6 +56,7 @@ class SparkEngine:
     ) -> None:
         self.cuts = cuts
         self.kept: dict[str, Kept] = {}
+        self.sends = True
         self._placement = placement
         self._is_whole = strategy not in STRATEGIES
         self._whole = WholeUnits(cuts, strategy, limits, room)
@@ -61,6 +64,7 @@ class SparkEngine:
         self._made: list[str] = []
         self._placed: dict[frozenset[str], Placed] = {}
         self._by: dict[str, tuple[str, ...]] = {}
+        self._sending: dict[frozenset[str], bool] = {}  # units whose tasks can send each other what they find
         self._known: Mapping[str, Function | PythonFunction] = {}
         self._functions: dict[str, Function | PythonFunction] = {}
         self._program: FlatProgram | None = None
@@ -74,7 +78,7 @@ class SparkEngine:
     def _is_apart(self, unit: Unit) -> bool:
         """Whether a recursion may come to be divided, so that its seeds have to be known apart from it."""
         whole = self._placement != "shuffled" or bool(unit.best) or self._is_whole
-        return whole and passed_through(unit) is not None
+        return (whole and passed_through(unit) is not None) or (self.sends and is_routable(unit))
 
     # -- relations
 
@@ -90,6 +94,7 @@ class SparkEngine:
                 )
         if program is not self._program:
             self._program, self._by = program, {}
+            self._sending.clear()
             for unit in program.units:
                 places = passed_through(unit) or {}
                 self._by |= {n: (f"c{places[n]}",) for n in unit.relations if n in places}
@@ -306,7 +311,13 @@ class SparkEngine:
             sum(self._size_now(name) for name in (*unit.relations, *(read_by(unit) - beside))),
             sum(self._size_now(name) for name in beside),
         )
-        return place(unit, self._placement, sizes, whole=self._is_whole, room=self._room(unit))
+        room, sends = self._room(unit), self._can_send(unit)
+        return place(unit, self._placement, sizes, whole=self._is_whole, room=room, sends=sends)
+
+    def _can_send(self, unit: Unit) -> bool:
+        if unit.relations not in self._sending:
+            self._sending[unit.relations] = self.sends and is_routable(unit)
+        return self._sending[unit.relations]
 
     def _room(self, unit: Unit) -> int:
         """How many rows of a unit and of what it reads the driver has room for."""
@@ -315,7 +326,7 @@ class SparkEngine:
         return -1 if counted or unit.relations in self._whole.outgrown else self._whole.room
 
     def must_bootstrap(self, unit: Unit) -> bool:
-        if not unit.rules or self._place(unit).where != "shuffled":
+        if not unit.rules or self._place(unit).where != "shuffled" or self._place(unit).sends:
             return False
         return not all(self.kept[name].is_ranked for name in unit.relations)
 
@@ -338,7 +349,13 @@ class SparkEngine:
                 return stats
             del self._placed[unit.relations]  # it has grown out of the driver
         if self._place(unit).where == "tasks":
-            return self._whole.in_tasks(unit, *known)
+            return self._whole.in_tasks(unit, *known, self._check)
+        if self._place(unit).sends:
+            routes = self._whole.routes(unit, self.work)
+            if routes is not None:
+                return self._whole.in_tasks(unit, *known, self._check, None if routes.is_plain else routes)
+            why = "what its rules name by constants is too much for every task; by joins"
+            self._placed[unit.relations] = Placed("shuffled", why)
         self._whole.leave(unit)
         return None
 

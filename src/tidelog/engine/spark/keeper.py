@@ -73,13 +73,18 @@ class _State:
 
 
 class Keeper:
-    """`limit` is how many rows all its relations may have together, if there is one."""
+    """`limit` is how many rows all its relations may have together, if there is one.
 
-    def __init__(self, strategy: str, limit: int | None = None) -> None:
-        self._engine = LocalEngine()
-        self._strategy = strategy
+    A *steady* one updates whatever that costs: what it does not touch keeps its rank.
+    """
+
+    def __init__(self, strategy: str, limit: int | None = None, *, steady: bool = False) -> None:
         self._limit = limit
-        self._run = Run(self._engine, strategy)
+        self._begin(LocalEngine(), strategy, steady)
+
+    def _begin(self, engine: LocalEngine, strategy: str, steady: bool) -> None:
+        self._engine = engine
+        self._run = Run(engine, strategy, switch=None) if steady else Run(engine, strategy)
         self._program = FlatProgram()
         self._next = FlatProgram()
 
@@ -115,6 +120,11 @@ class Keeper:
         came, went = (decode(self._engine.codec, types, codes.T) for codes in found)
         return Signed(came, went)
 
+    def moved(self, relation: str) -> Any:
+        """The tuples that the commit at work has given another rank: they lost all that supported them."""
+        change = self._engine.change(relation)
+        return decode(self._engine.codec, self._next.relations[relation].types, change.moved().T)
+
     def _codes(self, types: Any, rows: Any) -> Codes:
         return np.ascontiguousarray(encode(self._engine.codec, types, rows).T)
 
@@ -137,11 +147,10 @@ class Keeper:
         return _State(saved(self._engine), self._run.costs)
 
     @classmethod
-    def of(cls, state: Any, program: FlatProgram, strategy: str) -> Keeper:
+    def of(cls, state: Any, program: FlatProgram, strategy: str, *, steady: bool = False) -> Keeper:
         """The keeper that `state` was asked of; `program` is the one that it had."""
         made = cls(strategy)
-        made._engine = restored(state.engine)
-        made._run = Run(made._engine, strategy)
+        made._begin(restored(state.engine), strategy, steady)
         made._run.costs.update(state.costs)
         made._next = program
         made._engine.prepare(program)

@@ -1,5 +1,7 @@
 """The units of a session that local engines keep, in tasks or in the driver, from commit to commit.
 
+In tasks a unit falls apart, or its tasks send each other what they find (see `routes`).
+
 A unit's state is good for the next commit if it was kept in the same place, and divided in the same way;
 otherwise it begins from nothing, with all that it reads, and the outcome is compared with what was there.
 """
@@ -8,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.choice import passed_through
-from tidelog.engine.spark.cuts import Cut, Cuts
+from tidelog.engine.spark.cuts import BROADCAST, Cut, Cuts
+from tidelog.engine.spark.exchange import Settings, advanced, everywhere, matches
 from tidelog.engine.spark.keeper import Keeper, TooLarge, program_of, read_by, signed_rows
 from tidelog.engine.spark.kept import Work
-from tidelog.engine.spark.whole import Divided, Given, collected, in_tasks
+from tidelog.engine.spark.routes import Pattern, Routes, find_routes, received, with_routes
+from tidelog.engine.spark.whole import Divided, Given, collected
 from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram, FlatRule, Stored, Unit
 from tidelog.plan.seeds import is_inner, taken_over
@@ -24,6 +28,8 @@ from tidelog.program.typed import Function, Match, PythonFunction, Var
 __all__ = ["WholeUnits"]
 
 Relations: TypeAlias = frozenset[str]
+
+_MOST: Final = 0.5  # of what a unit has and reads may go before it is sooner made anew
 
 
 @dataclass(slots=True)
@@ -57,23 +63,85 @@ class WholeUnits:
         relations: Mapping[str, Stored],
         functions: Mapping[str, Function | PythonFunction],
         work: Callable[[str], Work],
+        check: Callable[[], None],
+        routes: Routes | None = None,
     ) -> UnitStats:
-        """Bring a unit to its new state in tasks."""
-        through = passed_through(unit)
+        """Bring a unit to its new state in tasks, which send each other what they find by `routes`."""
+        through = passed_through(unit) if routes is None else routes.owners
         shares = () if through is None else _shares(unit)
-        program = program_of(_by_shares(unit, shares), _with_shares(relations, shares), functions)
         divided = None if through is None else {**through, **{s.name: through[s.rule.head] for s in shares}}
-        before = self._divided.get(unit.relations)
-        known = before if before is not None and before.through == divided else None
+        own, stored = unit, relations
+        if routes is not None and divided is not None:
+            own, stored = with_routes(unit, relations, routes)
+            divided |= {received(name): column + 1 for name, column in routes.owners.items()}
+        program = program_of(_by_shares(own, shares), _with_shares(stored, shares), functions)
+        known = self._known(unit, divided, routes, work)
         given = _given(unit, None if known is None else known.programs[-1], work, shares)
+        if routes is not None:
+            given = {name: self._routed(name, found, shares, routes) for name, found in given.items()}
         size = sum(work(name).before.facts.size for name in unit.relations)
-        settings = self.strategy, self.limits
-        outcome = in_tasks(known or Divided((), divided), program, given, size, settings, self.cuts)
+        settings = Settings(self.strategy if routes is None else "elastic", self.limits)
+        start = known or Divided((), divided, routes)
+        outcome = advanced(start, program, given, size, settings, self.cuts, check)
         self.leave(unit)
         self._next_divided[unit.relations] = outcome.divided
         for name, (came, went) in outcome.changes.items():
             _take(work(name), came, went, anew=known is None)
         return outcome.stats
+
+    def _known(
+        self,
+        unit: Unit,
+        divided: Mapping[str, int] | None,
+        routes: Routes | None,
+        work: Callable[[str], Work],
+    ) -> Divided | None:
+        """What the last commit left of a unit, if it is good for the next."""
+        before = self._divided.get(unit.relations)
+        if before is None or before.through != divided or before.routes != routes:
+            return None
+        if routes is None:
+            return before
+        # where tasks send each other what they find, they update whatever it costs
+        works = [work(name) for name in (*unit.relations, *read_by(unit))]
+        went = sum(cut.size for w in works for cut in (w.given_went, w.leaving) if cut is not None)
+        size = sum(w.before.facts.size for w in works)
+        return None if self.strategy == "recompute" or went > _MOST * size else before
+
+    def routes(self, unit: Unit, work: Callable[[str], Work]) -> Routes | None:
+        """What the tasks of a unit are to send each other; None if they cannot find what is to be found."""
+        before = self._divided.get(unit.relations)
+        if before is not None and before.routes is not None:
+            copied = before.routes.copied
+            again = find_routes(unit, lambda name, pattern: 0 if pattern in copied.get(name, ()) else None)
+            if again == before.routes:
+                return again
+        shares = _shares(unit)
+        known: dict[tuple[str, Pattern], int] = {}
+
+        def size(name: str, pattern: Pattern) -> int | None:
+            """How many facts and seeds a pattern means."""
+            if (name, pattern) not in known:
+                given = _given(unit, None, work, shares)
+                parts = [given[name], *(given[s.name] for s in shares if s.rule.head == name)]
+                cuts = [part.came for part in parts if part.came is not None and part.came.size]
+                known[name, pattern] = sum(cut.frame.where(matches([pattern])).count() for cut in cuts)
+            return known[name, pattern] if known[name, pattern] <= BROADCAST else None
+
+        return find_routes(unit, size)
+
+    def _routed(self, name: str, given: Given, shares: Sequence[_Share], routes: Routes) -> Given:
+        """Changes, with what all partitions have copies of on the way to all."""
+        head = next((share.rule.head for share in shares if share.name == name), name)
+        if head not in routes.copied:
+            return given
+        patterns, owner = routes.copied[head], routes.owners[head]
+        return Given(
+            *(
+                None if cut is None else cut.with_columns(everywhere(cut.frame, patterns, owner, self.cuts))
+                for cut in (given.came, given.went)
+            )
+        )
 
     def in_driver(
         self,

@@ -6,6 +6,9 @@ side by side, and the value that the recursion passes through, by which they are
 all else that the rules read are sent along with the task. A task brings its keeper from its last state to the
 next; it answers with what changed in the unit, and a note of the file that it left for the next commit.
 
+Where there are routes (see `routes`), tasks also answer with what they have to send, and with what they have
+given another rank; `exchange` sees to it that it gets where it belongs.
+
 That file is the whole state only now and then (a *base*). In between it is what the commit gave the task (a
 *log*), which the next one does again: that takes no longer than it took, and to write every state out would.
 """
@@ -15,7 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -27,14 +30,16 @@ from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.cuts import Cut, Cuts, union
 from tidelog.engine.spark.keeper import Changed, Keeper, Signed, signed_rows
 from tidelog.engine.spark.layout import arrow_schema, columns, spark_type, stored, whole
+from tidelog.engine.spark.routes import Routes, received, sent
 from tidelog.engine.spark.scratch import Scratch
 from tidelog.engine.watch import Limits
 from tidelog.errors import EngineError, TidelogError
 from tidelog.plan.flat import FlatProgram
 
-__all__ = ["Divided", "Given", "Outcome", "collected", "in_tasks"]
+__all__ = ["HERE", "PART", "SIGN", "Answers", "Changes", "Divided", "Given", "answers", "collected"]
 
-_WHICH, _SIGN, _NOTE = "which", "sign", "note"
+HERE, PART, SIGN = "here", "part", "sign"
+_WHICH, _NOTE = "which", "note"
 _BATCH: Final = 200_000  # rows
 _LOGS: Final = 8
 _SHARE: Final = 0.25  # of the unit's rows, in changes since the last base
@@ -62,6 +67,7 @@ class Divided:
 
     programs: tuple[FlatProgram, ...]
     through: Mapping[str, int] | None
+    routes: Routes | None = None
     files: tuple[tuple[str, ...], ...] = ()
     moved: int = 0
 
@@ -70,37 +76,78 @@ class Divided:
         return (name for files in self.files for name in files)
 
 
+class Changes(NamedTuple):
+    """How many tuples of a relation came, went, and were given another rank."""
+
+    came: int
+    went: int
+    moved: int
+
+
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a commit made of a unit: its state, the changes of its relations, and how it was done."""
+class Answers:
+    """What the tasks of a step have answered: the state that they left, what changed, and how it was done.
+
+    Changes are of the unit's relations and of what is to be sent; those of all lie in one frame.
+    """
 
     divided: Divided
-    changes: Mapping[str, tuple[Cut, Cut]]
     stats: UnitStats
+    sizes: Mapping[str, Changes]
+    _task: _Task
+    _made: Cut
+
+    def part(self, relation: str, sign: int, size: int, also: str = "true", more: Sequence[str] = ()) -> Cut:
+        """The tuples of a relation that came (1), went (-1) or moved (0), with further columns.
+
+        `also` is a further condition, on columns of the relation with its prefix.
+        """
+        names = columns(len(self._task.program.relations[relation].types))
+        own = [f"{self.prefix(relation)}{name} as {name}" for name in names]
+        return self._made.part(f"{self._are(relation, sign)} and ({also})", size, [*own, *more])
+
+    def count(self, asked: Sequence[tuple[str, str]]) -> list[Changes]:
+        """How many tuples of relations came, went and moved, of those for which a condition holds."""
+        if not asked:
+            return []
+        questions = [
+            f"count_if({self._are(relation, sign)} and ({also}))"
+            for relation, also in asked
+            for sign in (1, -1, 0)
+        ]
+        found = list(self._made.frame.selectExpr(*questions).collect()[0])
+        return [Changes(*found[i : i + 3]) for i in range(0, len(found), 3)]
+
+    def prefix(self, relation: str) -> str:
+        """What the columns of a relation begin with in conditions."""
+        return f"m{self._task.made.index(relation)}"
+
+    def _are(self, relation: str, sign: int) -> str:
+        return f"{_WHICH} = {self._task.made.index(relation)} and {SIGN} = {sign}"
 
 
-def in_tasks(
+def answers(
     before: Divided,
     program: FlatProgram,
     given: Mapping[str, Given],
     size: int,
     settings: tuple[str, Limits],
     cuts: Cuts,
-) -> Outcome:
+) -> Answers:
     """Bring a unit to its next state; `size` is how many rows it has, `settings` strategy and limits.
 
     EngineError if a task tells of a problem; nothing has changed then.
     """
-    unit = program.units[-1]
     through = before.through
     divided = sorted(n for n in given if through is None or n in through)
     broadcast = {n: _shipped(program, n, given[n]) for n in given if n not in divided}
     moved = before.moved + sum(g.size for g in given.values())
     is_base = not before.files or len(before.programs) >= _LOGS or moved > _SHARE * size
-    task = _Task(before, program, broadcast, divided, sorted(unit.relations), is_base, settings, cuts.scratch)
+    task = _Task(
+        before, program, broadcast, divided, _made(program, before.routes), is_base, settings, cuts.scratch
+    )
     rows = _rows(given, task, through, cuts)
-    answers = rows.mapInArrow(task.run, task.answer_ddl)
-    made, told = cuts.told(answers, _NOTE)
+    made, told = cuts.told(rows.mapInArrow(task.run, task.answer_ddl), _NOTE)
     notes = [json.loads(note) for note in told]
     problem = next((note["problem"] for note in notes if note.get("problem")), None)
     if problem is not None:
@@ -111,16 +158,19 @@ def in_tasks(
         for note, old in zip(notes, before.files or [()] * len(notes), strict=True)
     )
     programs = (program,) if is_base else (*before.programs, program)
-    after = Divided(programs, through, files, 0 if is_base else moved)
+    after = Divided(programs, through, before.routes, files, 0 if is_base else moved)
     sizes = {
-        name: [sum(note["sizes"][number][sign] for note in notes) for sign in (0, 1)]
+        name: Changes(*(sum(note["sizes"][number][i] for note in notes) for i in range(3)))
         for number, name in enumerate(task.made)
     }
-    changes = {
-        name: (_part(made, task, number, 1, sizes[name][0]), _part(made, task, number, -1, sizes[name][1]))
-        for number, name in enumerate(task.made)
-    }
-    return Outcome(after, changes, _stats(program, notes))
+    return Answers(after, _stats(program, notes), sizes, task, made)
+
+
+def _made(program: FlatProgram, routes: Routes | None) -> list[str]:
+    """The relations whose changes are the answer: all of the unit, but what was received."""
+    unit = program.units[-1]
+    names = unit.relations
+    return sorted(names if routes is None else names - {received(name) for name in names})
 
 
 def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> UnitStats:
@@ -131,12 +181,6 @@ def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> UnitStat
     made.rounds = max(note["rounds"] for note in notes)
     made.instances = sum(note["instances"] for note in notes)
     return made
-
-
-def _part(made: Cut, task: _Task, number: int, sign: int, size: int) -> Cut:
-    names = columns(len(task.program.relations[task.made[number]].types))
-    own = [f"m{number}{c} as {c}" for c in names]
-    return made.part(f"{_WHICH} = {number} and {_SIGN} = {sign}", size, own)
 
 
 # -- what goes into tasks
@@ -156,21 +200,23 @@ def _rows(
     if not tagged:
         markers = cuts.spark.range(0, parts, 1, parts)
         empty = [F.lit(None).cast(type_).alias(name) for name, type_ in task.wide]
-        return markers.select(F.lit(-1).alias(_WHICH), F.lit(0).alias(_SIGN), *empty)
+        return markers.select(F.lit(-1).alias(_WHICH), F.lit(0).alias(SIGN), *empty)
     rows = union(tagged)
-    rows = rows.repartition(parts, "part") if through is not None else rows.repartition(1)
-    return rows.drop("part")
+    rows = rows.repartition(parts, PART) if through is not None else rows.repartition(1)
+    return rows.drop(PART)
 
 
 def _tagged(frame: DataFrame, number: int, sign: int, key: int | None, task: _Task) -> DataFrame:
-    """Rows of one relation, with nulls in the columns of the others."""
+    """Rows of one relation, with nulls in the columns of the others; they may say where they go."""
     part = F.lit(0).cast("bigint") if key is None else F.xxhash64(f"c{key}")
+    if PART in frame.columns:
+        part = F.col(PART)
     own = {f"r{number}{c}": c for c in columns(len(task.types(number)))}
     wide = [
         F.col(own[name]).alias(name) if name in own else F.lit(None).cast(type_).alias(name)
         for name, type_ in task.wide
     ]
-    return frame.select(F.lit(number).alias(_WHICH), F.lit(sign).alias(_SIGN), part.alias("part"), *wide)
+    return frame.select(F.lit(number).alias(_WHICH), F.lit(sign).alias(SIGN), part.alias(PART), *wide)
 
 
 def _shipped(program: FlatProgram, name: str, given: Given) -> tuple[bytes, bytes]:
@@ -230,10 +276,18 @@ class _Task:
         return _side_by_side("r", [self.types(number) for number in range(len(self.divided))])
 
     @property
+    def _told(self) -> frozenset[str]:
+        """The relations of which it matters what was given another rank: they are sent, or copied."""
+        routes = self.before.routes
+        if routes is None:
+            return frozenset()
+        return frozenset(routes.copied).union(name for name in self.made if name.endswith(sent("")))
+
+    @property
     def answer_ddl(self) -> str:
         wide = _side_by_side("m", [self.program.relations[name].types for name in self.made])
         fields = ", ".join(f"{name} {type_}" for name, type_ in wide)
-        return f"{_WHICH} int, {_SIGN} int, {fields}, {_NOTE} string"
+        return f"{_WHICH} int, {SIGN} int, {HERE} int, {fields}, {_NOTE} string"
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
         context = TaskContext.get()
@@ -241,15 +295,16 @@ class _Task:
         try:
             yield from self._answers(number, self._own(batches))
         except TidelogError as error:  # told, not raised: trying again would not help
-            yield from self._batches(-1, 0, {}, 1, json.dumps({"partition": number, "problem": str(error)}))
+            note = json.dumps({"partition": number, "problem": str(error)})
+            yield from self._batches(-1, 0, number, {}, 1, note)
 
     def _own(self, batches: Iterable[Any]) -> dict[str, Signed]:
         """The changes of what is divided."""
-        names = [_WHICH, _SIGN, *(name for name, _ in self.wide)]
+        names = [_WHICH, SIGN, *(name for name, _ in self.wide)]
         table = whole(batches, names)
         if table is None:
             return {}
-        which, sign = (table.column(name).to_numpy() for name in (_WHICH, _SIGN))
+        which, sign = (table.column(name).to_numpy() for name in (_WHICH, SIGN))
         changed = {}
         for number, name in enumerate(self.divided):
             own = columns(len(self.types(number)))
@@ -270,11 +325,11 @@ class _Task:
         stats = keeper.advance(self.program, given, self.settings[1], _nothing)
         sizes = []
         for place, name in enumerate(self.made):
-            signed = keeper.changes(name)
-            sizes.append([rows.num_rows for rows in signed])
-            for rows, sign in zip(signed, (1, -1), strict=True):
+            signed = [*keeper.changes(name), *([keeper.moved(name)] if name in self._told else [])]
+            sizes.append([rows.num_rows for rows in signed] + [0] * (3 - len(signed)))
+            for rows, sign in zip(signed, (1, -1, 0), strict=False):
                 columns_ = {f"m{place}{c}": rows.column(c) for c in rows.column_names}
-                yield from self._batches(place, sign, columns_, rows.num_rows, None)
+                yield from self._batches(place, sign, number, columns_, rows.num_rows, None)
         keeper.commit()
         note = {
             "partition": number,
@@ -285,15 +340,16 @@ class _Task:
             "rounds": stats.rounds,
             "instances": stats.instances,
         }
-        yield from self._batches(-1, 0, {}, 1, json.dumps(note))
+        yield from self._batches(-1, 0, number, {}, 1, json.dumps(note))
 
     def _keeper(self, files: Sequence[str]) -> Keeper:
         """The keeper as the last commit left it."""
         strategy, limits = self.settings
+        steady = self.before.routes is not None
         if not files:
-            return Keeper(strategy)
+            return Keeper(strategy, steady=steady)
         base, *logs = files
-        keeper = Keeper.of(self.scratch.read(base), self.before.programs[0], strategy)
+        keeper = Keeper.of(self.scratch.read(base), self.before.programs[0], strategy, steady=steady)
         for log, program in zip(logs, self.before.programs[1:], strict=True):
             changes = {name: _unpacked(rows) for name, rows in self.scratch.read(log).items()}
             keeper.advance(program, changes, limits, _nothing)
@@ -301,7 +357,7 @@ class _Task:
         return keeper
 
     def _batches(
-        self, which: int, sign: int, made: Mapping[str, Any], size: int, note: str | None
+        self, which: int, sign: int, here: int, made: Mapping[str, Any], size: int, note: str | None
     ) -> Iterator[Any]:
         """Tuples of one relation, or a note, in the layout of answers."""
         if not size:
@@ -312,9 +368,9 @@ class _Task:
             for f in arrow_schema(self.program.relations[name].types)
         }
         filled = {name: made.get(name, pa.nulls(size, kind)) for name, kind in kinds.items()}
-        numbers = [pa.array(np.full(size, n, np.int32)) for n in (which, sign)]
+        numbers = [pa.array(np.full(size, n, np.int32)) for n in (which, sign, here)]
         notes = pa.nulls(size, pa.string()) if note is None else pa.array([note], pa.string())
-        table = pa.table([*numbers, *filled.values(), notes], names=[_WHICH, _SIGN, *filled, _NOTE])
+        table = pa.table([*numbers, *filled.values(), notes], names=[_WHICH, SIGN, HERE, *filled, _NOTE])
         batches: Iterator[Any] = iter(table.to_batches(max_chunksize=_BATCH))
         return batches
 

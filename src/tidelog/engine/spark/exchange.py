@@ -1,0 +1,297 @@
+"""Steps of tasks, until nothing is left to send.
+
+A commit gives the tasks of a unit what has changed below it. What they then find of relations that are sent
+or copied (see `routes`) is given to those that it belongs to in the next step, and so on, until nothing new
+is found. Only changes travel: what came, and what went.
+
+Something may go that others rest on, which rest on it in turn across partitions. So a step in which anything
+went that was sent, or lost all that supported it and was found again in another way, is followed by steps in
+which it is taken back from whoever has it, and nothing is sent, until no more goes. Within a partition, what
+is received ranks above all that was there before (it supports nothing older), and only tuples that keep their
+rank stay with those that they were sent to. What is left after these steps can therefore be put in an order
+in which everything rests on what is before it. Then what was held back is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tidelog.engine.run import UnitStats
+from tidelog.engine.spark.cuts import Cut, Cuts, union
+from tidelog.engine.spark.layout import columns
+from tidelog.engine.spark.native import literal
+from tidelog.engine.spark.routes import Pattern, Routes, received, sent
+from tidelog.engine.spark.whole import HERE, PART, SIGN, Answers, Changes, Divided, Given, answers
+from tidelog.engine.watch import Limits
+from tidelog.errors import EngineError
+from tidelog.plan.flat import FlatProgram
+
+__all__ = ["Outcome", "Settings", "advanced", "everywhere", "matches"]
+
+
+class Settings(NamedTuple):
+    strategy: str
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a commit made of a unit: its state, the changes of its relations, and how it was done."""
+
+    divided: Divided
+    changes: Mapping[str, tuple[Cut, Cut]]
+    stats: UnitStats
+
+
+def advanced(
+    before: Divided,
+    program: FlatProgram,
+    given: Mapping[str, Given],
+    size: int,
+    settings: Settings,
+    cuts: Cuts,
+    check: Callable[[], None],
+) -> Outcome:
+    """Bring a unit to its new state; `size` is how many rows it has.
+
+    EngineError if a task tells of a problem, or `check` raises; nothing has changed then.
+    """
+    work = _Exchange(program, size, settings, cuts, before)
+    work.step(given)
+    if before.routes is not None:
+        work.exchange(before.routes, check)
+    return Outcome(work.divided, work.changes(before.routes), work.stats)
+
+
+class _Way(NamedTuple):
+    """How tuples travel: the relation that they are of, and the one in which they are found.
+
+    `allowed` says which of those that are found there, `to` the partitions that they go to.
+    """
+
+    relation: str
+    source: str
+    allowed: Callable[[str], str]
+    to: str
+
+
+# by relation, and the one in which its tuples are found, or nothing for the relation's own
+Counts: TypeAlias = Mapping[tuple[str, str], Changes]
+
+
+@dataclass(slots=True)
+class _Exchange:
+    program: FlatProgram
+    size: int
+    settings: Settings
+    cuts: Cuts
+    divided: Divided
+    steps: list[Answers] = field(default_factory=list)
+    owned: dict[str, list[list[int]]] = field(default_factory=dict)  # by relation: came and went, each step
+
+    def step(self, given: Mapping[str, Given]) -> None:
+        """Let the tasks take changes in."""
+        made = answers(self.divided, self.program, given, self.size, self.settings, self.cuts)
+        self.divided = made.divided
+        self.steps.append(made)
+        self.size += sum(sizes.came for sizes in made.sizes.values())
+
+    @property
+    def stats(self) -> UnitStats:
+        first = self.steps[0].stats
+        first.rounds = sum(step.stats.rounds for step in self.steps)
+        first.instances = sum(step.stats.instances for step in self.steps)
+        if len(self.steps) > 1:
+            first.why += f", then {len(self.steps) - 1} of what tasks sent each other"
+        return first
+
+    # -- what is sent
+
+    def exchange(self, routes: Routes, check: Callable[[], None]) -> None:
+        ways = list(self._ways(routes))
+        waiting: list[Answers] = []
+        while True:
+            check()
+            self._check_rounds()
+            last = self.steps[-1]
+            counts = self._counts(last, routes, ways)
+            waiting.append(last)
+            given = self._lost(last, ways, counts)
+            if not given:
+                given = self._found(waiting, ways, counts)
+                waiting = []
+            if not given:
+                return
+            self.step(given)
+
+    def _check_rounds(self) -> None:
+        most = self.settings.limits.max_iterations
+        if most is not None and sum(step.stats.rounds for step in self.steps) > most:
+            raise EngineError(
+                f"{self.program.units[-1].name} still changed after {most:,} rounds, the limit of iterations"
+            )
+
+    def _ways(self, routes: Routes) -> Iterator[_Way]:
+        for name in sorted(routes.owners):
+            column = routes.owners[name]
+            if sent(name) in self.program.relations:
+                yield _Way(name, sent(name), lambda _: "true", f"xxhash64(c{column})")
+            if name in routes.copied:
+                yield _Way(name, name, self._to_copy(routes, name), _others(self.cuts))
+
+    def _to_copy(self, routes: Routes, name: str) -> Callable[[str], str]:
+        """What others have copies of, and belongs here."""
+        return lambda p: f"{self._is_own(routes, name, p)} and ({matches(routes.copied[name], p)})"
+
+    def _is_own(self, routes: Routes, name: str, prefix: str) -> str:
+        key = f"{prefix}c{routes.owners[name]}"
+        return f"pmod(hash(xxhash64({key})), {self.cuts.partitions}) = {HERE}"
+
+    def _counts(self, made: Answers, routes: Routes, ways: Sequence[_Way]) -> Counts:
+        """How many tuples came, went and moved, by way; and how many of the unit's own came and went."""
+        questions: dict[tuple[str, str], tuple[str, str]] = {}
+        counts: dict[tuple[str, str], Changes] = {}
+        for way in ways:
+            counts[way.relation, way.source] = made.sizes[way.source]
+            if way.relation == way.source and any(made.sizes[way.source]):
+                questions[way.relation, way.source] = way.source, way.allowed(made.prefix(way.source))
+        for name in routes.owners:
+            counts[name, ""] = made.sizes[name]
+            if name in routes.copied and any(made.sizes[name]):
+                questions[name, ""] = name, self._is_own(routes, name, made.prefix(name))
+        asked = list(questions.values())
+        for key, found in zip(questions, made.count(asked), strict=True):
+            counts[key] = found
+        for name in routes.owners:
+            self.owned.setdefault(name, []).append(list(counts[name, ""][:2]))
+        return counts
+
+    def _lost(self, made: Answers, ways: Sequence[_Way], counts: Counts) -> dict[str, Given]:
+        """What has to be taken back."""
+        found: dict[str, list[Cut]] = {}
+        for way in ways:
+            _, went, moved = counts[way.relation, way.source]
+            for sign, size in ((-1, went), (0, moved)):
+                if size:
+                    found.setdefault(way.relation, []).append(self._routed(made, way, sign, size))
+        return {received(name): Given(None, self._together(cuts)) for name, cuts in found.items()}
+
+    def _found(self, waiting: Sequence[Answers], ways: Sequence[_Way], counts: Counts) -> dict[str, Given]:
+        """What has to be sent: what came, and was not taken back since."""
+        found: dict[str, list[Cut]] = {}
+        for way in ways:
+            if len(waiting) > 1:
+                cut = self._held_back(waiting, way)
+            else:
+                cut = self._routed(waiting[0], way, 1, counts[way.relation, way.source][0])
+            if cut.size:
+                found.setdefault(way.relation, []).append(cut)
+        return {received(name): Given(self._together(cuts), None) for name, cuts in found.items()}
+
+    def _routed(self, made: Answers, way: _Way, sign: int, size: int) -> Cut:
+        cut = self._part(made, way, sign, size)
+        return cut.with_columns(_addressed(cut.frame, way))
+
+    @staticmethod
+    def _part(made: Answers, way: _Way, sign: int, size: int) -> Cut:
+        return made.part(way.source, sign, size, way.allowed(made.prefix(way.source)), [HERE])
+
+    def _held_back(self, waiting: Sequence[Answers], way: _Way) -> Cut:
+        """What was found last in steps after which nothing was sent."""
+        events = [
+            self._part(made, way, sign, 1).frame.selectExpr("*", f"{at} as at", f"{sign} as {SIGN}")
+            for at, made in enumerate(waiting)
+            for sign in (1, 0, -1)
+        ]
+        every = union(events)
+        names = [name for name in every.columns if name not in ("at", SIGN)]
+        last = every.groupBy(*names).agg(F.expr(f"max_by({SIGN}, at) as {SIGN}")).where(f"{SIGN} >= 0")
+        cut = self.cuts.cut(last.select(*names))
+        return cut.with_columns(_addressed(cut.frame, way))
+
+    def _together(self, cuts: Sequence[Cut]) -> Cut:
+        if len(cuts) == 1:
+            return cuts[0]
+        return self.cuts.combined(union([c.frame for c in cuts]), sum(c.size for c in cuts), *cuts)
+
+    # -- what it comes to
+
+    def changes(self, routes: Routes | None) -> dict[str, tuple[Cut, Cut]]:
+        """What came and went in the unit's relations."""
+        if routes is None:
+            (made,) = self.steps
+            return {
+                name: (made.part(name, 1, came), made.part(name, -1, went))
+                for name, (came, went, _) in made.sizes.items()
+            }
+        return {name: self._change(name, routes) for name in routes.owners}
+
+    def _change(self, name: str, routes: Routes) -> tuple[Cut, Cut]:
+        parts: list[tuple[Cut, int]] = []
+        for made, sizes in zip(self.steps, self.owned[name], strict=True):
+            own = self._is_own(routes, name, made.prefix(name)) if name in routes.copied else "true"
+            parts += ((made.part(name, s, n, own), s) for s, n in zip((1, -1), sizes, strict=True) if n)
+        types = self.program.relations[name].types
+        if len(self.steps) > 1 and any(sign < 0 for _, sign in parts):
+            return self._net(parts, columns(len(types)))
+        came, went = ([cut for cut, s in parts if s == sign] for sign in (1, -1))
+        nothing = self.cuts.nothing(types)
+        return self._together(came) if came else nothing, self._together(went) if went else nothing
+
+    def _net(self, parts: Sequence[tuple[Cut, int]], names: Sequence[str]) -> tuple[Cut, Cut]:
+        """What has come and gone in the end."""
+        every = union([cut.frame.selectExpr(*names, f"{sign} as {SIGN}") for cut, sign in parts])
+        total = every.groupBy(*names).agg(F.expr(f"sum({SIGN}) as {SIGN}")).where(f"{SIGN} <> 0")
+        cut, (came, went) = self.cuts.asked(total, f"count_if({SIGN} > 0)", f"count_if({SIGN} < 0)")
+        return cut.part(f"{SIGN} > 0", came, names), cut.part(f"{SIGN} < 0", went, names)
+
+
+def matches(patterns: Sequence[Pattern], prefix: str = "") -> str:
+    """Whether a tuple is one of those that patterns mean."""
+    return " or ".join(
+        "(" + " and ".join(f"{prefix}c{i} = {literal(value)}" for i, value in pattern) + ")"
+        for pattern in patterns
+    )
+
+
+def everywhere(frame: DataFrame, patterns: Sequence[Pattern], owner: int, cuts: Cuts) -> DataFrame:
+    """Tuples with where they go: to all partitions, if they are meant by patterns, or to their own."""
+    keys = ", ".join(f"{key}L" for key in _keys(cuts))
+    to = f"if({matches(patterns)}, array({keys}), array(xxhash64(c{owner})))"
+    return frame.selectExpr("*", f"explode({to}) as {PART}")
+
+
+def _addressed(frame: DataFrame, way: _Way) -> DataFrame:
+    """Tuples as they are received, with where they go."""
+    names = [name for name in frame.columns if name != HERE]
+    moved = [f"{name} as c{i + 1}" for i, name in enumerate(names)]
+    return frame.selectExpr(f"cast({HERE} as bigint) as c0", *moved, f"{way.to} as {PART}")
+
+
+def _others(cuts: Cuts) -> str:
+    """All partitions but this."""
+    keys = ", ".join(f"{key}L" for key in _keys(cuts))
+    others = f"filter(sequence(0, {cuts.partitions - 1}), p -> p <> {HERE})"
+    return f"explode(transform({others}, p -> element_at(array({keys}), p + 1)))"
+
+
+_KEYS: dict[int, list[int]] = {}
+
+
+def _keys(cuts: Cuts) -> list[int]:
+    """For each partition a number that is hashed to it."""
+    parts = cuts.partitions
+    found: dict[int, int] = {}
+    many = 16 * parts
+    while parts not in _KEYS:
+        rows: list[Any] = cuts.spark.range(many).selectExpr("id", f"pmod(hash(id), {parts}) as p").collect()
+        found = {row.p: row.id for row in rows}
+        if len(found) == parts:
+            _KEYS[parts] = [found[p] for p in range(parts)]
+        many *= 2
+    return [*_KEYS[parts]]
