@@ -2,7 +2,8 @@
 
 - *load*: a first commit from a DataFrame, until the results can be read as one: closure of a random graph and
   RDFS on made-up universities, against a plain loop (`spark_loops`) and a session in process that is given
-  the same data as an Arrow table; closure of a tree against recursive SQL.
+  the same data as an Arrow table; closure of a tree against recursive SQL, and by a rule that joins the
+  closure with itself, which has to be done by joins of frames.
 - *updates*: one per cent of the facts deleted and inserted again, and one fact, on data whose first load
   takes a while in that placement.
 - *growth*: first loads of more and more universities.
@@ -37,6 +38,7 @@ output relation Reach(src: int, dst: int)
 Reach(x, y) :- Edge(x, y).
 Reach(x, z) :- Reach(x, y), Edge(y, z).
 """
+DOUBLING = CLOSURE.replace("Reach(x, y), Edge(y, z)", "Reach(x, y), Reach(y, z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,8 @@ class Work:
     data: Any
 
     def loop(self, frame: Any) -> Any:
-        return spark_loops.rdfs(frame) if self.given == "T" else spark_loops.closure(frame)
+        loops = {RDFS: spark_loops.rdfs, CLOSURE: spark_loops.closure, DOUBLING: spark_loops.doubling}
+        return loops[self.text](frame)
 
 
 @dataclass(slots=True)
@@ -100,17 +103,20 @@ def _lines(bench: Bench, options: argparse.Namespace) -> Iterator[Line]:
             edges = graphs.gnp(500 if quick else 5000, 5.0)
         yield from bench.loads(_closure("closure", edges), places)
         yield from bench.loads(_universities(options.universities or (1 if quick else 10)), places)
-        yield from bench.sql(_closure("closure of a tree", graphs.tree(2_000 if quick else 100_000, 3)))
+        tree = graphs.tree(2_000 if quick else 100_000, 3)
+        yield from bench.sql(_closure("closure of a tree", tree))
+        yield from bench.loads(_closure("closure of a tree by doubling", tree, DOUBLING), ("shuffled",))
     if options.part in ("all", "updates"):
         for place in places:
-            yield from bench.updates(place, options.seconds or (1 if quick else 20))
+            for works in _growing(place):
+                yield from bench.updates(place, works, options.seconds or (1 if quick else 20))
     if options.part in ("all", "growth"):
         for count in (1, 2) if quick else (1, 3, 10, 30):
             yield from bench.loads(_universities(count), ("driver",), loop=count <= 3)
 
 
-def _closure(name: str, edges: Any) -> Work:
-    return Work(name, CLOSURE, "Edge", "Reach", table("Edge", edges))
+def _closure(name: str, edges: Any, text: str = CLOSURE) -> Work:
+    return Work(name, text, "Edge", "Reach", table("Edge", edges))
 
 
 def _universities(count: int) -> Work:
@@ -169,9 +175,9 @@ class Bench:
 
     # -- updates
 
-    def updates(self, place: str, seconds: float) -> Iterator[Line]:
+    def updates(self, place: str, works: Iterator[Work], seconds: float) -> Iterator[Line]:
         """Updates of the first data, of growing sizes, whose first load takes long enough."""
-        for work in _growing(place):
+        for work in works:
             self._session(_small(work), place)  # to warm up
             start = time.perf_counter()
             db = self._session(work, place)
@@ -221,13 +227,16 @@ class Bench:
         return Line(work.name, engine, rows, {"load": best})
 
 
-def _growing(place: str) -> Iterator[Work]:
-    """Data of growing sizes, for a placement."""
-    if place == "driver":
-        yield from (_universities(count) for count in (1, 10, 30, 60))
-    nodes = (1024, 2048, 4096) if place == "shuffled" else (1024, 4096, 8192, 12_000)
-    for size in nodes:
-        yield _closure(f"closure, R-MAT of {size:,} nodes", graphs.rmat(size, 9 * size))
+def _growing(place: str) -> Iterator[Iterator[Work]]:
+    """Data of growing sizes, for a placement: of one kind or two."""
+    if place == "tasks":
+        sizes = (1024, 4096, 8192, 12_000)
+        yield (_closure(f"closure, R-MAT of {n:,} nodes", graphs.rmat(n, 9 * n)) for n in sizes)
+    else:
+        yield (_universities(count) for count in (1, 10, 30, 60, 90))
+    if place == "shuffled":
+        trees = ((n, graphs.tree(n, 3)) for n in (2_000, 100_000, 200_000, 400_000))
+        yield (_closure(f"closure of a tree by doubling, {n:,} nodes", t, DOUBLING) for n, t in trees)
 
 
 def _small(work: Work) -> Work:

@@ -14,7 +14,7 @@ from pyspark.sql.functions import expr
 
 from tidelog.rdf.terms import DOMAIN, RANGE, SUBCLASS, SUBPROPERTY, TYPE
 
-__all__ = ["closure", "rdfs", "recursive_sql"]
+__all__ = ["closure", "doubling", "rdfs", "recursive_sql"]
 
 
 def closure(edges: Any) -> Any:
@@ -26,6 +26,22 @@ def closure(edges: Any) -> Any:
         delta = heads.distinct().join(found, ["src", "dst"], "left_anti").localCheckpoint()
         found = found.union(delta).localCheckpoint()
     return found
+
+
+def doubling(edges: Any) -> Any:
+    """The closure of a frame of edges (src, dst), by joining it with itself."""
+    found = edges.distinct().localCheckpoint()
+    delta = found
+    while not delta.isEmpty():
+        heads = _steps(delta, found).union(_steps(found, delta))
+        delta = heads.distinct().join(found, ["src", "dst"], "left_anti").localCheckpoint()
+        found = found.union(delta).localCheckpoint()
+    return found
+
+
+def _steps(before: Any, after: Any) -> Any:
+    onward = after.withColumnsRenamed({"src": "mid", "dst": "next"})
+    return before.join(onward, before["dst"] == onward["mid"]).select("src", "next").toDF("src", "dst")
 
 
 def rdfs(triples: Any) -> Any:

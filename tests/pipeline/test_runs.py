@@ -218,7 +218,8 @@ def test_a_person_who_watches_sees_what_a_run_is_at(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    place = Place(tmp_path, spec=f'placement = "shuffled"\n{SPEC}')
+    joined = PROGRAM.replace("Edge(y, z),", "Reach(y, z),")
+    place = Place(tmp_path, spec=f'placement = "shuffled"\n{SPEC}', program=joined)
     place.write({(1, 2), (2, 3)}, {9})
     stream = io.StringIO()
     pipeline.run(place.spec, spark=spark, progress=Line(stream))

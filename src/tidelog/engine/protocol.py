@@ -7,12 +7,12 @@ of every relation apart, so that views can be asked for and everything can be un
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Regroup, Repeat
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 
-__all__ = ["Changed", "Claimed", "Engine", "Hurried", "TurnDense"]
+__all__ = ["Changed", "Claimed", "Engine", "Hurried", "Tell", "TurnDense"]
 
 
 class Changed(NamedTuple):
@@ -38,6 +38,10 @@ class Hurried(NamedTuple):
     rounds: int
     rows: int
     instances: tuple[int, ...]
+
+
+# rounds so far, tuples that the last one brought or took away, rows after it
+Tell: TypeAlias = Callable[[int, int, int], None]
 
 
 class TurnDense(Exception):
@@ -93,8 +97,11 @@ class Engine(Protocol):
         """
         ...
 
-    def watch(self, check: Callable[[], None]) -> None:
-        """Call this now and then while an operator works; what it raises ends the commit or the update."""
+    def watch(self, check: Callable[[], None], tell: Tell) -> None:
+        """Call `check` now and then while an operator works; what it raises ends the commit or the update.
+
+        While a unit is run in the engine's own way, `tell` what it has come to.
+        """
         ...
 
     def delta(self, relations: Iterable[str]) -> int: ...

@@ -136,7 +136,7 @@ class Run:
             if rule.id not in new.rules:
                 gone.setdefault(rule.head, []).append(rule)
         walk = _Walk(self, old, before, gone, limits, watch, stats, len(new.units))
-        self.engine.watch(walk.pause)
+        self.engine.watch(walk.pause, walk.hear)
         try:
             for unit in new.units:
                 walk.number += 1
@@ -447,6 +447,12 @@ class _Walk:
         """Called inside long steps: whatever made one long, an update that is late is given up."""
         if self.deadline is not None and time.perf_counter() > self.deadline:
             raise _TooMuch
+        self._look()
+
+    def hear(self, rounds: int, found: int, rows: int) -> None:
+        """Called while an engine runs a unit in its own way."""
+        self.current.rounds, self.found, self.rows = rounds, found, rows
+        self._tell()
         self._look()
 
     def _slowest(self) -> str:

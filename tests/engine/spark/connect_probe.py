@@ -19,10 +19,16 @@ PROGRAM = """
 input relation Edge(src: int, dst: int)
 output relation Reach(src: int, dst: int)
 output relation Fan(src: int, n: int)
+output relation Met(x: int)
 Reach(x, y) :- Edge(x, y).
 Reach(x, z) :- Reach(x, y), Edge(y, z).
+Met(0).
+Met(y) :- Met(x), Edge(x, y).
 Fan(x, n) :- Reach(x, y), var n = y.group_by(x).count().
 """
+JOINED = PROGRAM.replace(
+    "Edge(y, z).", "Reach(y, z)."
+)  # by joins, where `Met` is by what tasks send each other
 FIRST, NEXT, GONE = [(0, 1), (1, 2), (2, 3)], [(3, 4)], [(0, 1)]
 
 
@@ -34,14 +40,14 @@ def main(address: str) -> None:
     told = {}
     for placement in ("driver", "tasks", "shuffled"):
         db = tidelog.open(
-            text=PROGRAM,
+            text=JOINED if placement == "shuffled" else PROGRAM,
             spark=spark,
             placement=placement,
             progress=lambda _: seen.update(spark.getTags()),
         )
         told[placement] = commits(db, lambda rows: spark.createDataFrame(rows, "src long, dst long"))
     holding._LOCAL = re.compile("elsewhere")  # type: ignore[misc]
-    db = tidelog.open(text=PROGRAM, spark=spark, placement="shuffled")
+    db = tidelog.open(text=JOINED, spark=spark, placement="shuffled")
     told["held in files"] = commits(db, lambda rows: rows)
     print(json.dumps({"here": here, "told": told, "seen": sorted(seen), "left": sorted(spark.getTags())}))
 
@@ -52,7 +58,7 @@ def commits(db: Any, given: Any) -> list[Any]:
     with db.transaction() as second:
         second.insert("Edge", given(NEXT))
         second.delete("Edge", given(GONE))
-    changes = [sorted(tx.changes["Reach"]) for tx in (first, second)]
+    changes = [sorted(tx.changes[name]) for tx in (first, second) for name in ("Reach", "Met")]
     return [*changes, sorted(db["Fan"]), sorted(db["Reach"].where(src=1)), (2, 4) in db["Reach"]]
 
 

@@ -24,6 +24,8 @@ output relation Reach(src: string, dst: string)
 Reach(x, y) :- Edge(x, y).
 {RECURSIVE}
 """
+JOINED = PROGRAM.replace("Edge(y, z).", "Reach(y, z).")  # two large parts of the recursion, so it is by joins
+SENT = PROGRAM.replace("Reach(x, y), Edge(y, z).", "Reach(y, a), Edge(x, y), Edge(a, z).")
 EDGES = [("a", "b"), ("b", "c"), ("c", "d")]
 
 
@@ -54,7 +56,7 @@ def test_jobs_are_named_after_what_is_done(
     spark: SparkSession, names_of_jobs: Callable[[], list[str | None]], placement: str
 ) -> None:
     edges = spark.createDataFrame(EDGES, "src string, dst string")
-    db = tidelog.open(text=PROGRAM, spark=spark, placement=placement)
+    db = tidelog.open(text=PROGRAM if placement != "shuffled" else JOINED, spark=spark, placement=placement)
     with db.transaction() as tx:
         names_of_jobs()
         tx.insert("Edge", edges)
@@ -109,7 +111,8 @@ def test_the_name_that_the_user_gave_is_put_back(
 @pytest.mark.parametrize("placement", ["driver", "tasks", "shuffled"])
 def test_a_function_hears_of_every_round_before_it_runs(spark: SparkSession, placement: str) -> None:
     heard: list[Progress] = []
-    db = tidelog.open(text=PROGRAM, spark=spark, placement=placement, progress=heard.append)
+    text = PROGRAM if placement != "shuffled" else JOINED
+    db = tidelog.open(text=text, spark=spark, placement=placement, progress=heard.append)
     with db.transaction() as tx:
         tx.insert("Edge", EDGES)
     if placement == "driver":  # too quick to be told of
@@ -120,6 +123,17 @@ def test_a_function_hears_of_every_round_before_it_runs(spark: SparkSession, pla
         assert {(p.round, p.delta, p.rows) for p in told} >= {(1, 3, 3), (2, 2, 5), (3, 1, 6)}
     else:
         assert told
+
+
+def test_steps_of_tasks_that_send_are_told_of(
+    spark: SparkSession, names_of_jobs: Callable[[], list[str | None]]
+) -> None:
+    heard: list[Progress] = []
+    db = tidelog.open(text=SENT, spark=spark, placement="shuffled", progress=heard.append)
+    with db.transaction() as tx:
+        tx.insert("Edge", EDGES)
+    assert any(p.delta and p.rows for p in heard if p.round)
+    assert any(name is not None and "Reach · round" in name for name in names_of_jobs())
 
 
 def test_the_line_goes_on_while_spark_works(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 ALL = os.environ.get("TIDELOG_SPARK") == "all"
-# where units run: as asked, or in the driver while they have few rows, and then where they can
-PLACES = ("shuffled", "tasks", "chosen")
+# where units run: as asked, by joins even if tasks could send each other what they find, or in the driver
+# while they have few rows, and then where they can
+PLACES = ("shuffled", "tasks", "chosen", "joined")
 STRATEGIES = ("elastic", "elastic", "dred", "differential", "recompute")
 ROOM = 12
 # the case, where it runs, and whether what could be computed in the driver is computed in tasks
 SAMPLE = (
     ("same_generation", "shuffled", False),
+    ("same_generation", "joined", False),
     ("rules_are_facts", "shuffled", False),
     ("failures", "shuffled", True),
     ("shortest_path", "tasks", False),
@@ -38,8 +40,9 @@ SAMPLE = (
 # the last one merges two units in a commit that changes neither
 HISTORIES = (
     ("negated", 1, "shuffled", "elastic"),
+    ("negated", 1, "joined", "elastic"),
     ("full", 2, "tasks", "elastic"),
-    ("full", 7, "shuffled", "elastic"),
+    ("full", 7, "joined", "elastic"),
     ("full", 3, "chosen", "elastic"),
     ("positive", 4, "tasks", "differential"),
     ("negated", 5, "tasks", "dred"),
@@ -64,8 +67,8 @@ def _histories() -> list[tuple[str, int, str, str]]:
 
 
 def _ways(seed: int) -> tuple[str, str]:
-    place = PLACES[seed % 3]
-    return place, "elastic" if place == "shuffled" else STRATEGIES[seed % 5]
+    place = PLACES[seed % len(PLACES)]
+    return place, STRATEGIES[seed % 5] if place in ("tasks", "chosen") else "elastic"
 
 
 def _reasoner(
@@ -73,7 +76,9 @@ def _reasoner(
 ) -> Reasoner:
     from engine.spark.reasoner import SparkReasoner  # needs PySpark, which the fixture has asked for
 
-    made = SparkReasoner(spark, None if place == "chosen" else place, strategy, room=ROOM)
+    asked = {"chosen": None, "joined": "shuffled"}.get(place, place)
+    made = SparkReasoner(spark, asked, strategy, room=ROOM)
+    made.engine.sends = place != "joined"
     if in_tasks:
         made.cuts.small = 0
     return made

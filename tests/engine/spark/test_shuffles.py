@@ -51,6 +51,7 @@ def shuffles_by_cut(
         folder = str(checkpoints) if request.param == "held in files" else None
         held = Holding(folder)
         reasoner = SparkReasoner(spark, "shuffled", held=held)
+        reasoner.engine.sends = False
         monkeypatch.setattr(cuts.Cuts, "cut", counting)
         reasoner.commit(load(text), {"Edge": ZSet.of([(i, i + 1) for i in range(6)])})
         assert len(reasoner.contents["Reach"]) == 21

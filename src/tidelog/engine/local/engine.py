@@ -31,7 +31,7 @@ from tidelog.engine.local.runner import Runner
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variants import Variants
 from tidelog.engine.local.working import Change, Working
-from tidelog.engine.protocol import Claimed, Hurried, TurnDense
+from tidelog.engine.protocol import Claimed, Hurried, Tell, TurnDense
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
@@ -248,7 +248,7 @@ class LocalEngine:
         self._end(end)
         return Hurried(loop.rounds, loop.found, loop.instances)
 
-    def watch(self, check: Callable[[], None]) -> None:
+    def watch(self, check: Callable[[], None], tell: Tell) -> None:
         self._runner.check = check
 
     def _ask_form(self, name: str) -> None:

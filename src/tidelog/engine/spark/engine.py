@@ -15,7 +15,7 @@ from dataclasses import replace
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
-from tidelog.engine.protocol import Claimed, Hurried
+from tidelog.engine.protocol import Claimed, Hurried, Tell
 from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.choice import Placed, Placement, Sizes, passed_through, place
 from tidelog.engine.spark.cuts import Cut, Cuts, union
@@ -69,6 +69,7 @@ class SparkEngine:
         self._functions: dict[str, Function | PythonFunction] = {}
         self._program: FlatProgram | None = None
         self._check: Callable[[], None] = lambda: None
+        self._tell: Tell = lambda rounds, found, rows: None
         self._rank = 0  # of what the round at work finds
 
     def flat(self, program: Program) -> FlatProgram:
@@ -260,8 +261,8 @@ class SparkEngine:
     def hurry(self, step: Repeat, rank: int, most: int) -> Hurried | None:
         return None
 
-    def watch(self, check: Callable[[], None]) -> None:
-        self._check = check
+    def watch(self, check: Callable[[], None], tell: Tell) -> None:
+        self._check, self._tell = check, tell
 
     def delta(self, relations: Iterable[str]) -> int:
         return sum(_size(self.work(name).delta) for name in relations)
@@ -348,16 +349,25 @@ class SparkEngine:
             if stats is not None:
                 return stats
             del self._placed[unit.relations]  # it has grown out of the driver
-        if self._place(unit).where == "tasks":
-            return self._whole.in_tasks(unit, *known, self._check)
-        if self._place(unit).sends:
+        placed = self._place(unit)
+        kept_whole = placed.where == "tasks" or placed.sends
+        if kept_whole and self._whole.is_new(unit) and not self._has_rows(unit):
+            return UnitStats(unit.name, "bootstrap", "it and all that it reads are empty")
+        if placed.where == "tasks":
+            return self._whole.in_tasks(unit, *known, self._tell)
+        if placed.sends:
             routes = self._whole.routes(unit, self.work)
             if routes is not None:
-                return self._whole.in_tasks(unit, *known, self._check, None if routes.is_plain else routes)
+                return self._whole.in_tasks(unit, *known, self._tell, None if routes.is_plain else routes)
             why = "what its rules name by constants is too much for every task; by joins"
             self._placed[unit.relations] = Placed("shuffled", why)
         self._whole.leave(unit)
         return None
+
+    def _has_rows(self, unit: Unit) -> bool:
+        """Whether there is, or was, anything in a unit or below it."""
+        works = [self.work(name) for name in (*unit.relations, *read_by(unit))]
+        return any(w.before.facts.size or w.now.facts.size or _size(w.given_came) for w in works)
 
     # -- the best value per key: such units are claimed, so that these steps never come here
 

@@ -15,18 +15,32 @@ in which everything rests on what is before it. Then what was held back is sent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from tidelog.engine.protocol import Tell
 from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.cuts import Cut, Cuts, union
 from tidelog.engine.spark.layout import columns
 from tidelog.engine.spark.native import literal
 from tidelog.engine.spark.routes import Pattern, Routes, received, sent
-from tidelog.engine.spark.whole import HERE, PART, SIGN, Answers, Changes, Divided, Given, answers
+from tidelog.engine.spark.whole import (
+    ASSERTED,
+    CAME,
+    HERE,
+    MOVED,
+    PART,
+    SIGN,
+    WENT,
+    Answers,
+    Changes,
+    Divided,
+    Given,
+    answers,
+)
 from tidelog.engine.watch import Limits
 from tidelog.errors import EngineError
 from tidelog.plan.flat import FlatProgram
@@ -55,17 +69,21 @@ def advanced(
     size: int,
     settings: Settings,
     cuts: Cuts,
-    check: Callable[[], None],
+    tell: Tell,
+    asserted: Mapping[str, Cut],
 ) -> Outcome:
     """Bring a unit to its new state; `size` is how many rows it has.
 
-    EngineError if a task tells of a problem, or `check` raises; nothing has changed then.
+    If it begins from nothing and there are routes, `asserted` is what is asserted of its relations.
+
+    It is told of before each step but the first. EngineError if a task tells of a problem; nothing has
+    changed then, nor if `tell` raises.
     """
     work = _Exchange(program, size, settings, cuts, before)
     work.step(given)
     if before.routes is not None:
-        work.exchange(before.routes, check)
-    return Outcome(work.divided, work.changes(before.routes), work.stats)
+        work.exchange(before.routes, tell)
+    return Outcome(work.divided, work.changes(before.routes, asserted), work.stats)
 
 
 class _Way(NamedTuple):
@@ -99,24 +117,22 @@ class _Exchange:
         made = answers(self.divided, self.program, given, self.size, self.settings, self.cuts)
         self.divided = made.divided
         self.steps.append(made)
-        self.size += sum(sizes.came for sizes in made.sizes.values())
+        self.size += sum(sizes.came for sizes in made.sizes.values()) + sum(g.size for g in given.values())
 
     @property
     def stats(self) -> UnitStats:
         first = self.steps[0].stats
-        first.rounds = sum(step.stats.rounds for step in self.steps)
-        first.instances = sum(step.stats.instances for step in self.steps)
-        if len(self.steps) > 1:
-            first.why += f", then {len(self.steps) - 1} of what tasks sent each other"
-        return first
+        more = len(self.steps) - 1
+        why = f"{first.why}, then {more} of what tasks sent each other" if more else first.why
+        instances = sum(step.stats.instances for step in self.steps)
+        return replace(first, why=why, rounds=self._rounds, instances=instances)
 
     # -- what is sent
 
-    def exchange(self, routes: Routes, check: Callable[[], None]) -> None:
+    def exchange(self, routes: Routes, tell: Tell) -> None:
         ways = list(self._ways(routes))
         waiting: list[Answers] = []
         while True:
-            check()
             self._check_rounds()
             last = self.steps[-1]
             counts = self._counts(last, routes, ways)
@@ -127,11 +143,16 @@ class _Exchange:
                 waiting = []
             if not given:
                 return
+            tell(self._rounds, sum(found.size for found in given.values()), self.size)
             self.step(given)
+
+    @property
+    def _rounds(self) -> int:
+        return sum(step.stats.rounds for step in self.steps)
 
     def _check_rounds(self) -> None:
         most = self.settings.limits.max_iterations
-        if most is not None and sum(step.stats.rounds for step in self.steps) > most:
+        if most is not None and self._rounds > most:
             raise EngineError(
                 f"{self.program.units[-1].name} still changed after {most:,} rounds, the limit of iterations"
             )
@@ -175,10 +196,11 @@ class _Exchange:
         """What has to be taken back."""
         found: dict[str, list[Cut]] = {}
         for way in ways:
-            _, went, moved = counts[way.relation, way.source]
-            for sign, size in ((-1, went), (0, moved)):
-                if size:
-                    found.setdefault(way.relation, []).append(self._routed(made, way, sign, size))
+            count = counts[way.relation, way.source]
+            size = count.went + count.moved
+            if size:
+                cut = self._routed(made, way, (WENT, MOVED), size)
+                found.setdefault(way.relation, []).append(cut)
         return {received(name): Given(None, self._together(cuts)) for name, cuts in found.items()}
 
     def _found(self, waiting: Sequence[Answers], ways: Sequence[_Way], counts: Counts) -> dict[str, Given]:
@@ -188,25 +210,26 @@ class _Exchange:
             if len(waiting) > 1:
                 cut = self._held_back(waiting, way)
             else:
-                cut = self._routed(waiting[0], way, 1, counts[way.relation, way.source][0])
+                count = counts[way.relation, way.source]
+                cut = self._routed(waiting[0], way, (CAME, ASSERTED), count.came + count.asserted)
             if cut.size:
                 found.setdefault(way.relation, []).append(cut)
         return {received(name): Given(self._together(cuts), None) for name, cuts in found.items()}
 
-    def _routed(self, made: Answers, way: _Way, sign: int, size: int) -> Cut:
-        cut = self._part(made, way, sign, size)
+    def _routed(self, made: Answers, way: _Way, signs: Sequence[int], size: int) -> Cut:
+        cut = self._part(made, way, signs, size)
         return cut.with_columns(_addressed(cut.frame, way))
 
     @staticmethod
-    def _part(made: Answers, way: _Way, sign: int, size: int) -> Cut:
-        return made.part(way.source, sign, size, way.allowed(made.prefix(way.source)), [HERE])
+    def _part(made: Answers, way: _Way, signs: Sequence[int], size: int) -> Cut:
+        return made.part(way.source, signs, size, way.allowed(made.prefix(way.source)), [HERE])
 
     def _held_back(self, waiting: Sequence[Answers], way: _Way) -> Cut:
         """What was found last in steps after which nothing was sent."""
         events = [
-            self._part(made, way, sign, 1).frame.selectExpr("*", f"{at} as at", f"{sign} as {SIGN}")
+            self._part(made, way, (sign,), 1).frame.selectExpr("*", f"{at} as at", f"{sign} as {SIGN}")
             for at, made in enumerate(waiting)
-            for sign in (1, 0, -1)
+            for sign in (CAME, WENT, MOVED)
         ]
         every = union(events)
         names = [name for name in every.columns if name not in ("at", SIGN)]
@@ -221,25 +244,26 @@ class _Exchange:
 
     # -- what it comes to
 
-    def changes(self, routes: Routes | None) -> dict[str, tuple[Cut, Cut]]:
+    def changes(self, routes: Routes | None, asserted: Mapping[str, Cut]) -> dict[str, tuple[Cut, Cut]]:
         """What came and went in the unit's relations."""
         if routes is None:
             (made,) = self.steps
             return {
-                name: (made.part(name, 1, came), made.part(name, -1, went))
-                for name, (came, went, _) in made.sizes.items()
+                name: (made.part(name, (CAME,), sizes.came), made.part(name, (WENT,), sizes.went))
+                for name, sizes in made.sizes.items()
             }
-        return {name: self._change(name, routes) for name in routes.owners}
+        return {name: self._change(name, routes, asserted.get(name)) for name in routes.owners}
 
-    def _change(self, name: str, routes: Routes) -> tuple[Cut, Cut]:
-        parts: list[tuple[Cut, int]] = []
+    def _change(self, name: str, routes: Routes, asserted: Cut | None) -> tuple[Cut, Cut]:
+        parts: list[tuple[Cut, int]] = [(asserted, CAME)] if asserted is not None and asserted.size else []
         for made, sizes in zip(self.steps, self.owned[name], strict=True):
             own = self._is_own(routes, name, made.prefix(name)) if name in routes.copied else "true"
-            parts += ((made.part(name, s, n, own), s) for s, n in zip((1, -1), sizes, strict=True) if n)
+            signed = zip((CAME, WENT), sizes, strict=True)
+            parts += ((made.part(name, (sign,), size, own), sign) for sign, size in signed if size)
         types = self.program.relations[name].types
-        if len(self.steps) > 1 and any(sign < 0 for _, sign in parts):
+        if len(self.steps) > 1 and any(sign == WENT for _, sign in parts):
             return self._net(parts, columns(len(types)))
-        came, went = ([cut for cut, s in parts if s == sign] for sign in (1, -1))
+        came, went = ([cut for cut, s in parts if s == sign] for sign in (CAME, WENT))
         nothing = self.cuts.nothing(types)
         return self._together(came) if came else nothing, self._together(went) if went else nothing
 

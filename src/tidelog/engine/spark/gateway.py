@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -70,6 +71,9 @@ MODULE_OPTIONS = (
 # A share of what the machine, or its container, has. The larger part stays for Python, which holds the
 # state of strata placed on the driver and runs the kernels of those placed in tasks.
 HEAP = "-XX:MaxRAMPercentage=30"
+
+# On a few cores a collector that works beside the program takes a fifth of its time; pauses harm nobody here.
+_COLLECTOR = "-XX:+UseParallelGC"
 
 _START_TIMEOUT = 300.0  # seconds; long, because `spark.jars.packages` may download
 _STOP_TIMEOUT = 20.0
@@ -170,6 +174,7 @@ def _options(java: Java, directory: Path, conf: Mapping[str, str]) -> list[str]:
     archive = archive_file(java)
     memory = conf.get("spark.driver.memory")
     logging = Path(__file__).with_name("log4j2.properties")
+    wanted = shlex.split(conf.get("spark.driver.extraJavaOptions", ""))
     return [
         "-cp",
         os.pathsep.join(filter(None, [own_classes, class_path()])),
@@ -179,7 +184,8 @@ def _options(java: Java, directory: Path, conf: Mapping[str, str]) -> list[str]:
         "-XX:-UsePerfData",  # or a file stays in the temporary directory
         f"-Djava.io.tmpdir={directory}",
         f"-Dlog4j2.configurationFile={logging.as_uri()}",
-        *shlex.split(conf.get("spark.driver.extraJavaOptions", "")),
+        *(() if any(re.fullmatch(r"-XX:\+Use\w+GC", option) for option in wanted) else (_COLLECTOR,)),
+        *wanted,
     ]
 
 

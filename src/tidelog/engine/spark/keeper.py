@@ -8,7 +8,7 @@ state and the same changes gives the same relations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,6 +20,7 @@ from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.saving import restored, saved
 from tidelog.engine.run import Run, UnitStats
 from tidelog.engine.spark.layout import arrow_schema, decode, encode
+from tidelog.engine.spark.routes import Pattern
 from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram, Stored, Unit
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
@@ -119,6 +120,20 @@ class Keeper:
         found = (x.codes() if isinstance(x, Difference) else x for x in self._engine.changes(relation))
         came, went = (decode(self._engine.codec, types, codes.T) for codes in found)
         return Signed(came, went)
+
+    def apart(self, relation: str, patterns: Sequence[Pattern]) -> Signed:
+        """What came that is not asserted, and of what is asserted that which patterns mean."""
+        types, table = self._next.relations[relation].types, self._engine.tables[relation]
+        came = self._engine.change(relation).entering
+        is_given = table.given[came] != 0
+        given, meant = table.data[came[is_given]], np.zeros(int(is_given.sum()), bool)
+        for pattern in patterns:
+            of = np.ones(len(given), bool)
+            for column, constant in pattern:
+                of &= given[:, column] == self._engine.codec.encode(types[column], constant.value)
+            meant |= of
+        rows = table.data[came[~is_given]], given[meant]
+        return Signed(*(decode(self._engine.codec, types, codes.T) for codes in rows))
 
     def moved(self, relation: str) -> Any:
         """The tuples that the commit at work has given another rank: they lost all that supported them."""

@@ -21,7 +21,7 @@ from tidelog.plan.flat import FlatRule, Stored, Unit
 from tidelog.plan.seeds import is_inner
 from tidelog.program.typed import Absent, Constant, Match, Term, Test, Var, Wildcard
 
-__all__ = ["Pattern", "Routes", "find_routes", "is_routable", "received", "sent", "with_routes"]
+__all__ = ["Pattern", "Routes", "find_routes", "is_routable", "named", "received", "sent", "with_routes"]
 
 # columns and what is in them, of the tuples that are meant
 Pattern: TypeAlias = tuple[tuple[int, Constant], ...]
@@ -50,6 +50,15 @@ class Routes:
 def is_routable(unit: Unit) -> bool:
     """Whether there may be routes for a unit, if what its rules name by constants is little."""
     return find_routes(unit, lambda _, pattern: 0) is not None
+
+
+def named(unit: Unit) -> dict[str, list[Pattern]]:
+    """What the rules of a unit name by constants, of its relations."""
+    found: dict[str, dict[Pattern, None]] = {}
+    for atom in (atom for rule in unit.rules for atom in _atoms(rule, unit)):
+        if pattern := _pattern(atom.terms):
+            found.setdefault(atom.relation, {})[pattern] = None
+    return {name: list(patterns) for name, patterns in found.items()}
 
 
 def find_routes(unit: Unit, size: Callable[[str, Pattern], int | None]) -> Routes | None:

@@ -8,17 +8,19 @@ otherwise it begins from nothing, with all that it reads, and the outcome is com
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeAlias
 
+from tidelog.engine.protocol import Tell
 from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.choice import passed_through
 from tidelog.engine.spark.cuts import BROADCAST, Cut, Cuts
 from tidelog.engine.spark.exchange import Settings, advanced, everywhere, matches
 from tidelog.engine.spark.keeper import Keeper, TooLarge, program_of, read_by, signed_rows
 from tidelog.engine.spark.kept import Work
-from tidelog.engine.spark.routes import Pattern, Routes, find_routes, received, with_routes
+from tidelog.engine.spark.routes import Pattern, Routes, find_routes, named, received, with_routes
 from tidelog.engine.spark.whole import Divided, Given, collected
 from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram, FlatRule, Stored, Unit
@@ -63,7 +65,7 @@ class WholeUnits:
         relations: Mapping[str, Stored],
         functions: Mapping[str, Function | PythonFunction],
         work: Callable[[str], Work],
-        check: Callable[[], None],
+        tell: Tell,
         routes: Routes | None = None,
     ) -> UnitStats:
         """Bring a unit to its new state in tasks, which send each other what they find by `routes`."""
@@ -77,12 +79,15 @@ class WholeUnits:
         program = program_of(_by_shares(own, shares), _with_shares(stored, shares), functions)
         known = self._known(unit, divided, routes, work)
         given = _given(unit, None if known is None else known.programs[-1], work, shares)
+        asserted: dict[str, Cut] = {}
         if routes is not None:
+            if known is None:
+                asserted = {n: g.came for n, g in given.items() if n in unit.relations and g.came is not None}
             given = {name: self._routed(name, found, shares, routes) for name, found in given.items()}
         size = sum(work(name).before.facts.size for name in unit.relations)
         settings = Settings(self.strategy if routes is None else "elastic", self.limits)
         start = known or Divided((), divided, routes)
-        outcome = advanced(start, program, given, size, settings, self.cuts, check)
+        outcome = advanced(start, program, given, size, settings, self.cuts, tell, asserted)
         self.leave(unit)
         self._next_divided[unit.relations] = outcome.divided
         for name, (came, went) in outcome.changes.items():
@@ -108,27 +113,42 @@ class WholeUnits:
         size = sum(w.before.facts.size for w in works)
         return None if self.strategy == "recompute" or went > _MOST * size else before
 
+    def is_new(self, unit: Unit) -> bool:
+        """Whether nothing is kept of a unit."""
+        return unit.relations not in self._divided and unit.relations not in self._here
+
     def routes(self, unit: Unit, work: Callable[[str], Work]) -> Routes | None:
         """What the tasks of a unit are to send each other; None if they cannot find what is to be found."""
         before = self._divided.get(unit.relations)
-        if before is not None and before.routes is not None:
+        works = [work(name) for name in unit.relations]
+        came = sum(w.given_came.size for w in works if w.given_came is not None)
+        if (
+            before is not None
+            and before.routes is not None
+            and came <= sum(w.before.facts.size for w in works)
+        ):
             copied = before.routes.copied
             again = find_routes(unit, lambda name, pattern: 0 if pattern in copied.get(name, ()) else None)
             if again == before.routes:
                 return again
-        shares = _shares(unit)
-        known: dict[tuple[str, Pattern], int] = {}
+        known = self._sizes(unit, work)
 
         def size(name: str, pattern: Pattern) -> int | None:
-            """How many facts and seeds a pattern means."""
-            if (name, pattern) not in known:
-                given = _given(unit, None, work, shares)
-                parts = [given[name], *(given[s.name] for s in shares if s.rule.head == name)]
-                cuts = [part.came for part in parts if part.came is not None and part.came.size]
-                known[name, pattern] = sum(cut.frame.where(matches([pattern])).count() for cut in cuts)
             return known[name, pattern] if known[name, pattern] <= BROADCAST else None
 
         return find_routes(unit, size)
+
+    def _sizes(self, unit: Unit, work: Callable[[str], Work]) -> Counter[tuple[str, Pattern]]:
+        """How many facts and seeds the rules of a unit mean where they name what they mean."""
+        shares, found = _shares(unit), Counter[tuple[str, Pattern]]()
+        given = _given(unit, None, work, shares)
+        for name, patterns in named(unit).items():
+            parts = [given[name], *(given[share.name] for share in shares if share.rule.head == name)]
+            for cut in (part.came for part in parts if part.came is not None and part.came.size):
+                questions = [f"count_if({matches([pattern])})" for pattern in patterns]
+                counts = cut.frame.selectExpr(*questions).collect()[0]
+                found.update({(name, p): count for p, count in zip(patterns, counts, strict=True)})
+        return found
 
     def _routed(self, name: str, given: Given, shares: Sequence[_Share], routes: Routes) -> Given:
         """Changes, with what all partitions have copies of on the way to all."""

@@ -36,10 +36,26 @@ from tidelog.engine.watch import Limits
 from tidelog.errors import EngineError, TidelogError
 from tidelog.plan.flat import FlatProgram
 
-__all__ = ["HERE", "PART", "SIGN", "Answers", "Changes", "Divided", "Given", "answers", "collected"]
+__all__ = [
+    "ASSERTED",
+    "CAME",
+    "HERE",
+    "MOVED",
+    "PART",
+    "SIGN",
+    "WENT",
+    "Answers",
+    "Changes",
+    "Divided",
+    "Given",
+    "answers",
+    "collected",
+]
 
 HERE, PART, SIGN = "here", "part", "sign"
 _WHICH, _NOTE = "which", "note"
+CAME, WENT, MOVED, ASSERTED = 1, -1, 0, 2  # of a tuple: that it was given another rank, or came asserted
+_SIGNS: Final = (CAME, WENT, MOVED, ASSERTED)
 _BATCH: Final = 200_000  # rows
 _LOGS: Final = 8
 _SHARE: Final = 0.25  # of the unit's rows, in changes since the last base
@@ -77,11 +93,16 @@ class Divided:
 
 
 class Changes(NamedTuple):
-    """How many tuples of a relation came, went, and were given another rank."""
+    """How many tuples of a relation came, went, were given another rank, and came asserted, if that is told.
+
+    It is told when a unit that sends begins: then what came asserted is known, and not part of the answer,
+    but for what all partitions have copies of.
+    """
 
     came: int
     went: int
     moved: int
+    asserted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +118,16 @@ class Answers:
     _task: _Task
     _made: Cut
 
-    def part(self, relation: str, sign: int, size: int, also: str = "true", more: Sequence[str] = ()) -> Cut:
-        """The tuples of a relation that came (1), went (-1) or moved (0), with further columns.
+    def part(
+        self, relation: str, signs: Sequence[int], size: int, also: str = "true", more: Sequence[str] = ()
+    ) -> Cut:
+        """The tuples of a relation that came, went or moved, with further columns.
 
         `also` is a further condition, on columns of the relation with its prefix.
         """
         names = columns(len(self._task.program.relations[relation].types))
         own = [f"{self.prefix(relation)}{name} as {name}" for name in names]
-        return self._made.part(f"{self._are(relation, sign)} and ({also})", size, [*own, *more])
+        return self._made.part(f"{self._are(relation, *signs)} and ({also})", size, [*own, *more])
 
     def count(self, asked: Sequence[tuple[str, str]]) -> list[Changes]:
         """How many tuples of relations came, went and moved, of those for which a condition holds."""
@@ -113,17 +136,19 @@ class Answers:
         questions = [
             f"count_if({self._are(relation, sign)} and ({also}))"
             for relation, also in asked
-            for sign in (1, -1, 0)
+            for sign in _SIGNS
         ]
         found = list(self._made.frame.selectExpr(*questions).collect()[0])
-        return [Changes(*found[i : i + 3]) for i in range(0, len(found), 3)]
+        many = len(_SIGNS)
+        return [Changes(*found[i : i + many]) for i in range(0, len(found), many)]
 
     def prefix(self, relation: str) -> str:
         """What the columns of a relation begin with in conditions."""
         return f"m{self._task.made.index(relation)}"
 
-    def _are(self, relation: str, sign: int) -> str:
-        return f"{_WHICH} = {self._task.made.index(relation)} and {SIGN} = {sign}"
+    def _are(self, relation: str, *signs: int) -> str:
+        of = ", ".join(map(str, signs))
+        return f"{_WHICH} = {self._task.made.index(relation)} and {SIGN} in ({of})"
 
 
 def answers(
@@ -160,7 +185,7 @@ def answers(
     programs = (program,) if is_base else (*before.programs, program)
     after = Divided(programs, through, before.routes, files, 0 if is_base else moved)
     sizes = {
-        name: Changes(*(sum(note["sizes"][number][i] for note in notes) for i in range(3)))
+        name: Changes(*(sum(note["sizes"][number][i] for note in notes) for i in range(len(_SIGNS))))
         for number, name in enumerate(task.made)
     }
     return Answers(after, _stats(program, notes), sizes, task, made)
@@ -320,20 +345,19 @@ class _Task:
     def _answers(self, number: int, own: Changed) -> Iterator[Any]:
         files = self.before.files[number] if self.before.files else ()
         keeper = self._keeper(files)
-        packed = {**self.broadcast, **{name: _packed(rows) for name, rows in own.items()}}
         given = {name: _unpacked(rows) for name, rows in self.broadcast.items()} | dict(own)
         stats = keeper.advance(self.program, given, self.settings[1], _nothing)
         sizes = []
         for place, name in enumerate(self.made):
-            signed = [*keeper.changes(name), *([keeper.moved(name)] if name in self._told else [])]
-            sizes.append([rows.num_rows for rows in signed] + [0] * (3 - len(signed)))
-            for rows, sign in zip(signed, (1, -1, 0), strict=False):
+            changed = self._changes(keeper, name)
+            sizes.append([changed[sign].num_rows if sign in changed else 0 for sign in _SIGNS])
+            for sign, rows in changed.items():
                 columns_ = {f"m{place}{c}": rows.column(c) for c in rows.column_names}
                 yield from self._batches(place, sign, number, columns_, rows.num_rows, None)
         keeper.commit()
         note = {
             "partition": number,
-            "file": self.scratch.write(keeper.state() if self.is_base else packed),
+            "file": self.scratch.write(keeper.state() if self.is_base else self._log(own)),
             "sizes": sizes,
             "strategy": stats.strategy,
             "why": stats.why,
@@ -341,6 +365,18 @@ class _Task:
             "instances": stats.instances,
         }
         yield from self._batches(-1, 0, number, {}, 1, json.dumps(note))
+
+    def _changes(self, keeper: Keeper, name: str) -> dict[int, Any]:
+        """What changed in a relation, by sign."""
+        routes = self.before.routes
+        if routes is not None and name in routes.owners and not self.before.files:
+            came, asserted = keeper.apart(name, routes.copied.get(name, ()))
+            return {CAME: came, ASSERTED: asserted}
+        came, went = keeper.changes(name)
+        return {CAME: came, WENT: went, **({MOVED: keeper.moved(name)} if name in self._told else {})}
+
+    def _log(self, own: Changed) -> dict[str, tuple[bytes, bytes]]:
+        return {**self.broadcast, **{name: _packed(rows) for name, rows in own.items()}}
 
     def _keeper(self, files: Sequence[str]) -> Keeper:
         """The keeper as the last commit left it."""

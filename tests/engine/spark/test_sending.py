@@ -1,0 +1,226 @@
+"""Tasks that send each other what they find come to what a session in this process comes to.
+
+With TIDELOG_SPARK=all there are many random histories; the normal run has a few.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tidelog
+from tidelog import EngineError
+from tidelog.engine.spark.routes import Routes, find_routes, is_routable, named
+from tidelog.plan.flat import Unit
+from tidelog.plan.flatten import flatten
+from tidelog.program.draft import load
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
+
+SEEDS = range(int(os.environ.get("TIDELOG_SEEDS", "60")) if os.environ.get("TIDELOG_SPARK") == "all" else 1)
+GRAPHS = """
+input relation Edge(x: int, y: int)
+input relation Begin(x: int)
+input relation Closed(x: int)
+output relation Reach(x: int)
+output relation Level(x: int, y: int)
+Reach(x) :- Begin(x).
+Reach(y) :- Reach(x), Edge(x, y), not Closed(y).
+Level(x, x) :- Begin(x).
+Level(x, y) :- Level(a, b), Edge(a, x), Edge(b, y).
+"""
+TRIPLES = """
+input relation T(s: string, p: string, o: string)
+T(y, "type", x) :- T(a, "domain", x), T(y, a, _).
+T(z, "type", x) :- T(a, "range", x), T(_, a, z).
+T(x, "within", z) :- T(x, "within", y), T(y, "within", z).
+T(x, "kind", z) :- T(x, "kind", y), T(y, "kind", z).
+T(z, "type", y) :- T(x, "kind", y), T(z, "type", x).
+T(x, b, y) :- T(a, "within", b), T(x, a, y).
+"""
+MORE = {
+    GRAPHS: "Reach(y) :- Reach(x), Edge(y, x).",
+    TRIPLES: 'T(y, "type", x) :- T(x, "same", y), T(_, "type", y).',
+}
+WORDS = ("type", "kind", "within", "domain", "range", "same", "p", "q")
+THINGS = ("a", "b", "c", "d", "p", "q", "kind", "type")
+
+
+@pytest.fixture
+def parted(spark: SparkSession) -> Iterator[SparkSession]:
+    """Spark with three partitions, so that there is more than one other."""
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    assert before is not None
+    spark.conf.set("spark.sql.shuffle.partitions", "3")
+    yield spark
+    spark.conf.set("spark.sql.shuffle.partitions", before)
+
+
+# -- routes
+
+
+def recursion(text: str) -> Unit:
+    return next(unit for unit in flatten(load(text)).units if unit.recursive)
+
+
+def routes(text: str, large: str = "") -> Routes | None:
+    """The routes of a recursion; patterns with a word are large."""
+    unit = recursion(text)
+    return find_routes(unit, lambda _, pattern: None if large and large in repr(pattern) else 1)
+
+
+def test_what_rules_name_by_constants_is_copied() -> None:
+    found = routes(TRIPLES, large="'type'")
+    assert found is not None
+    assert found.owners == {"T": 0}
+    words = {constant.value for pattern in found.copied["T"] for _, constant in pattern}
+    assert words == {"domain", "range", "within", "kind"}
+    assert len(found.sending) == 1
+    assert "range" in next(iter(found.sending))
+    assert [p[0][1].value for p in named(recursion(TRIPLES))["T"]] == [
+        "domain",
+        "range",
+        "within",
+        "kind",
+        "type",
+    ]
+
+
+def test_what_is_large_cannot_be_copied() -> None:
+    assert routes(TRIPLES, large="'kind'") is None
+
+
+def test_heads_that_take_the_value_over_stay() -> None:
+    closure = "input relation E(x: int, y: int)\noutput relation R(x: int, y: int)\nR(x, y) :- E(x, y).\n"
+    found = routes(f"{closure}R(x, z) :- R(x, y), E(y, z).")
+    assert found is not None
+    assert found.is_plain
+    assert not is_routable(recursion(f"{closure}R(x, z) :- R(x, y), R(y, z)."))
+    assert not is_routable(recursion(f"{closure}R(y, x + 1) :- R(x, y), x < 3."))
+
+
+# -- histories
+
+
+def graph_facts(random: Random) -> dict[str, list[tuple[int, ...]]]:
+    return {
+        "Edge": [(random.randrange(6), random.randrange(6)) for _ in range(random.randrange(8))],
+        "Begin": [(random.randrange(6),) for _ in range(random.randrange(3))],
+        "Closed": [(random.randrange(6),) for _ in range(random.randrange(2))],
+    }
+
+
+def triple_facts(random: Random) -> dict[str, list[tuple[str, str, str]]]:
+    some = [
+        (random.choice(THINGS), random.choice(WORDS), random.choice(THINGS))
+        for _ in range(random.randrange(8))
+    ]
+    return {"T": some}
+
+
+FACTS: dict[str, Any] = {GRAPHS: graph_facts, TRIPLES: triple_facts}
+RESULTS = {GRAPHS: ("Reach", "Level"), TRIPLES: ("T",)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("text", [GRAPHS, TRIPLES], ids=["graphs", "triples"])
+def test_a_random_history(parted: SparkSession, text: str, seed: int) -> None:
+    random = Random(seed)
+    here = tidelog.open(text=text)
+    there = tidelog.open(text=text, spark=parted, placement="shuffled")
+    for number in range(4):
+        came = FACTS[text](random)
+        went = {name: random.sample(sorted(here[name]), len(here[name]) // 3) for name in came}
+        made = []
+        for db in (here, there):
+            with db.transaction() as tx:
+                for name, rows in came.items():
+                    tx.delete(name, [row for row in went[name] if row not in rows])
+                    tx.insert(name, rows)
+                if number in (1, 2):
+                    (tx.add_rule if number == 1 else tx.remove_rule)(MORE[text])
+            made.append(tx)
+        for name in RESULTS[text]:
+            assert sorted(there[name]) == sorted(here[name]), f"commit {number}, {name}"
+            assert sorted(made[1].changes[name]) == sorted(made[0].changes[name]), f"commit {number}, {name}"
+
+
+def test_what_rests_only_on_itself_goes_across_partitions(parted: SparkSession) -> None:
+    text = "\n".join(line for line in GRAPHS.splitlines() if "Level" not in line)
+    db = tidelog.open(text=text, spark=parted, placement="shuffled")
+    ring = [(i, (i + 1) % 6) for i in range(6)]
+    with db.transaction() as tx:
+        tx.insert("Edge", ring)
+        tx.insert("Begin", [(0,), (3,)])
+    assert len(db["Reach"]) == 6
+    with db.transaction() as tx:
+        tx.delete("Begin", [(0,)])
+    assert not tx.changes["Reach"]
+    with db.transaction() as tx:
+        tx.delete("Begin", [(3,)])
+    assert len(tx.changes["Reach"]) == 6
+    assert sorted(db["Reach"]) == []
+    with db.transaction() as tx:
+        tx.insert("Begin", [(3,)])
+        tx.delete("Edge", [(4, 5)])
+    assert sorted(db["Reach"]) == [(3,), (4,)]
+
+
+def test_a_fact_that_also_follows_stays_where_it_is_copied(parted: SparkSession) -> None:
+    db = tidelog.open(text=TRIPLES, spark=parted, placement="shuffled")
+    chain = [("a", "kind", "b"), ("b", "kind", "c"), ("a", "kind", "c")]
+    things = [(f"x{i}", "type", "a") for i in range(8)]
+    with db.transaction() as tx:
+        tx.insert("T", [*chain, *things])
+    with db.transaction() as tx:
+        tx.delete("T", [chain[2]])
+    assert not tx.changes["T"]
+    with db.transaction() as tx:
+        tx.insert("T", [("y", "type", "a")])
+    assert {row[2] for row in db["T"] if row[0] == "y"} == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("strategy", ["elastic", "recompute"])
+def test_it_is_told_how_it_was_done(parted: SparkSession, strategy: str) -> None:
+    db = tidelog.open(text=GRAPHS, spark=parted, placement="shuffled", strategy=strategy)
+    for begin in (0, 5):
+        with db.transaction() as tx:
+            tx.insert("Edge", [(i, i + 1) for i in range(6)])
+            tx.insert("Begin", [(begin,)])
+    assert sorted(db["Reach"]) == [(i,) for i in range(7)]
+    unit = next(unit for unit in db.stats.units if unit.name == "Reach")
+    assert unit.strategy == ("update" if strategy == "elastic" else "bootstrap")
+    assert "tasks send each other what they find" in str(db.explain())
+
+
+def test_what_is_too_much_for_every_task_is_joined(
+    parted: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidelog.engine.spark.units.BROADCAST", 1)
+    db = tidelog.open(text=TRIPLES, spark=parted, placement="shuffled")
+    with db.transaction() as tx:
+        tx.insert("T", [("a", "kind", "b"), ("b", "kind", "c"), ("x", "type", "a")])
+    assert ("x", "type", "c") in db["T"]
+    assert "too much for every task" in next(iter(db.stats.units)).placed
+    with db.transaction() as tx:
+        tx.delete("T", [("b", "kind", "c")])
+    assert sorted(tx.changes["T"]) == [
+        ((s, p, o), -1) for s, p, o in [("a", "kind", "c"), ("b", "kind", "c"), ("x", "type", "c")]
+    ]
+
+
+def test_rounds_are_limited_over_all_steps(parted: SparkSession) -> None:
+    db = tidelog.open(text=GRAPHS, spark=parted, placement="shuffled", max_iterations=8)
+    tx = db.transaction()
+    tx.insert("Edge", [(i, i + 1) for i in range(40)])
+    tx.insert("Begin", [(0,)])
+    with pytest.raises(EngineError, match="Reach still changed after 8 rounds, the limit of iterations"):
+        tx.commit()
+    assert sorted(db["Reach"]) == []
