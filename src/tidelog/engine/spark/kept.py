@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
-from tidelog.engine.spark.cuts import Cut, Cuts, looked_up, smaller, union
+from tidelog.engine.spark.cuts import BROADCAST, Cut, Cuts, looked_up, smaller, union
 from tidelog.engine.spark.instances import RANK, Range
 from tidelog.engine.spark.layout import columns, ddl
 from tidelog.engine.spark.matching import same, with_same, without
@@ -336,8 +336,8 @@ class Work:
         given = self.before.given
         new, gone = came, went
         if given.size:
-            new = self.cuts.cut(without(came.frame, given.small, self.types)) if came.size else came
-            gone = self.cuts.cut(same(went.frame, given.small, self.types)) if went.size else went
+            new = self._but_given(came)
+            gone = self._if_given(went)
         else:
             gone = self.cuts.nothing(self.types)
         self.given_came, self.given_went = new, gone
@@ -345,6 +345,21 @@ class Work:
             self.given = new if new.size else None
         elif new.size or gone.size:
             self.given = self._changed(given, new, gone)
+
+    def _if_given(self, rows: Cut) -> Cut:
+        """The rows that are asserted already."""
+        given = self.before.given
+        if not rows.size:
+            return rows
+        if rows.size > min(BROADCAST, given.size):
+            return self.cuts.cut(same(rows.frame, given.small, self.types))
+        # the few are sent to the many, which are then only read
+        return self.cuts.cut(same(given.frame.select(*self.names), F.broadcast(rows.frame), self.types))
+
+    def _but_given(self, rows: Cut) -> Cut:
+        """The rows that are not asserted yet."""
+        known = self._if_given(rows)
+        return self.cuts.cut(without(rows.frame, known.small, self.types)) if known.size else rows
 
     def take_given(self) -> None:
         """The relation is what is asserted of it, and nothing else."""
