@@ -1,7 +1,8 @@
 """Join orders: in which order a rule's literals are looked at, given what comes first.
 
 Bound columns first, then live sizes: after the first atom, the next one is that with the largest share of
-bound columns, and among equals the smallest relation. An atom without bound columns comes last, but earlier
+bound columns, and among equals the one of which the fewest rows agree with each other in these columns, if
+that is known, or of the smallest relation. An atom without bound columns comes last, but earlier
 if comparisons say between which values one of its columns lies. A condition, a negation or an assignment is
 taken as soon as its variables have values; an equation `v == e` whose `v` is not bound yet gives `v` its
 value, so that the atom that holds `v` is looked up by it.
@@ -30,7 +31,7 @@ from tidelog.program.typed import (
     variables,
 )
 
-__all__ = ["Bound", "Compute", "Filter", "Join", "Order", "Refute", "Step", "order"]
+__all__ = ["Alike", "Bound", "Compute", "Filter", "Join", "Order", "Refute", "Step", "order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +85,30 @@ Step: TypeAlias = Join | Refute | Compute | Filter
 Order: TypeAlias = tuple[Step, ...]
 
 
+# about how many rows of a relation agree with one of its rows in some columns; 0 if that is not known
+Alike: TypeAlias = Callable[[str, tuple[int, ...]], float]
+
+
 def order(
-    rule: FlatRule, first: int | None, size: Callable[[str], int], given: tuple[str, ...] = ()
+    rule: FlatRule,
+    first: int | None,
+    size: Callable[[str], int],
+    given: tuple[str, ...] = (),
+    alike: Alike = lambda relation, columns: 0.0,
 ) -> Order:
     """The steps of a rule's body, beginning with the atom at position `first`, negated or not.
 
     `given` are variables that have values before any atom is looked at.
     """
-    return tuple(_Ordering(rule, size, given).run(first))
+    return tuple(_Ordering(rule, size, given, alike).run(first))
 
 
 class _Ordering:
-    def __init__(self, rule: FlatRule, size: Callable[[str], int], given: tuple[str, ...]) -> None:
+    def __init__(
+        self, rule: FlatRule, size: Callable[[str], int], given: tuple[str, ...], alike: Alike
+    ) -> None:
         self.size = size
+        self.alike = alike
         self.bound = set(given)
         self.atoms = {i: x for i, x in enumerate(rule.body) if isinstance(x, Match)}
         self.others = {i: x for i, x in enumerate(rule.body) if not isinstance(x, Match)}
@@ -138,13 +150,14 @@ class _Ordering:
     def _is_bound(self, term: Term) -> bool:
         return isinstance(term, Constant) or (isinstance(term, Var) and term.name in self.bound)
 
-    def _cost(self, position: int) -> tuple[float, int, int]:
+    def _cost(self, position: int) -> tuple[float, float, int, int]:
         atom = self.atoms[position]
-        known = sum(self._is_bound(t) for t in atom.terms)
+        key = tuple(i for i, t in enumerate(atom.terms) if self._is_bound(t))
         useful = sum(not isinstance(t, Wildcard) for t in atom.terms) or 1
-        if known == 0:
-            return (1.5 if self._bounds(atom.terms) else 2.0, self.size(atom.relation), position)
-        return (1.0 - known / useful, self.size(atom.relation), position)
+        if not key:
+            return (1.5 if self._bounds(atom.terms) else 2.0, 0.0, self.size(atom.relation), position)
+        alike = self.alike(atom.relation, key) if len(key) < useful else 0.0
+        return (1.0 - len(key) / useful, alike, self.size(atom.relation), position)
 
     def _ready(self) -> Iterator[Step]:
         """The literals other than positive atoms whose time has come."""

@@ -46,7 +46,7 @@ class LocalEngine:
     def __init__(self) -> None:
         self.codec = Codec()
         self.tables: dict[str, Table] = {}
-        self._variants = Variants(self._size_now)
+        self._variants = Variants(self._size_now, lambda name, key: self.tables[name].alike(key))
         self._changes: dict[str, Change] = {}
         self._made: list[str] = []
         self.types: dict[str, tuple[Type, ...]] = {}

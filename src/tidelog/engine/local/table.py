@@ -14,7 +14,7 @@ there and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ __all__ = ["Rows", "Table"]
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 SMALLEST = 64
+_SAMPLE: Final = 1024  # rows
 
 
 class Table:
@@ -146,6 +147,15 @@ class Table:
 
     def alive(self) -> Rows:
         return np.flatnonzero(self.tags[: self.rows] & kernels.ALIVE)
+
+    def alike(self, columns: tuple[int, ...]) -> float:
+        """About how many rows agree with a row in these columns, judging by a sample; 0 if there are few."""
+        if self.rows < _SAMPLE:
+            return 0.0
+        sample = self.data[: self.rows : self.rows // _SAMPLE][:, columns]
+        _, counts = np.unique(sample, axis=0, return_counts=True)
+        pairs = len(sample) * (len(sample) - 1)
+        return self.rows * float((counts * (counts - 1)).sum()) / pairs
 
     def index(self, columns: tuple[int, ...]) -> Chains:
         """The index over these columns, made if it is not there, with every row in it."""

@@ -6,25 +6,28 @@ from collections.abc import Callable
 
 from tidelog.engine.local.variant import Variant, compile_variant
 from tidelog.plan.flat import FlatProgram, FlatRule
-from tidelog.plan.order import order
+from tidelog.plan.order import Alike, Order, order
 from tidelog.program.typed import Match
 
 __all__ = ["Variants"]
 
 
 class Variants:
-    def __init__(self, size: Callable[[str], int]) -> None:
+    def __init__(self, size: Callable[[str], int], alike: Alike) -> None:
         self._size = size
+        self._alike = alike
         self._known: dict[tuple[str, int | str | None], tuple[Variant, tuple[int, ...], list[str]]] = {}
 
     def first(self, rule: FlatRule, driver: int | None) -> Variant:
         """The rule, beginning with the literal at a position."""
-        return self._get(rule, driver, lambda: compile_variant(rule, order(rule, driver, self._size)))
+        return self._get(rule, driver, lambda: compile_variant(rule, self._order(rule, driver)))
 
     def given(self, rule: FlatRule, name: str) -> Variant:
         """The rule, beginning with values of a variable."""
-        steps = order(rule, None, self._size, (name,))
-        return self._get(rule, name, lambda: compile_variant(rule, steps, (name,)))
+        return self._get(rule, name, lambda: compile_variant(rule, self._order(rule, None, (name,)), (name,)))
+
+    def _order(self, rule: FlatRule, first: int | None, given: tuple[str, ...] = ()) -> Order:
+        return order(rule, first, self._size, given, self._alike)
 
     def _get(self, rule: FlatRule, start: int | str | None, make: Callable[[], Variant]) -> Variant:
         known = self._known.get((rule.id, start))

@@ -5,9 +5,9 @@
   partition is then a recursion of its own, kept by a local engine in a task, with everything else that the
   rules read beside it. Recursive `min` and `max` always run in tasks or the driver, and so do all recursions
   under strategies that only local engines have: in a single task if no column passes.
-- *shuffled*: local engines in tasks that send each other what they find, if no rule joins two large parts of
-  the recursion (see `routes`); otherwise by joins of frames. Any unit can, and large ones without recursion
-  do: they are one pass of joins.
+- *shuffled*: local engines in tasks that send each other what they find, if all that a recursion joins can be
+  brought together (see `routes`); otherwise by joins of frames. Any unit can, and large ones without
+  recursion do: they are one pass of joins.
 """
 
 from __future__ import annotations

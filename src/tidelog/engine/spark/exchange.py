@@ -14,9 +14,10 @@ in which everything rests on what is before it. Then what was held back is sent.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -26,7 +27,7 @@ from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.cuts import Cut, Cuts, union
 from tidelog.engine.spark.layout import columns
 from tidelog.engine.spark.native import literal
-from tidelog.engine.spark.routes import Pattern, Routes, received, sent
+from tidelog.engine.spark.routes import Pattern, Routes, arranged, received, sent
 from tidelog.engine.spark.whole import (
     ASSERTED,
     CAME,
@@ -39,18 +40,17 @@ from tidelog.engine.spark.whole import (
     Changes,
     Divided,
     Given,
+    Late,
+    Settings,
     answers,
 )
-from tidelog.engine.watch import Limits
 from tidelog.errors import EngineError
 from tidelog.plan.flat import FlatProgram
 
-__all__ = ["Outcome", "Settings", "advanced", "everywhere", "matches"]
+__all__ = ["Outcome", "advanced", "everywhere", "matches", "to_arrange"]
 
 
-class Settings(NamedTuple):
-    strategy: str
-    limits: Limits
+_ALL: Final = "true"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +76,30 @@ def advanced(
 
     If it begins from nothing and there are routes, `asserted` is what is asserted of its relations.
 
-    It is told of before each step but the first. EngineError if a task tells of a problem; nothing has
-    changed then, nor if `tell` raises.
+    It is told of before each step but the first. EngineError if a task tells of a problem, and Late if all
+    take longer than they may; nothing has changed then, nor if `tell` raises.
     """
     work = _Exchange(program, size, settings, cuts, before)
     work.step(given)
     if before.routes is not None:
         work.exchange(before.routes, tell)
-    return Outcome(work.divided, work.changes(before.routes, asserted), work.stats)
+    divided = work.divided if before.files else replace(work.divided, seconds=work.seconds)
+    return Outcome(divided, work.changes(before.routes, asserted), work.stats)
 
 
 class _Way(NamedTuple):
-    """How tuples travel: the relation that they are of, and the one in which they are found.
+    """How tuples travel: from the relation in which they are found to the one in which they are received.
 
-    `allowed` says which of those that are found there, `to` the partitions that they go to.
+    `allowed` says which of them do, `to` the partitions that they go to.
     """
 
-    relation: str
     source: str
+    target: str
     allowed: Callable[[str], str]
     to: str
 
 
-# by relation, and the one in which its tuples are found, or nothing for the relation's own
+# by the relation in which tuples are found, and that in which they are received, or none for those that stay
 Counts: TypeAlias = Mapping[tuple[str, str], Changes]
 
 
@@ -109,15 +110,24 @@ class _Exchange:
     settings: Settings
     cuts: Cuts
     divided: Divided
+    begun: float = field(default_factory=time.perf_counter)
     steps: list[Answers] = field(default_factory=list)
     owned: dict[str, list[list[int]]] = field(default_factory=dict)  # by relation: came and went, each step
 
     def step(self, given: Mapping[str, Given]) -> None:
         """Let the tasks take changes in."""
-        made = answers(self.divided, self.program, given, self.size, self.settings, self.cuts)
+        left = None if self.settings.seconds is None else self.settings.seconds - self.seconds
+        if left is not None and left <= 0:
+            raise Late
+        settings = self.settings._replace(seconds=left)
+        made = answers(self.divided, self.program, given, self.size, settings, self.cuts)
         self.divided = made.divided
         self.steps.append(made)
         self.size += sum(sizes.came for sizes in made.sizes.values()) + sum(g.size for g in given.values())
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.begun
 
     @property
     def stats(self) -> UnitStats:
@@ -161,32 +171,36 @@ class _Exchange:
         for name in sorted(routes.owners):
             column = routes.owners[name]
             if sent(name) in self.program.relations:
-                yield _Way(name, sent(name), lambda _: "true", f"xxhash64(c{column})")
+                yield _Way(sent(name), received(name), lambda _: _ALL, f"xxhash64(c{column})")
             if name in routes.copied:
-                yield _Way(name, name, self._to_copy(routes, name), _others(self.cuts))
+                mine = self._mine(routes, name, routes.copied[name])
+                yield _Way(name, received(name), mine, _others(self.cuts))
+        for (name, column), patterns in routes.arranged.items():
+            mine = self._mine(routes, name, patterns)
+            yield _Way(name, arranged(name, column), mine, f"xxhash64(c{column})")
 
-    def _to_copy(self, routes: Routes, name: str) -> Callable[[str], str]:
-        """What others have copies of, and belongs here."""
-        return lambda p: f"{self._is_own(routes, name, p)} and ({matches(routes.copied[name], p)})"
+    def _mine(self, routes: Routes, name: str, patterns: Sequence[Pattern]) -> Callable[[str], str]:
+        """What is meant by patterns, and belongs here."""
+        own = self._own(routes, name)
+        return lambda prefix: f"{own(prefix)} and ({matches(patterns, prefix)})" if patterns else own(prefix)
 
-    def _is_own(self, routes: Routes, name: str, prefix: str) -> str:
-        key = f"{prefix}c{routes.owners[name]}"
-        return f"pmod(hash(xxhash64({key})), {self.cuts.partitions}) = {HERE}"
+    def _own(self, routes: Routes, name: str) -> Callable[[str], str]:
+        """What belongs here."""
+        if name not in routes.copied:
+            return lambda _: _ALL
+        return lambda prefix: f"{_owner(routes, name, self.cuts, prefix)} = {HERE}"
 
     def _counts(self, made: Answers, routes: Routes, ways: Sequence[_Way]) -> Counts:
         """How many tuples came, went and moved, by way; and how many of the unit's own came and went."""
         questions: dict[tuple[str, str], tuple[str, str]] = {}
         counts: dict[tuple[str, str], Changes] = {}
-        for way in ways:
-            counts[way.relation, way.source] = made.sizes[way.source]
-            if way.relation == way.source and any(made.sizes[way.source]):
-                questions[way.relation, way.source] = way.source, way.allowed(made.prefix(way.source))
-        for name in routes.owners:
-            counts[name, ""] = made.sizes[name]
-            if name in routes.copied and any(made.sizes[name]):
-                questions[name, ""] = name, self._is_own(routes, name, made.prefix(name))
-        asked = list(questions.values())
-        for key, found in zip(questions, made.count(asked), strict=True):
+        staying = [_Way(name, "", self._own(routes, name), "") for name in routes.owners]
+        for way in (*ways, *staying):
+            counts[way.source, way.target] = made.sizes[way.source]
+            allowed = way.allowed(made.prefix(way.source))
+            if allowed != _ALL and any(made.sizes[way.source]):
+                questions[way.source, way.target] = way.source, allowed
+        for key, found in zip(questions, made.count(list(questions.values())), strict=True):
             counts[key] = found
         for name in routes.owners:
             self.owned.setdefault(name, []).append(list(counts[name, ""][:2]))
@@ -196,12 +210,12 @@ class _Exchange:
         """What has to be taken back."""
         found: dict[str, list[Cut]] = {}
         for way in ways:
-            count = counts[way.relation, way.source]
+            count = counts[way.source, way.target]
             size = count.went + count.moved
             if size:
                 cut = self._routed(made, way, (WENT, MOVED), size)
-                found.setdefault(way.relation, []).append(cut)
-        return {received(name): Given(None, self._together(cuts)) for name, cuts in found.items()}
+                found.setdefault(way.target, []).append(cut)
+        return {target: Given(None, self._together(cuts)) for target, cuts in found.items()}
 
     def _found(self, waiting: Sequence[Answers], ways: Sequence[_Way], counts: Counts) -> dict[str, Given]:
         """What has to be sent: what came, and was not taken back since."""
@@ -210,15 +224,15 @@ class _Exchange:
             if len(waiting) > 1:
                 cut = self._held_back(waiting, way)
             else:
-                count = counts[way.relation, way.source]
+                count = counts[way.source, way.target]
                 cut = self._routed(waiting[0], way, (CAME, ASSERTED), count.came + count.asserted)
             if cut.size:
-                found.setdefault(way.relation, []).append(cut)
-        return {received(name): Given(self._together(cuts), None) for name, cuts in found.items()}
+                found.setdefault(way.target, []).append(cut)
+        return {target: Given(self._together(cuts), None) for target, cuts in found.items()}
 
     def _routed(self, made: Answers, way: _Way, signs: Sequence[int], size: int) -> Cut:
         cut = self._part(made, way, signs, size)
-        return cut.with_columns(_addressed(cut.frame, way))
+        return cut.with_columns(_addressed(cut.frame, way.to))
 
     @staticmethod
     def _part(made: Answers, way: _Way, signs: Sequence[int], size: int) -> Cut:
@@ -235,7 +249,7 @@ class _Exchange:
         names = [name for name in every.columns if name not in ("at", SIGN)]
         last = every.groupBy(*names).agg(F.expr(f"max_by({SIGN}, at) as {SIGN}")).where(f"{SIGN} >= 0")
         cut = self.cuts.cut(last.select(*names))
-        return cut.with_columns(_addressed(cut.frame, way))
+        return cut.with_columns(_addressed(cut.frame, way.to))
 
     def _together(self, cuts: Sequence[Cut]) -> Cut:
         if len(cuts) == 1:
@@ -257,7 +271,7 @@ class _Exchange:
     def _change(self, name: str, routes: Routes, asserted: Cut | None) -> tuple[Cut, Cut]:
         parts: list[tuple[Cut, int]] = [(asserted, CAME)] if asserted is not None and asserted.size else []
         for made, sizes in zip(self.steps, self.owned[name], strict=True):
-            own = self._is_own(routes, name, made.prefix(name)) if name in routes.copied else "true"
+            own = self._own(routes, name)(made.prefix(name))
             signed = zip((CAME, WENT), sizes, strict=True)
             parts += ((made.part(name, (sign,), size, own), sign) for sign, size in signed if size)
         types = self.program.relations[name].types
@@ -290,11 +304,30 @@ def everywhere(frame: DataFrame, patterns: Sequence[Pattern], owner: int, cuts: 
     return frame.selectExpr("*", f"explode({to}) as {PART}")
 
 
-def _addressed(frame: DataFrame, way: _Way) -> DataFrame:
+def to_arrange(asserted: Mapping[str, Cut], routes: Routes, cuts: Cuts) -> dict[str, Given]:
+    """What is asserted of relations when their unit begins, on the way to where they are arranged."""
+    made: dict[str, Given] = {}
+    for (name, column), patterns in routes.arranged.items():
+        cut = asserted.get(name)
+        if cut is not None:
+            rows = cut.frame.where(matches(patterns)) if patterns else cut.frame
+            rows = rows.selectExpr("*", f"{_owner(routes, name, cuts)} as {HERE}")
+            made[arranged(name, column)] = Given(
+                cut.with_columns(_addressed(rows, f"xxhash64(c{column})")), None
+            )
+    return made
+
+
+def _owner(routes: Routes, name: str, cuts: Cuts, prefix: str = "") -> str:
+    """The partition that a tuple belongs to."""
+    return f"pmod(hash(xxhash64({prefix}c{routes.owners[name]})), {cuts.partitions})"
+
+
+def _addressed(frame: DataFrame, to: str) -> DataFrame:
     """Tuples as they are received, with where they go."""
     names = [name for name in frame.columns if name != HERE]
     moved = [f"{name} as c{i + 1}" for i, name in enumerate(names)]
-    return frame.selectExpr(f"cast({HERE} as bigint) as c0", *moved, f"{way.to} as {PART}")
+    return frame.selectExpr(f"cast({HERE} as bigint) as c0", *moved, f"{to} as {PART}")
 
 
 def _others(cuts: Cuts) -> str:

@@ -17,11 +17,11 @@ from tidelog.engine.protocol import Tell
 from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.choice import passed_through
 from tidelog.engine.spark.cuts import BROADCAST, Cut, Cuts
-from tidelog.engine.spark.exchange import Settings, advanced, everywhere, matches
+from tidelog.engine.spark.exchange import advanced, everywhere, matches, to_arrange
 from tidelog.engine.spark.keeper import Keeper, TooLarge, program_of, read_by, signed_rows
 from tidelog.engine.spark.kept import Work
-from tidelog.engine.spark.routes import Pattern, Routes, find_routes, named, received, with_routes
-from tidelog.engine.spark.whole import Divided, Given, collected
+from tidelog.engine.spark.routes import Pattern, Routes, find_routes, named, with_routes
+from tidelog.engine.spark.whole import Divided, Given, Late, Settings, collected
 from tidelog.engine.watch import Limits
 from tidelog.plan.flat import FlatProgram, FlatRule, Stored, Unit
 from tidelog.plan.seeds import is_inner, taken_over
@@ -31,7 +31,10 @@ __all__ = ["WholeUnits"]
 
 Relations: TypeAlias = frozenset[str]
 
+# where tasks send each other what they find:
 _MOST: Final = 0.5  # of what a unit has and reads may go before it is sooner made anew
+_PATIENCE: Final = 0.5  # of the time that it took to begin is what an update may take then
+_NO_TIME: Final = 1.0  # seconds that it may take in any case
 
 
 @dataclass(slots=True)
@@ -55,6 +58,7 @@ class WholeUnits:
     _here: dict[Relations, _Here] = field(default_factory=dict)
     _next_divided: dict[Relations, Divided] = field(default_factory=dict)
     _next_here: dict[Relations, _Here] = field(default_factory=dict)
+    _late: dict[Relations, int] = field(default_factory=dict)  # how many rows went when it took too long
     _left: set[Relations] = field(default_factory=set)  # units that this commit runs otherwise
 
     # -- commits
@@ -75,18 +79,41 @@ class WholeUnits:
         own, stored = unit, relations
         if routes is not None and divided is not None:
             own, stored = with_routes(unit, relations, routes)
-            divided |= {received(name): column + 1 for name, column in routes.owners.items()}
+            divided |= routes.received
         program = program_of(_by_shares(own, shares), _with_shares(stored, shares), functions)
         known = self._known(unit, divided, routes, work)
+        start = known or Divided((), divided, routes)
+        try:
+            return self._advance(unit, start, program, shares, work, tell)
+        except Late:
+            self._late[unit.relations] = self._going(unit, work)
+            again = self._advance(unit, Divided((), divided, routes), program, shares, work, tell)
+            return replace(again, why="the update turned out to cost more")
+
+    def _advance(
+        self,
+        unit: Unit,
+        start: Divided,
+        program: FlatProgram,
+        shares: Sequence[_Share],
+        work: Callable[[str], Work],
+        tell: Tell,
+    ) -> UnitStats:
+        """Bring a unit to its new state from where it starts; Late if it is sooner made anew."""
+        known, routes = (start if start.files else None), start.routes
         given = _given(unit, None if known is None else known.programs[-1], work, shares)
         asserted: dict[str, Cut] = {}
         if routes is not None:
             if known is None:
                 asserted = {n: g.came for n, g in given.items() if n in unit.relations and g.came is not None}
             given = {name: self._routed(name, found, shares, routes) for name, found in given.items()}
+            given |= to_arrange(asserted, routes, self.cuts)
         size = sum(work(name).before.facts.size for name in unit.relations)
-        settings = Settings(self.strategy if routes is None else "elastic", self.limits)
-        start = known or Divided((), divided, routes)
+        settings = Settings(self.strategy, self.limits)
+        if routes is not None:
+            seconds = max(_PATIENCE * start.seconds, _NO_TIME)
+            loses = self._going(unit, work) or (known and known.programs[-1].rules != program.rules)
+            settings = Settings("elastic", self.limits, seconds if known and loses else None)
         outcome = advanced(start, program, given, size, settings, self.cuts, tell, asserted)
         self.leave(unit)
         self._next_divided[unit.relations] = outcome.divided
@@ -107,11 +134,18 @@ class WholeUnits:
             return None
         if routes is None:
             return before
-        # where tasks send each other what they find, they update whatever it costs
-        works = [work(name) for name in (*unit.relations, *read_by(unit))]
-        went = sum(cut.size for w in works for cut in (w.given_went, w.leaving) if cut is not None)
-        size = sum(w.before.facts.size for w in works)
-        return None if self.strategy == "recompute" or went > _MOST * size else before
+        went, size = self._going(unit, work), sum(w.before.facts.size for w in self._works(unit, work))
+        is_much = went > _MOST * size or 2 * went > self._late.get(unit.relations, 2 * went)
+        return None if self.strategy == "recompute" or is_much else before
+
+    @staticmethod
+    def _works(unit: Unit, work: Callable[[str], Work]) -> list[Work]:
+        return [work(name) for name in (*unit.relations, *read_by(unit))]
+
+    def _going(self, unit: Unit, work: Callable[[str], Work]) -> int:
+        """How many rows go of what a unit rests on."""
+        cuts = (cut for w in self._works(unit, work) for cut in (w.given_went, w.leaving))
+        return sum(cut.size for cut in cuts if cut is not None)
 
     def is_new(self, unit: Unit) -> bool:
         """Whether nothing is kept of a unit."""

@@ -16,7 +16,8 @@ That file is the whole state only now and then (a *base*). In between it is what
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -30,7 +31,7 @@ from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.cuts import Cut, Cuts, union
 from tidelog.engine.spark.keeper import Changed, Keeper, Signed, signed_rows
 from tidelog.engine.spark.layout import arrow_schema, columns, spark_type, stored, whole
-from tidelog.engine.spark.routes import Routes, received, sent
+from tidelog.engine.spark.routes import Routes, sent
 from tidelog.engine.spark.scratch import Scratch
 from tidelog.engine.watch import Limits
 from tidelog.errors import EngineError, TidelogError
@@ -48,6 +49,8 @@ __all__ = [
     "Changes",
     "Divided",
     "Given",
+    "Late",
+    "Settings",
     "answers",
     "collected",
 ]
@@ -59,6 +62,18 @@ _SIGNS: Final = (CAME, WENT, MOVED, ASSERTED)
 _BATCH: Final = 200_000  # rows
 _LOGS: Final = 8
 _SHARE: Final = 0.25  # of the unit's rows, in changes since the last base
+
+
+class Settings(NamedTuple):
+    """What keepers are told; with `seconds`, no task may take longer."""
+
+    strategy: str
+    limits: Limits
+    seconds: float | None = None
+
+
+class Late(Exception):
+    """A task has taken longer than it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +93,7 @@ class Divided:
     """A unit that tasks keep: its programs, from the base's on, and for each partition the files since then.
 
     `through` are the columns by which its relations are divided; None if one task has it all. `moved` counts
-    the changes since the base.
+    the changes since the base, `seconds` is what it took to begin it.
     """
 
     programs: tuple[FlatProgram, ...]
@@ -86,6 +101,7 @@ class Divided:
     routes: Routes | None = None
     files: tuple[tuple[str, ...], ...] = ()
     moved: int = 0
+    seconds: float = 0.0
 
     @property
     def all_files(self) -> Iterator[str]:
@@ -156,12 +172,12 @@ def answers(
     program: FlatProgram,
     given: Mapping[str, Given],
     size: int,
-    settings: tuple[str, Limits],
+    settings: Settings,
     cuts: Cuts,
 ) -> Answers:
-    """Bring a unit to its next state; `size` is how many rows it has, `settings` strategy and limits.
+    """Bring a unit to its next state; `size` is how many rows it has.
 
-    EngineError if a task tells of a problem; nothing has changed then.
+    EngineError if a task tells of a problem, or Late; nothing has changed then.
     """
     through = before.through
     divided = sorted(n for n in given if through is None or n in through)
@@ -177,13 +193,15 @@ def answers(
     problem = next((note["problem"] for note in notes if note.get("problem")), None)
     if problem is not None:
         raise EngineError(problem)
+    if any(note.get("late") for note in notes):
+        raise Late
     notes.sort(key=lambda note: note["partition"])
     files = tuple(
         (note["file"],) if is_base else (*old, note["file"])
         for note, old in zip(notes, before.files or [()] * len(notes), strict=True)
     )
     programs = (program,) if is_base else (*before.programs, program)
-    after = Divided(programs, through, before.routes, files, 0 if is_base else moved)
+    after = Divided(programs, through, before.routes, files, 0 if is_base else moved, before.seconds)
     sizes = {
         name: Changes(*(sum(note["sizes"][number][i] for note in notes) for i in range(len(_SIGNS))))
         for number, name in enumerate(task.made)
@@ -195,7 +213,7 @@ def _made(program: FlatProgram, routes: Routes | None) -> list[str]:
     """The relations whose changes are the answer: all of the unit, but what was received."""
     unit = program.units[-1]
     names = unit.relations
-    return sorted(names if routes is None else names - {received(name) for name in names})
+    return sorted(names if routes is None else names - routes.received.keys())
 
 
 def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> UnitStats:
@@ -289,7 +307,7 @@ class _Task:
     divided: Sequence[str]
     made: Sequence[str]
     is_base: bool
-    settings: tuple[str, Limits]
+    settings: Settings
     scratch: Scratch
 
     def types(self, number: int) -> Any:
@@ -302,11 +320,13 @@ class _Task:
 
     @property
     def _told(self) -> frozenset[str]:
-        """The relations of which it matters what was given another rank: they are sent, or copied."""
+        """The relations of which it matters what was given another rank: others have their tuples."""
         routes = self.before.routes
         if routes is None:
             return frozenset()
-        return frozenset(routes.copied).union(name for name in self.made if name.endswith(sent("")))
+        return frozenset((*routes.copied, *(name for name, _ in routes.arranged))).union(
+            name for name in self.made if name.endswith(sent(""))
+        )
 
     @property
     def answer_ddl(self) -> str:
@@ -321,6 +341,9 @@ class _Task:
             yield from self._answers(number, self._own(batches))
         except TidelogError as error:  # told, not raised: trying again would not help
             note = json.dumps({"partition": number, "problem": str(error)})
+            yield from self._batches(-1, 0, number, {}, 1, note)
+        except Late:
+            note = json.dumps({"partition": number, "late": True})
             yield from self._batches(-1, 0, number, {}, 1, note)
 
     def _own(self, batches: Iterable[Any]) -> dict[str, Signed]:
@@ -346,7 +369,7 @@ class _Task:
         files = self.before.files[number] if self.before.files else ()
         keeper = self._keeper(files)
         given = {name: _unpacked(rows) for name, rows in self.broadcast.items()} | dict(own)
-        stats = keeper.advance(self.program, given, self.settings[1], _nothing)
+        stats = keeper.advance(self.program, given, self.settings.limits, self._in_time())
         sizes = []
         for place, name in enumerate(self.made):
             changed = self._changes(keeper, name)
@@ -375,12 +398,24 @@ class _Task:
         came, went = keeper.changes(name)
         return {CAME: came, WENT: went, **({MOVED: keeper.moved(name)} if name in self._told else {})}
 
+    def _in_time(self) -> Callable[[], None]:
+        """What is to be called now and then."""
+        if self.settings.seconds is None:
+            return _nothing
+        end = time.perf_counter() + self.settings.seconds
+
+        def check() -> None:
+            if time.perf_counter() > end:
+                raise Late
+
+        return check
+
     def _log(self, own: Changed) -> dict[str, tuple[bytes, bytes]]:
         return {**self.broadcast, **{name: _packed(rows) for name, rows in own.items()}}
 
     def _keeper(self, files: Sequence[str]) -> Keeper:
         """The keeper as the last commit left it."""
-        strategy, limits = self.settings
+        strategy, limits, _ = self.settings
         steady = self.before.routes is not None
         if not files:
             return Keeper(strategy, steady=steady)
