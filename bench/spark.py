@@ -14,6 +14,7 @@ All times of a table are of one run, after a first one to warm up, so their rati
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -221,6 +222,7 @@ class Bench:
     def _line(self, work: Work, engine: str, run: Callable[[], int]) -> Line:
         best = float("inf")
         for _ in range(self.repeat):
+            gc.collect()  # of what runs before left
             start = time.perf_counter()
             rows = run()
             best = min(best, time.perf_counter() - start)

@@ -156,7 +156,8 @@ class _Ordering:
         useful = sum(not isinstance(t, Wildcard) for t in atom.terms) or 1
         if not key:
             return (1.5 if self._bounds(atom.terms) else 2.0, 0.0, self.size(atom.relation), position)
-        alike = self.alike(atom.relation, key) if len(key) < useful else 0.0
+        is_open = len(key) < useful and len(self.atoms) > 1
+        alike = self.alike(atom.relation, key) if is_open else 0.0
         return (1.0 - len(key) / useful, alike, self.size(atom.relation), position)
 
     def _ready(self) -> Iterator[Step]:
