@@ -74,10 +74,9 @@ def advanced(
 ) -> Outcome:
     """Bring a unit to its new state; `size` is how many rows it has.
 
-    If it begins from nothing and there are routes, `asserted` is what is asserted of its relations.
-
-    It is told of before each step but the first. EngineError if a task tells of a problem, and Late if all
-    take longer than they may; nothing has changed then, nor if `tell` raises.
+    If it begins from nothing and there are routes, `asserted` is what is asserted of its relations. It is
+    told of before each step but the first. EngineError if a task tells of a problem, and Late if all take
+    longer than they may; nothing has changed then, nor if `tell` raises.
     """
     work = _Exchange(program, size, settings, cuts, before)
     work.step(given)
@@ -133,7 +132,8 @@ class _Exchange:
     def stats(self) -> UnitStats:
         first = self.steps[0].stats
         more = len(self.steps) - 1
-        why = f"{first.why}, then {more} of what tasks sent each other" if more else first.why
+        steps = f"{more} step{'s' if more > 1 else ''} of what tasks sent each other"
+        why = f"{first.why}, then {steps}" if more else first.why
         instances = sum(step.stats.instances for step in self.steps)
         return replace(first, why=why, rounds=self._rounds, instances=instances)
 
@@ -182,7 +182,7 @@ class _Exchange:
     def _mine(self, routes: Routes, name: str, patterns: Sequence[Pattern]) -> Callable[[str], str]:
         """What is meant by patterns, and belongs here."""
         own = self._own(routes, name)
-        return lambda prefix: f"{own(prefix)} and ({matches(patterns, prefix)})" if patterns else own(prefix)
+        return lambda prefix: f"{own(prefix)} and ({matches(patterns, prefix)})"
 
     def _own(self, routes: Routes, name: str) -> Callable[[str], str]:
         """What belongs here."""
@@ -310,8 +310,8 @@ def to_arrange(asserted: Mapping[str, Cut], routes: Routes, cuts: Cuts) -> dict[
     for (name, column), patterns in routes.arranged.items():
         cut = asserted.get(name)
         if cut is not None:
-            rows = cut.frame.where(matches(patterns)) if patterns else cut.frame
-            rows = rows.selectExpr("*", f"{_owner(routes, name, cuts)} as {HERE}")
+            owner = f"{_owner(routes, name, cuts)} as {HERE}"
+            rows = cut.frame.where(matches(patterns)).selectExpr("*", owner)
             made[arranged(name, column)] = Given(
                 cut.with_columns(_addressed(rows, f"xxhash64(c{column})")), None
             )

@@ -7,8 +7,8 @@ one partition:
 - A rule may name some tuples by constants (`T(a, "subClassOf", b)`); where these are few, all partitions have
   *copies* of them.
 - All other atoms of a rule must have a variable in common. What they mean is joined in the partition that its
-  value is hashed to, so a relation that is divided by another column is *arranged* by this one too: it is
-  also kept there, under another name.
+  value is hashed to. What is named by constants, and divided by another column, is *arranged* by this one
+  too: it is also kept there, under another name. (To keep whole relations twice takes longer than joins.)
 
 A head stays where it is found if it is divided by what the join is by; the heads of all other rules are
 *sent* to where they belong.
@@ -16,9 +16,10 @@ A head stays where it is found if it is divided by what the join is by; the head
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import product
+from math import prod
 from typing import Final, NamedTuple, TypeAlias
 
 from tidelog.data.types import INT
@@ -44,7 +45,7 @@ Pattern: TypeAlias = tuple[tuple[int, Constant], ...]
 # how many tuples of a relation a pattern means, if they are not too many
 Size: TypeAlias = Callable[[str, Pattern], int | None]
 
-_TRIES: Final = 4096
+_TRIES: Final = 256
 
 
 class Reading(NamedTuple):
@@ -73,14 +74,11 @@ class Routes:
 
     @property
     def arranged(self) -> dict[tuple[str, int], tuple[Pattern, ...]]:
-        """Relations and the columns by which they are arranged, beside those that divide them.
-
-        With the patterns that mean what is read there; none if all is.
-        """
+        """What is arranged of relations, and by which columns, beside those that divide them."""
         found: dict[tuple[str, int], set[Pattern]] = {}
         for reading in self.readings:
             found.setdefault((reading.relation, reading.column), set()).add(reading.pattern)
-        return {key: () if () in found[key] else tuple(sorted(found[key], key=repr)) for key in sorted(found)}
+        return {key: tuple(sorted(found[key], key=repr)) for key in sorted(found)}
 
     @property
     def received(self) -> dict[str, int]:
@@ -95,7 +93,7 @@ class Routes:
 
 def is_routable(unit: Unit) -> bool:
     """Whether there may be routes for a unit, if what its rules name by constants is little."""
-    return find_routes(unit, lambda _, pattern: 0) is not None
+    return next(_possible(unit, lambda _, pattern: 0), None) is not None
 
 
 def named(unit: Unit) -> dict[str, list[Pattern]]:
@@ -109,17 +107,31 @@ def named(unit: Unit) -> dict[str, list[Pattern]]:
 
 def find_routes(unit: Unit, size: Size) -> Routes | None:
     """The routes of a unit, with as little to send as possible; None if there are none."""
+    return min(_possible(unit, size), key=lambda r: len(r.sending) + len(r.arranged), default=None)
+
+
+def _possible(unit: Unit, size: Size) -> Iterator[Routes]:
+    """The routes of a unit, with its relations divided in one way or another."""
     inner = [rule for rule in unit.rules if is_inner(rule, unit)]
     arity = {rule.head: len(rule.values) for rule in unit.rules}
     plain = unit.recursive and not unit.best and unit.grouping is None and all(map(_is_plain, inner))
     if not inner or not plain or any(not arity.get(name) for name in unit.relations):
-        return None
+        return
     copied = _copied(inner, unit, size)
-    names = sorted(unit.relations)
-    tries = islice(product(*(range(arity[name]) for name in names)), _TRIES)
-    found = (_try(inner, unit, dict(zip(names, columns, strict=True)), copied) for columns in tries)
-    possible = [routes for routes in found if routes is not None]
-    return min(possible, key=lambda r: len(r.sending) + len(r.arranged), default=None)
+    for owners in _divisions({name: arity[name] for name in sorted(unit.relations)}):
+        routes = _try(inner, unit, owners, copied)
+        if routes is not None:
+            yield routes
+
+
+def _divisions(arity: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Columns to divide relations by: all ways, or where these are too many, the same for all of them."""
+    if prod(arity.values()) <= _TRIES:
+        for columns in product(*map(range, arity.values())):
+            yield dict(zip(arity, columns, strict=True))
+    else:
+        for column in range(max(arity.values())):
+            yield {name: min(column, count - 1) for name, count in arity.items()}
 
 
 def _is_plain(rule: FlatRule) -> bool:
@@ -179,10 +191,11 @@ def _try(
             stays = _is_copied(heads, copied.get(rule.head, ()))
         else:
             key = _key(rule, apart, owners)
-            if key is None and len(apart) > 1:
+            own = _readings(rule, apart, owners, key)
+            if (key is None and len(apart) > 1) or any(not reading.pattern for reading in own):
                 return None
             stays = key is not None and rule.values[owners[rule.head]] == key
-            readings |= _readings(rule, apart, owners, key)
+            readings |= own
         if not stays:
             sending.add(rule.id)
     return Routes(owners, copied, frozenset(sending), frozenset(readings))
