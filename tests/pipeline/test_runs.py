@@ -218,7 +218,7 @@ def test_a_person_who_watches_sees_what_a_run_is_at(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    joined = PROGRAM.replace("Edge(y, z),", "Edge(y, z), x + z >= 0,")
+    joined = PROGRAM.replace("Edge(y, z),", "Reach(y, z),")
     place = Place(tmp_path, spec=f'placement = "shuffled"\n{SPEC}', program=joined)
     place.write({(1, 2), (2, 3)}, {9})
     stream = io.StringIO()
