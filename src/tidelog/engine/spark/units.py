@@ -260,7 +260,7 @@ class WholeUnits:
     def forget(self, program: FlatProgram) -> None:
         """Keep nothing of units that a program does not have; between commits."""
         units = {unit.relations for unit in program.units}
-        for kept in (self._divided, self._here):
+        for kept in (self._divided, self._here, self._late):
             for relations in kept.keys() - units:
                 del kept[relations]
         self.outgrown &= units
