@@ -3,19 +3,22 @@
 Bound columns first, then live sizes: after the first atom, the next one is that with the largest share of
 bound columns, and among equals the one of which the fewest rows agree with each other in these columns, if
 that is known, or of the smallest relation. An atom without bound columns comes last, but earlier
-if comparisons say between which values one of its columns lies. A condition, a negation or an assignment is
-taken as soon as its variables have values; an equation `v == e` whose `v` is not bound yet gives `v` its
-value, so that the atom that holds `v` is looked up by it.
+if comparisons say between which values one of its columns lies. A condition or a negation is taken as soon as
+its variables have values. An equation, `var v = e` or `v == e`, *unifies*: it is taken as soon as `e` has a
+value. If `v` is unbound, it takes that value, and the atom that holds `v` is looked up by it; otherwise the
+value of `v` is compared with it. Even a variable of `var` may be bound before, by a negated atom that comes
+first or by another equation.
 
 The order never changes the result: it only says what is found first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
+from tidelog.data.types import BOOL
 from tidelog.plan.flat import FlatRule
 from tidelog.program.typed import (
     Absent,
@@ -23,6 +26,7 @@ from tidelog.program.typed import (
     Bind,
     Constant,
     Expr,
+    Literal,
     Match,
     Term,
     Test,
@@ -31,7 +35,7 @@ from tidelog.program.typed import (
     variables,
 )
 
-__all__ = ["Alike", "Bound", "Compute", "Filter", "Join", "Order", "Refute", "Step", "order"]
+__all__ = ["Alike", "Bound", "Compute", "Filter", "Join", "Order", "Refute", "Step", "order", "values_first"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,11 @@ def order(
     return tuple(_Ordering(rule, size, given, alike).run(first))
 
 
+def values_first(literals: Iterable[tuple[int, Literal]]) -> list[tuple[int, Literal]]:
+    """Literals with their positions, those that give values before those that read them."""
+    return sorted(literals, key=lambda found: not isinstance(found[1], Bind))
+
+
 class _Ordering:
     def __init__(
         self, rule: FlatRule, size: Callable[[str], int], given: tuple[str, ...], alike: Alike
@@ -172,26 +181,33 @@ class _Ordering:
                     progress = True
                     yield step
 
-    def _step(self, position: int, literal: object) -> Step | None:
+    def _step(self, position: int, literal: Literal) -> Step | None:
         match literal:
-            case Absent(relation, terms) if all(self._is_bound(t) for t in terms):
-                return Refute(position, relation, terms)
-            case Bind(variable, value) if self._knows(value):
-                self.bound.add(variable.name)
-                return Compute(variable, value, position)
+            case Absent(relation, terms):
+                ready = all(self._is_bound(t) for t in terms)
+                return Refute(position, relation, terms) if ready else None
+            case Bind(variable, value):
+                return self._unify(position, variable, value)
             case Test(condition) if self._knows(condition):
                 return Filter(condition, position)
-            case Test(Binary("==", Var() as variable, value)) if self._defines(variable, value):
-                self.bound.add(variable.name)
-                return Compute(variable, value, position)
-            case Test(Binary("==", value, Var() as variable)) if self._defines(variable, value):
-                self.bound.add(variable.name)
-                return Compute(variable, value, position)
-            case _:
+            case Test(Binary("==", left, right)):
+                return self._unify(position, left, right) or self._unify(position, right, left)
+            case Test() | Match():
                 return None
+            case _ as never:
+                assert_never(never)
+
+    def _unify(self, position: int, side: Expr, value: Expr) -> Step | None:
+        """A variable takes the value if it has none, and is compared with it otherwise.
+
+        What binds it elsewhere has to agree in the sense of `==`: none agrees with nothing.
+        """
+        if not isinstance(side, Var) or not self._knows(value):
+            return None
+        if side.name in self.bound:
+            return Filter(Binary("==", side, value, BOOL), position)
+        self.bound.add(side.name)
+        return Compute(side, value, position)
 
     def _knows(self, expr: Expr) -> bool:
         return all(v.name in self.bound for v in variables(expr))
-
-    def _defines(self, variable: Var, value: Expr) -> bool:
-        return variable.name not in self.bound and self._knows(value)

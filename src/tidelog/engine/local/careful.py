@@ -7,11 +7,12 @@ something failed is an error if everything else about it holds, and is passed ov
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.data.types import BOOL
 from tidelog.engine.local import kernels
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.table import Rows
@@ -19,8 +20,8 @@ from tidelog.engine.local.variant import Variant, compile_variant
 from tidelog.engine.local.working import Bindings
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Mode, View
-from tidelog.plan.order import Join, Order, Refute
-from tidelog.program.typed import Absent, Bind, Expr, Match, Test, Var, Wildcard
+from tidelog.plan.order import Join, Order, Refute, values_first
+from tidelog.program.typed import Absent, Binary, Bind, Expr, Match, Test, Var, Wildcard
 
 if TYPE_CHECKING:
     from tidelog.engine.local.runner import Runner
@@ -74,18 +75,27 @@ class _Judgement:
 
     def heads(self) -> Codes:
         """The values of the heads; looks at every literal on the way."""
-        for position, literal in enumerate(self.variant.rule.body):
+        for position, literal in values_first(enumerate(self.variant.rule.body)):
             match literal:
-                case Bind(variable, bound):
-                    codes, failed = self._value(bound)
+                case Bind(variable, value) if variable.name not in self.columns:
+                    codes, failed = self._value(value)
                     self.columns[variable.name], self.broken[variable.name] = codes, failed
+                case Bind(variable, value):  # the negated atom that comes first has bound it
+                    self._test(Binary("==", variable, value, BOOL))
                 case Test(condition):
-                    codes, failed = self._value(condition)
-                    self.holds &= (codes != 0) | (failed != 0)
+                    self._test(condition)
                 case Absent(relation, terms):
                     self._refute(Refute(position, relation, terms))
+                case Match():
+                    pass
+                case _ as never:
+                    assert_never(never)
         values = [self._value(v)[0] for v in self.variant.rule.values]
         return np.array(values, np.int64).reshape(len(values), self.size)
+
+    def _test(self, condition: Expr) -> None:
+        codes, failed = self._value(condition)
+        self.holds &= (codes != 0) | (failed != 0)
 
     def _value(self, expr: Expr) -> tuple[Codes, npt.NDArray[np.int32]]:
         outcome = self.runner.evaluator.evaluate(expr, self.columns, self.size, self.broken)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +22,14 @@ from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.spark.cuts import Cuts
 from tidelog.engine.spark.layout import PROBLEM, columns, decode, encode, spark_type
 from tidelog.plan.flat import FlatRule
-from tidelog.program.typed import Bind, Expr, Function, PythonFunction, Test, Var
+from tidelog.program.typed import Binary, Bind, Expr, Function, PythonFunction, Test, Var
 
 __all__ = ["Remainder", "evaluate"]
 
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """The part of a rule that is left to compute: `body` in order, then the head's values.
+    """The part of a rule that is left to compute: `body`, values before conditions, then the head's values.
 
     `bound` are the columns of the variables that have values; `asked` the variables that are wanted further
     on, as columns `x0`, `x1`, …
@@ -129,16 +129,24 @@ class _Judged:
     def run(self) -> Codes:
         """The codes of the heads and of what is asked for, a row of codes for each column."""
         for literal in self.work.remainder.body:
-            if isinstance(literal, Bind):
-                codes, failed = self._value(literal.value)
-                self.known[literal.variable.name], self.broken[literal.variable.name] = codes, failed
-            else:
-                codes, failed = self._value(literal.condition)
-                self.holds &= (codes != 0) | (failed != 0)
+            match literal:
+                case Bind(variable, value) if variable.name not in self.known:
+                    codes, failed = self._value(value)
+                    self.known[variable.name], self.broken[variable.name] = codes, failed
+                case Bind(variable, value):  # the negated atom that comes first has bound it
+                    self._test(Binary("==", variable, value, BOOL))
+                case Test(condition):
+                    self._test(condition)
+                case _ as never:
+                    assert_never(never)
         rule = self.work.remainder.rule
         made = [self._value(v)[0] for v in rule.values] or [np.ones(self.size, np.int64)]
         made += [self._asked(v) for v in self.work.remainder.asked]
         return np.array(made, np.int64).reshape(len(made), self.size)
+
+    def _test(self, condition: Expr) -> None:
+        codes, failed = self._value(condition)
+        self.holds &= (codes != 0) | (failed != 0)
 
     def _value(self, expr: Expr) -> tuple[Codes, npt.NDArray[np.int32]]:
         outcome = self.work.evaluator.evaluate(expr, self.known, self.size, self.broken)

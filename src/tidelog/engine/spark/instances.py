@@ -20,7 +20,7 @@ from tidelog.engine.spark.evaluation import Remainder, evaluate
 from tidelog.engine.spark.layout import PROBLEM, columns
 from tidelog.engine.spark.native import literal, translate
 from tidelog.plan.flat import FlatRule
-from tidelog.plan.order import Filter, Join, Refute, order
+from tidelog.plan.order import Filter, Join, Refute, order, values_first
 from tidelog.program.typed import (
     Absent,
     Binary,
@@ -227,7 +227,7 @@ class _Search:
         """Compute the rest row by row, then subtract what its results are negated with."""
         refuted = [(i, x) for i, x in left if isinstance(x, Absent)]
         asked = {t.name: t for _, x in refuted for t in x.terms if isinstance(t, Var)}
-        body = tuple(x for _, x in left if isinstance(x, Bind | Test))
+        body = tuple(x for _, x in values_first(left) if isinstance(x, Bind | Test))
         remainder = Remainder(
             self.rule, body, dict(self.bound), dict(self.types), tuple(asked.values()), dict(functions)
         )
