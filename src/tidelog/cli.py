@@ -11,7 +11,7 @@ import importlib
 import inspect
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ import click
 
 import tidelog
 from tidelog.bench.commands import commands as bench_commands
-from tidelog.errors import Diagnostic, ProgramError, Severity, TidelogError, render
+from tidelog.errors import Diagnostic, ProgramError, Severity, TidelogError, render, select
 from tidelog.maintain.describe import describe_scripts
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.pipeline.commands import commands as pipeline_commands
@@ -311,8 +311,9 @@ def _functions(modules: Iterable[str]) -> list[Callable[..., object]]:
     return found
 
 
-def _show(diagnostics: Iterable[Diagnostic]) -> None:
-    for diagnostic in diagnostics:
+def _show(diagnostics: Sequence[Diagnostic]) -> None:
+    shown, others = select(diagnostics)
+    for diagnostic in shown:
         first, *rest = render(diagnostic).split("\n")
         colour = "red" if diagnostic.severity is Severity.ERROR else "yellow"
         tag = f"{diagnostic.severity.value}[{diagnostic.code}]"
@@ -321,6 +322,8 @@ def _show(diagnostics: Iterable[Diagnostic]) -> None:
             is_caret = line.rstrip("^").endswith(" ") and line.endswith("^")
             click.echo(click.style(line, fg=colour) if is_caret else line, err=True)
         click.echo(err=True)
+    if others:
+        click.echo(f"{others}\n", err=True)
 
 
 def _summary(files: int, errors: int, warnings: int) -> str:

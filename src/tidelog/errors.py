@@ -6,12 +6,15 @@ gets them all, sorted by position. A *ProgramError* carries the diagnostics of a
 loaded; a *DataError* says which fact does not fit its relation; an *EngineError* says that a run failed and
 was undone; a *SessionError* that a session cannot do what it was asked for.
 
-Invariant: a diagnostic's code is in the table of `CODES`, and each
-code is explained in `docs/error-codes.md`. This module knows nothing of the language itself.
+Invariant: a diagnostic's code is in the table of `CODES`, each code is explained in `docs/error-codes.md`,
+and its texts have at most `LONGEST` characters. A report is bounded too, whatever the text: it shows at most
+`MOST` diagnostics, each with at most `WIDTH` characters of its line. Every exception keeps all its contents
+when it is pickled. This module knows nothing of the language itself.
 """
 
 from __future__ import annotations
 
+import pickle
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +22,10 @@ from enum import Enum
 
 __all__ = [
     "CODES",
+    "LONGEST",
+    "MOST",
     "NOWHERE",
+    "WIDTH",
     "DataError",
     "Diagnostic",
     "EngineError",
@@ -31,9 +37,21 @@ __all__ = [
     "Span",
     "StoreError",
     "TidelogError",
+    "clip",
     "render",
+    "report",
+    "select",
+    "shown",
     "sort",
 ]
+
+LONGEST = 1000  # characters of a message, a note or a hint
+MOST = 100  # diagnostics of a report
+WIDTH = 160  # characters of a line that an excerpt shows
+_LONG_NUMBER = 512  # bits of a number that a message writes out
+_LONG_ROW = 64  # values
+_LONG_VALUE = 200  # characters
+_LONG_MESSAGE = 10_000  # characters of a message without diagnostics
 
 # One line per code; the explanation with an example is in docs/error-codes.md.
 CODES: dict[str, str] = {
@@ -113,6 +131,10 @@ class Source:
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
+    def line_start(self, offset: int) -> int:
+        """The offset at which the line of an offset begins."""
+        return self._starts[bisect_right(self._starts, offset) - 1]
+
     def line(self, number: int) -> str:
         """The text of a line, counted from 1, without its end."""
         start = self._starts[number - 1]
@@ -140,6 +162,11 @@ class Span:
     def text(self) -> str:
         return self.source.text[self.start : self.end]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether this is a place in a text that somebody wrote."""
+        return self.source != NOWHERE.source
+
     def __repr__(self) -> str:
         line, column = self.source.position(self.start)
         return f"{self.source.name}:{line}:{column}"
@@ -158,6 +185,10 @@ class Diagnostic:
 
     def __post_init__(self) -> None:
         assert self.code in CODES, f"undocumented code {self.code}"
+        for name in ("message", "note", "hint"):
+            text = getattr(self, name)
+            if text is not None and len(text) > LONGEST:
+                object.__setattr__(self, name, clip(text, LONGEST))
 
     @property
     def severity(self) -> Severity:
@@ -173,6 +204,30 @@ def sort(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(sorted(distinct, key=lambda d: (d.span.source.name, d.span.start, d.span.end, d.code)))
 
 
+def clip(text: str, limit: int) -> str:
+    """The text, or its beginning and its end if it has more characters than the limit."""
+    if len(text) <= limit:
+        return text
+    tail = limit // 3
+    return f"{text[: limit - tail - 1]}…{text[-tail:]}"
+
+
+def shown(value: object) -> str:
+    """A user's value in a message: it is never long, and whatever the value does, it can be shown."""
+    if isinstance(value, int) and value.bit_length() > _LONG_NUMBER:
+        return f"a number of {value.bit_length()} bits"
+    if type(value) in (tuple, list):
+        opening, closing = "()" if isinstance(value, tuple) else "[]"
+        items = [shown(item) for item in value[:_LONG_ROW]]  # type: ignore[index]
+        more = ["…"] if len(value) > _LONG_ROW else []  # type: ignore[arg-type]
+        comma = "," if opening == "(" and len(items) == 1 else ""
+        return clip(f"{opening}{', '.join([*items, *more])}{comma}{closing}", _LONG_VALUE)
+    try:
+        return clip(repr(value), _LONG_VALUE)
+    except Exception:  # whatever the value's own methods raise
+        return f"a value of the class {type(value).__name__}"
+
+
 def render(diagnostic: Diagnostic) -> str:
     """The diagnostic with its line and a caret below the place.
 
@@ -184,7 +239,7 @@ def render(diagnostic: Diagnostic) -> str:
     """
     span = diagnostic.span
     head = f"{diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.message}"
-    if span.source is NOWHERE.source:
+    if not span.is_known:
         lines = [head]
         gutter = ""
     else:
@@ -197,22 +252,90 @@ def render(diagnostic: Diagnostic) -> str:
 
 
 def _excerpt(span: Span, number: int, column: int, gutter: str) -> list[str]:
-    line = span.source.line(number)
+    """The line of a span, or the part of it around the span, with a caret below."""
+    line, skipped = _window(span.source.line(number), column)
+    column -= skipped
     width = max(1, min(span.end - span.start, len(line) - column + 1))
     before = "".join("\t" if c == "\t" else " " for c in line[: column - 1])
     return [f"{gutter} |", f"{number} | {line}", f"{gutter} | {before}{'^' * width}"]
 
 
+def _window(line: str, column: int) -> tuple[str, int]:
+    """What is shown of a line, and by how many characters that moves its columns to the left."""
+    if len(line) <= WIDTH:
+        return line, 0
+    start = max(0, min(column - 1 - WIDTH // 3, len(line) - WIDTH))
+    shown = line[start : start + WIDTH]
+    opening, closing = "…" * (start > 0), "…" * (start + WIDTH < len(line))
+    return f"{opening}{shown}{closing}", start - len(opening)
+
+
+def select(diagnostics: Sequence[Diagnostic], most: int = MOST) -> tuple[tuple[Diagnostic, ...], str]:
+    """The diagnostics that a report shows, errors before warnings, and a sentence about the others."""
+    if len(diagnostics) <= most:
+        return tuple(diagnostics), ""
+    errors = [i for i, d in enumerate(diagnostics) if d.severity is Severity.ERROR]
+    warnings = [i for i, d in enumerate(diagnostics) if d.severity is Severity.WARNING]
+    chosen = sorted([*errors, *warnings][:most])
+    hidden = (len(errors[most:]), len(warnings[max(0, most - len(errors)) :]))
+    counts = [f"{n:,} more {noun}{'s' * (n != 1)}" for n, noun in zip(hidden, _NOUNS, strict=True) if n]
+    return tuple(diagnostics[i] for i in chosen), f"{' and '.join(counts)} not shown"
+
+
+_NOUNS = ("error", "warning")
+
+
+def report(diagnostics: Sequence[Diagnostic]) -> str:
+    """The text of some diagnostics, at most `MOST` of them."""
+    shown, others = select(diagnostics)
+    return "\n\n".join([*(render(d) for d in shown), *([others] if others else [])])
+
+
 class TidelogError(Exception):
     """Whatever Tidelog raises for a user's sake."""
 
+    def __str__(self) -> str:
+        return clip(super().__str__(), _LONG_MESSAGE)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _unpickled, (type(self), self.args, _picklable(vars(self)))
+
+
+def _unpickled(
+    kind: type[TidelogError], args: tuple[object, ...], contents: dict[str, object]
+) -> TidelogError:
+    """The exception as it was when it was pickled: `__init__` has done its work already."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    vars(error).update(contents)
+    return error
+
+
+def _picklable(contents: dict[str, object]) -> dict[str, object]:
+    """The contents, with a description in place of a user's value that cannot be pickled."""
+    return {name: value if _can_pickle(value) else repr(value) for name, value in contents.items()}
+
+
+def _can_pickle(value: object) -> bool:
+    try:
+        pickle.dumps(value)
+    except Exception:  # whatever the value's own methods raise
+        return False
+    return True
+
 
 class ProgramError(TidelogError):
-    """A program text that cannot be loaded, with all that is wrong with it."""
+    """A program text that cannot be loaded, with all that is wrong with it.
+
+    `diagnostics` has everything; the message shows the first `MOST`.
+    """
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = sort(diagnostics)
-        super().__init__("\n\n".join(render(d) for d in self.diagnostics))
+        super().__init__(report(self.diagnostics))
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class EngineError(TidelogError):
@@ -266,4 +389,5 @@ class DataError(TidelogError):
         parts = [f"{what} {name}" for what, name in named if name is not None]
         if self.row is not None and self.line is None:
             parts.append(f"row {self.row}")
-        return ": ".join(part for part in (place, ", ".join(parts), self.problem) if part)
+        text = ": ".join(part for part in (place, ", ".join(parts), self.problem) if part)
+        return clip(text, _LONG_MESSAGE)

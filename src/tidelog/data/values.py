@@ -20,6 +20,7 @@ from typing import Any, Final, TypeAlias, TypeVar, assert_never
 
 from tidelog.data import types
 from tidelog.data.types import Type
+from tidelog.errors import clip, shown
 
 __all__ = ["NAN", "BadValue", "Row", "Value", "canonical", "from_text", "joins", "order_key", "to_text"]
 
@@ -62,7 +63,7 @@ def canonical(type_: Type, value: object) -> Value:
             return _instance(type_, value, bytes)
         case types.Date():
             if isinstance(value, datetime):
-                raise BadValue(f"{value!r} is a moment, not a date")
+                raise BadValue(f"{shown(value)} is a moment, not a date")
             return _instance(type_, value, date)
         case types.Timestamp():
             return _timestamp(value)
@@ -73,27 +74,27 @@ def canonical(type_: Type, value: object) -> Value:
 def _instance(type_: Type, value: object, wanted: type[V]) -> V:
     if isinstance(value, wanted):
         return value
-    raise BadValue(f"{_shown(value)} is not of type {type_}")
+    raise BadValue(f"{shown(value)} is not of type {type_}")
 
 
 def _integer(type_: Type, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise BadValue(f"{value!r} is not of type {type_}")
+        raise BadValue(f"{shown(value)} is not of type {type_}")
     bounds = types.int_range(type_)
     if bounds and not bounds[0] <= value <= bounds[1]:
-        raise BadValue(f"{_shown(value)} does not fit {type_} ({bounds[0]} to {bounds[1]})")
+        raise BadValue(f"{shown(value)} does not fit {type_} ({bounds[0]} to {bounds[1]})")
     return int(value)
 
 
 def _floating(type_: types.Float | types.Double, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadValue(f"{value!r} is not of type {type_}")
+        raise BadValue(f"{shown(value)} is not of type {type_}")
     try:
         number = float(value)
         if isinstance(type_, types.Float) and math.isfinite(number):
             number = struct.unpack("<f", struct.pack("<f", number))[0]
     except OverflowError:
-        raise BadValue(f"{_shown(value)} does not fit {type_}") from None
+        raise BadValue(f"{shown(value)} does not fit {type_}") from None
     if math.isnan(number):
         return NAN
     return number + 0.0  # turns -0.0 into 0.0
@@ -101,48 +102,46 @@ def _floating(type_: types.Float | types.Double, value: object) -> float:
 
 def _decimal(type_: types.Decimal, value: object) -> decimal.Decimal:
     if isinstance(value, bool) or not isinstance(value, int | decimal.Decimal):
-        raise BadValue(f"{value!r} is not of type {type_}")
+        raise BadValue(f"{shown(value)} is not of type {type_}")
     number = decimal.Decimal(value)
     if not number.is_finite():
-        raise BadValue(f"{value} is not of type {type_}")
-    unit = decimal.Decimal(1).scaleb(-type_.scale)
+        raise BadValue(f"{_figures(value)} is not of type {type_}")
+    unit = decimal.Decimal(1).scaleb(-type_.scale, _EXACT)
     try:
         exact = number.quantize(unit, context=_EXACT)
     except decimal.InvalidOperation:
-        raise BadValue(f"{_shown(value)} does not fit {type_}") from None
+        raise BadValue(f"{_figures(value)} does not fit {type_}") from None
     if exact != number:
-        raise BadValue(f"{value} has more than {type_.scale} digits behind the point")
+        raise BadValue(f"{_figures(value)} has more than {type_.scale} digits behind the point")
     if len(exact.as_tuple().digits) > type_.precision:
-        raise BadValue(f"{value} does not fit {type_}")
+        raise BadValue(f"{_figures(value)} does not fit {type_}")
     return exact if exact else exact.copy_abs()
 
 
-def _shown(value: object) -> str:
-    """A value for a message; a number too long to read is not written out."""
-    if isinstance(value, int) and value.bit_length() > 512:
-        return f"a number of {value.bit_length()} bits"
-    return str(value) if isinstance(value, decimal.Decimal) else repr(value)
+def _figures(value: object) -> str:
+    """A number as people write it."""
+    return clip(str(value), 200) if isinstance(value, decimal.Decimal) else shown(value)
 
 
 def _string(value: object) -> str:
     if not isinstance(value, str):
-        raise BadValue(f"{_shown(value)} is not a string")
+        raise BadValue(f"{shown(value)} is not a string")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise BadValue(f"{value!r} is not text: it contains a lone surrogate") from None
+        raise BadValue(f"{shown(value)} is not text: it contains a lone surrogate") from None
     return str(value)
 
 
 def _timestamp(value: object) -> datetime:
     if not isinstance(value, datetime):
-        raise BadValue(f"{_shown(value)} is not a timestamp")
+        raise BadValue(f"{shown(value)} is not a timestamp")
     if value.tzinfo is None:
         return value.replace(tzinfo=UTC, fold=0)
     try:
         return value.astimezone(UTC).replace(fold=0)
     except OverflowError:
-        raise BadValue(f"{value!r} is outside the years 1 to 9999 in UTC") from None
+        raise BadValue(f"{shown(value)} is outside the years 1 to 9999 in UTC") from None
 
 
 def joins(left: Value, right: Value) -> bool:
@@ -222,7 +221,7 @@ def from_text(type_: Type, text: str) -> Value:
     except BadValue:
         raise
     except (ValueError, ArithmeticError):
-        raise BadValue(f"{text!r} is not of type {type_}") from None
+        raise BadValue(f"{shown(text)} is not of type {type_}") from None
 
 
 def _read(type_: Type, text: str) -> object:
@@ -258,14 +257,14 @@ def _read_integer(text: str) -> int:
 def _read_float(type_: Type, text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise BadValue(f"{text} does not fit {type_}")
+        raise BadValue(f"{clip(text, 200)} does not fit {type_}")
     return number
 
 
 def _plain(text: str) -> str:
     """A number in ASCII digits, without the blanks and underscores that Python would take."""
     if not text.isascii() or not text.replace("-", "").replace("+", "").replace(".", "").isalnum():
-        raise BadValue(f"{text!r} is not a number")
+        raise BadValue(f"{shown(text)} is not a number")
     if text[-1:].isalpha():
-        raise BadValue(f"{text!r} is not a number")
+        raise BadValue(f"{shown(text)} is not a number")
     return text

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tidelog.data.types import Type
 from tidelog.program.declarations import Declarations
-from tidelog.program.problems import Problems, did_you_mean
+from tidelog.program.problems import Problems
 from tidelog.syntax import tree
 
 __all__ = ["Placed", "place"]
@@ -33,7 +33,7 @@ def place(atom: tree.Atom, known: Declarations, problems: Problems, *, head: boo
             "E101",
             atom.name_span,
             f"there is no relation `{atom.relation}`",
-            hint=did_you_mean(atom.relation, known.known),
+            hint=problems.suggest(atom.relation, known.known),
         )
         return None
     positional = [a for a in atom.args if a.name is None]
@@ -70,18 +70,19 @@ def _fill(
     problems: Problems,
 ) -> bool:
     sound = True
+    positions = {name: i for i, name in reversed([*enumerate(names)])} if named else {}
     for argument in named:
         assert argument.name is not None
-        if argument.name not in names:
-            hint = did_you_mean(argument.name, names)
+        if argument.name not in positions:
+            hint = problems.suggest(argument.name, names)
             message = f"`{atom.relation}` has no column `{argument.name}`"
             problems.report("E102", argument.span, message, hint=hint)
             sound = False
-        elif slots[names.index(argument.name)] is not None:
+        elif slots[positions[argument.name]] is not None:
             problems.report("E106", argument.span, f"the column `{argument.name}` is given twice")
             sound = False
         else:
-            slots[names.index(argument.name)] = argument.value
+            slots[positions[argument.name]] = argument.value
     return sound
 
 

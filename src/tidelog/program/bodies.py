@@ -17,6 +17,7 @@ from tidelog.program import typed
 from tidelog.program.atoms import Placed, place
 from tidelog.program.declarations import Declarations
 from tidelog.program.expressions import Typer
+from tidelog.program.ordering import in_order_of_need
 from tidelog.program.problems import Problems
 from tidelog.program.typed import Absent, Bind, Body, Literal, Match, Term, Test, Var, Wildcard
 from tidelog.syntax import tree
@@ -125,22 +126,18 @@ class BodyMaker:
     def _assign(self, assignments: list[tree.Assignment]) -> dict[int, typed.Expr | None]:
         """The typed values, by the identity of the assignment."""
         values: dict[int, typed.Expr | None] = {}
-        waiting = [a for a in assignments if self._is_new(a, assignments)]
-        waiting = [a for a in waiting if a.name not in self._origins]
-        while waiting:
-            ready = [a for a in waiting if self._is_ready(a)] or waiting[:1]
-            for assignment in ready:
-                value = self.typer.infer(assignment.value)
-                self.typer.variables[assignment.name] = value.type if value else None
-                values[id(assignment)] = value
-            waiting = [a for a in waiting if id(a) not in values]
+        first = {a.name: a for a in reversed(assignments)}
+        new = [a for a in assignments if self._is_new(a, first[a.name])]
+        for assignment in in_order_of_need([(a, a.name, self._needs(a)) for a in new if self._binds(a)]):
+            value = self.typer.infer(assignment.value)
+            self.typer.variables[assignment.name] = value.type if value else None
+            values[id(assignment)] = value
         return values
 
-    def _is_new(self, assignment: tree.Assignment, all_: list[tree.Assignment]) -> bool:
+    def _is_new(self, assignment: tree.Assignment, first: tree.Assignment) -> bool:
         if assignment.name in self.typer.grouped_away:
             self.typer.unbound(assignment.name, assignment.name_span)
             return False
-        first = next(a for a in all_ if a.name == assignment.name)
         if assignment is first and assignment.name not in self._given:
             return True
         self.problems.report(
@@ -151,8 +148,11 @@ class BodyMaker:
         )
         return False
 
-    def _is_ready(self, assignment: tree.Assignment) -> bool:
-        return all(v.name in self.typer.variables for v in expression_variables(assignment.value))
+    def _binds(self, assignment: tree.Assignment) -> bool:
+        return assignment.name not in self._origins
+
+    def _needs(self, assignment: tree.Assignment) -> set[str]:
+        return {v.name for v in expression_variables(assignment.value)} - self.typer.variables.keys()
 
     # -- typing literals
 
@@ -225,8 +225,7 @@ class BodyMaker:
     def _mismatch(self, name: str, span: Span, type_: Type) -> None:
         """A variable of another type than its column: told already for positive atoms."""
         have = self.typer.variables[name]
-        told = any(d.code == "E207" and d.span == span for d in self.problems.found)
-        if not told:
+        if not self.problems.has("E207", span):
             self.problems.report(
                 "E207",
                 span,
@@ -238,13 +237,7 @@ class BodyMaker:
 def _in_order(literals: list[Literal]) -> Body:
     """The same literals with each binding behind those whose variables it reads."""
     binds = [x for x in literals if isinstance(x, Bind)]
-    waiting = {b.variable.name for b in binds}
-    ordered: list[Bind] = []
-    while len(ordered) < len(binds):
-        for bind in binds:
-            reads = {v.name for v in typed.variables(bind.value)}
-            if bind.variable.name in waiting and not reads & waiting:
-                ordered.append(bind)
-                waiting.discard(bind.variable.name)
-    supply = iter(ordered)
+    given = {b.variable.name for b in binds}
+    needs = [given & {v.name for v in typed.variables(b.value)} for b in binds]
+    supply = iter(in_order_of_need([(b, b.variable.name, n) for b, n in zip(binds, needs, strict=True)]))
     return tuple(next(supply) if isinstance(x, Bind) else x for x in literals)

@@ -14,7 +14,7 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Span
 from tidelog.program.library import FUNCTION_NAMES
-from tidelog.program.problems import Problems, did_you_mean
+from tidelog.program.problems import Problems
 from tidelog.program.typed import Column, Function, PythonFunction, Relation, Role
 from tidelog.syntax import tree
 
@@ -99,7 +99,7 @@ def resolve_type(name: tree.TypeName, known: Declarations, problems: Problems) -
         return _decimal(name, problems)
     if name.name == "option":
         return _option(name, known, problems)
-    hint = did_you_mean(name.name, (*_BUILT_IN, *known.aliases))
+    hint = problems.suggest(name.name, _BUILT_IN, known.aliases)
     problems.report("E103", name.span, f"there is no type `{name.name}`", hint=hint)
     return None
 
@@ -179,21 +179,30 @@ def _declare_aliases(aliases: list[tree.Alias], known: Declarations, problems: P
             _twice(alias.name, "type", alias.name_span, waiting[alias.name].name_span, problems)
         else:
             waiting[alias.name] = alias
-    while waiting:
-        ready = [a for a in waiting.values() if not _mentions(a.type, waiting)]
-        if not ready:
-            for alias in waiting.values():
-                problems.report("E104", alias.name_span, f"the type `{alias.name}` is defined by itself")
-                known.broken_types.add(alias.name)
-            return
-        for alias in ready:
-            _declare_alias(alias, known, problems)
-            del waiting[alias.name]
+    needed = {name: _mentioned(alias.type) & waiting.keys() for name, alias in waiting.items()}
+    needing: dict[str, list[str]] = {}
+    for name, others in needed.items():
+        for other in others:
+            needing.setdefault(other, []).append(name)
+    ready = [name for name, others in needed.items() if not others]
+    for name in ready:
+        _declare_alias(waiting.pop(name), known, problems)
+        for other in needing.get(name, ()):
+            needed[other].discard(name)
+            if not needed[other]:
+                ready.append(other)
+    for alias in waiting.values():
+        problems.report("E104", alias.name_span, f"the type `{alias.name}` is defined by itself")
+        known.broken_types.add(alias.name)
 
 
-def _mentions(type_: tree.TypeName, names: Iterable[str]) -> bool:
-    inner = (a for a in type_.args if isinstance(a, tree.TypeName))
-    return type_.name in names or any(_mentions(a, names) for a in inner)
+def _mentioned(type_: tree.TypeName) -> set[str]:
+    """The names in a type, at any depth."""
+    names = {type_.name}
+    for arg in type_.args:
+        if isinstance(arg, tree.TypeName):
+            names |= _mentioned(arg)
+    return names
 
 
 def _declare_alias(alias: tree.Alias, known: Declarations, problems: Problems) -> None:
@@ -250,22 +259,22 @@ def _key(item: tree.Relation, column_types: list[Type | None], problems: Problem
         problems.report(
             "E107", item.name_span, f"`{item.name}` has a primary key, which only input relations can have"
         )
-    names = [c.name for c in item.columns]
-    positions: list[int] = []
+    positions = {c.name: i for i, c in reversed([*enumerate(item.columns)])}
+    key: dict[int, None] = {}
     for column in item.key:
-        if column.name not in names:
-            hint = did_you_mean(column.name, names)
+        if column.name not in positions:
+            hint = problems.suggest(column.name, positions)
             problems.report("E102", column.span, f"`{item.name}` has no column `{column.name}`", hint=hint)
-        elif names.index(column.name) in positions:
+        elif positions[column.name] in key:
             problems.report("E111", column.span, f"`{column.name}` is in the key twice")
         else:
-            positions.append(names.index(column.name))
-            if isinstance(column_types[positions[-1]], types.Option):
+            key[positions[column.name]] = None
+            if isinstance(column_types[positions[column.name]], types.Option):
                 message = f"`{column.name}` may be missing, so it cannot be part of a key"
                 problems.report("E107", column.span, message)
     if not item.key:
         problems.report("E107", item.name_span, f"the primary key of `{item.name}` has no columns")
-    return tuple(positions)
+    return tuple(key)
 
 
 def _declare_function(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidelog.program.model import Program
-from tidelog.program.strata import dependencies
+from tidelog.program.strata import reads
 from tidelog.program.text import print_function, print_relation, print_rule
 from tidelog.program.typed import Function, Stratum
 
@@ -45,12 +45,12 @@ def _about(program: Program, stratum: Stratum) -> str:
     for name, best in stratum.best:
         column = program.relations[name].columns[best.column].name
         parts.append(f"keeps the {best.function} of {name}.{column} per key")
-    reads = dict.fromkeys(
-        f"{edge.how} {edge.body}".strip() if edge.how == "not" else edge.body
+    others = dict.fromkeys(
+        f"not {name}" if how == "not" else name
         for rule in stratum.rules
-        for edge in dependencies(rule)
-        if edge.head in stratum.relations and edge.body not in stratum.relations
+        for name, how in reads(rule)
+        if name not in stratum.relations
     )
-    if reads:
-        parts.append(f"reads {', '.join(reads)}")
+    if others:
+        parts.append(f"reads {', '.join(others)}")
     return "; ".join(parts)

@@ -31,7 +31,7 @@ from tidelog.program.operators import (
     with_names,
     works,
 )
-from tidelog.program.problems import Problems, did_you_mean
+from tidelog.program.problems import Problems
 from tidelog.program.typed import Binary, Call, Cast, Constant, Expr, If, Let, Unary, Var
 from tidelog.syntax import tree
 from tidelog.syntax.chains import ASSOCIATIVE, SHORT, chain
@@ -173,7 +173,7 @@ class Typer:
                 hint="choose another name for the result",
             )
             return
-        near = did_you_mean(name, (n for n in self.variables if n != name and not n.startswith("$")))
+        near = self.problems.suggest(name, self.variables)
         self.problems.report(
             "E301",
             span,
@@ -328,7 +328,7 @@ class Typer:
         return If(condition, then, otherwise, then.type)
 
     def _block(self, expr: tree.Block, wanted: Type | None) -> Expr | None:
-        outer = dict(self.variables)
+        outer = {b.name: self.variables[b.name] for b in expr.bindings if b.name in self.variables}
         values: list[tuple[str, Expr | None]] = []
         for binding in expr.bindings:
             value = self.infer(binding.value)
@@ -338,7 +338,9 @@ class Typer:
             self.variables[binding.name] = value.type if value else None
             values.append((binding.name, value))
         result = self.infer(expr.result, wanted)
-        self.variables = outer
+        for binding in expr.bindings:
+            self.variables.pop(binding.name, None)
+        self.variables |= outer
         for name, value in reversed(values):
             if result is None or value is None:
                 return None
@@ -395,7 +397,7 @@ class Typer:
         if expr.function in library.AGGREGATE_NAMES:
             hint: str | None = f"aggregates follow a group: `….group_by(…).{expr.function}(…)`"
         else:
-            hint = did_you_mean(expr.function, (*self.known.calls, *library.FUNCTION_NAMES))
+            hint = self.problems.suggest(expr.function, self.known.calls, library.FUNCTION_NAMES)
         message = f"there is no function `{expr.function}`"
         self.problems.report("E108", expr.name_span, message, hint=hint)
         for arg in expr.args:

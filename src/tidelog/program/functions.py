@@ -17,11 +17,12 @@ from datetime import date, datetime
 
 from tidelog.data import types
 from tidelog.data.types import Type
-from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Source
+from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Source, shown
 from tidelog.program.declarations import Declarations, resolve_type
 from tidelog.program.expressions import Typer
 from tidelog.program.library import FUNCTION_NAMES
 from tidelog.program.problems import Problems
+from tidelog.program.strata import components
 from tidelog.program.typed import Column, Function, PythonFunction
 from tidelog.syntax import tree
 from tidelog.syntax.cursor import Cursor, Unexpected
@@ -37,21 +38,35 @@ __all__ = ["elaborate_functions", "from_python"]
 
 def elaborate_functions(functions: Iterable[tree.Function], known: Declarations, problems: Problems) -> None:
     """Type the bodies of declared functions and enter them."""
-    functions = {f.name: f for f in functions}.values()
-    for function in functions:
-        cycle = _cycle(function, {f.name: f for f in functions})
-        if cycle:
-            steps = " calls ".join(f"`{name}`" for name in (*cycle, function.name))
-            problems.report(
-                "E109",
-                function.name_span,
-                f"the function `{function.name}` calls itself",
-                note=f"{steps}",
-                hint="functions cannot be recursive; a rule can",
-            )
+    by_name = {f.name: f for f in functions}
+    recursive = _report_cycles(by_name, problems)
+    for function in by_name.values():
         elaborated = _elaborate(function, known, problems)
-        if elaborated is not None and not cycle:
+        if elaborated is not None and function.name not in recursive:
             known.functions[function.name] = elaborated
+
+
+def _report_cycles(functions: dict[str, tree.Function], problems: Problems) -> set[str]:
+    """Report the functions that call themselves, directly or in a circle; their names."""
+    called = {
+        name: list(dict.fromkeys(c.function for c in calls(f.body) if c.function in functions))
+        for name, f in functions.items()
+    }
+    recursive: set[str] = set()
+    for component in components(called):
+        first = min(component, key=lambda name: functions[name].span.start)
+        if len(component) > 1 or first in called[first]:
+            recursive.update(component)
+            for name in component:
+                note = _circle(first, called) if name == first else f"`{name}` and `{first}` call each other"
+                problems.report(
+                    "E109",
+                    functions[name].name_span,
+                    f"the function `{name}` calls itself",
+                    note=note,
+                    hint="functions cannot be recursive; a rule can",
+                )
+    return recursive
 
 
 def _elaborate(function: tree.Function, known: Declarations, problems: Problems) -> Function | None:
@@ -66,18 +81,21 @@ def _elaborate(function: tree.Function, known: Declarations, problems: Problems)
     return Function(function.name, parameters, signature.result, body, function.span)
 
 
-def _cycle(function: tree.Function, functions: dict[str, tree.Function]) -> list[str]:
-    """The names on a way of calls from a function to itself, or nothing."""
-    ways = {function.name: [function.name]}
-    queue = [function.name]
+def _circle(function: str, called: dict[str, list[str]]) -> str:
+    """A shortest way of calls from a function to itself."""
+    callers: dict[str, str] = {}
+    queue = [function]
     for name in queue:
-        for call in calls(functions[name].body):
-            if call.function == function.name:
-                return ways[name]
-            if call.function in functions and call.function not in ways:
-                ways[call.function] = [*ways[name], call.function]
-                queue.append(call.function)
-    return []
+        for other in called[name]:
+            if other not in callers:
+                callers[other] = name
+                queue.append(other)
+        if function in callers:
+            break
+    way = [function, callers[function]]
+    while way[-1] != function:
+        way.append(callers[way[-1]])
+    return " calls ".join(f"`{name}`" for name in reversed(way))
 
 
 # -- of Python
@@ -97,21 +115,23 @@ def from_python(function: Callable[..., object], name: str | None = None) -> Pyt
     """A Python function with types from its annotations, or a ProgramError that says what is missing."""
     qualname = getattr(function, "__qualname__", "")
     module = getattr(function, "__module__", None)
-    shown = name or str(getattr(function, "__name__", function))
+    known_as = name or str(getattr(function, "__name__", None) or shown(function))
     if not module or not qualname or "<" in qualname or not inspect.isfunction(function):
-        raise _refusal(shown, "it is not a function that its module knows by name")
-    if not shown.isidentifier() or not shown[0].islower():
-        raise _refusal(shown, "its name has to start with a small letter")
-    if shown in FUNCTION_NAMES:
-        raise _refusal(shown, "there is a standard function of that name")
-    if shown in KEYWORDS:
-        raise _refusal(shown, "its name is a word of the language; register it under another")
-    hints = _hints(function, shown)
-    parameters = tuple(_parameter(p, hints, shown) for p in inspect.signature(function).parameters.values())
+        raise _refusal(known_as, "it is not a function that its module knows by name")
+    if not known_as.isidentifier() or not known_as[0].islower():
+        raise _refusal(known_as, "its name has to start with a small letter")
+    if known_as in FUNCTION_NAMES:
+        raise _refusal(known_as, "there is a standard function of that name")
+    if known_as in KEYWORDS:
+        raise _refusal(known_as, "its name is a word of the language; register it under another")
+    hints = _hints(function, known_as)
+    parameters = tuple(
+        _parameter(p, hints, known_as) for p in inspect.signature(function).parameters.values()
+    )
     if "return" not in hints:
-        raise _refusal(shown, "its result has no annotation")
-    result = _type(hints["return"], shown, "result")
-    return PythonFunction(shown, parameters, result, module, qualname, function)
+        raise _refusal(known_as, "its result has no annotation")
+    result = _type(hints["return"], known_as, "result")
+    return PythonFunction(known_as, parameters, result, module, qualname, function)
 
 
 def _refusal(name: str, reason: str) -> ProgramError:

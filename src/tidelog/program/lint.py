@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
+from tidelog.program.firing import dead_rules
 from tidelog.program.problems import Problems
 from tidelog.syntax import tree
 from tidelog.syntax.variables import calls, expression_variables, expressions, literal_variables
@@ -90,22 +91,7 @@ def _dead(relations: dict[str, tree.Relation], rules: list[tree.Rule], told: set
     """The rules that read, in each alternative, a relation that can have no rows and was not told of."""
     live = told | {name for name, relation in relations.items() if relation.role == "input"}
     live |= {name for rule in rules for name in _reads(rule) if name not in relations}
-    while True:
-        heads = {h.relation for rule in rules if _can_fire(rule.body, live) for h in rule.heads}
-        if heads <= live:
-            return [rule for rule in rules if not _can_fire(rule.body, live)]
-        live |= heads
-
-
-def _can_fire(literals: Sequence[tree.Literal], live: set[str]) -> bool:
-    return all(
-        literal.relation in live
-        if isinstance(literal, tree.Atom)
-        else any(_can_fire(a, live) for a in literal.alternatives)
-        if isinstance(literal, tree.Disjunction)
-        else True
-        for literal in literals
-    )
+    return dead_rules(rules, live)
 
 
 def _warn_unreachable(
@@ -116,11 +102,19 @@ def _warn_unreachable(
     if not any(relation.role == "output" for relation in relations.values()):
         return
     useful = {name for name, relation in relations.items() if relation.role == "output" or name not in read}
-    while True:
-        more = {n for rule in rules if any(h.relation in useful for h in rule.heads) for n in _reads(rule)}
-        if more <= useful:
-            break
-        useful |= more
+    deriving: dict[str, list[tree.Rule]] = defaultdict(list)
+    for rule in rules:
+        for head in rule.heads:
+            deriving[head.relation].append(rule)
+    queue = list(useful)
+    done: set[int] = set()
+    for name in queue:
+        for rule in deriving[name]:
+            if id(rule) not in done:
+                done.add(id(rule))
+                more = set(_reads(rule)) - useful
+                useful |= more
+                queue += more
     for name, relation in relations.items():
         if not relation.role and name not in useful:
             problems.report("W007", relation.name_span, f"no output depends on `{name}`")

@@ -10,6 +10,7 @@ downwards (-1), one of `max` upwards (1).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
@@ -33,8 +34,12 @@ def best_relations(
 ) -> dict[str, Best]:
     """The relations among `through` that are kept as the best value per key."""
     best: dict[str, Best] = {}
+    by_head: dict[str, list[Rule]] = {}
+    for rule in rules:
+        for head in () if rule.is_fact else {h.relation for h in rule.heads}:
+            by_head.setdefault(head, []).append(rule)
     for name in sorted(through):
-        deriving = [r for r in rules if any(h.relation == name for h in r.heads) and not r.is_fact]
+        deriving = by_head.get(name, [])
         forms = [_form(r, name) for r in deriving]
         chosen = next((f for f in forms if f is not None), None)
         if chosen is None:
@@ -114,12 +119,13 @@ def _check_rule(rule: Rule, relations: frozenset[str], best: Mapping[str, Best])
 def _follow(body: Body, best: Mapping[str, Best], given: frozenset[str] = frozenset()) -> dict[str, int]:
     """The directions of the variables of a body, or _NotMonotone; `given` ones have their values already."""
     directions: dict[str, int] = {}
+    occurrences = _occurrences(body)
     for literal in body:
         if isinstance(literal, Match) and literal.relation in best:
             kept = best[literal.relation]
             match literal.terms[kept.column]:
                 case Var(name):
-                    if name in given or _occurrences(name, body) > 1:
+                    if name in given or occurrences[name] > 1:
                         raise _NotMonotone(f"`{name}` has to equal another value")
                     directions[name] = _BETTER[kept.function]
                 case typed.Constant():
@@ -135,10 +141,10 @@ def _follow(body: Body, best: Mapping[str, Best], given: frozenset[str] = frozen
     return {name: d for name, d in directions.items() if d}
 
 
-def _occurrences(name: str, body: Body) -> int:
-    """How often a variable stands in an atom of the body."""
+def _occurrences(body: Body) -> Counter[str]:
+    """How often each variable stands in an atom of the body."""
     atoms = (x for x in body if isinstance(x, Match | Absent))
-    return sum(1 for x in atoms for t in x.terms if isinstance(t, Var) and t.name == name)
+    return Counter(t.name for x in atoms for t in x.terms if isinstance(t, Var))
 
 
 def _check_group(group: Group, directions: Mapping[str, int]) -> None:

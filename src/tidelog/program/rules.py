@@ -7,6 +7,7 @@ order of literals means nothing here either.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -17,7 +18,7 @@ from tidelog.program.atoms import Placed, place
 from tidelog.program.bodies import MAX_ALTERNATIVES, BodyMaker, Simple, alternatives
 from tidelog.program.declarations import Declarations
 from tidelog.program.expressions import Typer
-from tidelog.program.problems import Problems, did_you_mean
+from tidelog.program.problems import Problems
 from tidelog.program.text import canonical_id
 from tidelog.program.typed import Aggregate, Body, Constant, Group, Head, Role, Rule, Var
 from tidelog.syntax import tree
@@ -219,7 +220,7 @@ class _RuleMaker:
         function = library.lookup_aggregate(aggregate.function)
         value = typer.infer(aggregate.value)
         if function is None:
-            hint = did_you_mean(aggregate.function, library.AGGREGATE_NAMES)
+            hint = self.problems.suggest(aggregate.function, library.AGGREGATE_NAMES)
             message = f"there is no aggregate `{aggregate.function}`"
             self.problems.report("E406", aggregate.name_span, message, hint=hint)
             return None
@@ -291,28 +292,34 @@ def _grouping(body: Sequence[tree.Literal]) -> _Grouping | None:
     )
     if not results:
         return None
-    others = [x for x in body if not any(x is a for a, _ in results)]
+    first = {id(a) for a, _ in results}
+    others = [x for x in body if id(x) not in first]
     after = _needing(others, {a.name for a, _ in results})
-    is_after = [any(x is y for y in after) for x in others]
     return _Grouping(
         results,
-        tuple(x for x, late in zip(others, is_after, strict=True) if not late),
-        tuple(x for x, late in zip(others, is_after, strict=True) if late),
+        tuple(x for x in others if id(x) not in after),
+        tuple(x for x in others if id(x) in after),
     )
 
 
-def _needing(literals: list[tree.Literal], results: set[str]) -> list[tree.Literal]:
-    """The literals that need one of these variables, directly or through what only they bind."""
-    names = set(results)
-    after: list[tree.Literal] = []
-    while True:
-        more = [x for x in literals if _reads(x) & names and not any(x is y for y in after)]
-        if not more:
-            return after
-        after += more
-        inside = [x for x in literals if not any(x is y for y in after)]
-        elsewhere = {name for x in inside for name in _binds(x)}
-        names |= {name for x in after for name in _binds(x)} - elsewhere
+def _needing(literals: list[tree.Literal], results: set[str]) -> set[int]:
+    """The identities of the literals that need one of these variables, or one that only they bind."""
+    reading: dict[str, list[int]] = defaultdict(list)
+    inside: Counter[str] = Counter()  # how many of the literals inside bind a variable
+    for i, literal in enumerate(literals):
+        for name in _reads(literal):
+            reading[name].append(i)
+        inside.update(_binds(literal))
+    after: set[int] = set()
+    queue = list(results)
+    for name in queue:
+        for i in reading.pop(name, ()):
+            if i not in after:
+                after.add(i)
+                bound = _binds(literals[i])
+                inside.subtract(bound)
+                queue += [b for b in bound if not inside[b]]
+    return {id(literals[i]) for i in after}
 
 
 def _reads_of(rule: tree.Rule) -> set[str]:

@@ -9,14 +9,18 @@ told in full, rule by rule.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tidelog.program.monotone import best_relations, check_monotone
 from tidelog.program.problems import Problems
 from tidelog.program.typed import Absent, Best, Match, Rule, Stratum
 
-__all__ = ["Edge", "components", "dependencies", "stratify"]
+__all__ = ["components", "reads", "stratify"]
+
+
+_Node = TypeVar("_Node", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,78 +33,120 @@ class Edge:
     rule: Rule
 
 
-def dependencies(rule: Rule) -> Iterator[Edge]:
-    """What each head of a rule is derived from."""
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """What a rule adds to the cycles of its stratum: each of `heads` is derived from each of `reads`.
+
+    One value a rule: a rule with many heads and a long body stands for as many edges as their product.
+    """
+
+    rule: Rule
+    heads: tuple[str, ...]
+    reads: tuple[tuple[str, str], ...]
+
+    def edge(self, head: str, read: tuple[str, str]) -> Edge:
+        return Edge(head, *read, self.rule)
+
+
+def reads(rule: Rule) -> Iterator[tuple[str, str]]:
+    """The relations that a rule reads, each with how: "", "not", or the aggregate that it passes through."""
     function = rule.group.aggregates[0].function if rule.group else ""
-    for head in dict.fromkeys(h.relation for h in rule.heads):
-        for bodies, how in ((rule.bodies, function), (rule.after, "")):
-            for literal in (x for body in bodies for x in body):
-                if isinstance(literal, Match):
-                    yield Edge(head, literal.relation, how, rule)
-                elif isinstance(literal, Absent):
-                    yield Edge(head, literal.relation, "not", rule)
+    for bodies, how in ((rule.bodies, function), (rule.after, "")):
+        for literal in (x for body in bodies for x in body):
+            if isinstance(literal, Match):
+                yield literal.relation, how
+            elif isinstance(literal, Absent):
+                yield literal.relation, "not"
 
 
 def stratify(relations: Iterable[str], rules: Iterable[Rule], problems: Problems) -> tuple[Stratum, ...]:
     """The strata in an order of evaluation; what cannot be stratified is reported."""
     rules = tuple(rules)
-    edges = [e for r in rules for e in dependencies(r)]
-    below: dict[str, list[str]] = {name: [] for name in relations}
-    below |= {h.relation: [] for r in rules for h in r.heads if h.relation not in below}
-    for edge in edges:
-        below.setdefault(edge.head, []).append(edge.body)
-        below.setdefault(edge.body, [])
-    found = components(below)
+    found = _components(relations, rules)
     number = {name: i for i, component in enumerate(found) for name in component}
     deriving: dict[int, list[Rule]] = defaultdict(list)
+    turns: dict[int, list[_Turn]] = defaultdict(list)
     for rule in rules:
-        for i in dict.fromkeys(number[h.relation] for h in rule.heads):
+        for i, turn in _turns(rule, number).items():
             deriving[i].append(rule)
-    inner: dict[int, list[Edge]] = defaultdict(list)
-    for edge in edges:
-        if number[edge.head] == number[edge.body]:
-            inner[number[edge.head]].append(edge)
+            if turn.reads:
+                turns[i].append(turn)
     return tuple(
-        _stratum(frozenset(component), tuple(deriving[i]), inner[i], problems)
+        _stratum(frozenset(component), tuple(deriving[i]), turns[i], problems)
         for i, component in enumerate(found)
     )
 
 
+def _components(relations: Iterable[str], rules: tuple[Rule, ...]) -> list[list[str]]:
+    """The relations of each stratum. Rules are nodes too, so that the graph is no larger than the text."""
+    below: dict[str | int, list[str | int]] = {name: [] for name in relations}
+    for number, rule in enumerate(rules):
+        below[number] = list(dict.fromkeys(name for name, _ in reads(rule)))
+        for head in dict.fromkeys(h.relation for h in rule.heads):
+            below.setdefault(head, []).append(number)
+        for name in below[number]:
+            below.setdefault(name, [])
+    names = ([n for n in component if isinstance(n, str)] for component in components(below))
+    return [component for component in names if component]
+
+
+def _turns(rule: Rule, number: Mapping[str, int]) -> dict[int, _Turn]:
+    """The strata that a rule derives, each with the rule's part in its cycles."""
+    heads: dict[int, list[str]] = defaultdict(list)
+    for head in dict.fromkeys(h.relation for h in rule.heads):
+        heads[number[head]].append(head)
+    inner: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    for read in dict.fromkeys(reads(rule)):
+        inner[number[read[0]]].append(read)
+    return {i: _Turn(rule, tuple(names), tuple(inner.get(i, ()))) for i, names in heads.items()}
+
+
 def _stratum(
-    relations: frozenset[str], rules: tuple[Rule, ...], edges: list[Edge], problems: Problems
+    relations: frozenset[str], rules: tuple[Rule, ...], turns: list[_Turn], problems: Problems
 ) -> Stratum:
     best: Mapping[str, Best] = {}
-    blocked = next((e for e in edges if e.how == "not"), None)
-    if blocked is None and any(e.how for e in edges):
-        best = best_relations(relations, rules, edges_through(edges), problems)
-        blocked = next((e for e in edges if e.how and e.head not in best), None)
+    blocked = _edge(turns, lambda how: how == "not")
+    if blocked is None and any(how for turn in turns for _, how in turn.reads):
+        best = best_relations(relations, rules, _aggregated(turns), problems)
+        blocked = _edge(turns, bool, best)
         if blocked is None:
             check_monotone(relations, rules, best, problems)
     if blocked is not None:
-        _report_cycle(blocked, edges, problems)
-    return Stratum(relations, rules, bool(edges), tuple(sorted(best.items())))
+        _report_cycle(blocked, turns, problems)
+    return Stratum(relations, rules, bool(turns), tuple(sorted(best.items())))
 
 
-def edges_through(edges: Iterable[Edge]) -> frozenset[str]:
+def _edge(turns: Iterable[_Turn], wanted: Callable[[str], bool], allowed: Container[str] = ()) -> Edge | None:
+    """The first edge that is of the wanted kind and whose head is not allowed to have it."""
+    for turn in turns:
+        head = next((h for h in turn.heads if h not in allowed), None)
+        read = next((r for r in turn.reads if wanted(r[1])), None)
+        if head is not None and read is not None:
+            return turn.edge(head, read)
+    return None
+
+
+def _aggregated(turns: Iterable[_Turn]) -> frozenset[str]:
     """The relations that an aggregate inside the cycle derives."""
-    return frozenset(e.head for e in edges if e.how and e.how != "not")
+    through = (turn for turn in turns if any(how and how != "not" for _, how in turn.reads))
+    return frozenset(head for turn in through for head in turn.heads)
 
 
-def components(below: Mapping[str, list[str]]) -> list[list[str]]:
+def components(below: Mapping[_Node, list[_Node]]) -> list[list[_Node]]:
     """Strongly connected components, each behind those it depends on (Tarjan, without recursion)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
-    found: list[list[str]] = []
+    index: dict[_Node, int] = {}
+    low: dict[_Node, int] = {}
+    stack: list[_Node] = []
+    on_stack: set[_Node] = set()
+    found: list[list[_Node]] = []
     for root in below:
         if root in index:
             continue
-        work: list[tuple[str, Iterator[str]]] = []
+        work: list[tuple[_Node, Iterator[_Node]]] = []
         _enter(root, below, index, low, stack, on_stack, work)
         while work:
             node, rest = work[-1]
-            following = next(rest, None)
+            following = next(rest, None)  # no node is None
             if following is None:
                 work.pop()
                 if work:
@@ -115,13 +161,13 @@ def components(below: Mapping[str, list[str]]) -> list[list[str]]:
 
 
 def _enter(
-    node: str,
-    below: Mapping[str, list[str]],
-    index: dict[str, int],
-    low: dict[str, int],
-    stack: list[str],
-    on_stack: set[str],
-    work: list[tuple[str, Iterator[str]]],
+    node: _Node,
+    below: Mapping[_Node, list[_Node]],
+    index: dict[_Node, int],
+    low: dict[_Node, int],
+    stack: list[_Node],
+    on_stack: set[_Node],
+    work: list[tuple[_Node, Iterator[_Node]]],
 ) -> None:
     index[node] = low[node] = len(index)
     stack.append(node)
@@ -129,8 +175,8 @@ def _enter(
     work.append((node, iter(below[node])))
 
 
-def _pop_component(node: str, stack: list[str], on_stack: set[str]) -> list[str]:
-    component: list[str] = []
+def _pop_component(node: _Node, stack: list[_Node], on_stack: set[_Node]) -> list[_Node]:
+    component: list[_Node] = []
     while True:
         member = stack.pop()
         on_stack.discard(member)
@@ -142,9 +188,9 @@ def _pop_component(node: str, stack: list[str], on_stack: set[str]) -> list[str]
 # -- telling a cycle
 
 
-def _report_cycle(edge: Edge, edges: list[Edge], problems: Problems) -> None:
+def _report_cycle(edge: Edge, turns: list[_Turn], problems: Problems) -> None:
     """`edge` closes a cycle it must not be on: tell the way from its body back to its head."""
-    way = [edge, *_path(edge.body, edge.head, edges)]
+    way = [edge, *_path(edge.body, edge.head, turns)]
     steps = "; ".join(f"{_step(e)} ({e.rule.span!r})" for e in way)
     if edge.how == "not":
         problems.report(
@@ -169,15 +215,24 @@ def _step(edge: Edge) -> str:
     return f"`{edge.head}` is derived from `{edge.body}`{means}"
 
 
-def _path(start: str, goal: str, edges: list[Edge]) -> list[Edge]:
+def _path(start: str, goal: str, turns: list[_Turn]) -> list[Edge]:
     """A shortest way of edges from one relation to another, in the direction of "is derived from"."""
-    ways: dict[str, list[Edge]] = {start: []}
+    deriving: dict[str, list[_Turn]] = defaultdict(list)
+    for turn in turns:
+        for head in turn.heads:
+            deriving[head].append(turn)
+    reached: dict[str, Edge | None] = {start: None}  # by which edge
     queue = [start]
     for name in queue:
         if name == goal:
             break
-        for edge in edges:
-            if edge.head == name and edge.body not in ways:
-                ways[edge.body] = [*ways[name], edge]
-                queue.append(edge.body)
-    return ways[goal]
+        for turn in deriving.pop(name):
+            for read in turn.reads:
+                if read[0] not in reached:
+                    reached[read[0]] = turn.edge(name, read)
+                    queue.append(read[0])
+    way: list[Edge] = []
+    while (edge := reached[goal]) is not None:
+        way.append(edge)
+        goal = edge.head
+    return way[::-1]

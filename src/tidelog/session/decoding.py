@@ -21,6 +21,7 @@ from tidelog.engine.local.snapshot import Extent
 from tidelog.errors import DataError, SessionError
 from tidelog.program.problems import did_you_mean
 from tidelog.program.typed import Relation
+from tidelog.store.fitting import native
 
 __all__ = ["Decoder", "Fact", "position", "to_pandas", "to_polars"]
 
@@ -65,7 +66,7 @@ class Decoder:
         """The code of a value in a column, None if no row can have it; DataError if it does not fit."""
         column = relation.columns[place]
         try:
-            return self._codec.find(column.type, canonical(column.type, value))
+            return self._codec.find(column.type, canonical(column.type, native(value)))
         except BadValue as bad:
             raise DataError(relation.name, str(bad), column=column.name, value=value) from None
 
@@ -96,7 +97,7 @@ def _canonical(relation: Relation, place: int, value: object) -> Value | None:
     if value is None:
         return None
     try:
-        return canonical(column.type, value)
+        return canonical(column.type, native(value))
     except BadValue as bad:
         raise DataError(relation.name, str(bad), column=column.name, value=value) from None
 

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
-from tidelog.errors import NOWHERE, Diagnostic, ProgramError, SessionError
+from tidelog.errors import NOWHERE, Diagnostic, ProgramError, SessionError, TidelogError, shown
 from tidelog.program.problems import did_you_mean
 from tidelog.program.typed import Relation
 
-__all__ = ["expect_text", "find_relation", "unknown_relation"]
+__all__ = ["as_path", "expect_text", "find_relation", "is_name", "unknown_relation"]
 
 
-def unknown_relation(name: str, known: Iterable[str]) -> ProgramError:
+def unknown_relation(name: object, known: Iterable[str]) -> TidelogError:
+    """What to raise for a name that no relation has, or for what is no name."""
+    if not isinstance(name, str):
+        return SessionError(f"the name of a relation is a text, not {shown(name)}")
     hint = did_you_mean(name, known)
     return ProgramError([Diagnostic("E101", NOWHERE, f"there is no relation `{name}`", hint=hint)])
 
 
 def find_relation(name: str, relations: Mapping[str, Relation]) -> Relation:
-    if name not in relations:
+    if not is_name(name, relations):
         raise unknown_relation(name, relations)
     return relations[name]
+
+
+def is_name(name: object, known: Container[str]) -> bool:
+    """Whether a value is one of the names; what cannot be hashed is none."""
+    return isinstance(name, str) and name in known
+
+
+def as_path(call: str, path: object) -> Path:
+    """A path, or SessionError if it can be none."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str) or "\0" in text:
+        raise SessionError(f"`{call}` takes a path, not {shown(path)}")
+    return Path(text)
 
 
 def expect_text(call: str, text: object) -> None:
@@ -28,4 +45,4 @@ def expect_text(call: str, text: object) -> None:
     if isinstance(text, str):
         return
     remedy = "; give what is in the file: path.read_text()" if isinstance(text, Path) else ""
-    raise SessionError(f"`{call}` takes text, not {text!r}{remedy}")
+    raise SessionError(f"`{call}` takes text, not {shown(text)}{remedy}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelog.errors import NOWHERE
 from tidelog.program.text import print_rule
 from tidelog.program.typed import Rule
 
@@ -25,7 +24,7 @@ class SessionRule:
     @property
     def origin(self) -> str:
         """Where it was written: the name of the text, the line and the column."""
-        return "" if self.rule.span.source is NOWHERE.source else repr(self.rule.span)
+        return repr(self.rule.span) if self.rule.span.is_known else ""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SessionRule) and self.rule.id == other.rule.id

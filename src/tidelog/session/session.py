@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tidelog.engine.watch import Limits, bytes_of
-from tidelog.errors import SessionError
+from tidelog.errors import SessionError, shown
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
@@ -28,7 +28,7 @@ from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.folders import FORMATS, others_beside, write_folder
 from tidelog.session.home import Done, Home
 from tidelog.session.interrupt import interrupts_noted
-from tidelog.session.names import expect_text, find_relation, unknown_relation
+from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
 from tidelog.session.rules import SessionRule
 from tidelog.session.state import State
 from tidelog.session.stats import CommitStats
@@ -48,7 +48,7 @@ class Snapshot(Mapping[str, WholeFacts]):
         self._views = views
 
     def __getitem__(self, name: str) -> WholeFacts:
-        if name not in self._views:
+        if not is_name(name, self._views):
             raise unknown_relation(name, self._views)
         return self._views[name]
 
@@ -59,7 +59,7 @@ class Snapshot(Mapping[str, WholeFacts]):
         return len(self._views)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._views
+        return is_name(name, self._views)
 
     def __repr__(self) -> str:
         return f"<snapshot of commit {self.commit}: {', '.join(self._views) or 'no relations'}>"
@@ -142,7 +142,7 @@ class Session:
             raise SessionError(f"there is no format `{form}`; the formats are {', '.join(FORMATS)}")
         outputs = [v for v in self.snapshot().values() if v.relation.role is Role.OUTPUT]
         try:
-            written = write_folder(outputs, Path(folder), form, self._state.report)
+            written = write_folder(outputs, as_path("write_folder", folder), form, self._state.report)
         finally:
             end(self._state.report)
         for other in others_beside(written):
@@ -150,7 +150,7 @@ class Session:
         return written
 
     def __contains__(self, name: object) -> bool:
-        return name in self._state.program.relations
+        return is_name(name, self._state.program.relations)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._state.program.relations)
@@ -190,7 +190,7 @@ class Session:
         find_relation(relation, self._state.program.relations)
         if not callable(callback):
             raise SessionError(
-                f"{callback!r} cannot be called; give a function of the changes and the commit"
+                f"{shown(callback)} cannot be called; give a function of the changes and the commit"
             )
         return self._subscriptions.add(relation, callback)
 
@@ -245,6 +245,7 @@ def open_session(
     memory = _bytes(max_memory) if isinstance(max_memory, str) else max_memory
     _expect_limits(max_iterations=max_iterations, max_rows=max_rows, timeout=timeout, max_memory=memory)
     draft = Draft()
+    _expect_list(functions)
     for function in functions:
         draft.register(function)
     if path is not None:
@@ -260,7 +261,7 @@ def _report(progress: bool | Report) -> Report | None:
     if callable(progress):
         return progress
     if not isinstance(progress, bool):
-        raise SessionError(f"`progress` is {progress!r}; give True, or a function of one argument")
+        raise SessionError(f"`progress` is {shown(progress)}; give True, or a function of one argument")
     return Line(sys.stderr) if progress and sys.stderr.isatty() else None
 
 
@@ -284,7 +285,7 @@ def _home(spark: Any, placement: str | None) -> Callable[[str, Limits, Report | 
             raise SessionError("`placement` is for sessions on Spark; give `spark`, a SparkSession, too")
         return State
     if not callable(getattr(spark, "createDataFrame", None)):
-        raise SessionError(f"`spark` is {spark!r}; give a SparkSession")
+        raise SessionError(f"`spark` is {shown(spark)}; give a SparkSession")
     home: Callable[[str, Limits, Report | None], Home] = import_module("tidelog.session.on_spark").home(
         spark, placement
     )
@@ -295,12 +296,17 @@ def _expect_limits(**limits: object) -> None:
     for name, value in limits.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if value is not None and not (is_number and value > 0):  # type: ignore[operator]
-            raise SessionError(f"`{name}` is {value!r}; give a number above 0, or None for no limit")
+            raise SessionError(f"`{name}` is {shown(value)}; give a number above 0, or None for no limit")
+
+
+def _expect_list(functions: object) -> None:
+    if not isinstance(functions, Iterable) or isinstance(functions, str | bytes):
+        raise SessionError(f"`functions` is {shown(functions)}; give a list of functions")
 
 
 def _read(path: str | os.PathLike[str]) -> str:
     try:
-        return Path(path).read_bytes().decode()
+        return as_path("open", path).read_bytes().decode()
     except UnicodeDecodeError as error:
         raise SessionError(f"{path} is not UTF-8 text (at byte {error.start})") from None
     except (OSError, ValueError) as error:

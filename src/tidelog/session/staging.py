@@ -17,7 +17,7 @@ from tidelog.engine.local.columns import encode_table
 from tidelog.engine.local.lookup import lookup
 from tidelog.engine.local.rows import ALIVE
 from tidelog.engine.local.table import Rows, Table
-from tidelog.errors import DataError
+from tidelog.errors import DataError, shown
 from tidelog.program.typed import Relation
 from tidelog.store.frames import to_table
 from tidelog.store.keys import key_of, rows_of_keys
@@ -189,8 +189,8 @@ def conflict(relation: Relation, codec: Codec, held: Codes, new: Codes) -> DataE
         tuple(codec.decode(t, int(c)) for t, c in zip(relation.types, row, strict=True))
         for row in (held, new)
     )
-    key = ", ".join(f"{relation.columns[i].name} = {wanted[i]!r}" for i in relation.key)
-    rows = f"{there!r} and {wanted!r}"
+    key = ", ".join(f"{relation.columns[i].name} = {shown(wanted[i])}" for i in relation.key)
+    rows = f"{shown(there)} and {shown(wanted)}"
     remedy = "keep one of them, or upsert to replace a row that is there"
     problem = f"the key {key} would have two rows: {rows}; {remedy}"
     return DataError(relation.name, problem, value=wanted)

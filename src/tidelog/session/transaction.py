@@ -22,7 +22,7 @@ from tidelog.session.changes import Changes
 from tidelog.session.folders import read_folder
 from tidelog.session.home import Staging
 from tidelog.session.interrupt import interrupts_noted
-from tidelog.session.names import expect_text, find_relation
+from tidelog.session.names import as_path, expect_text, find_relation
 from tidelog.session.rules import SessionRule
 from tidelog.store.frames import relation_from_data
 
@@ -80,7 +80,9 @@ class Transaction:
         """
         self._expect_open()
         report = self._state.report
-        found, others = read_folder(self._relations, Path(folder), report, allow_missing=allow_missing)
+        found, others = read_folder(
+            self._relations, as_path("insert_folder", folder), report, allow_missing=allow_missing
+        )
         try:
             for name, table in found:
                 self.insert(name, table)
@@ -116,6 +118,7 @@ class Transaction:
         registered; a function of the language that gets another meaning is an error: give it another name.
         """
         self._expect_open()
+        expect_text("replace_program", text)
         before = self._edited().finish()
         kept = {n: f for n, f in before.functions.items() if isinstance(f, PythonFunction)}
         draft = Draft(Program(functions=kept))
@@ -142,6 +145,7 @@ class Transaction:
     def relation_from(self, name: str, data: object) -> None:
         """Declare an input relation with the columns of a frame, and insert what is in it."""
         self._expect_open()
+        expect_text("relation_from", name)
         if name in self._relations:
             raise DataError(name, "there is a relation of this name already; insert into it")
         relation = relation_from_data(name, data)

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from tidelog.data import types
-from tidelog.errors import DataError
+from tidelog.errors import DataError, shown
 from tidelog.program.typed import Relation
 from tidelog.store.arrow import UNIT
 from tidelog.store.cells import read_cells, write_cells
@@ -247,5 +247,7 @@ def _bare(field: Any, column: Any) -> Any:
         row = pc.index(lost, True).as_py()
         problem = "a tab-separated file cannot hold this text (tabs, line ends, or empty in an option column)"
         value = cells[row].as_py()
-        raise DataError(None, f"{value!r}: {problem}; write CSV or Parquet", column=field.name, value=value)
+        raise DataError(
+            None, f"{shown(value)}: {problem}; write CSV or Parquet", column=field.name, value=value
+        )
     return cells.fill_null("")

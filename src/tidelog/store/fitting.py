@@ -24,9 +24,10 @@ import pyarrow.compute as pc
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import BadValue, Value, canonical, from_text, to_text
+from tidelog.errors import shown
 from tidelog.store.arrow import arrow_type, is_text, is_wide, scalar, type_of
 
-__all__ = ["DAYS", "MOMENTS", "Misfit", "distinct", "fit_arrow", "fit_values", "rescale", "within"]
+__all__ = ["DAYS", "MOMENTS", "Misfit", "distinct", "fit_arrow", "fit_values", "native", "rescale", "within"]
 
 DAYS: Final = tuple((d - date(1970, 1, 1)).days for d in (date.min, date.max))
 MOMENTS: Final = (DAYS[0] * 86_400_000_000, (DAYS[1] + 1) * 86_400_000_000 - 1)
@@ -112,18 +113,18 @@ def _checked(type_: Type, values: Iterable[object]) -> Iterator[Value]:
 
 
 def _check(type_: Type, value: object) -> Value:
-    native = _native(value)
+    plain = native(value)
     item = scalar(type_)
     if (
         isinstance(item, types.Float | types.Double)
-        and isinstance(native, int)
-        and canonical(item, native) != native
+        and isinstance(plain, int)
+        and canonical(item, plain) != plain
     ):
-        raise BadValue(f"{native} is not exact as {item}")
-    return canonical(type_, native)
+        raise BadValue(f"{shown(plain)} is not exact as {item}")
+    return canonical(type_, plain)
 
 
-def _native(value: object) -> object:
+def native(value: object) -> object:
     """What NumPy, pandas and Arrow wrap, unwrapped; their missing values are None."""
     if isinstance(value, np.datetime64):
         return _moment(value)
@@ -135,13 +136,15 @@ def _native(value: object) -> object:
         raise BadValue(_unrepresentable(value))
     if getattr(value, "nanosecond", 0):
         raise BadValue(f"{value} is finer than a microsecond")
+    if isinstance(value, datetime) and hasattr(value, "to_pydatetime"):
+        return value.to_pydatetime()
     return value
 
 
 def _unrepresentable(value: Any) -> str:
     """Why Python has no such value."""
     if is_text(value.type):
-        return f"{value.as_buffer().to_pybytes()!r} is not text: it is not UTF-8"
+        return f"{shown(value.as_buffer().to_pybytes())} is not text: it is not UTF-8"
     if pa.types.is_temporal(value.type):
         return f"{value.value} as {value.type} is outside the years 1 to 9999, or finer than a microsecond"
     return f"a value of Arrow's type {value.type} has no counterpart in Python"
@@ -274,7 +277,7 @@ def _is_whole(source: Any) -> bool:
 def _digits(item: types.Scalar, text: str) -> str:
     value = from_text(item, text)
     if to_text(item, value) != text:
-        raise BadValue(f"{text!r} is not how {value!r} is written")
+        raise BadValue(f"{shown(text)} is not how {shown(value)} is written")
     return text
 
 

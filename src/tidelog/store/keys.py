@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 
-from tidelog.errors import DataError
+from tidelog.errors import DataError, shown
 from tidelog.program.typed import Relation
 
 __all__ = ["key_of", "rows_of_keys"]
@@ -25,14 +25,14 @@ def rows_of_keys(key: Relation, keys: object) -> object:
     form = "values" if width == 1 else f"tuples of {width} values"
     remedy = f"give a list of {form}: {', '.join(c.name for c in key.columns)}"
     if _is_single(keys):
-        raise DataError(key.name, f"{keys!r} is not a collection of keys; {remedy}", value=keys)
+        raise DataError(key.name, f"{shown(keys)} is not a collection of keys; {remedy}", value=keys)
     assert isinstance(keys, Iterable)
     rows = list(keys)
     if width == 1:
         return [(row,) if _is_single(row) else row for row in rows]
     for number, row in enumerate(rows):
         if _is_single(row):
-            raise DataError(key.name, f"{row!r} is not a key; {remedy}", row=number, value=row)
+            raise DataError(key.name, f"{shown(row)} is not a key; {remedy}", row=number, value=row)
     return rows
 
 

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tidelog.errors import clip, shown
+
 __all__ = ["BadShape", "Given", "take_apart"]
 
 
@@ -62,8 +64,7 @@ def take_apart(data: object) -> Given:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
-    return f"{text if len(text) <= 80 else text[:80] + '…'} ({type(value).__name__})"
+    return f"{clip(shown(value), 80)} ({type(value).__name__})"
 
 
 # -- frames

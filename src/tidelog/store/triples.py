@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyoxigraph import RdfFormat, parse
 
 from tidelog.data import types
-from tidelog.errors import DataError
+from tidelog.errors import DataError, shown
 from tidelog.program.typed import Relation
 from tidelog.store.frames import make_table
 
@@ -136,5 +136,5 @@ def _expect_triples(part: Any, start: int) -> None:
         if not pc.all(fits).as_py():
             row = pc.index(fits, False).as_py()
             value = column[row].as_py()
-            problem = f"{value!r} cannot be the {role} of a triple, which is {expected}"
+            problem = f"{shown(value)} cannot be the {role} of a triple, which is {expected}"
             raise DataError(None, problem, column=field.name, row=start + row, value=value)

@@ -26,9 +26,12 @@ def describe(token: Token) -> str:
 
 
 class Cursor:
-    """`token` is the next token to be read; `depth` is how deep in the tree it will stand."""
+    """`token` is the next token to be read; `depth` is how deep in the tree it will stand.
 
-    __slots__ = ("depth", "index", "problems", "source", "token", "tokens")
+    `read` is where the last token that was read ends.
+    """
+
+    __slots__ = ("depth", "index", "problems", "read", "source", "token", "tokens")
 
     def __init__(self, source: Source, tokens: list[Token], problems: list[Diagnostic]) -> None:
         self.source = source
@@ -37,6 +40,7 @@ class Cursor:
         self.index = 0
         self.depth = 0
         self.token = tokens[0]
+        self.read = 0
 
     def peek(self, ahead: int = 1) -> Token:
         return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
@@ -46,6 +50,7 @@ class Cursor:
         if token.kind != "end":
             self.index += 1
             self.token = self.tokens[self.index]
+            self.read = token.end
         return token
 
     def at(self, text: str) -> bool:
@@ -78,13 +83,10 @@ class Cursor:
             )
 
     def split(self) -> None:
-        """Read `>>` as two `>`, as nested type arguments need."""
+        """Read the first half of `>>`, as nested type arguments need; the other half is the next token."""
         kind, text, start, end = self.token
-        self.tokens[self.index : self.index + 1] = [
-            Token(kind, text[0], start, start + 1),
-            Token(kind, text[1], start + 1, end),
-        ]
-        self.token = self.tokens[self.index]
+        self.token = self.tokens[self.index] = Token(kind, text[1:], start + 1, end)
+        self.read = start + 1
 
     # -- places
 
@@ -93,20 +95,18 @@ class Cursor:
 
     def since(self, start: int) -> Span:
         """From an offset to the end of the last token read."""
-        return Span(self.source, start, self.tokens[self.index - 1].end if self.index else start)
+        return Span(self.source, start, max(start, self.read))
 
     def starts_line(self) -> bool:
         """Whether the next token is the first on its line."""
-        before = self.tokens[self.index - 1].end if self.index else 0
-        return self.index == 0 or "\n" in self.source.text[before : self.token.start]
+        return self.index == 0 or "\n" in self.source.text[self.read : self.token.start]
 
     # -- complaints
 
     def unexpected(self, message: str, hint: str | None = None, code: str = "E003") -> Unexpected:
         """Points at the next token, or behind the last one if the next is on another line."""
         if self.index and self.starts_line():
-            end = self.tokens[self.index - 1].end
-            return Unexpected(Diagnostic(code, Span(self.source, end, end), message, hint=hint))
+            return Unexpected(Diagnostic(code, Span(self.source, self.read, self.read), message, hint=hint))
         return Unexpected(Diagnostic(code, self.span(self.token), message, hint=hint))
 
     def complain(self, code: str, span: Span, message: str, hint: str | None = None) -> None:

@@ -383,7 +383,8 @@ def type_name(c: Cursor) -> tree.TypeName:
         args.append(_type_argument(c))
     if closing == ">" and c.at(">>"):
         c.split()
-    c.expect(closing, f"after the arguments of `{token.text}`")
+    else:
+        c.expect(closing, f"after the arguments of `{token.text}`")
     c.depth = depth
     return tree.TypeName(token.text, tuple(args), c.since(token.start))
 

@@ -121,8 +121,7 @@ def _kind(kind: str, word: str) -> str:
 
 
 def _comment(source: Source, tokens: list[Token], start: int, end: int) -> Comment:
-    line_start = source.text.rfind("\n", 0, start) + 1
-    trailing = bool(tokens) and tokens[-1].end > line_start
+    trailing = bool(tokens) and tokens[-1].end > source.line_start(start)
     return Comment(source.text[start:end].rstrip(), trailing, Span(source, start, end))
 
 

@@ -8,6 +8,7 @@ file's mistakes are all reported at once. Why by hand and not by a parser librar
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from tidelog.errors import Diagnostic, ProgramError, Source, Span
@@ -52,7 +53,7 @@ def read(source: Source) -> tuple[tree.Program, list[Diagnostic]]:
 
 def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
     tokens, comments, problems = tokenize(source, again=again)
-    unreadable = [p.span.start for p in problems]
+    unreadable = sorted(p.span.start for p in problems)
     cursor = Cursor(source, tokens, problems)
     items: list[tree.Item] = []
     while cursor.token.kind != "end":
@@ -66,7 +67,8 @@ def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
                 items.append(item)
         except Unexpected as unexpected:
             # where characters were left out, what follows in the item was meant otherwise
-            if not any(tokens[start].start <= u <= cursor.token.start for u in unreadable):
+            left_out = bisect_left(unreadable, tokens[start].start)
+            if left_out == bisect_right(unreadable, cursor.token.start):
                 problems.append(unexpected.diagnostic)
             _recover(cursor, start)
     return tree.Program(tuple(items), tuple(comments)), problems

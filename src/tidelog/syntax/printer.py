@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar, assert_never
 
-from tidelog.errors import NOWHERE, Span
+from tidelog.errors import Span
 from tidelog.syntax import tree
 from tidelog.syntax.inline import (
     print_argument,
@@ -82,7 +82,7 @@ def print_program(program: tree.Program) -> str:
 
 def _is_apart(item: tree.Item, previous: tree.Item | None) -> bool:
     """Whether a blank line comes before an item: where there was one, or between items of different kinds."""
-    if item.span.source is NOWHERE.source:
+    if not item.span.is_known:
         return type(item) is not type(previous)
     return _is_after_blank(item.span)
 
@@ -211,21 +211,21 @@ def _separated(parts: Sequence[_T], separator: str, last: str) -> Iterator[tuple
 
 def _weave(lines: Sequence[_Line], comments: Iterable[tree.Comment]) -> list[str]:
     """The lines with the comments between and behind them."""
-    out: list[str] = []
+    out: list[list[str]] = []
     waiting = deque(comments)
     for line, following in pairwise((None, *lines, None)):
         if line is not None:
-            out += ["", line.text] if line.blank and out else [line.text]
+            out += [[], [line.text]] if line.blank and out else [[line.text]]
         is_open = line is not None  # whether something can go behind the last line
         while waiting and (following is None or waiting[0].span.start < following.start):
             comment = waiting.popleft()
             text = comment.text.replace("\r\n", "\n")
             if line is not None and is_open and (comment.trailing or comment.span.start < line.end):
-                out[-1] += f"  {text}"
+                out[-1].append(text)
                 is_open = not (text.startswith("//") or "\n" in text)
             else:
                 indent = following.indent if following is not None else ""
-                out += [""] if out and not indent and _is_after_blank(comment.span) else []
-                out.append(indent + text)
+                out += [[]] if out and not indent and _is_after_blank(comment.span) else []
+                out.append([indent + text])
                 is_open = False
-    return out
+    return ["  ".join(parts) for parts in out]

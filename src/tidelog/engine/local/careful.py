@@ -18,7 +18,7 @@ from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.table import Rows
 from tidelog.engine.local.variant import Variant, compile_variant
 from tidelog.engine.local.working import Bindings
-from tidelog.errors import EngineError
+from tidelog.errors import EngineError, shown
 from tidelog.maintain.script import Mode, View
 from tidelog.plan.order import Join, Order, Refute, values_first
 from tidelog.program.typed import Absent, Binary, Bind, Expr, Match, Test, Var, Wildcard
@@ -120,7 +120,7 @@ class _Judgement:
         row = int(wrong[0])
         types = {v.name: v.type for x in self.variant.rule.body for v in _variables_of(x)}
         known = [
-            f"{name} = {self.runner.codec.decode(types[name], int(codes[row]))!r}"
+            f"{name} = {shown(self.runner.codec.decode(types[name], int(codes[row])))}"
             for name, codes in self.columns.items()
             if name in types and name[0] != "$" and not (name in self.broken and self.broken[name][row])
         ]

@@ -25,6 +25,7 @@ from tidelog.engine.local.arithmetic import from_units, half_even, limits, outsi
 from tidelog.engine.local.codec import is_direct
 from tidelog.engine.local.operations import Fast, Operation, Plain, Undefined
 from tidelog.engine.local.vectors import Mask, Vector
+from tidelog.errors import shown
 
 __all__ = ["DAYS", "EXACT_DOUBLE", "conversion", "nearest"]
 
@@ -119,7 +120,7 @@ def _utf8(value: bytes) -> str:
 def _calendar(target: Type, number: int) -> Value:
     first, last = DAYS if isinstance(target, types.Date) else _MOMENTS
     if not first <= number <= last:
-        raise Undefined(f"{number} is a {target} outside the years 1 to 9999")
+        raise Undefined(f"{shown(number)} is a {target} outside the years 1 to 9999")
     if isinstance(target, types.Date):
         return date.fromordinal(number + _EPOCH.toordinal())
     return _EPOCH + timedelta(microseconds=number)

@@ -24,6 +24,7 @@ from tidelog.engine.local.conversions import nearest
 from tidelog.engine.local.fast_functions import fast_form
 from tidelog.engine.local.operations import Operation, Plain, Undefined
 from tidelog.engine.local.order import choice
+from tidelog.errors import clip, shown
 from tidelog.program.library import MAX_TEXT
 
 __all__ = ["IMPLEMENTED", "standard"]
@@ -97,7 +98,7 @@ _HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 def _unhex(s: str) -> bytes:
     if len(s) % 2 or not _HEX_DIGITS.issuperset(s):
-        raise Undefined(f"{s!r} is not pairs of hexadecimal digits")
+        raise Undefined(f"{shown(s)} is not pairs of hexadecimal digits")
     return bytes.fromhex(s)
 
 
@@ -113,7 +114,7 @@ def _regex(pattern: str) -> Any:
     except re2.error as error:
         reason = error.args[0]
         text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise Undefined(f"{pattern!r} is not a regular expression: {text}") from None
+        raise Undefined(f"{shown(pattern)} is not a regular expression: {clip(text, 200)}") from None
 
 
 def _regex_match(s: str, pattern: str) -> bool:
@@ -122,7 +123,7 @@ def _regex_match(s: str, pattern: str) -> bool:
 
 def _group(regex: Any, group: int) -> None:
     if not 0 <= group <= regex.groups:
-        raise Undefined(f"{regex.pattern!r} has no group {group}")
+        raise Undefined(f"{shown(regex.pattern)} has no group {group}")
 
 
 def _regex_extract(s: str, pattern: str, group: int) -> str | None:
@@ -158,7 +159,7 @@ def _pieces(replacement: str) -> tuple[str | int, ...]:
         elif not escaped and escapes:  # two backslashes in a row
             pieces += ["\\", escapes.pop(0)]
         else:
-            raise Undefined(f"{replacement!r} has a backslash before neither a digit nor a backslash")
+            raise Undefined(f"{shown(replacement)} has a backslash before neither a digit nor a backslash")
     return tuple(pieces)
 
 

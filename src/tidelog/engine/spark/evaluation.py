@@ -21,6 +21,7 @@ from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.spark.cuts import Cuts
 from tidelog.engine.spark.layout import PROBLEM, columns, decode, encode, spark_type
+from tidelog.errors import shown
 from tidelog.plan.flat import FlatRule
 from tidelog.program.typed import Binary, Bind, Expr, Function, PythonFunction, Test, Var
 
@@ -173,7 +174,7 @@ class _Judged:
             **{b.variable.name: b.variable.type for b in remainder.body if isinstance(b, Bind)},
         }
         known = [
-            f"{name} = {codec.decode(types[name], int(codes[row]))!r}"
+            f"{name} = {shown(codec.decode(types[name], int(codes[row])))}"
             for name, codes in self.known.items()
             if name[0] != "$" and not (name in self.broken and self.broken[name][row])
         ]

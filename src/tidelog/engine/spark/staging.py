@@ -17,7 +17,7 @@ from tidelog.engine.spark.intake import is_frame, take_in
 from tidelog.engine.spark.kept import Kept
 from tidelog.engine.spark.layout import columns, named
 from tidelog.engine.spark.matching import without
-from tidelog.errors import DataError
+from tidelog.errors import DataError, shown
 from tidelog.program.typed import Relation
 from tidelog.store.keys import key_of, rows_of_keys
 
@@ -119,7 +119,7 @@ def expect_one_each(relation: Relation, came: Cut, now: Kept) -> None:
     found = there.join(twice.limit(1).hint("broadcast"), names, "left_semi").select(*now.names)
     rows = [tuple(row) for row in named(found, relation).take(2)]
     if len(rows) == 2:
-        key = ", ".join(f"{relation.columns[i].name} = {rows[1][i]!r}" for i in relation.key)
+        key = ", ".join(f"{relation.columns[i].name} = {shown(rows[1][i])}" for i in relation.key)
         remedy = "keep one of them, or upsert to replace a row that is there"
-        problem = f"the key {key} would have two rows: {rows[0]!r} and {rows[1]!r}; {remedy}"
+        problem = f"the key {key} would have two rows: {shown(rows[0])} and {shown(rows[1])}; {remedy}"
         raise DataError(relation.name, problem, value=rows[1])
