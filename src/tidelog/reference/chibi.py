@@ -22,13 +22,14 @@ from tidelog.data.values import Row, Value, order_key
 from tidelog.data.zset import ZSet
 from tidelog.errors import EngineError
 from tidelog.program.model import EMPTY, Program
+from tidelog.program.query import Query
 from tidelog.program.text import print_rule
 from tidelog.program.typed import Absent, Best, Bind, Body, Expr, Group, Literal, Match, Rule, Stratum, Test
 from tidelog.reference.aggregates import aggregate
 from tidelog.reference.evaluate import Failure, evaluate
 from tidelog.reference.facts import Facts, IndexedFacts, Substitution
 
-__all__ = ["Chibi", "consequences"]
+__all__ = ["Chibi", "answers", "consequences", "extend"]
 
 DEFAULT_ROUNDS = 100_000
 
@@ -71,13 +72,26 @@ def consequences(
 ) -> dict[str, frozenset[Row]]:
     """Everything that follows from the given facts; an EngineError if an expression fails."""
     facts = (IndexedFacts if indexed else Facts)(given)
+    extend(program, facts, max_rounds)
+    return facts.contents()
+
+
+def extend(program: Program, facts: Facts, max_rounds: int = DEFAULT_ROUNDS) -> None:
+    """Add everything that follows from facts to them."""
     for stratum in program.strata:
         run = _StratumRun(program, stratum, facts, max_rounds)
         if stratum.best:
             run.keep_best()
         else:
             run.fixpoint()
-    return facts.contents()
+
+
+def answers(program: Program, query: Query, facts: Facts) -> frozenset[Row]:
+    """What a query finds where these facts and no others hold; they are not changed."""
+    name = query.relation.name
+    stratum = Stratum(frozenset([name]), (query.rule,), recursive=False)
+    _StratumRun(program, stratum, facts, DEFAULT_ROUNDS).fixpoint()
+    return frozenset(facts.rows.pop(name, ()))
 
 
 @dataclass(frozen=True, slots=True)

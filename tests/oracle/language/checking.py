@@ -1,0 +1,262 @@
+"""A case on sessions, compared with the model after each step: `difference` says what first differs.
+
+Everything a user can see is compared: how the transaction ended, its changes and those that a preview told,
+contents and asserted facts of every relation, what subscribers heard, and what a query of each rule's body
+finds. Rows are compared by how they are written, so that -0.0, True or a decimal of another scale differ.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import tidelog
+from oracle.language.case import (
+    Action,
+    AddRule,
+    Case,
+    Clear,
+    Delete,
+    DeleteKeys,
+    Insert,
+    RemoveRule,
+    Replace,
+    RuleText,
+    Step,
+    Upsert,
+)
+from oracle.language.model import MAX_ROUNDS, Change, Contents, Outcome, outcomes
+from tidelog.errors import EngineError, ProgramError, TidelogError
+from tidelog.maintain.strategy import STRATEGIES
+
+__all__ = ["Report", "Subject", "difference", "open_local"]
+
+Opened = Callable[[Case, str], Any]  # a session with the case's program, by a name such as a strategy's
+Report = Counter[str]
+Shown = list[str]
+
+_CONTEXTS: Mapping[str, decimal.Context] = {
+    "default": decimal.Context(),
+    "short": decimal.Context(prec=3, rounding=decimal.ROUND_UP),
+    "trapping": decimal.Context(prec=2, traps=[decimal.Inexact, decimal.FloatOperation]),
+    "ceiling": decimal.Context(prec=6, rounding=decimal.ROUND_CEILING, Emax=9, Emin=-9),
+}
+
+
+def open_local(case: Case, strategy: str) -> Any:
+    """A session in this process."""
+    try:
+        return tidelog.open(text=case.text, strategy=strategy, max_iterations=MAX_ROUNDS)
+    except EngineError as error:
+        _expect_stored(error)
+        raise
+
+
+def difference(
+    case: Case,
+    names: Iterable[str] = tuple(STRATEGIES),
+    opened: Opened = open_local,
+    report: Report | None = None,
+    *,
+    thorough: bool = False,
+) -> str | None:
+    """What a session does that the model does not, in words; None if all of them agree.
+
+    Queries are put to one session a step, in turn, or to all of them if it is to be thorough.
+    """
+    expected = outcomes(case)
+    try:
+        return _first_difference(case, expected, names, opened, thorough=thorough)
+    except Unsupported:
+        expected = []
+        return None
+    finally:
+        _count(report, expected)
+
+
+def _first_difference(
+    case: Case, expected: list[Outcome], names: Iterable[str], opened: Opened, *, thorough: bool
+) -> str | None:
+    with _context(case):
+        subjects = [Subject(case, name, opened) for name in names]
+    for number, (step, outcome) in enumerate(zip(case.steps, expected, strict=True)):
+        for place, subject in enumerate(subjects):
+            asks = thorough or place == number % len(subjects)
+            problem = subject.compare(step, outcome, asks=asks)
+            if problem:
+                return f"{subject.name}, step {number}: {problem}"
+    return None
+
+
+def _count(report: Report | None, expected: list[Outcome]) -> None:
+    if report is not None:
+        report["programs" if expected else "unsupported programs"] += 1
+        for outcome in expected:
+            report[outcome.ended] += 1
+            report["refused actions"] += len(outcome.refused)
+            report["previews"] += outcome.previewed is not None
+            report["queries"] += len(outcome.answers)
+
+
+def _context(case: Case) -> AbstractContextManager[decimal.Context]:
+    return decimal.localcontext(_CONTEXTS[case.context])
+
+
+class Unsupported(Exception):
+    """The case has a value that sessions refuse."""
+
+
+class Subject:
+    """A session, what its subscribers heard, and the contents that it should have."""
+
+    def __init__(self, case: Case, name: str, opened: Opened) -> None:
+        self.name = name
+        self.case = case
+        self.session = opened(case, name)
+        self.heard: dict[str, list[tuple[int, Shown, Shown]]] = {name: [] for name in case.watched}
+        for relation in case.watched:
+            self.session.subscribe(relation, self._hear)
+
+    def _hear(self, change: Any, commit: int) -> None:
+        heard = commit, _shown(change.inserted), _shown(change.deleted)
+        self.heard[change.relation.name].append(heard)
+
+    def compare(self, step: Step, expected: Outcome, *, asks: bool) -> str | None:
+        """Take a step; the first thing that is not as the model has it."""
+        with _context(self.case):
+            found = self._take(step)
+            found |= self._state(expected.contents)
+            if asks:
+                found |= {f"query `{r.query}`": self._answer(r) for r in expected.answers}
+        wanted = self._wanted(step, expected, asks=asks)
+        for what in wanted:
+            if found[what] != wanted[what]:
+                return f"{what} is\n    {found[what]}\nand should be\n    {wanted[what]}"
+        return None
+
+    def _wanted(self, step: Step, expected: Outcome, *, asks: bool) -> dict[str, object]:
+        wanted: dict[str, object] = {
+            "the end": expected.ended,
+            "refused actions": list(expected.refused),
+            "changes": _shown_changes(expected.changes),
+        }
+        if step.ending.preview:
+            wanted["preview"] = _shown_changes(expected.previewed)
+        for name, rows in self._known(expected.contents).items():
+            wanted[f"contents of {name}"] = _shown(rows)
+        for name in self.heard:
+            change = expected.changes.get(name)
+            wanted[f"subscription to {name}"] = (
+                [(self.session.commit, _shown(change[0]), _shown(change[1]))] if change else []
+            )
+        if asks:
+            for rule, rows_ in expected.answers.items():
+                wanted[f"query `{rule.query}`"] = None if rows_ is None else _shown(rows_)
+        return wanted
+
+    def _known(self, contents: Contents) -> dict[str, Iterable[Any]]:
+        return {name: contents.get(name, ()) for name in self.session}
+
+    # -- doing it
+
+    def _take(self, step: Step) -> dict[str, object]:
+        found: dict[str, object] = {}
+        tx = self.session.transaction()
+        found["refused actions"] = [i for i, a in enumerate(step.actions) if not _tries(tx, a)]
+        if step.ending.preview:
+            found["preview"] = _preview(tx)
+        found["changes"] = {}
+        if not step.ending.commit:
+            tx.rollback()
+            found["the end"] = "rolled back"
+            return found
+        found["the end"] = _commit(tx)
+        if found["the end"] == "committed":
+            found["changes"] = _read_changes(tx.changes)
+        return found
+
+    def _state(self, contents: Contents) -> dict[str, object]:
+        found: dict[str, object] = {f"contents of {n}": _shown(self.session[n]) for n in self.session}
+        for name, heard in self.heard.items():
+            found[f"subscription to {name}"] = list(heard)
+            heard.clear()
+        return found
+
+    def _answer(self, rule: RuleText) -> Shown | None:
+        try:
+            return _shown(self.session.query(rule.query))
+        except EngineError as error:
+            _expect_stored(error)
+            return None
+
+
+def _tries(tx: Any, action: Action) -> bool:
+    try:
+        _act(tx, action)
+    except TidelogError:
+        return False
+    return True
+
+
+def _act(tx: Any, action: Action) -> None:
+    match action:
+        case Insert(name, rows):
+            tx.insert(name, list(rows))
+        case Upsert(name, rows):
+            tx.upsert(name, list(rows))
+        case Delete(name, rows):
+            tx.delete(name, list(rows))
+        case DeleteKeys(name, rows):
+            tx.delete_keys(name, list(rows))
+        case Clear(name):
+            tx.clear(name)
+        case AddRule(rule):
+            tx.add_rule(rule.text)
+        case RemoveRule(rule):
+            tx.remove_rule(rule.text)
+        case Replace(declarations, rules):
+            tx.replace_program("\n".join([*declarations, *(r.text for r in rules)]))
+
+
+def _commit(tx: Any) -> str:
+    try:
+        tx.commit()
+    except ProgramError:
+        return "refused"
+    except EngineError as error:
+        _expect_stored(error)
+        return "failed"
+    return "committed"
+
+
+def _expect_stored(error: EngineError) -> None:
+    """A session may refuse to store the smallest number as an option, which the model does not know."""
+    if "stands for none" in str(error):
+        raise Unsupported
+
+
+def _preview(tx: Any) -> object:
+    try:
+        return _read_changes(tx.preview())
+    except ProgramError:
+        return None
+    except EngineError as error:
+        _expect_stored(error)
+        return None
+
+
+def _read_changes(changes: Any) -> dict[str, tuple[Shown, Shown]]:
+    return {name: (_shown(c.inserted), _shown(c.deleted)) for name, c in changes.items()}
+
+
+def _shown_changes(changes: Mapping[str, Change] | None) -> dict[str, tuple[Shown, Shown]] | None:
+    if changes is None:
+        return None
+    return {name: (_shown(came), _shown(went)) for name, (came, went) in changes.items()}
+
+
+def _shown(rows: Iterable[Any]) -> Shown:
+    return sorted(repr(tuple(row)) for row in rows)

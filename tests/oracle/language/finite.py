@@ -1,0 +1,51 @@
+"""Whether the recursions of a program surely end: around a cycle, no rule makes values out of nothing.
+
+A value is *bounded* if it is one that an atom matched, a constant, or made of bounded ones by an operation
+with finitely many results. A recursive `min` or `max` may add: it ends, or all reasoners give up alike.
+"""
+
+from __future__ import annotations
+
+from tidelog.data import types
+from tidelog.program import typed
+from tidelog.program.model import Program
+from tidelog.program.typed import Bind, Body, Expr, Match, Rule, Var
+
+__all__ = ["ends"]
+
+_SELECTING = frozenset(["min", "max", "some", "unwrap", "unwrap_or", "abs", "sign", "is_none", "is_some"])
+
+
+def ends(program: Program) -> bool:
+    """Whether every recursion without a best value is bounded."""
+    return all(
+        _is_bounded_rule(rule, stratum.relations)
+        for stratum in program.strata
+        if stratum.recursive and not stratum.best
+        for rule in stratum.rules
+    )
+
+
+def _is_bounded_rule(rule: Rule, relations: frozenset[str]) -> bool:
+    values = [v for head in rule.heads if head.relation in relations for v in head.values]
+    if rule.group is not None:  # what a group ranges over is below
+        return True
+    return all(_is_bounded(value, body) for body in rule.bodies for value in values)
+
+
+def _is_bounded(expr: Expr, body: Body) -> bool:
+    match expr:
+        case typed.Constant():
+            return True
+        case Var(name):
+            matched = {t for x in body if isinstance(x, Match) for t in x.terms if isinstance(t, Var)}
+            given = [x.value for x in body if isinstance(x, Bind) and x.variable.name == name]
+            return expr in matched or (bool(given) and _is_bounded(given[0], body))
+        case typed.Binary("%", _, typed.Constant()):
+            return True
+        case typed.If(_, then, otherwise):
+            return _is_bounded(then, body) and _is_bounded(otherwise, body)
+        case typed.Call(function, args) if function in _SELECTING:
+            return all(_is_bounded(a, body) for a in args)
+        case _:
+            return isinstance(expr.type, types.Bool) or not any(True for _ in typed.variables(expr))
