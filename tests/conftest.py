@@ -1,4 +1,6 @@
-"""Before any test: compiled loops of an earlier version are dropped.
+"""Before any test: compiled loops of an earlier version are dropped, and Hypothesis gets its profile.
+
+Hypothesis measures no time, since a machine with other work to do must not fail a test.
 
 Numba looks at the file that a compiled function is in, not at those of the functions that it calls, so what
 it kept may be of a mixture of versions after a checkout.
@@ -11,8 +13,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import tidelog
+
+settings.register_profile("tidelog", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tidelog")
 
 KERNELS = Path(tidelog.__file__).parent / "engine" / "local"
 

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.data import types
@@ -74,13 +74,11 @@ typed_values = scalars.flatmap(lambda t: st.tuples(st.just(t), values(t)))
 
 
 # the first text ever drawn takes a second, for the tables of Unicode
-patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 # -- laws
 
 
-@patiently
 @given(typed_values)
 def test_a_canonical_value_is_its_own_canonical_form(typed: tuple[Type, Value]) -> None:
     type_, value = typed
@@ -90,7 +88,6 @@ def test_a_canonical_value_is_its_own_canonical_form(typed: tuple[Type, Value]) 
     assert hash(again) == hash(value)
 
 
-@patiently
 @given(typed_values)
 def test_the_text_of_a_value_reads_back_as_that_value(typed: tuple[Type, Value]) -> None:
     type_, value = typed
@@ -99,7 +96,6 @@ def test_the_text_of_a_value_reads_back_as_that_value(typed: tuple[Type, Value])
     assert to_text(type_, again) == to_text(type_, value)
 
 
-@patiently
 @given(typed_values)
 def test_an_option_reads_and_writes_as_its_item_does(typed: tuple[types.Scalar, Value]) -> None:
     type_, value = typed
@@ -109,7 +105,6 @@ def test_an_option_reads_and_writes_as_its_item_does(typed: tuple[types.Scalar, 
         assert joins(from_text(types.Option(type_), text), value)
 
 
-@patiently
 @given(scalars.flatmap(lambda t: st.tuples(st.just(t), st.lists(values(t)))))
 def test_the_order_is_total_and_agrees_with_sameness(typed: tuple[Type, list[Value]]) -> None:
     type_, items = typed
@@ -120,7 +115,6 @@ def test_the_order_is_total_and_agrees_with_sameness(typed: tuple[Type, list[Val
         assert below != joins(a, b)
 
 
-@patiently
 @given(scalars.flatmap(lambda t: st.tuples(st.just(t), st.lists(values(t), min_size=3, max_size=3))))
 def test_the_order_is_transitive(typed: tuple[Type, list[Value]]) -> None:
     type_, items = typed
@@ -128,7 +122,6 @@ def test_the_order_is_transitive(typed: tuple[Type, list[Value]]) -> None:
     assert not (a <= b and b <= c) or a <= c
 
 
-@patiently
 @given(scalars, st.text())
 def test_a_text_is_read_or_refused_but_never_crashes(type_: Type, text: str) -> None:
     try:

@@ -95,7 +95,7 @@ def assert_checked(text: str) -> None:
     assert caught is None or caught.value.diagnostics == errors
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(spoilt())
 @example("relation A(x: nothing)\nA(1).")
 @example("relation A(x: bit<08>)")
@@ -108,7 +108,7 @@ def test_a_spoilt_program_is_told_what_is_wrong_with_it(text: str) -> None:
     assert_checked(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=60))
 def test_any_text_is_told_what_is_wrong_with_it(text: str) -> None:
     assert_checked(text)

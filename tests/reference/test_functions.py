@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.data import types
@@ -243,7 +243,6 @@ def test_every_function_is_explained_and_has_examples_of_its_own_use(function: S
     assert all(f"{function.name}(" in e.call for e in function.examples)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(), st.integers(0, 5), st.integers(0, 5))
 def test_substrings_put_together_are_the_string(text: str, start: int, count: int) -> None:
     parts = [

@@ -49,7 +49,7 @@ def say(tx: Transaction, operation: Operation, facts: Facts, added: set[str]) ->
         added.add(name)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_transactions)
 def test_a_session_is_its_last_program_over_its_last_facts(
     transactions: list[tuple[list[Operation], str]],

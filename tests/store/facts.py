@@ -46,7 +46,7 @@ SCALARS: tuple[types.Scalar, ...] = (
 TYPES: tuple[Type, ...] = (*SCALARS, *(types.Option(t) for t in SCALARS))
 
 # the first text ever drawn takes a second, for the tables of Unicode
-patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+patiently = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def relation(*columns: Type, name: str = "R") -> Relation:

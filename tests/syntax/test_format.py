@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -15,8 +15,6 @@ from tidelog.syntax import tree
 from tidelog.syntax.lexer import Token, tokenize
 from tidelog.syntax.parser import parse
 from tidelog.syntax.printer import WIDTH, print_item, print_program
-
-patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def formatted(text: str) -> str:
@@ -61,21 +59,21 @@ def _are_one(left: Token | None, right: Token) -> bool:
 both: SearchStrategy[tuple[tree.Program, str]] = commented()
 
 
-@settings(patiently, max_examples=300)
+@settings(max_examples=300)
 @given(both)
 def test_formatting_changes_no_meaning(given_: tuple[tree.Program, str]) -> None:
     program, text = given_
     assert parse(formatted(text)) == parse(text) == program
 
 
-@settings(patiently, max_examples=300)
+@settings(max_examples=300)
 @given(both)
 def test_formatting_twice_is_formatting_once(given_: tuple[tree.Program, str]) -> None:
     once = formatted(given_[1])
     assert formatted(once) == once
 
 
-@settings(patiently, max_examples=300)
+@settings(max_examples=300)
 @given(both)
 def test_every_comment_is_kept_in_its_order(given_: tuple[tree.Program, str]) -> None:
     assert _comments(formatted(given_[1])) == _comments(given_[1])
@@ -85,14 +83,12 @@ def _comments(text: str) -> list[str]:
     return [c.text.replace("\r\n", "\n") for c in parse(text).comments]
 
 
-@patiently
 @given(programs)
 def test_a_comment_behind_an_item_stays_there(program: tree.Program) -> None:
     text = "".join(f"{print_item(item)}  // {number}\n" for number, item in enumerate(program.items))
     assert formatted(text) == text
 
 
-@patiently
 @given(both)
 def test_a_formatted_text_is_tidy(given_: tuple[tree.Program, str]) -> None:
     program, text = given_
@@ -105,7 +101,6 @@ def test_a_formatted_text_is_tidy(given_: tuple[tree.Program, str]) -> None:
     assert all(line == line.rstrip() for line in text.split("\n"))
 
 
-@patiently
 @given(both)
 def test_line_ends_do_not_matter(given_: tuple[tree.Program, str]) -> None:
     text = given_[1].replace("\r\n", "\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syntax.trees import programs
@@ -17,8 +17,6 @@ from tidelog.syntax.outline import outline
 from tidelog.syntax.parser import parse, read
 from tidelog.syntax.printer import print_program
 from tidelog.syntax.variables import literal_variables
-
-patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def value(text: str) -> tree.Expr:
@@ -397,13 +395,13 @@ def assert_read_or_refused(text: str) -> None:
         assert parse(print_program(program)) == program
 
 
-@settings(patiently, max_examples=500)
+@settings(max_examples=500)
 @given(st.text() | soups.map(" ".join) | soups.map("".join))
 def test_any_text_is_read_or_refused_with_reasons(text: str) -> None:
     assert_read_or_refused(text)
 
 
-@settings(patiently, max_examples=300)
+@settings(max_examples=300)
 @given(programs, st.data())
 def test_a_damaged_program_is_read_or_refused_with_reasons(
     program: tree.Program, data: st.DataObject

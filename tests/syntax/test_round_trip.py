@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from syntax.trees import expressions, items, literals, programs
 from tidelog.syntax import tree
 from tidelog.syntax.parser import parse
 from tidelog.syntax.printer import print_expression, print_item, print_line, print_literal, print_program
 
-patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-
-@settings(patiently, max_examples=1000)
+@settings(max_examples=1000)
 @given(programs)
 def test_a_printed_program_is_read_as_the_same_program(program: tree.Program) -> None:
     assert parse(print_program(program)) == program
 
 
-@patiently
 @given(items)
 def test_an_item_is_the_same_on_one_line_or_on_many(item: tree.Item) -> None:
     assert "\n" not in print_line(item)
     assert parse(print_line(item)) == parse(print_item(item)) == tree.Program((item,))
 
 
-@patiently
 @given(expressions)
 def test_an_expression_stands_on_one_line_wherever_it_is(expr: tree.Expr) -> None:
     text = print_expression(expr)
@@ -34,7 +30,6 @@ def test_an_expression_stands_on_one_line_wherever_it_is(expr: tree.Expr) -> Non
     assert parse(f"R({text}, {text}).") == tree.Program((tree.Rule((tree.Atom("R", (argument, argument)),)),))
 
 
-@patiently
 @given(literals)
 def test_a_literal_stands_on_one_line_wherever_it_is(literal: tree.Literal) -> None:
     text = print_literal(literal)

@@ -63,7 +63,7 @@ def agrees(found: Value | Failure, wanted: Value | Failure) -> bool:
 CASES = [(name, t) for name in AGGREGATE_NAMES for t in TYPES if aggregate_result(name, t) is not None]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.integers(0, 2**64), st.sampled_from(CASES), st.booleans(), st.integers(1, 5), st.integers(0, 30))
 def test_any_aggregate_is_that_of_the_repeated_rows(
     seed: int, case: tuple[str, Type], distinct: bool, count: int, more: int

@@ -34,7 +34,7 @@ BROKEN = Binary("/", Constant(1, INT), ZERO, INT)
 # -- against the reference
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.integers(0, 2**64), st.sampled_from(TYPES), st.integers(1, 4), st.sampled_from([1, 2, 7, 40]))
 def test_any_expression_means_what_the_reference_says(seed: int, type_: Type, depth: int, size: int) -> None:
     rng = random.Random(seed)

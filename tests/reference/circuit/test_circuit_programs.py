@@ -5,7 +5,7 @@ index, has the contents that the naive evaluation has, and has said exactly what
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 
 from reference.circuit import circuit_naive as naive
 from reference.circuit.circuit_programs import Edit, Flavour, histories, rule
@@ -18,7 +18,7 @@ from tidelog.reference.circuit import Circuit
 Facts = dict[str, frozenset[Row]]
 History = tuple[list[Rule], list[Edit]]
 
-thorough = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=150)
 
 
 def toggle(asserted: Facts, edit: Edit) -> tuple[Facts, dict[str, ZSet[Row]]]:
