@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 import pytest
 
 import tidelog
 from session.routes import reach
+from session.threads import in_threads
 from tidelog import Session
 
 TWINS = """
@@ -18,26 +18,6 @@ output relation Pairs(x: int, y: int)
 B(x) :- A(x).
 Pairs(x, y) :- A(x), A(y), x < y.
 """
-
-
-def in_threads(*works: Callable[[], None]) -> None:
-    """Run all of them to their end; the first failure is raised."""
-    failures: list[BaseException] = []
-
-    def guarded(work: Callable[[], None]) -> None:
-        try:
-            work()
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=120)
-        assert not thread.is_alive()
-    if failures:
-        raise failures[0]
 
 
 def write(db: Session, commits: int, done: threading.Event) -> None:
@@ -122,10 +102,10 @@ def test_a_second_writer_waits_for_the_first() -> None:
         thread = threading.Thread(target=second)
         thread.start()
         begun.wait()
-        thread.join(timeout=0.05)
+        thread.join(timeout=0.05)  # time to overtake, if it could
         order.append("first")
         tx.insert("Edge", [("a", "b")])
-    thread.join(timeout=30)
+    thread.join()
     assert order == ["first", "second"]
     assert len(db["Reach"]) == 3
 

@@ -1,14 +1,13 @@
 """Codes as values, for readers in any thread.
 
-Codes never change their meaning, so decoding needs no lock against the writer; readers among each other take
-turns, since dictionaries keep what they decoded. In a session on Spark, tables can be had as DataFrames too.
+Codes never change their meaning, and dictionaries guard what they keep themselves, so decoding needs no lock
+here. In a session on Spark, tables can be had as DataFrames too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from threading import Lock
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -37,12 +36,10 @@ class Decoder:
     def __init__(self, codec: Codec, publish: Callable[[Any], Any] | None = None) -> None:
         self._codec = codec
         self._publish = publish
-        self._lock = Lock()
 
     def table(self, relation: Relation, codes: Codes) -> Any:
         """The Arrow table of these codes, a row each."""
-        with self._lock:
-            return decode_table(self._codec, relation, np.ascontiguousarray(codes.T))
+        return decode_table(self._codec, relation, np.ascontiguousarray(codes.T))
 
     def rows(self, relation: Relation, codes: Codes) -> Iterator[Fact]:
         """The tuples of these codes, decoded some at a time."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from threading import RLock
 from typing import Any
 
 from tidelog.engine.run import Run, Stats
@@ -29,13 +28,16 @@ from tidelog.progress import Line, Progress, Report, end
 from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.frames import FrameChanges, FrameFacts, WholeFrame
 from tidelog.session.home import Done
+from tidelog.session.locks import AT_WORK, Locks
 from tidelog.session.state import only_query
 
 __all__ = ["FrameState"]
 
 
 class FrameState:
-    """`turn` is held by whoever works with Spark; readers need nothing, since frames never change.
+    """`locks.turn` is held by whoever works with Spark, `locks.reading` by whoever publishes or makes views.
+
+    Views need no lock later, since frames never change.
 
     Without a placement, each unit has its own; `room` are the rows of one that the driver may keep.
     """
@@ -49,6 +51,7 @@ class FrameState:
         spark: Any,
         placement: Placement | None,
         room: int = 0,
+        locks: Locks | None = None,
     ) -> None:
         if strategy not in STRATEGIES and placement == "shuffled":
             raise SessionError(
@@ -60,8 +63,8 @@ class FrameState:
         self.engine = SparkEngine(self.cuts, placement, limits, strategy, room)
         self.program: Program = EMPTY
         self.commit = -1
-        self.turn = RLock()
-        self._publishing = RLock()
+        self.locks = locks or Locks()
+        self._is_busy = False
         in_frames = strategy if strategy in STRATEGIES else "elastic"
         self._run = Run(self.engine, in_frames, placed=self.engine.placed, begun=self._begun)
         self._doing = ""
@@ -74,9 +77,16 @@ class FrameState:
     @contextmanager
     def working(self, doing: str) -> Iterator[None]:
         """Spark, set up for our work, and for us alone; `doing` is what its pages call it."""
-        with self.turn, self.cuts.working(doing):
-            self._doing = doing
-            yield
+        with self.locks.turn:
+            if self._is_busy:
+                raise SessionError(AT_WORK)
+            self._is_busy = True
+            try:
+                with self.cuts.working(doing):
+                    self._doing = doing
+                    yield
+            finally:
+                self._is_busy = False
 
     @contextmanager
     def _stepping(self) -> Iterator[None]:
@@ -126,29 +136,31 @@ class FrameState:
     def answer(self, query: Query, check: Callable[[], None]) -> FrameFacts:
         with self.working("Tidelog query"), self._stepping():
             flat = only_query(query, self.program, self._flat)
+            held = self.cuts.held()  # an open transaction may have said something
             try:
                 self.engine.prepare(flat)
                 self._run.commit(FlatProgram(), flat, self._limits, check, self._tell)
                 found = self.engine.work(query.relation.name).now.facts
                 return FrameFacts(query.relation, found, self.cuts)
             finally:
-                self._undo(())
+                self._undo(held)
 
     def view(self, relation: Relation) -> WholeFrame:
-        with self._publishing:
+        with self.locks.reading:
             return WholeFrame(relation, self.engine.kept[relation.name], self.cuts)
 
     def placed(self) -> list[tuple[Unit, str]]:
-        with self.turn:
+        with self.locks.turn:
             return [(unit, self.engine.placed(unit)) for unit in self._flat.units]
 
-    def holding(self) -> AbstractContextManager[Any]:
-        return self._publishing
+    def still(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def stage(self, relation: Relation) -> FrameStaging:
-        kept = self.engine.kept.get(relation.name)
         working = partial(self.working, f"Tidelog · taking in {relation.name}")
-        return FrameStaging(relation, kept, self.cuts, working)
+        with self.locks.turn:
+            kept = self.engine.kept.get(relation.name)
+            return FrameStaging(relation, kept, self.cuts, working)
 
     def saved(self) -> None:
         """Nothing: frames are not in this process."""
@@ -212,7 +224,7 @@ class FrameState:
         return self._change(relation, nothing, nothing)
 
     def _publish(self, program: Program, flat: FlatProgram) -> None:
-        with self._publishing:
+        with self.locks.reading:
             self.engine.commit()
             self.engine.forget(flat)
             self.program, self._flat = program, flat

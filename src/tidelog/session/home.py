@@ -18,6 +18,7 @@ from tidelog.program.typed import Relation
 from tidelog.progress import Report
 from tidelog.session.changes import Changes
 from tidelog.session.facts import Facts, WholeFacts
+from tidelog.session.locks import Locks
 
 __all__ = ["Done", "Home", "Staging"]
 
@@ -48,7 +49,7 @@ class Staging(Protocol):
 
 
 class Home(Protocol):
-    """`turn` is held by whoever works with the engine; `commit` is the number of the last commit."""
+    """`commit` is the number of the last commit; `locks` says who holds which lock, and when."""
 
     @property
     def program(self) -> Program: ...
@@ -62,7 +63,7 @@ class Home(Protocol):
         ...
 
     @property
-    def turn(self) -> AbstractContextManager[Any]: ...
+    def locks(self) -> Locks: ...
 
     def stage(self, relation: Relation) -> Staging:
         """Begin to say something about a relation."""
@@ -89,8 +90,8 @@ class Home(Protocol):
         """The units of the program, with where they are worked out and why."""
         ...
 
-    def holding(self) -> AbstractContextManager[Any]:
-        """While this is held, all views are of one commit."""
+    def still(self) -> AbstractContextManager[None]:
+        """While this lasts, nothing changes that is kept in this process, and others can read."""
         ...
 
     def saved(self) -> Any:

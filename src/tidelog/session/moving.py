@@ -4,6 +4,9 @@ Moving changes nothing that users see: the last commit is copied into frames as 
 has said so far goes along. Two things cause it: a DataFrame that has too many rows to be brought here, and a
 commit whose tables outgrow the budget while it works, which is then begun again in frames. There is no way
 back: data that was too large once is likely to be so again.
+
+Both homes have the same locks (see `locks`). The one becomes the other while all of them are held, so whoever
+holds any of them deals with one home, and a snapshot is of one commit.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from tidelog.session.decoding import Decoder
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.frame_state import FrameState
 from tidelog.session.home import Done, Staging
+from tidelog.session.locks import Locks
 from tidelog.session.staging import StagedData
 from tidelog.session.state import State
 
@@ -52,11 +56,12 @@ class MovingState:
         budget: int = BUDGET,
     ) -> None:
         self._jobs = JobNames(spark)
+        self.locks = Locks()
         self.current: State | FrameState = State(
-            strategy, limits, report, publisher(spark), "driver: the data fits", self._jobs.taking
+            strategy, limits, report, publisher(spark), "driver: the data fits", self._jobs.taking, self.locks
         )
         self._make: Callable[[], FrameState] = lambda: FrameState(
-            strategy, limits, report, spark=spark, placement=None, room=budget // _UNITS
+            strategy, limits, report, spark=spark, placement=None, room=budget // _UNITS, locks=self.locks
         )
         self._budget = budget
 
@@ -74,21 +79,19 @@ class MovingState:
     def report(self) -> Report | None:
         return self.current.report
 
-    @property
-    def turn(self) -> AbstractContextManager[Any]:
-        return self.current.turn
-
     def view(self, relation: Relation) -> WholeFacts:
-        return self.current.view(relation)
+        with self.locks.reading:
+            return self.current.view(relation)
 
     def placed(self) -> list[tuple[Unit, str]]:
         return self.current.placed()
 
-    def holding(self) -> AbstractContextManager[Any]:
-        return self.current.holding()
+    def still(self) -> AbstractContextManager[None]:
+        return self.current.still()
 
     def answer(self, query: Query, check: Callable[[], None]) -> Facts:
-        return self.current.answer(query, check)
+        with self.locks.turn:
+            return self.current.answer(query, check)
 
     def saved(self) -> Any:
         return self.current.saved()
@@ -129,7 +132,8 @@ class MovingState:
             try:
                 with self._jobs.taking(relation.name):
                     rows = frame.count()
-                self.expect_room(self.current, rows)
+                with self.locks.turn:  # a query has tables of its own meanwhile
+                    self.expect_room(self.current, rows)
             except _TooLarge:
                 self.move()
 
@@ -147,9 +151,10 @@ class MovingState:
             facts, asserted = (decode(codec, types, codes.T) for codes in (local.engine.rows(name), given))
             return facts, asserted
 
-        with local.turn:
+        with self.locks.turn:
             frames.adopt(local.program, local.flat, local.commit, rows)
-        self.current = frames
+            with self.locks.reading:
+                self.current = frames
 
 
 class _MovingStaging:
@@ -169,8 +174,8 @@ class _MovingStaging:
             decoder = Decoder(self._of.engine.codec)
             came, went = (decoder.table(self.relation, codes) for codes in self._staging.staged.net())
             self._of, self._staging = self._home.current, self._home.current.stage(self.relation)
+            self._staging.delete(went)  # first, since a row that comes may have the key of one that goes
             self._staging.insert(came)
-            self._staging.delete(went)
         return self._staging
 
     def _for(self, data: object) -> Staging:

@@ -2,21 +2,24 @@
 
 A commit works on the tables in place, but it leaves alone what the last commit said: a row's tag keeps OLD,
 its values never change, and a matrix is replaced as a whole. So a reader may read at any moment but two:
-while asserted facts are taken in, and at the publication, in which the new state becomes the old one. A mutex
-keeps these and all reading apart; it is never held for long.
+while asserted facts are taken in, and at the publication, in which the new state becomes the old one. The
+lock `reading` (see `locks`) keeps these and all reading apart. It is taken here and nowhere else in a session
+in this process, except by those who want several views of one commit.
 
 A `Source` is a relation as of the commit at which it was made. Making one costs nothing: it reads the table
-itself, until a publication is about to change the relation; then it takes a snapshot first. While a commit
-works, its tables' hash tables and indexes are in flux, so readers then scan instead.
+itself, until a publication is about to change the relation; then it takes a snapshot first. `Committed` is
+what a transaction asks of a relation that it is going to change.
+
+Hash tables and indexes grow as they are used, so two threads must never be at one of them. Between commits
+they belong to whoever holds the lock. While the engine works (`working`), they are its own, and readers scan.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from threading import RLock
 from typing import Final
-from weakref import WeakSet
+from weakref import ref
 
 import numpy as np
 
@@ -27,21 +30,25 @@ from tidelog.engine.local.lookup import lookup, within
 from tidelog.engine.local.rows import OLD
 from tidelog.engine.local.snapshot import BitSnapshot, Extent, RowSnapshot
 from tidelog.engine.local.table import Rows, Table
+from tidelog.errors import SessionError
 from tidelog.session.interrupt import interrupts_noted
+from tidelog.session.locks import AT_WORK, Locks
 
-__all__ = ["Readers", "Source"]
+__all__ = ["Committed", "Readers", "Source"]
 
 _LARGE: Final = 4096  # rows from which on an index is worth making
+_FEW: Final = 64  # sources to be noted before the first look for those that are gone
 
 
 class Readers:
     """Everybody who reads an engine's tables, and the one who writes them."""
 
-    def __init__(self, engine: LocalEngine) -> None:
+    def __init__(self, engine: LocalEngine, locks: Locks) -> None:
         self.engine = engine
-        self.mutex = RLock()
+        self.mutex = locks.reading
         self.is_busy = False
-        self._sources: WeakSet[Source] = WeakSet()
+        self._sources: list[ref[Source]] = []  # those that read a table, under the lock
+        self._enough = _FEW
         self._tables: dict[str, Table] = {}
         self._bits: dict[str, BitSnapshot] = {}
 
@@ -53,13 +60,22 @@ class Readers:
             else:
                 table, bits = self.engine.tables[relation], _snapshot(self.engine.bits.get(relation))
             source = Source(self, relation, table, bits)
-            self._sources.add(source)
+            self._note(source)
             return source
+
+    def _note(self, source: Source) -> None:
+        # plain references: sets of weak ones change by themselves while others go through them
+        if len(self._sources) >= self._enough:
+            self._sources = [known for known in self._sources if known() is not None]
+            self._enough = _FEW + 2 * len(self._sources)
+        self._sources.append(ref(source))
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """The engine's tables are being worked on."""
+        """The engine's tables are being worked on; SessionError if they are already."""
         with self.mutex:
+            if self.is_busy:
+                raise SessionError(AT_WORK)
             self._tables = dict(self.engine.tables)
             self._bits = {name: BitSnapshot(kept) for name, kept in self.engine.bits.items()}
             self.is_busy = True
@@ -74,13 +90,23 @@ class Readers:
     def publishing(self, is_kept: Callable[[str], bool]) -> Iterator[None]:
         """The work becomes the state; relations that are not kept are gone afterwards."""
         with self.mutex:
-            for source in list(self._sources):
-                if not is_kept(source.relation) or self._is_changing(source):
-                    source.detach()
-                    self._sources.discard(source)
+            self._detach(is_kept)
             yield
             self._tables = dict(self.engine.tables)
             self._bits = {name: BitSnapshot(kept) for name, kept in self.engine.bits.items()}
+
+    def _detach(self, is_kept: Callable[[str], bool]) -> None:
+        """Have the sources whose relation changes take their snapshots."""
+        attached: list[ref[Source]] = []
+        for known in self._sources:
+            source = known()
+            if source is None:
+                continue
+            if not is_kept(source.relation) or self._is_changing(source):
+                source.detach()
+            else:
+                attached.append(known)
+        self._sources = attached
 
     def _is_changing(self, source: Source) -> bool:
         name, table = source.relation, source.table
@@ -162,3 +188,24 @@ class Source:
     def _present(self, rows: Rows) -> Rows:
         is_there = (rows >= 0) & ((self.table.tags[np.maximum(rows, 0)] & OLD) != 0)
         return np.compress(is_there, rows)
+
+
+class Committed:
+    """A relation at the last commit, for the transaction that changes it; ask it while `turn` is held."""
+
+    def __init__(self, readers: Readers, table: Table) -> None:
+        self._readers = readers
+        self._table = table
+
+    def given(self) -> Codes:
+        """The values of the rows that are asserted."""
+        with self._readers.mutex:
+            table = self._table
+            return table.data[np.flatnonzero(table.given[: table.rows])]
+
+    def holders(self, columns: tuple[int, ...], keys: Codes) -> tuple[Rows, Codes]:
+        """The rows that have these codes in these columns: the number of the key, and the row's codes."""
+        with self._readers.mutex:
+            which, rows = lookup(self._table, columns, keys)
+            is_there = (self._table.tags[rows] & OLD) != 0
+            return which[is_there], self._table.data[rows[is_there]]

@@ -64,7 +64,7 @@ def can_save(session: Session) -> bool:
 
 def save(session: Session, out: Any) -> None:
     """Write what a session holds at its last commit, but for its program."""
-    with session._state.turn:
+    with session._state.still():
         write(out, session._state.saved())
 
 

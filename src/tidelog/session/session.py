@@ -1,14 +1,13 @@
 """The session: a program and its facts, changed in transactions.
 
 One transaction is open at a time; another thread's waits for it. Reading never waits for a transaction, nor
-for a commit at work: readers see the last commit, whole (see `reading`).
+for a commit at work: readers see the last commit, whole (see `reading`, and `locks` for all locks).
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
@@ -81,8 +80,6 @@ class Session:
             raise SessionError(f"there is no strategy `{strategy}`; {hint}")
         self._state = home(strategy, limits or Limits(), report)
         self._subscriptions = Subscriptions()
-        self._writing = threading.Lock()
-        self._writer: int | None = None
         program = draft.finish()
         with interrupts_noted() as check:
             done = self._state.carry_out(program, {}, check, keep=True)
@@ -92,13 +89,7 @@ class Session:
 
     def transaction(self) -> Transaction:
         """Begin a transaction; waits while another thread has one open."""
-        me = threading.get_ident()
-        if self._writer == me:
-            raise SessionError(
-                "this thread has a transaction open already; commit it or roll it back before the next"
-            )
-        self._writing.acquire()
-        self._writer = me
+        self._state.locks.begin_writing()
         try:
             return Transaction(self)
         except BaseException:
@@ -115,12 +106,12 @@ class Session:
 
     def __getitem__(self, name: str) -> WholeFacts:
         """A relation as it is at the last commit; what comes later does not change it."""
-        with self._state.holding():
+        with self._state.locks.reading:
             return self._state.view(find_relation(name, self._state.program.relations))
 
     def snapshot(self) -> Snapshot:
         """All relations at one commit, for whoever reads several."""
-        with self._state.holding():
+        with self._state.locks.reading:
             return Snapshot(self._state.commit, {name: self[name] for name in self._state.program.relations})
 
     def query(self, text: str) -> Facts:
@@ -129,7 +120,7 @@ class Session:
         It may have conditions, negation, assignments and aggregates, as any body. Waits for a commit at work.
         """
         expect_text("query", text)
-        with self._state.turn, interrupts_noted() as check:
+        with self._state.locks.turn, interrupts_noted() as check:
             query = Draft(self._state.program).query(text)
             return self._state.answer(query, check)
 
@@ -185,14 +176,15 @@ class Session:
     def subscribe(self, relation: str, callback: Callback) -> Subscription:
         """Call back with the changes of a relation and the commit's number, after each commit that has some.
 
-        Callbacks run in the order of the commits. One that fails is logged, and undoes nothing.
+        It hears of commits after the last one, whose number is `commit`. Callbacks run in the order of the
+        commits. One that fails is logged, and undoes nothing.
         """
         find_relation(relation, self._state.program.relations)
         if not callable(callback):
             raise SessionError(
                 f"{shown(callback)} cannot be called; give a function of the changes and the commit"
             )
-        return self._subscriptions.add(relation, callback)
+        return self._subscriptions.add(relation, callback, since=self._state.commit)
 
     def __repr__(self) -> str:
         relations, rules = len(self), len(self._state.program.rules)
@@ -208,8 +200,7 @@ class Session:
         self._subscriptions.deliver()
 
     def _release(self) -> None:
-        self._writer = None
-        self._writing.release()
+        self._state.locks.end_writing()
 
 
 def open_session(

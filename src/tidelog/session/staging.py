@@ -19,6 +19,7 @@ from tidelog.engine.local.rows import ALIVE
 from tidelog.engine.local.table import Rows, Table
 from tidelog.errors import DataError, shown
 from tidelog.program.typed import Relation
+from tidelog.session.reading import Committed
 from tidelog.store.frames import to_table
 from tidelog.store.keys import key_of, rows_of_keys
 
@@ -80,12 +81,12 @@ def _codes(codec: Codec, relation: Relation, table: object) -> Codes:
 class Staged:
     """The rows of one relation that a transaction inserts (+1) or deletes (-1).
 
-    `table` is the relation's own, None if the relation is new; it is only looked at.
+    `committed` is the relation as it is, None if it is new.
     """
 
-    def __init__(self, relation: Relation, table: Table | None, codec: Codec) -> None:
+    def __init__(self, relation: Relation, committed: Committed | None, codec: Codec) -> None:
         self.relation = relation
-        self._committed = table
+        self._committed = committed
         self._codec = codec
         self._rows = Table(len(relation.columns))
         self._signs: npt.NDArray[np.int8] = np.zeros(64, np.int8)
@@ -119,8 +120,7 @@ class Staged:
         """What is asserted is to go, what was inserted is not to come."""
         self._signs[:] = np.minimum(self._signs, 0)
         if self._committed is not None:
-            table = self._committed
-            self._put(table.data[np.flatnonzero(table.given[: table.rows])], -1)
+            self._put(self._committed.given(), -1)
 
     def net(self) -> tuple[Codes, Codes]:
         """The rows that are to be there, and those that are not."""
@@ -150,9 +150,7 @@ class Staged:
         came = self._signs[rows] == 1
         found = [(which[came], self._rows.data[rows[came]])]
         if self._committed is not None:
-            which, rows = lookup(self._committed, self.relation.key, keys)
-            alive = (self._committed.tags[rows] & ALIVE) != 0
-            which, codes = which[alive], self._committed.data[rows[alive]]
+            which, codes = self._committed.holders(self.relation.key, keys)
             unsaid = self._said(codes) == 0
             found.append((which[unsaid], codes[unsaid]))
         return np.concatenate([w for w, _ in found]), np.concatenate([c for _, c in found])

@@ -7,9 +7,8 @@ Invariant: outside `carry_out` and `answer` the engine holds exactly the last co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,8 @@ from tidelog.session.decoding import Decoder
 from tidelog.session.facts import Facts, LazyFacts, View
 from tidelog.session.home import Done
 from tidelog.session.interrupt import interrupts_noted
-from tidelog.session.reading import Readers
+from tidelog.session.locks import Locks
+from tidelog.session.reading import Committed, Readers
 from tidelog.session.staging import Staged, StagedData, expect_keys
 
 __all__ = ["Saved", "State", "only_query"]
@@ -49,7 +49,7 @@ class Saved:
 
 
 class State:
-    """`turn` is held by whoever works with the engine or gives codes to new values.
+    """`locks.turn` is held by whoever works with the engine or gives codes to new values.
 
     In a session on Spark, `publish` makes DataFrames of tables, `taking` names Spark's jobs while the data of
     a relation is taken in, and `place` says why the data is here.
@@ -63,7 +63,9 @@ class State:
         publish: Callable[[Any], Any] | None = None,
         place: str = "",
         taking: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
+        locks: Locks | None = None,
     ) -> None:
+        self.locks = locks or Locks()
         self._publish_frame = publish
         self._taking = taking
         self._strategy = strategy
@@ -71,21 +73,20 @@ class State:
         self._work_on(LocalEngine())
         self.program: Program = EMPTY
         self.commit = -1
-        self.turn = RLock()
         self._limits = limits
         self.report = report
         self.flat = FlatProgram()
 
     def _work_on(self, engine: LocalEngine) -> None:
         self.engine = engine
-        self.readers = Readers(engine)
+        self.readers = Readers(engine, self.locks)
         self.decoder = Decoder(engine.codec, self._publish_frame)
         self._run = Run(engine, self._strategy, placed=lambda _: self._place)
 
     @contextmanager
     def encoding(self) -> Iterator[Codec]:
         """The codec, for whoever gives codes to values that may be new."""
-        with self.turn, interrupts_noted():
+        with self.locks.turn, interrupts_noted():
             yield self.engine.codec
 
     def carry_out(
@@ -97,7 +98,7 @@ class State:
         keep: bool,
     ) -> Done:
         flat = self.flat if program is self.program else flatten(program)
-        with self.turn, self.readers.working():
+        with self.locks.turn, self.readers.working():
             try:
                 stats = self._advance(flat, staged, check)
                 changes = self._changes(program, self.commit + 1 if keep else None)
@@ -114,7 +115,7 @@ class State:
         return Done(changes, stats)
 
     def answer(self, query: Query, check: Callable[[], None]) -> Facts:
-        with self.turn, self.readers.working():
+        with self.locks.turn, self.readers.working():
             flat = only_query(query, self.program, self.flat)
             try:
                 self.engine.prepare(flat)
@@ -130,12 +131,16 @@ class State:
     def placed(self) -> list[tuple[Unit, str]]:
         return [(unit, self._place) for unit in self.flat.units]
 
-    def holding(self) -> AbstractContextManager[object]:
-        return self.readers.mutex
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        with self.locks.turn, self.readers.working():
+            yield
 
     def stage(self, relation: Relation) -> StagedData:
-        table = self.engine.tables.get(relation.name)
-        return StagedData(Staged(relation, table, self.engine.codec), self.encoding, self._taking)
+        with self.locks.turn:  # a query may have other tables meanwhile
+            table = self.engine.tables.get(relation.name)
+            committed = None if table is None else Committed(self.readers, table)
+            return StagedData(Staged(relation, committed, self.engine.codec), self.encoding, self._taking)
 
     def saved(self) -> Saved:
         return Saved(self._strategy, saved(self.engine), self._run.costs)
@@ -145,7 +150,7 @@ class State:
         types = {name: stored.types for name, stored in self.flat.relations.items()}
         if found.strategy != self._strategy or engine.types != types:
             return False
-        with self.turn:
+        with self.locks.turn:
             self._work_on(engine)
             self._run.costs.update(found.costs)
             self.engine.prepare(self.flat)
@@ -196,7 +201,12 @@ class State:
         return self._change(relation, nothing, nothing)
 
     def _publish(self, program: Program, flat: FlatProgram) -> None:
-        with self.readers.publishing(program.relations.__contains__):
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self.readers.publishing(program.relations.__contains__))
+            except BaseException:  # there is no memory for what earlier readers hold
+                self._undo()
+                raise
             self.engine.commit()
             self.engine.forget(flat)
             if flat is not self.flat:

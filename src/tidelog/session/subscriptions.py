@@ -2,6 +2,9 @@
 
 They run after publication and outside the transaction, in the order of the commits; one that commits itself
 is heard of in its turn. A callback that fails is logged and undoes nothing.
+
+A subscription hears of the commits after the one at which it was made, although earlier ones may still be
+waiting to be reported then. The lock in here guards the lists; nothing else happens while it is held.
 """
 
 from __future__ import annotations
@@ -23,10 +26,11 @@ _LOG = logging.getLogger("tidelog")
 
 @dataclass(slots=True, eq=False)
 class Subscription:
-    """A callback for the changes of one relation, until it is cancelled."""
+    """A callback for the changes of one relation after a commit, until it is cancelled."""
 
     relation: str
     callback: Callback = field(repr=False)
+    since: int
     is_active: bool = True
 
     def cancel(self) -> None:
@@ -40,8 +44,8 @@ class Subscriptions:
         self._lock = Lock()
         self._is_delivering = False
 
-    def add(self, relation: str, callback: Callback) -> Subscription:
-        subscription = Subscription(relation, callback)
+    def add(self, relation: str, callback: Callback, since: int) -> Subscription:
+        subscription = Subscription(relation, callback, since)
         with self._lock:
             self._all = [s for s in self._all if s.is_active] + [subscription]
         return subscription
@@ -75,7 +79,9 @@ class Subscriptions:
 
     def _tell(self, changes: Changes, commit: int) -> None:
         for subscription in list(self._all):
-            if not subscription.is_active or subscription.relation not in changes:
+            if not subscription.is_active or commit <= subscription.since:
+                continue
+            if subscription.relation not in changes:
                 continue
             try:
                 subscription.callback(changes[subscription.relation], commit)

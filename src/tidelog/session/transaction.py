@@ -266,9 +266,10 @@ class Transaction:
         self._draft = draft
 
     def _facts(self, relation: Relation) -> Staging:
-        if relation.name not in self._staged:
-            self._staged[relation.name] = self._state.stage(relation)
-        return self._staged[relation.name]
+        staged = self._staged.get(relation.name)
+        if staged is None:  # another thread may use this transaction too
+            staged = self._staged.setdefault(relation.name, self._state.stage(relation))
+        return staged
 
 
 def _meaning(function: Function | PythonFunction) -> object:

@@ -8,14 +8,22 @@ its type, which only grows while anything may refer to it.
 
 Invariants: equal codes mean equal values and the other way round; for direct types the order of the codes is
 the order of the values; `NONE` is the code of `none` and of nothing else.
+
+Any thread may use a dictionary: the writer interns while readers look up and decode, and codecs of one
+session share dictionaries. What is there never changes, so it is found without a lock; whatever is added (a
+value, the order, the column) is added in here, under `_ADDING`. That is one lock for all dictionaries: Python
+itself runs one thread at a time in such work. Nothing else is locked while it is held. A process that forks
+waits for it.
 """
 
 from __future__ import annotations
 
 import decimal
+import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from threading import RLock
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -34,6 +42,11 @@ _MIRROR: Final = np.int64(2**63 - 1)
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_ADDING: Final = RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_ADDING.acquire, after_in_parent=_ADDING.release, after_in_child=_ADDING.release
+    )
 
 
 def scalar(type_: Type) -> types.Scalar:
@@ -71,6 +84,7 @@ class Dictionary:
     """The values of one interned type; a code is a position in `values`.
 
     `column` is for whoever decodes many codes at once: the first values, in a form that takes them in one go.
+    It is replaced by longer ones and never changed.
     """
 
     __slots__ = ("_codes", "_ordered", "_ranks", "column", "values")
@@ -84,10 +98,16 @@ class Dictionary:
 
     def code(self, value: object) -> int:
         found = self._codes.get(value)
-        if found is None:
-            found = self._codes[value] = len(self.values)
-            self.values.append(value)
-        return found
+        return self._add(value) if found is None else found
+
+    def _add(self, value: object) -> int:
+        with _ADDING:
+            found = self._codes.get(value)
+            if found is None:
+                found = len(self.values)
+                self.values.append(value)  # first: a code that can be found can be decoded
+                self._codes[value] = found
+            return found
 
     def find(self, value: object) -> int | None:
         """The code of a value that is there already."""
@@ -100,26 +120,40 @@ class Dictionary:
         """The codes of many values at once: those known are looked up in one go, the others join in order."""
         found = list(map(self._codes.get, values))
         if None in found:
-            fresh = dict.fromkeys(v for v, c in zip(values, found, strict=True) if c is None)
-            first = len(self.values)
-            self.values.extend(fresh)
-            self._codes.update(zip(fresh, range(first, len(self.values)), strict=True))
+            with _ADDING:
+                fresh = dict.fromkeys(v for v in values if v not in self._codes)
+                first = len(self.values)
+                self.values.extend(fresh)
+                self._codes.update(zip(fresh, range(first, len(self.values)), strict=True))
             found = list(map(self._codes.get, values))
         return np.array(found, np.int64)
 
+    def extended(self, make: Callable[[Any, list[Any]], Any]) -> Any:
+        """The column, with all values in it; `make` gives one of a column, or none yet, and more values."""
+        with _ADDING:
+            covered = 0 if self.column is None else len(self.column)
+            if covered < len(self.values):
+                self.column = make(self.column, self.values[covered:])
+            return self.column
+
     def ranks(self) -> Codes:
         """For each code, the place of its value in the order of all values."""
-        ordered = self.ordered()
-        if self._ranks is None or len(self._ranks) != len(ordered):
-            self._ranks = np.empty(len(ordered), np.int64)
-            self._ranks[ordered] = np.arange(len(ordered))
-        return self._ranks
+        with _ADDING:
+            ordered, ranks = self.ordered(), self._ranks
+            if ranks is None or len(ranks) != len(ordered):
+                ranks = np.empty(len(ordered), np.int64)
+                ranks[ordered] = np.arange(len(ordered))
+                self._ranks = ranks
+            return ranks
 
     def ordered(self) -> Codes:
         """The codes in the order of their values."""
-        if self._ordered is None or len(self._ordered) != len(self.values):
-            self._ordered = np.array(sorted(range(len(self.values)), key=self.values.__getitem__), np.int64)
-        return self._ordered
+        with _ADDING:
+            ordered, size = self._ordered, len(self.values)
+            if ordered is None or len(ordered) != size:
+                ordered = np.array(sorted(range(size), key=self.values.__getitem__), np.int64)
+                self._ordered = ordered
+            return ordered
 
     def between(self, low: Value | None, high: Value | None) -> Codes:
         """The codes of the values that are neither below the one nor above the other; None is no bound."""
@@ -148,7 +182,9 @@ class Codec:
         self.dictionaries: dict[types.Scalar, Dictionary] = {}
 
     def dictionary(self, type_: Type) -> Dictionary:
-        return self.dictionaries.setdefault(scalar(type_), Dictionary())
+        item = scalar(type_)
+        found = self.dictionaries.get(item)
+        return self.dictionaries.setdefault(item, Dictionary()) if found is None else found
 
     def keeping(self, kept: Mapping[types.Scalar, Codes]) -> Codec:
         """A codec with only these of the values of some types, in this order; of others, with all."""

@@ -47,7 +47,7 @@ class Collector:
         rows = sum(table.live for table in self._tables.values())
         fewer = 2 * rows < self._rows
         self._rows = rows if fewer else max(rows, self._rows)
-        for item, dictionary in codec.dictionaries.items():
+        for item, dictionary in list(codec.dictionaries.items()):  # a reader may ask for another type
             size = len(dictionary)
             if size < SMALLEST or (size < self._enough.get(item, SMALLEST) and not fewer):
                 continue

@@ -11,6 +11,7 @@ Codes are always fresh arrays, and tables own their memory: neither sees later c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Final, TypeAlias, assert_never
 
 import numpy as np
@@ -177,17 +178,21 @@ def _column(target: Any, fresh: npt.NDArray[Any], missing: Mask | None) -> Any:
 
 
 def _take(item: types.Scalar, known: Dictionary, codes: Codes, missing: Mask | None) -> Any:
-    target = arrow_type(item)
-    covered = 0 if known.column is None else len(known.column)
+    target, column = arrow_type(item), known.column
     least = int(codes.max(initial=-1)) + 1
-    if least > covered:
+    if least > (0 if column is None else len(column)):
         if len(codes) * _MOVED_PER_LOOKUP < len(known):
             looked_up = (None if c == NONE else known.values[c] for c in codes.tolist())
             return pa.array(_arrow_values(item, looked_up), target)
-        added = pa.array(_arrow_values(item, known.values[covered:]), target)
-        known.column = pa.concat_arrays([known.column, added]) if covered else added
+        column = known.extended(partial(_longer, item))
     places = pa.array(np.where(missing, 0, codes) if missing is not None else codes, mask=missing)
-    return known.column.take(places) if least else pa.nulls(len(codes), target)
+    return column.take(places) if least else pa.nulls(len(codes), target)
+
+
+def _longer(item: types.Scalar, column: Any, values: list[Value]) -> Any:
+    """A column with more values after it; None is an empty one."""
+    added = pa.array(_arrow_values(item, values), arrow_type(item))
+    return added if column is None else pa.concat_arrays([column, added])
 
 
 def _arrow_values(item: types.Scalar, values: Iterable[Value]) -> list[object]:

@@ -36,7 +36,7 @@ _FOREIGN: Final = frozenset(
 
 def saved(engine: LocalEngine) -> Any:
     """What an engine holds at its last commit, in a form to be written; rules are not part of it."""
-    dictionaries = engine.codec.dictionaries
+    dictionaries = dict(engine.codec.dictionaries)  # a reader may ask for another type
     return dictionaries, engine.tables, engine.bits, engine.types, engine.read
 
 

@@ -183,6 +183,10 @@ class Cuts:
             if held is not None and not held.is_shared:
                 release(held.frame)
 
+    def held(self) -> list[Cut]:
+        """All cuts that are held now; their sizes do not matter."""
+        return [Cut(held.frame, 0, held) for held in list(self._held.values())]
+
     def release(self, kept: Sequence[Cut]) -> None:
         """Release all cuts but these and the shared ones, which Java's collector sees to."""
         staying = {id(held) for cut in kept for held in cut.held.all()}

@@ -1,0 +1,114 @@
+"""The locks of a session, and the one order in which they are taken.
+
+| lock | held by | for | guards |
+|---|---|---|---|
+| writing | a transaction | its whole life | that there is one writer |
+| `turn` | a commit, a preview, a query, data being taken in | that work | the engine |
+| `reading` | readers, and the writer for moments | a lookup, a publication | what both of them use |
+| that of `engine.local.codec` | whoever interns or decodes | a column of values | dictionaries |
+
+The rules:
+
+- Locks are taken in this order, and none while a later one is held. So threads cannot wait for each other.
+- Readers and the writer share the program, the number of the commit, the decoder, and of each table the marks
+  of the last commit, what is asserted, the hash table and the indexes. Whoever follows or changes these holds
+  `reading`, with one exception: while a commit or a query works, hash tables and indexes are its own, and
+  readers scan instead (see `reading`). An index that a reader needs is made under `reading`.
+- A view is made under `reading`, so that all views made in one hold of it are of one commit.
+- No code of users runs while `reading` or a later lock is held. Functions of rules and reports of progress
+  run while `turn` is held: they can read, and whatever needs the engine is refused. Callbacks of
+  subscriptions run while nothing is held.
+
+A process that forks waits until nobody holds `reading`, so that its child finds every table whole. What
+another thread was doing does not go on in the child, and its locks are free there. If that was a commit, the
+child can read the one before, and whatever needs the engine is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from threading import Lock, RLock, get_ident
+from typing import Final
+from weakref import ref
+
+from tidelog.errors import SessionError
+
+__all__ = ["AT_WORK", "Locks"]
+
+AT_WORK: Final = (
+    "the session is at work; functions of rules and reports of progress can read relations, but not begin a "
+    "query or a commit"
+)
+
+
+class Locks:
+    def __init__(self) -> None:
+        self.turn = RLock()
+        self.reading = RLock()
+        self._writing = Lock()
+        self._writer: int | None = None
+        _ALL.add(self)
+
+    def begin_writing(self) -> None:
+        """Wait until no transaction is open; SessionError if this thread has one."""
+        me = get_ident()
+        if self._writer == me:
+            raise SessionError(
+                "this thread has a transaction open already; commit it or roll it back before the next"
+            )
+        self._writing.acquire()
+        self._writer = me
+
+    def end_writing(self) -> None:
+        self._writer = None
+        self._writing.release()
+
+    def free_in_child(self) -> None:
+        """Drop what threads held that are not in this process; call it while `reading` is held."""
+        if self.turn.acquire(blocking=False):
+            self.turn.release()
+        else:
+            self.turn = RLock()
+        if self._writer != get_ident():
+            self._writing, self._writer = Lock(), None
+
+
+class _Registry:
+    """The locks of all sessions in this process, in the order in which they were made."""
+
+    def __init__(self) -> None:
+        self._known: list[ref[Locks]] = []
+        self._enough = 64
+        self._adding = Lock()
+        self._stopped: list[Locks] = []
+
+    def add(self, locks: Locks) -> None:
+        with self._adding:
+            if len(self._known) >= self._enough:
+                self._known = [known for known in self._known if known() is not None]
+                self._enough = 64 + 2 * len(self._known)
+            self._known.append(ref(locks))
+
+    def before_fork(self) -> None:
+        self._adding.acquire()
+        self._stopped = [locks for known in self._known if (locks := known()) is not None]
+        for locks in self._stopped:
+            locks.reading.acquire()
+
+    def after_fork(self) -> None:
+        stopped, self._stopped = self._stopped, []
+        for locks in stopped:
+            locks.reading.release()
+        self._adding.release()
+
+    def in_child(self) -> None:
+        for locks in self._stopped:
+            locks.free_in_child()
+        self.after_fork()
+
+
+_ALL: Final = _Registry()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_ALL.before_fork, after_in_parent=_ALL.after_fork, after_in_child=_ALL.in_child
+    )
