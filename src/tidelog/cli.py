@@ -30,7 +30,7 @@ from tidelog.program.describe import describe_program, describe_strata
 from tidelog.program.draft import check as check_program
 from tidelog.program.draft import load
 from tidelog.program.model import Program
-from tidelog.program.typed import Role
+from tidelog.program.typed import Relation, Role
 from tidelog.progress import Line, end
 from tidelog.rdf.commands import commands as rdf_commands
 from tidelog.syntax.outline import outline
@@ -38,7 +38,7 @@ from tidelog.syntax.parser import parse
 from tidelog.syntax.printer import print_program
 
 if TYPE_CHECKING:
-    from tidelog.session import Session
+    from tidelog.session import Session, Transaction
 
 __all__ = ["main"]
 
@@ -151,9 +151,17 @@ def show(what: str, file: Path, strategy: str, modules: tuple[str, ...]) -> None
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="csv", help="How to write them.")
 @click.option("--allow-missing", is_flag=True, help="Take a relation without a file as empty.")
 @_STRATEGY
-@click.option("--timeout", type=float, metavar="SECONDS", help="Give up after so long.")
-@click.option("--max-rows", type=int, metavar="N", help="Give up when a recursion has more rows.")
-@click.option("--max-memory", metavar="SIZE", help="Give up when the run takes more memory: 500MB, 4GB.")
+@click.option("--timeout", type=float, metavar="SECONDS", help="Abort after SECONDS.")
+@click.option("--max-rows", type=int, metavar="N", help="Abort when a recursion has more than N rows.")
+@click.option("--max-memory", metavar="SIZE", help="Abort when the run takes more memory: 500MB, 4GB.")
+@click.option(
+    "--max-iterations",
+    type=int,
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="Abort when a recursion takes more than N rounds; 0 for no limit.",
+)
 @click.option("--stats", is_flag=True, help="Print what was done, and how long it took.")
 @_FUNCTIONS
 def run(
@@ -166,6 +174,7 @@ def run(
     timeout: float | None,
     max_rows: int | None,
     max_memory: str | None,
+    max_iterations: int,
     stats: bool,
     modules: tuple[str, ...],
 ) -> None:
@@ -176,33 +185,34 @@ def run(
     terminal is told meanwhile what is going on.
     """
     text, name = _read(file)
-    with _loading(name) as line:
-        db = tidelog.open(
-            text=text,
-            name=name,
-            functions=_functions(modules),
-            strategy=strategy,
-            timeout=timeout,
-            max_rows=max_rows,
-            max_memory=max_memory,
-            progress=line or False,
-        )
-    _expect_facts(db.program, facts, allow_missing)
-    if facts is not None:
-        _insert(db, facts, allow_missing)
+    line = Line(sys.stderr) if _is_watched() else None
+    db = tidelog.open(
+        functions=_functions(modules),
+        strategy=strategy,
+        timeout=timeout,
+        max_iterations=max_iterations or None,
+        max_rows=max_rows,
+        max_memory=max_memory,
+        progress=line or False,
+    )
+    with db.transaction() as tx:
+        with _loading(name, line):
+            tx.load(text, name)
+        _expect_facts(tx.relations.values(), facts, allow_missing)
+        if facts is not None:
+            _insert(tx, facts, allow_missing)
     _finish(db, output, form)
     if stats:
         click.echo(f"\n{db.stats}")
 
 
 @contextmanager
-def _loading(name: str) -> Iterator[Line | None]:
-    """The line that tells what is going on, if a person watches."""
-    line = Line(sys.stderr) if _is_watched() else None
+def _loading(name: str, line: Line | None) -> Iterator[None]:
+    """Tell that a program is being loaded, if a person watches."""
     if line is not None:
         line(f"loading {name}")
     try:
-        yield line
+        yield
     finally:
         end(line)
 
@@ -211,16 +221,15 @@ def _is_watched() -> bool:
     return sys.stderr.isatty()
 
 
-def _expect_facts(program: Program, facts: Path | None, allow_missing: bool) -> None:
-    inputs = [r.name for r in program.relations.values() if r.role is Role.INPUT]
+def _expect_facts(relations: Iterable[Relation], facts: Path | None, allow_missing: bool) -> None:
+    inputs = [r.name for r in relations if r.role is Role.INPUT]
     if inputs and facts is None and not allow_missing:
         raise click.UsageError(f"give the folder with the facts of {', '.join(inputs)}: -F FOLDER")
 
 
-def _insert(db: Session, folder: Path, allow_missing: bool) -> None:
-    with db.transaction() as tx:
-        for other in tx.insert_folder(folder, allow_missing=allow_missing):
-            _warn(f"{other} belongs to no input relation")
+def _insert(tx: Transaction, folder: Path, allow_missing: bool) -> None:
+    for other in tx.insert_folder(folder, allow_missing=allow_missing):
+        _warn(f"{other} belongs to no input relation")
 
 
 def _finish(db: Session, output: Path | None, form: str) -> None:

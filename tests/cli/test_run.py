@@ -143,6 +143,35 @@ def test_limits_and_strategies_are_options(folder: Path) -> None:
     assert "Reach has grown past 2 rows" in result.stderr
 
 
+BOUNDED = """input relation Lim(x: int)
+output relation Conf(x: int)
+Conf(0).
+Conf(x + 1) :- Conf(x), not Lim(x).
+"""
+
+
+def test_program_and_facts_are_one_commit(folder: Path) -> None:
+    """Without the facts the recursion has no end."""
+    (folder / "program.dl").write_text(BOUNDED)
+    (folder / "facts" / "Lim.csv").write_text("x\n3\n")
+    result = run("run", folder / "program.dl", "-F", folder / "facts", "--stats")
+    assert result.exit_code == 0, result.output
+    assert "Conf: 4 rows" in result.stdout
+    assert re.search(r"^Lim +bootstrap", result.stdout, re.MULTILINE)
+
+
+def test_the_number_of_rounds_is_an_option(folder: Path) -> None:
+    (folder / "program.dl").write_text(BOUNDED)
+    (folder / "facts" / "Lim.csv").write_text("x\n100500\n")
+    args = ("run", folder / "program.dl", "-F", folder / "facts", "-D", folder / "out")
+    refused = run(*args)
+    assert (refused.exit_code, (folder / "out").exists()) == (1, False)
+    assert "Conf still changed after 100,000 rounds" in refused.stderr
+    assert run(*args, "--max-iterations", 0).exit_code == 0
+    assert run(*args, "--max-iterations", 200_000).exit_code == 0
+    assert "after 10 rounds" in run(*args, "--max-iterations", 10).stderr
+
+
 def test_a_memory_limit_is_an_option(folder: Path) -> None:
     args = ("run", folder / "program.dl", "-F", folder / "facts")
     assert run(*args, "--max-memory", "4GB").exit_code == 0

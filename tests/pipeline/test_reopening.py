@@ -110,6 +110,29 @@ def test_a_long_history_goes_on_too(place: Place, spark: SparkSession) -> None:
     assert place.output(spark) == place.added_up(spark) == expected(edges, set())
 
 
+BOUNDED = """input relation Edge(src: int, dst: int)
+input relation Blocked(node: int)
+output relation Reach(src: int, dst: int)
+Reach(0, 0).
+Reach(x + 1, y) :- Reach(x, y), not Blocked(x).
+"""
+
+
+def test_program_and_facts_are_one_commit_each_time(tmp_path: Path, spark: SparkSession) -> None:
+    """Without what is blocked the recursion has no end."""
+    place = Place(tmp_path, program=BOUNDED)
+    place.write({(1, 1)}, {3})
+    pipeline.run(place.spec, spark=spark)
+    assert place.output(spark) == {(x, 0) for x in range(4)}
+    place.write({(1, 2)}, {4})
+    assert pipeline.run(place.spec, spark=spark).reworked == ""  # goes on from the state
+    assert place.output(spark) == {(x, 0) for x in range(5)}
+    for file in (tmp_path / "store" / "states").iterdir():
+        file.unlink()
+    with pipeline.open(place.spec, spark=spark) as work:  # loads the store
+        assert set(work.session()["Reach"]) == {(x, 0) for x in range(5)}
+
+
 # -- what cannot be gone on from
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import tidelog
 from session.routes import REACH
-from tidelog import EngineError, ProgramError, SessionError
+from tidelog import DataError, EngineError, ProgramError, SessionError
 from tidelog.maintain.strategy import STRATEGIES
 
 
@@ -24,6 +24,44 @@ def test_facts_of_the_program_are_there_at_once() -> None:
     db = tidelog.open(text=REACH + 'Edge("a", "b").\n')
     assert list(db["Reach"]) == [("a", "b")]
     assert db.commit == 0
+
+
+BOUNDED = """
+input relation Lim(x: int)
+output relation Conf(x: int)
+Conf(0).
+Conf(x + 1) :- Conf(x), not Lim(x).
+"""
+
+
+def test_program_and_facts_of_one_call_are_one_commit(tmp_path: Path) -> None:
+    """Without the facts the recursion has no end."""
+    db = tidelog.open(text=BOUNDED, facts={"Lim": [(3,)]})
+    assert sorted(db["Conf"]) == [(0,), (1,), (2,), (3,)]
+    assert db.commit == 0
+    assert [(u.name, u.strategy) for u in db.stats.units] == [("Lim", "bootstrap"), ("Conf", "bootstrap")]
+    assert "Conf" in str(db.explain())
+    (tmp_path / "Lim.csv").write_text("x\n2\n")
+    assert sorted(tidelog.open(text=BOUNDED, facts=tmp_path)["Conf"]) == [(0,), (1,), (2,)]
+    with db.transaction() as tx:
+        tx.insert("Lim", [(1,)])
+    assert sorted(tx.changes["Conf"].deleted) == [(2,), (3,)]
+
+
+def test_a_first_commit_that_exceeds_a_limit_opens_nothing() -> None:
+    with pytest.raises(EngineError, match="Conf still changed after 50 rounds"):
+        tidelog.open(text=BOUNDED, facts={"Lim": [(1000,)]}, max_iterations=50)
+
+
+def test_facts_that_do_not_fit_open_nothing(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="Lim"):
+        tidelog.open(text=BOUNDED, facts={"Lim": [("x",)]})
+    with pytest.raises(ProgramError, match="no relation `Limit`"):
+        tidelog.open(text=BOUNDED, facts={"Limit": [(1,)]})
+    with pytest.raises(DataError, match=r"has no Lim\.csv"):
+        tidelog.open(text=BOUNDED, facts=tmp_path)
+    with pytest.raises(SessionError, match="`facts` is list; give a folder, or data by relation"):
+        tidelog.open(text=BOUNDED, facts=[(1,)])  # type: ignore[arg-type]
 
 
 def test_a_session_can_begin_with_no_program() -> None:

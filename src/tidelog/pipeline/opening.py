@@ -7,7 +7,7 @@ all that follows is worked out again. Either way the session holds the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from tidelog.errors import TidelogError
 from tidelog.pipeline.spec import Spec
-from tidelog.program.model import Program
+from tidelog.program.draft import load
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Session, open_session
 from tidelog.session.resuming import can_save, resume, save, stamp
@@ -62,7 +62,7 @@ class Opening:
         """A session with the last commit; with the program of this text, if there is none."""
         current = self._store.current
         if current is None:
-            return Opened(self._session(text))
+            return Opened(self._session(text))  # to be read from: a commit begins with `empty`
         if current.state is None or self._spec.placement not in _IN_THE_DRIVER:
             return Opened(self._loaded(current))
         try:
@@ -71,6 +71,10 @@ class Opening:
             self._is_missed = True
             self._progress(f"working everything out again: {problem}")
             return Opened(self._loaded(current), str(problem))
+
+    def empty(self) -> Opened:
+        """A session without a program, for a first commit of program and facts together."""
+        return Opened(self._session(""))
 
     def offer(self, session: Session) -> Offer | None:
         """The state of a session, to be kept with the commit that it is at; None if it is in frames."""
@@ -100,10 +104,11 @@ class Opening:
         )
 
     def _loaded(self, current: Manifest) -> Session:
-        session = self._session(current.program)
+        session = self._session("")
         self._progress("loading the store")
         with session.transaction() as tx:
-            for relation in _inputs(session.program):
+            tx.load(current.program, str(self._spec.program))
+            for relation in _inputs(tx.relations.values()):
                 tx.insert(relation.name, self._store.table(relation))
         return session
 
@@ -111,14 +116,15 @@ class Opening:
         """A session that goes on from a state, at the last commit; or Unusable."""
         self._progress("resuming")
         file = usable_file(self._store.folder, kept, self._stamp)
-        session = self._session(kept.program)
+        session = self._session("")
+        program = load(kept.program, str(self._spec.program), self._functions)
         try:
-            fits = resume(session, file)
+            fits = resume(session, program, file)
         except Exception as error:  # whatever it is, results can be had without it
             raise Unusable(f"the saved state {file} cannot be read: {error!r}") from None
         if not fits:
             raise Unusable(f"the saved state {file} is of another program")
-        relations = tuple(_inputs(session.program))
+        relations = tuple(_inputs(program.relations.values()))
         with session.transaction() as tx:
             if kept.program != current.program:
                 tx.replace_program(current.program, str(self._spec.program))
@@ -130,5 +136,5 @@ class Opening:
         return session
 
 
-def _inputs(program: Program) -> Iterator[Relation]:
-    return (r for r in program.relations.values() if r.role is Role.INPUT)
+def _inputs(relations: Iterable[Relation]) -> Iterator[Relation]:
+    return (r for r in relations if r.role is Role.INPUT)

@@ -183,11 +183,13 @@ class Pipeline:
 
     def _apply(self, found: Found) -> tuple[Session, Mapping[str, Any]]:
         """Work out what follows; the changes of the stored relations, as signed rows."""
-        session = self.session()
         current = self.store.current
+        if self._opened is None and current is None:
+            self._opened = self._opening.empty()
+        session = self.session()
         self._progress("working out what follows")
         with session.transaction() as tx:
-            if current is not None and current.program != self._text:
+            if current is None or current.program != self._text:
                 tx.replace_program(self._text, str(self.spec.program))
             for name in found.came:
                 tx.delete(name, found.went[name])

@@ -165,7 +165,7 @@ class FrameState:
     def saved(self) -> None:
         """Nothing: frames are not in this process."""
 
-    def resume(self, found: object) -> bool:
+    def resume(self, program: Program, found: object) -> bool:
         return False
 
     def adopt(

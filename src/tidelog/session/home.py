@@ -98,6 +98,6 @@ class Home(Protocol):
         """What it holds at the last commit, to be written before the next; None if it is elsewhere."""
         ...
 
-    def resume(self, found: Any) -> bool:
-        """Hold what was saved of a session with the same program, instead; false if that is impossible."""
+    def resume(self, program: Program, found: Any) -> bool:
+        """Hold a program and what was saved of a session with it, instead; false if that is impossible."""
         ...

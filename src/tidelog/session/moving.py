@@ -96,8 +96,8 @@ class MovingState:
     def saved(self) -> Any:
         return self.current.saved()
 
-    def resume(self, found: Any) -> bool:
-        return self.current.resume(found)
+    def resume(self, program: Program, found: Any) -> bool:
+        return self.current.resume(program, found)
 
     def stage(self, relation: Relation) -> Staging:
         return _MovingStaging(relation, self)

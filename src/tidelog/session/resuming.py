@@ -20,6 +20,7 @@ import numpy as np
 from tidelog import __version__
 from tidelog.engine.local import saving
 from tidelog.engine.local.saving import map_file, write
+from tidelog.program.model import Program
 from tidelog.session.session import Session
 
 __all__ = ["can_save", "resume", "save", "stamp"]
@@ -68,6 +69,6 @@ def save(session: Session, out: Any) -> None:
         write(out, session._state.saved())
 
 
-def resume(session: Session, file: Path) -> bool:
-    """Let a session hold what was saved of one with the same program; whether that is possible."""
-    return session._state.resume(map_file(file))
+def resume(session: Session, program: Program, file: Path) -> bool:
+    """Let a session hold a program and what was saved of one with it; whether that is possible."""
+    return session._state.resume(program, map_file(file))

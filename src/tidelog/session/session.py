@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tidelog.engine.run import Stats
 from tidelog.engine.watch import Limits, bytes_of
 from tidelog.errors import SessionError, shown
 from tidelog.maintain.strategy import STRATEGIES
@@ -74,16 +75,18 @@ class Session:
         limits: Limits | None = None,
         report: Report | None = None,
         home: Callable[[str, Limits, Report | None], Home] = State,
+        say: Callable[[Transaction], object] = lambda _: None,
     ) -> None:
+        """`say` is what the first transaction says beside the program: they are one commit."""
         if strategy not in STRATEGIES:
             hint = did_you_mean(strategy, STRATEGIES) or f"the strategies are {', '.join(STRATEGIES)}"
             raise SessionError(f"there is no strategy `{strategy}`; {hint}")
         self._state = home(strategy, limits or Limits(), report)
         self._subscriptions = Subscriptions()
-        program = draft.finish()
-        with interrupts_noted() as check:
-            done = self._state.carry_out(program, {}, check, keep=True)
-        self._stats = CommitStats(self._state.commit, done.stats)
+        self._stats = CommitStats(self._state.commit, Stats())
+        with self.transaction() as tx:
+            tx.begin_with(draft)
+            say(tx)
 
     # -- writing
 
@@ -208,6 +211,7 @@ def open_session(
     *,
     text: str | None = None,
     name: str = "<text>",
+    facts: str | os.PathLike[str] | Mapping[str, object] | None = None,
     functions: Iterable[Callable[..., object]] = (),
     strategy: str = "elastic",
     max_iterations: int | None = 100_000,
@@ -220,7 +224,8 @@ def open_session(
 ) -> Session:
     """A session with the program of a file, or of a text, or with none yet.
 
-    Messages about a text call it `name`. `functions` are Python functions that the program calls. `strategy`
+    Messages about a text call it `name`. `facts` are a folder, as for `insert_folder`, or what to insert into
+    relations, by name; program and facts are one commit. `functions` are Python functions that the program calls. `strategy`
     is one of `STRATEGIES` and says how commits are carried out; the results are the same. A commit that takes
     more than `max_iterations` rounds in one recursion, gives relations that depend on each other more than
     `max_rows` rows, takes longer than `timeout` seconds or more than `max_memory` (bytes, or a text such as
@@ -245,7 +250,23 @@ def open_session(
         expect_text("open(text=…)", text)
         draft.load(text, name)
     limits = Limits(max_iterations, max_rows, timeout, memory)
-    return Session(draft, strategy, limits, _report(progress), _home(spark, placement))
+    return Session(draft, strategy, limits, _report(progress), _home(spark, placement), _saying(facts))
+
+
+def _saying(facts: str | os.PathLike[str] | Mapping[str, object] | None) -> Callable[[Transaction], object]:
+    """What the first transaction says about facts."""
+    if facts is None:
+        return lambda _: None
+    if isinstance(facts, str | os.PathLike):
+        return lambda tx: tx.insert_folder(Path(facts))
+    if not isinstance(facts, Mapping):
+        raise SessionError(f"`facts` is {type(facts).__name__}; give a folder, or data by relation")
+
+    def insert(tx: Transaction) -> None:
+        for relation, data in facts.items():
+            tx.insert(relation, data)
+
+    return insert
 
 
 def _report(progress: bool | Report) -> Report | None:

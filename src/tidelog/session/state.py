@@ -145,16 +145,16 @@ class State:
     def saved(self) -> Saved:
         return Saved(self._strategy, saved(self.engine), self._run.costs)
 
-    def resume(self, found: Saved) -> bool:
-        engine = restored(found.engine)
-        types = {name: stored.types for name, stored in self.flat.relations.items()}
+    def resume(self, program: Program, found: Saved) -> bool:
+        engine, flat = restored(found.engine), flatten(program)
+        types = {name: stored.types for name, stored in flat.relations.items()}
         if found.strategy != self._strategy or engine.types != types:
             return False
         with self.locks.turn:
             self._work_on(engine)
             self._run.costs.update(found.costs)
-            self.engine.prepare(self.flat)
-            self._publish(self.program, self.flat)
+            self.engine.prepare(flat)
+            self._publish(program, flat)
         return True
 
     # -- how

@@ -43,6 +43,7 @@ class Transaction:
         self._session = session
         self._state = session._state
         self._draft: Draft | None = None  # the program, if this changes it
+        self._finished: Program | None = None  # what the draft comes to, if that is known
         self._staged: dict[str, Staging] = {}
         self._is_open = True
         self._changes: Changes | None = None
@@ -81,7 +82,7 @@ class Transaction:
         self._expect_open()
         report = self._state.report
         found, others = read_folder(
-            self._relations, as_path("insert_folder", folder), report, allow_missing=allow_missing
+            self.relations, as_path("insert_folder", folder), report, allow_missing=allow_missing
         )
         try:
             for name, table in found:
@@ -91,6 +92,17 @@ class Transaction:
         return others
 
     # -- program
+
+    def begin_with(self, draft: Draft) -> None:
+        """Make a draft the program of a session that has none yet; ProgramError if it cannot be stratified."""
+        program = draft.finish()
+        self._adopt(draft)
+        self._finished = program
+
+    @property
+    def relations(self) -> Mapping[str, Relation]:
+        """The relations that there are after this transaction, as far as it goes."""
+        return self._state.program.relations if self._draft is None else self._draft.relations
 
     def load(self, text: str, name: str = "<text>") -> tuple[SessionRule, ...]:
         """Add the declarations and rules of a text; its rules."""
@@ -146,7 +158,7 @@ class Transaction:
         """Declare an input relation with the columns of a frame, and insert what is in it."""
         self._expect_open()
         expect_text("relation_from", name)
-        if name in self._relations:
+        if name in self.relations:
             raise DataError(name, "there is a relation of this name already; insert into it")
         relation = relation_from_data(name, data)
         self.load(print_relation(relation), f"<{name}>")
@@ -226,22 +238,23 @@ class Transaction:
         if not self._is_open:
             raise SessionError("the transaction is over; begin another with db.transaction()")
 
-    @property
-    def _relations(self) -> Mapping[str, Relation]:
-        return self._state.program.relations if self._draft is None else self._draft.relations
-
     def _edited(self) -> Draft:
         if self._draft is None:
             self._draft = Draft(self._state.program)
+        self._finished = None
         return self._draft
 
     def _program(self) -> Program:
         """The program at the end, or ProgramError."""
-        return self._state.program if self._draft is None else self._draft.finish()
+        if self._draft is None:
+            return self._state.program
+        if self._finished is None:
+            self._finished = self._draft.finish()
+        return self._finished
 
     def _declared(self, name: str) -> Relation:
         self._expect_open()
-        return find_relation(name, self._relations)
+        return find_relation(name, self.relations)
 
     def _keyed(self, name: str) -> Relation:
         declared = self._declared(name)
@@ -263,7 +276,7 @@ class Transaction:
                 raise SessionError(
                     f"`{name}` is dropped and declared otherwise in one transaction; use two transactions"
                 )
-        self._draft = draft
+        self._draft, self._finished = draft, None
 
     def _facts(self, relation: Relation) -> Staging:
         staged = self._staged.get(relation.name)
