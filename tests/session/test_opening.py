@@ -141,7 +141,7 @@ Count(x + 1) :- Count(x), x < 1000000.
     ("limits", "message"),
     [
         ({"max_iterations": 50}, "Count still changed after 50 rounds"),
-        ({"max_rows": 100}, "Count has grown past 100 rows"),
+        ({"max_rows": 100}, "Count has more than 100 rows"),
         ({"timeout": 0.5}, r"the commit took more than 0\.5 s; the rule at work was `Count\(x \+ 1\)"),
     ],
 )

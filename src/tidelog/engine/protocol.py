@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Regroup, Repeat
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 
-__all__ = ["Changed", "Claimed", "Engine", "Hurried", "Tell", "TurnDense"]
+__all__ = ["Changed", "Check", "Claimed", "Engine", "Hurried", "Tell", "TurnDense"]
 
 
 class Changed(NamedTuple):
@@ -24,12 +24,16 @@ class Changed(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """A unit that was run whole: the rounds that it took, how it was done and why, and what was looked at."""
+    """A unit that was run whole: the rounds that it took, how it was done and why, and what was looked at.
+
+    `rows` is how many rows it has then, if the limit on rows was not looked at on the way.
+    """
 
     rounds: int
     why: str
     strategy: str = "whole"
     instances: int = 0
+    rows: int = 0
 
 
 class Hurried(NamedTuple):
@@ -38,6 +42,14 @@ class Hurried(NamedTuple):
     rounds: int
     rows: int
     instances: tuple[int, ...]
+
+
+class Check(Protocol):
+    """Called now and then by whoever works; what it raises ends the commit or the update."""
+
+    def __call__(self, ahead: int | None = None) -> None:
+        """Without `ahead`, in a step that has become long; with it, before so many bytes are taken."""
+        ...
 
 
 # rounds so far, tuples that the last one brought or took away, rows after it
@@ -97,7 +109,11 @@ class Engine(Protocol):
         """
         ...
 
-    def watch(self, check: Callable[[], None], tell: Tell) -> None:
+    def listed(self, relations: Iterable[str]) -> int:
+        """How many rows the round at work has found so far, as far as that is known before its end."""
+        ...
+
+    def watch(self, check: Check, tell: Tell) -> None:
         """Call `check` now and then while an operator works; what it raises ends the commit or the update.
 
         While a unit is run in the engine's own way, `tell` what it has come to.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from tidelog.engine.cost import UNFINISHED, Sizes, UnitCost
 from tidelog.engine.protocol import Changed, Engine, TurnDense
-from tidelog.engine.watch import Limits, Watch
+from tidelog.engine.watch import Limits, Watch, memory_errors, raise_limit
 from tidelog.errors import EngineError
 from tidelog.maintain.script import (
     Aim,
@@ -137,12 +137,10 @@ class Run:
                 gone.setdefault(rule.head, []).append(rule)
         walk = _Walk(self, old, before, gone, limits, watch, stats, len(new.units))
         self.engine.watch(walk.pause, walk.hear)
-        try:
+        with memory_errors(watch.blame):
             for unit in new.units:
                 walk.number += 1
                 walk.unit(unit)
-        except MemoryError:
-            raise EngineError(f"there is no memory left; {watch.blame()}") from None
         stats.seconds = time.perf_counter() - watch.start
         return stats
 
@@ -176,6 +174,7 @@ class _Walk:
     found: int = 0
     asserted: int = 0  # facts that the last step about them was about
     deadline: float | None = None
+    adds: bool = False  # whether what the step at work finds is added
     current: UnitStats = field(default_factory=lambda: UnitStats("", "", ""))
     at_work: Unit = field(default_factory=lambda: Unit(frozenset(), (), recursive=False))
 
@@ -196,7 +195,7 @@ class _Walk:
             return
         start = time.perf_counter()
         self.current, self.at_work = UnitStats(unit.name, "", ""), unit
-        self.rows, self.found, self.deadline = 0, 0, None
+        self.rows, self.found, self.deadline, self.adds = 0, 0, None, False
         self._work_on(unit.rules)
         self._maintain(unit, kept, came, gone, same)
         self.engine.finish(unit)
@@ -250,6 +249,8 @@ class _Walk:
         if claimed is not None:
             self._explain(claimed.strategy, claimed.why)
             self.current.rounds, self.current.instances = claimed.rounds, claimed.instances
+            self.rows = claimed.rows
+            self._check_rows()
             return
         why = self._why_bootstrap(unit, same and not self.engine.must_bootstrap(unit))
         if why is None and not self._update(unit, kept, came, gone):
@@ -298,7 +299,8 @@ class _Walk:
             self._explain("whole", "the relation turned out to be dense")
             self._work_on(unit.rules)
             claimed = self.engine.claim(unit, start=True)
-            self.current.rounds = 0 if claimed is None else claimed.rounds
+            self.current.rounds, self.rows = (0, 0) if claimed is None else (claimed.rounds, claimed.rows)
+            self._check_rows()
             return
         self.engine.highest(unit.relations, self.rank)
         seconds, below = time.perf_counter() - begun, self._read(unit) - unit.relations
@@ -350,6 +352,7 @@ class _Walk:
                 case Derive():
                     self._derive(step)
                 case Assertions():
+                    self.adds = not step.mode.takes_away
                     self.asserted = self.engine.assertions(step, self.rank)
                     self.current.instances += self.asserted
                 case EndRound():
@@ -384,6 +387,7 @@ class _Walk:
     def _derive(self, step: Derive) -> None:
         start = time.perf_counter()
         self._begin(step.rule.origin)
+        self.adds = not step.mode.takes_away
         self.current.instances += self.engine.derive(step, self.rank)
         self._charge(step.rule, time.perf_counter() - start)
         self._check_patience()
@@ -404,6 +408,9 @@ class _Walk:
         most = self.limits.max_iterations
         left = _ROUNDS if most is None else min(_ROUNDS, most + 1 - self.current.rounds)
         self._work_on(part.rule for part in step.steps if isinstance(part, Derive))
+        end = step.steps[-1]
+        assert isinstance(end, EndRound)
+        self.adds = not end.mode.takes_away
         hurried = self.engine.hurry(step, self.rank, left)
         if hurried is None:
             return False
@@ -412,8 +419,6 @@ class _Walk:
             if isinstance(part, Derive) and found:
                 self._charge(part.rule, seconds * found / total)
         self.current.instances += total
-        end = step.steps[-1]
-        assert isinstance(end, EndRound)
         self._count_rounds(hurried.rounds, hurried.rows, end.mode)
         self._check_patience()
         return True
@@ -427,10 +432,15 @@ class _Walk:
         self.rows += -found if mode is Mode.REMOVE else found
         self.rank += rounds
         self._count_round(rounds)
-        if self.limits.max_rows is not None and self.rows > self.limits.max_rows:
+        self._check_rows()
+
+    def _check_rows(self, more: int = 0) -> None:
+        """End the commit if the unit has too many rows, with so many that the round at work has found."""
+        most = self.limits.max_rows
+        if most is not None and self.rows + more > most:
             raise EngineError(
-                f"{self.current.name} has grown past {self.limits.max_rows} rows, the limit; "
-                f"the rule at work was `{self._slowest()}`"
+                f"{self.current.name} has more than {most:,} rows, the limit; {self.watch.blame()}; "
+                f"{raise_limit('max_rows')}"
             )
 
     def _count_round(self, rounds: int = 1) -> None:
@@ -439,15 +449,17 @@ class _Walk:
         most = self.limits.max_iterations
         if most is not None and self.current.rounds > most:
             raise EngineError(
-                f"{self.current.name} still changed after {most:,} rounds, the limit of "
-                f"iterations; the rule at work was `{self._slowest()}`"
+                f"{self.current.name} still changed after {most:,} rounds, the limit of iterations; "
+                f"the rule at work was `{self._slowest()}`; {raise_limit('max_iterations')}"
             )
 
-    def pause(self) -> None:
-        """Called inside long steps: whatever made one long, an update that is late is given up."""
-        if self.deadline is not None and time.perf_counter() > self.deadline:
+    def pause(self, ahead: int | None = None) -> None:
+        """Called inside steps; whatever made one long, an update that is late is given up there."""
+        if ahead is None and self.deadline is not None and time.perf_counter() > self.deadline:
             raise _TooMuch
-        self._look()
+        self.watch.look(self.progress, ahead or 0)
+        if self.limits.max_rows is not None and self.adds:
+            self._check_rows(self.engine.listed(self.at_work.relations))
 
     def hear(self, rounds: int, found: int, rows: int) -> None:
         """Called while an engine runs a unit in its own way."""

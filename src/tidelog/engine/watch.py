@@ -4,8 +4,8 @@ An engine at work can be left at some places only. At each of them `Watch.look` 
 what it raises ends the commit. It knows which rules are at work, so that an error can name them.
 
 Memory is what the process holds (its resident set), since rows, indexes, lists and values in the making all
-count; a commit is charged with what the process has grown by since it began. A single step may pass the limit
-by what it takes at once.
+count; a commit is charged with what the process has grown by since it began, and with what it is about to
+take where that is much.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from traceback import clear_frames
 from typing import Final
 
 from tidelog.errors import EngineError
 from tidelog.progress import Progress, Report
 
-__all__ = ["Limits", "Watch", "bytes_of"]
+__all__ = ["Limits", "Watch", "bytes_of", "memory_errors", "raise_limit"]
 
 REPORT_EVERY: Final = 0.1  # seconds
 _WEIGH_EVERY: Final = 0.01
+_MUCH: Final = 1_000_000  # bytes that are worth a weighing of their own
+_TAKING_IN: Final = "facts were being taken in, and no rule was at work"
 _NAMED: Final = 3  # rules in a message
 _UNITS: Final = {
     "": 1,
@@ -61,15 +65,19 @@ class Watch:
         self._next_weighing = math.inf if limits.max_memory is None else self.start
         self._held = 0 if limits.max_memory is None else _resident()
 
-    def look(self, where: Callable[[], Progress]) -> None:
-        """End the commit if it is to end, and tell how far it is, if it is time for that."""
+    def look(self, where: Callable[[], Progress], ahead: int = 0) -> None:
+        """End the commit if it is to end, and tell how far it is, if it is time for that.
+
+        `ahead` is how many bytes are about to be taken.
+        """
         self._check()
         now = time.perf_counter()
         if now > self._late:
-            raise EngineError(f"the commit took more than {self._limits.timeout:g} s; {self.blame()}")
-        if now >= self._next_weighing:
+            most = f"{self._limits.timeout:g} s"
+            raise EngineError(f"the commit took more than {most}; {self.blame()}; {raise_limit('timeout')}")
+        if now >= self._next_weighing or ahead > _MUCH:
             self._next_weighing = now + _WEIGH_EVERY
-            self._weigh()
+            self._weigh(ahead)
         if now >= self._next_report and self._report is not None:
             self._next_report = now + REPORT_EVERY
             self._report(where())
@@ -77,21 +85,40 @@ class Watch:
     def blame(self) -> str:
         """Which rules were at work, for a message."""
         if not self.at_work:
-            return "facts were being taken in, and no rule was at work"
+            return _TAKING_IN
         shown = " and ".join(f"`{rule}`" for rule in self.at_work[:_NAMED])
         if len(self.at_work) == 1:
             return f"the rule at work was {shown}"
         more = f" and {len(self.at_work) - _NAMED} more" if len(self.at_work) > _NAMED else ""
         return f"the rules at work were {shown}{more}"
 
-    def _weigh(self) -> None:
+    def _weigh(self, ahead: int) -> None:
         most = self._limits.max_memory
-        grown = _resident() - self._held
-        if most is not None and grown > most:
+        if most is None:
+            return
+        grown = _resident() - self._held + ahead
+        if grown > most:
             raise EngineError(
-                f"the commit took {_size_text(grown)} of memory, and its limit is {_size_text(most)}; "
-                f"{self.blame()}"
+                f"the commit {'would take' if ahead else 'took'} {_size_text(grown)} of memory, "
+                f"and its limit is {_size_text(most)}; {self.blame()}; {raise_limit('max_memory')}"
             )
+
+
+@contextmanager
+def memory_errors(blame: Callable[[], str] = lambda: _TAKING_IN) -> Iterator[None]:
+    """Memory that runs out inside is an EngineError; what was being worked with is let go of."""
+    try:
+        yield
+    except MemoryError as error:
+        clear_frames(error.__traceback__)
+        raise EngineError(
+            f"there is no memory left; {blame()}; with `max_memory`, a commit that takes too much ends sooner"
+        ) from None
+
+
+def raise_limit(name: str) -> str:
+    """How to allow more of something, for a message."""
+    return f"to allow more, raise `{name}` (`--{name.replace('_', '-')}` of `tidelog run`)"
 
 
 def bytes_of(text: str) -> int | None:

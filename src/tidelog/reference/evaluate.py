@@ -27,7 +27,7 @@ from tidelog.program import typed
 from tidelog.program.library import MAX_BIGINT_SHIFT
 from tidelog.program.typed import Expr
 from tidelog.reference.convert import Undefined, cast, checked, exact, number_at
-from tidelog.reference.functions import call_standard
+from tidelog.reference.functions import call_standard, joined
 
 __all__ = ["Environment", "Failure", "Functions", "evaluate"]
 
@@ -141,7 +141,7 @@ def _binary(op: str, type_: Type, left: Value, right: Value) -> Value:
         case "++":
             assert isinstance(left, str)
             assert isinstance(right, str)
-            return left + right
+            return joined("", [left, right], left, right)
         case "&" | "|" | "^":
             return _BITWISE[op](left, right)
         case "<<" | ">>":

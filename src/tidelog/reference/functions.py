@@ -10,7 +10,7 @@ from __future__ import annotations
 import decimal
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final
@@ -22,7 +22,7 @@ from tidelog.data.values import NAN, Value, order_key, to_text
 from tidelog.program.library import MAX_TEXT
 from tidelog.reference.convert import Undefined, exact, number_at
 
-__all__ = ["IMPLEMENTED", "call_standard"]
+__all__ = ["IMPLEMENTED", "call_standard", "joined"]
 
 
 def call_standard(name: str, arguments: tuple[Value, ...], argument_types: tuple[Type, ...]) -> Value:
@@ -66,7 +66,15 @@ def _padding(s: str, width: int, fill: str) -> str:
 
 def _replace(s: str, old: str, new: str) -> str:
     _not_empty("text to replace", old)
-    return s.replace(old, new)
+    return joined(new, s.split(old), s)
+
+
+def joined(separator: str, parts: Sequence[str], *given: str) -> str:
+    """Parts with a separator between them, unless that is longer than all that was given, and too long."""
+    length = sum(map(len, parts)) + len(separator) * (len(parts) - 1)
+    if length > max(MAX_TEXT, *map(len, given)):
+        raise Undefined(f"a string of more than {MAX_TEXT} code points")
+    return separator.join(parts)
 
 
 def _repeat(s: str, count: int) -> str:
@@ -126,7 +134,12 @@ def _regex_replace(s: str, pattern: str, replacement: str) -> str:
     for piece in pieces:
         if isinstance(piece, int):
             _has_group(regex, piece)
-    return str(regex.sub(lambda m: "".join(p if isinstance(p, str) else m[p] or "" for p in pieces), s))
+    parts: list[str] = []
+    end = 0
+    for m in regex.finditer(s):
+        parts += [s[end : m.start()], *(p if isinstance(p, str) else m[p] or "" for p in pieces)]
+        end = m.end()
+    return joined("", [*parts, s[end:]], s)
 
 
 def _pieces(replacement: str) -> Iterator[str | int]:

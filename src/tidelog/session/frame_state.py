@@ -18,7 +18,7 @@ from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
 from tidelog.engine.spark.naming import step_name
 from tidelog.engine.spark.staging import FrameStaging, expect_one_each
 from tidelog.engine.spark.ticking import Ticker
-from tidelog.engine.watch import Limits
+from tidelog.engine.watch import Limits, memory_errors
 from tidelog.errors import SessionError
 from tidelog.plan.flat import FlatProgram, Unit
 from tidelog.program.model import EMPTY, Program
@@ -121,8 +121,9 @@ class FrameState:
         doing = f"Tidelog commit {self.commit + 1}" if keep else "Tidelog preview"
         with self.working(doing), self._stepping():
             try:
-                stats = self._advance(flat, staged, check)
-                changes = self._changes(program, self.commit + 1 if keep else None)
+                with memory_errors():
+                    stats = self._advance(flat, staged, check)
+                    changes = self._changes(program, self.commit + 1 if keep else None)
                 check()
             except BaseException:
                 self._undo(held)

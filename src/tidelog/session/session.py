@@ -225,8 +225,9 @@ def open_session(
     """A session with the program of a file, or of a text, or with none yet.
 
     Messages about a text call it `name`. `facts` are a folder, as for `insert_folder`, or what to insert into
-    relations, by name; program and facts are one commit. `functions` are Python functions that the program calls. `strategy`
-    is one of `STRATEGIES` and says how commits are carried out; the results are the same. A commit that takes
+    relations, by name; program and facts are one commit. `functions` are Python functions that the program
+    calls. `strategy` is one of `STRATEGIES` and says how commits are carried out; the results are the same. A
+    commit that takes
     more than `max_iterations` rounds in one recursion, gives relations that depend on each other more than
     `max_rows` rows, takes longer than `timeout` seconds or more than `max_memory` (bytes, or a text such as
     "4GB") is an EngineError and changes nothing. `progress` shows on a terminal what long work is at; a

@@ -20,7 +20,7 @@ from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.saving import restored, saved
 from tidelog.engine.run import Run, Stats
-from tidelog.engine.watch import Limits
+from tidelog.engine.watch import Limits, memory_errors
 from tidelog.plan.flat import FlatProgram, Unit
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import EMPTY, Program
@@ -86,7 +86,7 @@ class State:
     @contextmanager
     def encoding(self) -> Iterator[Codec]:
         """The codec, for whoever gives codes to values that may be new."""
-        with self.locks.turn, interrupts_noted():
+        with self.locks.turn, interrupts_noted(), memory_errors():
             yield self.engine.codec
 
     def carry_out(
@@ -100,8 +100,9 @@ class State:
         flat = self.flat if program is self.program else flatten(program)
         with self.locks.turn, self.readers.working():
             try:
-                stats = self._advance(flat, staged, check)
-                changes = self._changes(program, self.commit + 1 if keep else None)
+                with memory_errors():
+                    stats = self._advance(flat, staged, check)
+                    changes = self._changes(program, self.commit + 1 if keep else None)
                 check()
             except BaseException:
                 self._undo()
@@ -118,9 +119,10 @@ class State:
         with self.locks.turn, self.readers.working():
             flat = only_query(query, self.program, self.flat)
             try:
-                self.engine.prepare(flat)
-                self._run.commit(FlatProgram(), flat, self._limits, check, self.report)
-                return Facts(query.relation, self.decoder, self.engine.rows(query.relation.name))
+                with memory_errors():
+                    self.engine.prepare(flat)
+                    self._run.commit(FlatProgram(), flat, self._limits, check, self.report)
+                    return Facts(query.relation, self.decoder, self.engine.rows(query.relation.name))
             finally:
                 end(self.report)
                 self._undo()

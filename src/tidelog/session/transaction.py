@@ -94,7 +94,7 @@ class Transaction:
     # -- program
 
     def begin_with(self, draft: Draft) -> None:
-        """Make a draft the program of a session that has none yet; ProgramError if it cannot be stratified."""
+        """Make a draft the program of a session that has none; ProgramError if it cannot be stratified."""
         program = draft.finish()
         self._adopt(draft)
         self._finished = program

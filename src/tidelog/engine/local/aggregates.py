@@ -23,7 +23,7 @@ from tidelog.data.types import Type
 from tidelog.engine.local.arithmetic import half_even, limits, outside, to_units
 from tidelog.engine.local.codec import Codec, Codes, is_direct
 from tidelog.engine.local.conversions import EXACT_DOUBLE, nearest
-from tidelog.engine.local.operations import Ledger, Undefined
+from tidelog.engine.local.operations import Ledger, Pulse, Undefined
 from tidelog.engine.local.order import keys
 from tidelog.engine.local.vectors import Outcome, Reasons, Rows, Vector, bounds, distinct
 
@@ -82,13 +82,14 @@ def aggregate(
     n_groups: int,
     codec: Codec,
     reasons: Reasons | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """One value for each group from 0 to `n_groups` - 1, or the reason why it has none.
 
     `groups` says which group each row is in. With `distinct`, rows of a group that agree in all of `args`
-    count once.
+    count once. `check` is called now and then.
     """
-    ledger = Ledger(codec, Reasons() if reasons is None else reasons)
+    ledger = Ledger(codec, Reasons() if reasons is None else reasons, Pulse(check))
     if n_groups == 0:
         return Outcome(np.empty(0, np.int64), None, ledger.reasons)
     kept = list(args[:1]) if function == "count_distinct" else list(args)

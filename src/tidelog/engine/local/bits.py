@@ -21,6 +21,7 @@ import numpy.typing as npt
 from tidelog.engine.local import closure
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.table import Table
+from tidelog.engine.protocol import Check
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Match, Var
 
@@ -29,6 +30,7 @@ __all__ = ["BitRelation", "Bits", "Difference", "Operand", "Pattern", "Source", 
 _ENOUGH_ROWS = 20_000
 _FEW: Final = 64  # changes below which asking whether they make a difference pays
 _STEPS: Final = 20_000  # that may be looked at to tell
+_WORDS: Final = 2**26  # of rows that are filled between two looks at the limits
 
 
 # -- which units fit
@@ -232,6 +234,11 @@ class BitRelation:
     def size(self) -> int:
         return self.bits.size
 
+    @property
+    def next_size(self) -> int:
+        """How many pairs there are after the commit at work."""
+        return (self._next or self.bits).size
+
     def load(self, rows: Codes, turned: bool) -> None:
         """Take the state before from rows."""
         self.names.add(np.ascontiguousarray(rows.reshape(-1, 1)))
@@ -247,7 +254,15 @@ class BitRelation:
 
     # -- commits
 
-    def update(self, fits: Pattern, given: Source, sources: Mapping[str, Source], *, anew: bool) -> int:
+    def update(
+        self,
+        fits: Pattern,
+        given: Source,
+        sources: Mapping[str, Source],
+        *,
+        anew: bool,
+        check: Check = lambda ahead=None: None,
+    ) -> int:
         """Work out the new rows; the number of rounds, which is none if nothing can have changed.
 
         `given` is what is asserted, and what rules of another form give. With `anew`, nothing is known of
@@ -267,7 +282,7 @@ class BitRelation:
         if not anew and self._is_idle(steps, bases, step, base):
             self._next, self._changed = self.bits, self._changed[:0]
             return 0
-        self._next = self._rows(step, base)
+        self._next = self._rows(step, base, check)
         self._changed = closure.changed(self.bits.rows, self.bits.ids, self._next.rows, self._next.ids)
         return 1
 
@@ -281,11 +296,16 @@ class BitRelation:
         starts, targets = closure.grouped(together[0], together[1], self.names.rows)
         return starts, targets
 
-    def _rows(self, step: Steps, base: Steps) -> Bits:
+    def _rows(self, step: Steps, base: Steps, check: Check = lambda ahead=None: None) -> Bits:
         component, count = closure.components(*step)
         first, members = closure.grouped(component, np.arange(len(component)), count)
-        rows = np.zeros((max(count, 1), -(-max(self.names.rows, 1) // 64)), np.uint64)
-        closure.fill(*step, *base, component, members, first, rows)
+        words = -(-max(self.names.rows, 1) // 64)
+        check(8 * max(count, 1) * words)
+        rows = np.zeros((max(count, 1), words), np.uint64)
+        done = 0
+        while done < count:
+            done = closure.fill(*step, *base, component, members, first, rows, done, _WORDS)
+            check()
         return Bits(rows, component, int(closure.count_pairs(rows, component)))
 
     def _is_idle(

@@ -81,11 +81,16 @@ def components(starts, targets):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def fill(starts, targets, base_starts, base, component, members, first, rows):  # type: ignore[no-untyped-def]
-    """The rows of all components, zero before; `members` are grouped by component, beginning at `first`."""
+def fill(starts, targets, base_starts, base, component, members, first, rows, start, most):  # type: ignore[no-untyped-def]
+    """The rows of components from `start` on, zero before; the first that is left after so many words.
+
+    `members` are grouped by component, beginning at `first`.
+    """
     joined = np.full(rows.shape[0], -1, np.int64)
     words = rows.shape[1]
-    for c in range(first.size - 1):
+    for c in range(start, first.size - 1):
+        if most <= 0:
+            return c
         for m in range(first[c], first[c + 1]):
             x = members[m]
             for i in range(base_starts[x], base_starts[x + 1]):
@@ -94,8 +99,11 @@ def fill(starts, targets, base_starts, base, component, members, first, rows):  
                 d = component[targets[i]]
                 if d != c and joined[d] != c:
                     joined[d] = c
+                    most -= words
                     for w in range(words):
                         rows[c, w] |= rows[d, w]
+            most -= starts[x + 1] - starts[x] + base_starts[x + 1] - base_starts[x] + 1
+    return first.size - 1
 
 
 @njit(cache=True, nogil=True)

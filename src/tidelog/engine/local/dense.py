@@ -12,6 +12,7 @@ from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.rows import ALIVE, OLD
 from tidelog.engine.local.table import Table
 from tidelog.engine.local.working import Change
+from tidelog.engine.protocol import Check
 from tidelog.plan.flat import FlatRule
 from tidelog.program.typed import Absent, Match
 
@@ -45,6 +46,7 @@ def run_whole(
     change: Change,
     below: Mapping[str, tuple[Table, Change | None]],
     heads: Callable[[FlatRule], Codes],
+    check: Check,
 ) -> int:
     """Bring a relation that is kept as bits to its new state; the number of rounds.
 
@@ -59,7 +61,8 @@ def run_whole(
     )
     read = {x.relation for rule in fits.others for x in rule.body if isinstance(x, Match | Absent)}
     anew = any(other is not None and other.moves for name in read for other in [below[name][1]])
-    return kept.update(fits, given, {name: _source(*below[name]) for name in fits.below()}, anew=anew)
+    sources = {name: _source(*below[name]) for name in fits.below()}
+    return kept.update(fits, given, sources, anew=anew, check=check)
 
 
 def _source(table: Table, change: Change | None) -> Source:

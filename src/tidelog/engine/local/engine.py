@@ -19,7 +19,6 @@ from tidelog.engine.local.bits import BitRelation, Difference, Pattern, pattern,
 from tidelog.engine.local.candidates import Candidates
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.collecting import Collector
-from tidelog.engine.local.expressions import Evaluator
 from tidelog.engine.local.filtering import worth_filtering
 from tidelog.engine.local.frame import MODES, Frame, Request
 from tidelog.engine.local.grouping import regroup
@@ -31,7 +30,7 @@ from tidelog.engine.local.runner import Runner
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variants import Variants
 from tidelog.engine.local.working import Change, Working
-from tidelog.engine.protocol import Claimed, Hurried, Tell, TurnDense
+from tidelog.engine.protocol import Check, Claimed, Hurried, Tell, TurnDense
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
@@ -61,6 +60,7 @@ class LocalEngine:
         self._before: dict[str, tuple[Change, BitRelation | None]] = {}  # as they were, if forms changed
         self._refrains = False
         self._iteration = 0
+        self._loop: Loop | None = None  # while it runs
         self._collector = Collector(self.tables, self.bits, self.types)
 
     # -- relations
@@ -83,7 +83,7 @@ class LocalEngine:
             for name in [n for n in self.bits if n not in self._patterns and n in program.used()]:
                 self._to_rows(name, self.bits[name])
         # rules that go may use functions that go with them
-        self._runner.evaluator = Evaluator(self.codec, {**self._functions, **program.functions})
+        self._runner.evaluate_with({**self._functions, **program.functions})
 
     def forget(self, program: FlatProgram) -> None:
         """Drop the tables and variants that a program does not have."""
@@ -243,13 +243,22 @@ class LocalEngine:
             frames.append(self._runner.frame_for(variant, request))
         targets = [self._working(frame.variant.rule.head) for frame in frames]
         relations = [self._working(name) for name in step.relations]
-        loop = Loop(frames, targets, relations, MODES[end.mode], rank)
-        loop.run(most, self._runner.check)
+        loop = self._loop = Loop(frames, targets, relations, MODES[end.mode], rank)
+        try:
+            loop.run(most, self._runner.check)
+        finally:
+            self._loop = None
         self._end(end)
         return Hurried(loop.rounds, loop.found, loop.instances)
 
-    def watch(self, check: Callable[[], None], tell: Tell) -> None:
+    def watch(self, check: Check, tell: Tell) -> None:
         self._runner.check = check
+
+    def listed(self, relations: Iterable[str]) -> int:
+        """How many rows were listed since the last round that is known of ended."""
+        ended = 0 if self._loop is None else self._loop.found
+        changes = (self._changes.get(name) for name in relations)
+        return ended + sum(change.working.listed_since for change in changes if change is not None)
 
     def _ask_form(self, name: str) -> None:
         """Whether a relation that is being bootstrapped should rather be a matrix."""
@@ -333,7 +342,8 @@ class LocalEngine:
             self._to_rows(name, kept)
             return None
         below = {other: (table, self._changes.get(other)) for other, table in self.tables.items()}
-        return Claimed(dense.run_whole(kept, fits, self.change(name), below, self._all_heads), dense.WHY)
+        rounds = dense.run_whole(kept, fits, self.change(name), below, self._all_heads, self._runner.check)
+        return Claimed(rounds, dense.WHY, rows=kept.next_size)
 
     def refrain(self) -> None:
         self._refrains = True
@@ -372,7 +382,14 @@ class LocalEngine:
         """The new results of groups that were touched take the place of their old ones."""
         source, change = self.change(step.grouping.instances), self.change(step.grouping.results)
         touched = None if step.all else source.touched()
-        old, new = regroup(step.grouping, source.working.table, touched, change.working.table, self.codec)
+        old, new = regroup(
+            step.grouping,
+            source.working.table,
+            touched,
+            change.working.table,
+            self.codec,
+            lambda: self._runner.check(0),
+        )
         change.replace(old, new)
 
     # -- the best value per key
@@ -439,7 +456,7 @@ class LocalEngine:
     def forget_values(self, used: Mapping[Scalar, Codes]) -> None:
         """Forget the values whose codes are not in use; between commits. All that was encoded is void."""
         self.codec = self._runner.codec = self._collector.renew(self.codec, used)
-        self._runner.evaluator = Evaluator(self.codec, self._functions)
+        self._runner.evaluate_with(self._functions)
         self._variants.clear()
 
     def rollback(self) -> None:

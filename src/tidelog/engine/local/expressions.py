@@ -5,6 +5,8 @@
 - `if`, `and` and `or` choose between rows. Each side is evaluated in the rows that take it and in no
   others, so that an untaken branch neither fails nor costs anything.
 - Names, of `let` and of a function's parameters, are lazy (see `scopes`); they fail where they are read.
+- A function of the language is called once for each different combination of arguments that is known to be
+  one (see `sharing`), however many calls there are.
 - A Python function is called once for each different combination of its arguments in an operation. What it
   raises is a failure.
 
@@ -14,7 +16,6 @@ hold, the smallest number of 64 bits in an option, is a failure.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, assert_never
 
@@ -26,10 +27,11 @@ from tidelog.data.values import BadValue, Value
 from tidelog.engine.local import arithmetic
 from tidelog.engine.local.codec import NONE, Codec, Codes, scalar
 from tidelog.engine.local.conversions import conversion
-from tidelog.engine.local.functions import standard
-from tidelog.engine.local.operations import Ledger, Operation, Undefined, checked
+from tidelog.engine.local.functions import concat, standard
+from tidelog.engine.local.operations import Ledger, Operation, Pulse, Undefined, checked
 from tidelog.engine.local.order import COMPARISONS, EQUALITIES, comparison, equality
 from tidelog.engine.local.scopes import Name, Scope, Selection
+from tidelog.engine.local.sharing import Sharing
 from tidelog.engine.local.vectors import Failures, Mask, Outcome, Reasons, Vector
 from tidelog.program import typed
 from tidelog.program.typed import Expr
@@ -40,13 +42,24 @@ Functions: TypeAlias = Mapping[str, typed.Function | typed.PythonFunction]
 
 
 class Evaluator:
-    """Evaluates expressions that call these functions; `reason` tells what its failures mean."""
+    """Evaluates expressions that call these functions; `reason` tells what its failures mean.
 
-    def __init__(self, codec: Codec, functions: Functions, reasons: Reasons | None = None) -> None:
+    `check` is called now and then; what it raises ends the evaluation.
+    """
+
+    def __init__(
+        self,
+        codec: Codec,
+        functions: Functions,
+        reasons: Reasons | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
         self.codec = codec
         self.functions = functions
         self.reasons = Reasons() if reasons is None else reasons
-        self._ledger = Ledger(codec, self.reasons)
+        self._pulse = Pulse(check)
+        self._ledger = Ledger(codec, self.reasons, self._pulse)
+        self._sharing = Sharing(self._read)
         self._operations: dict[tuple[object, ...], Operation] = {}
 
     def reason(self, number: int) -> str:
@@ -64,6 +77,7 @@ class Evaluator:
         `failures` tells for columns that are outcomes themselves where they failed.
         """
         known = failures or {}
+        self._sharing = Sharing(self._read)
         names = {name: Name(None, None, Vector(codes, known.get(name))) for name, codes in columns.items()}
         return self._value(expr, Scope(names, size)).outcome(size, self.reasons)
 
@@ -129,7 +143,7 @@ class Evaluator:
         if op in COMPARISONS:
             return comparison(op, type_, self.codec)
         if op == "++":
-            return Operation((type_, type_), type_, operator.concat)
+            return Operation((type_, type_), type_, concat)
         return arithmetic.binary(op, type_)
 
     # -- choices
@@ -160,12 +174,17 @@ class Evaluator:
         function = self.functions.get(call.function)
         if isinstance(function, typed.Function):
             names = {p.name: Name(a, scope) for p, a in zip(function.parameters, call.args, strict=True)}
-            return self._value(function.body, Scope(names, scope.size))
+            inner = Scope(names, scope.size)
+            return self._sharing.call(
+                call.function, list(names.values()), scope.size, lambda: self._value(function.body, inner)
+            )
         arguments = [self._value(a, scope) for a in call.args]
         if isinstance(function, typed.PythonFunction):
             return self._ledger.run(_python(function), arguments)
         argument_types = tuple(a.type for a in call.args)
-        operation = self._operation(standard, call.function, argument_types, call.type, self.codec)
+        operation = self._operation(
+            standard, call.function, argument_types, call.type, self.codec, self._pulse
+        )
         return self._ledger.run(operation, arguments)
 
     # -- conversions
@@ -178,7 +197,7 @@ class Evaluator:
         converted = self._ledger.run(self._operation(conversion, source, scalar(target)), [vector])
         if not isinstance(target, types.Option):
             return converted
-        some = self._operation(standard, "some", (target.item,), target, self.codec)
+        some = self._operation(standard, "some", (target.item,), target, self.codec, self._pulse)
         return self._ledger.run(some, [converted])
 
     def _cast_option(self, item: types.Scalar, target: Type, vector: Vector) -> Vector:

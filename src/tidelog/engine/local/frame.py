@@ -6,7 +6,7 @@ holds until one of its tables is replaced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,11 +19,12 @@ from tidelog.engine.local.index import Chains, Ordered, address
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variant import Level, Stage, Variant
 from tidelog.engine.local.working import MASKS, NEGATED, Bindings, Working
+from tidelog.engine.protocol import Check
 from tidelog.maintain.script import Mode, View
 from tidelog.plan.order import Join
 from tidelog.program.typed import Absent, Var
 
-__all__ = ["MODES", "STEPS", "Frame", "Request", "make_room"]
+__all__ = ["MODES", "STEPS", "Frame", "Request", "TooMany", "make_room"]
 
 MODES: Final = {
     Mode.INSERT: kernels.INSERT,
@@ -40,6 +41,10 @@ _MANY: Final = 64  # rows of a key from which on looking for those in a range pa
 _SAMPLE: Final = 4096
 _FUSED: Final = (kernels.INSERT, kernels.REMOVE, kernels.OVERDELETE, kernels.ADD, kernels.SUBTRACT)
 _SWEPT: Final = (layout.LIST, layout.DELTA, layout.SCAN, layout.CHAIN)
+
+
+class TooMany(Exception):
+    """There are more bindings than were asked for; nothing was done with them."""
 
 
 class Request(NamedTuple):
@@ -197,9 +202,13 @@ class Frame:
         rank: int,
         given: Rows | None,
         bindings: Bindings,
-        check: Callable[[], None],
+        check: Check,
+        most: int | None = None,
     ) -> Bindings:
-        """Run to the end; the bindings written down if there is no head. `check` is called now and then."""
+        """Run to the end; the bindings written down if there is no head. `check` is called now and then.
+
+        TooMany if there are more bindings than `most` (or some more).
+        """
         held = given
         size = 0 if given is None else len(given)
         if self.stage.levels[0].join is None:
@@ -211,6 +220,9 @@ class Frame:
         status = kernels.run(self.at, rank, 0 if held is None else address(held), size, STEPS, False)
         while status != kernels.DONE:
             if status == kernels.GROW_OUT:
+                if most is not None and out.shape[1] >= most:
+                    raise TooMany
+                check(2 * out.nbytes)
                 out = np.concatenate([out, np.empty_like(out)], axis=1)
                 self._write_to(out)
             else:
@@ -231,15 +243,21 @@ class Frame:
                 index.cover(table.at, table.rows, table.data)
 
 
-def make_room(status: int, frame: Frame, target: Working, check: Callable[[], None]) -> None:
-    """Grow what is full, and only that: lists that grew with the table would outgrow its rows."""
+def make_room(status: int, frame: Frame, target: Working, check: Check) -> None:
+    """Grow what is full, and only that: lists that grew with the table would outgrow its rows.
+
+    What is about to be taken is checked first.
+    """
     if status == kernels.GROW_LIST:
+        check(target.growth)
         target.grow_lists()
     elif status == kernels.GROW_TABLE:
+        check(target.table.growth)
         target.table.grow()
     elif status == kernels.GROW_TRACE:
         target.grow_trace()
     elif status == kernels.GROW_INDEX:
+        check(0)
         frame.cover()
     else:
         check()

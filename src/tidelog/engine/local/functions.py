@@ -22,20 +22,22 @@ from tidelog.data.values import NAN, Value, to_text
 from tidelog.engine.local.codec import Codec
 from tidelog.engine.local.conversions import nearest
 from tidelog.engine.local.fast_functions import fast_form
-from tidelog.engine.local.operations import Operation, Plain, Undefined
+from tidelog.engine.local.operations import Operation, Plain, Pulse, Undefined
 from tidelog.engine.local.order import choice
 from tidelog.errors import clip, shown
 from tidelog.program.library import MAX_TEXT
 
-__all__ = ["IMPLEMENTED", "standard"]
+__all__ = ["IMPLEMENTED", "concat", "standard"]
 
 
-def standard(name: str, arguments: tuple[Type, ...], result: Type, codec: Codec) -> Operation:
-    """A standard function on arguments of these types."""
+def standard(name: str, arguments: tuple[Type, ...], result: Type, codec: Codec, pulse: Pulse) -> Operation:
+    """A standard function on arguments of these types; one that may take long beats a pulse meanwhile."""
     if name in ("min", "max"):
         plain, fast = choice(name, arguments[0], codec)
         return Operation(arguments, result, plain, fast)
     key = name, len(arguments)
+    if key == ("regex_replace", 3):
+        return Operation(arguments, result, functools.partial(_regex_replace, pulse.beat))
     plain = _PLAIN[key] if key in _PLAIN else _BY_TYPE[key](arguments[0])
     return Operation(arguments, result, plain, fast_form(name, arguments))
 
@@ -53,6 +55,17 @@ def _not_empty(what: str, text: str) -> None:
 # -- text
 
 
+def _expect_length(length: int, *given: str) -> None:
+    """A string that is made may be as long as those that were given, or as `MAX_TEXT`."""
+    if length > MAX_TEXT and length > max(map(len, given), default=0):
+        raise Undefined(f"a string of more than {MAX_TEXT} code points")
+
+
+def concat(one: str, other: str) -> str:
+    _expect_length(len(one) + len(other), one, other)
+    return one + other
+
+
 def _substring(s: str, start: int, count: int) -> str:
     _not_negative("start", start)
     _not_negative("count", count)
@@ -68,21 +81,21 @@ def _fill(s: str, width: int, fill: str) -> str:
     _not_empty("fill", fill)
     if width <= len(s):
         return ""
-    if width > MAX_TEXT:
-        raise Undefined(f"a string of more than {MAX_TEXT} code points")
+    _expect_length(width)
     missing = width - len(s)
     return (fill * -(-missing // len(fill)))[:missing]
 
 
 def _replace(s: str, old: str, new: str) -> str:
     _not_empty("text to replace", old)
+    if len(new) > len(old):
+        _expect_length(len(s) + s.count(old) * (len(new) - len(old)), s)
     return s.replace(old, new)
 
 
 def _repeat(s: str, count: int) -> str:
     _not_negative("count", count)
-    if len(s) * count > MAX_TEXT:
-        raise Undefined(f"a string of more than {MAX_TEXT} code points")
+    _expect_length(len(s) * count)
     return s * count
 
 
@@ -133,7 +146,7 @@ def _regex_extract(s: str, pattern: str, group: int) -> str | None:
     return found[group] if found is not None else None
 
 
-def _regex_replace(s: str, pattern: str, replacement: str) -> str:
+def _regex_replace(beat: Callable[[], None], s: str, pattern: str, replacement: str) -> str:
     # expanded here: re2's own expansion mistakes text outside ASCII
     regex = _regex(pattern)
     pieces = _pieces(replacement)
@@ -141,10 +154,19 @@ def _regex_replace(s: str, pattern: str, replacement: str) -> str:
         if isinstance(piece, int):
             _group(regex, piece)
 
-    def expand(match: Any) -> str:
-        return "".join(p if isinstance(p, str) else match[p] or "" for p in pieces)
+    length = 0
 
-    return str(regex.sub(expand, s))
+    def expand(match: Any) -> str:
+        nonlocal length
+        beat()
+        expanded = "".join(p if isinstance(p, str) else match[p] or "" for p in pieces)
+        length += len(expanded)
+        _expect_length(length, s)
+        return expanded
+
+    replaced = str(regex.sub(expand, s))
+    _expect_length(len(replaced), s)
+    return replaced
 
 
 @functools.lru_cache(maxsize=256)
@@ -273,7 +295,6 @@ _PLAIN: Final[Mapping[tuple[str, int], Plain]] = {
     ("unhex", 1): _unhex,
     ("regex_match", 2): _regex_match,
     ("regex_extract", 3): _regex_extract,
-    ("regex_replace", 3): _regex_replace,
     ("abs", 1): _absolute,
     ("sign", 1): _sign,
     ("sqrt", 1): _real("sqrt", math.sqrt),
@@ -305,4 +326,4 @@ _BY_TYPE: Final[Mapping[tuple[str, int], Callable[[Type], Plain]]] = {
     ("ceil", 1): _whole(math.ceil),
 }
 
-IMPLEMENTED: Final = frozenset(_PLAIN) | frozenset(_BY_TYPE) | {("min", 2), ("max", 2)}
+IMPLEMENTED: Final = frozenset(_PLAIN) | frozenset(_BY_TYPE) | {("min", 2), ("max", 2), ("regex_replace", 3)}

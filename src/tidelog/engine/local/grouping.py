@@ -6,6 +6,8 @@ its keys, so what a commit costs here follows the groups that it touched, not al
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,11 +24,16 @@ __all__ = ["distinct", "regroup", "results"]
 
 
 def regroup(
-    grouping: Grouping, instances: Table, touched: Rows | None, table: Table, codec: Codec
+    grouping: Grouping,
+    instances: Table,
+    touched: Rows | None,
+    table: Table,
+    codec: Codec,
+    check: Callable[[], None],
 ) -> tuple[Rows, Rows]:
     """The rows of old and of new results, of the groups of instances that were touched, or of all."""
     keys = None if touched is None else distinct(instances.data[touched, : grouping.keys])[0]
-    found = results(grouping, instances, _members(instances, keys), codec)
+    found = results(grouping, instances, _members(instances, keys), codec, check)
     return _members(table, keys), table.add(found)
 
 
@@ -40,7 +47,9 @@ def _members(table: Table, keys: Codes | None) -> Rows:
     return np.asarray(rows[(table.tags[rows] & ALIVE) != 0])
 
 
-def results(grouping: Grouping, table: Table, rows: Rows, codec: Codec) -> Codes:
+def results(
+    grouping: Grouping, table: Table, rows: Rows, codec: Codec, check: Callable[[], None] = lambda: None
+) -> Codes:
     """The keys and aggregates of the groups that these rows make up, a row for each group."""
     keys, numbers = distinct(table.data[rows, : grouping.keys])
     columns = [keys]
@@ -51,8 +60,18 @@ def results(grouping: Grouping, table: Table, rows: Rows, codec: Codec) -> Codes
         for extra in agg.args[len(places) :]:
             assert isinstance(extra, Constant)
             args.append(np.full(len(rows), codec.encode(extra.type, extra.value)))
+        check()
         outcome = aggregate(
-            agg.function, numbers, args, types, agg.result.type, weights, agg.distinct, len(keys), codec
+            agg.function,
+            numbers,
+            args,
+            types,
+            agg.result.type,
+            weights,
+            agg.distinct,
+            len(keys),
+            codec,
+            check=check,
         )
         if outcome.failures is not None and outcome.failures.any():
             failure = outcome.failures[np.flatnonzero(outcome.failures)[0]]

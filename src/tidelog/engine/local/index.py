@@ -43,7 +43,9 @@ def power(size: int) -> int:
 
 
 def longer(array: npt.NDArray[N], length: int) -> npt.NDArray[N]:
-    """The array with zeros after it."""
+    """The array with zeros after it; itself, if it is longer."""
+    if len(array) > length:  # there was no memory for others when it grew
+        return array
     made = np.empty((length, *array.shape[1:]), array.dtype)
     made[: len(array)] = array
     made[len(array) :] = 0

@@ -300,7 +300,8 @@ def _take(frame, values, source, width, data, at):  # type: ignore[no-untyped-de
 def _sweep(frame, level):  # type: ignore[no-untyped-def]
     """All that is left of a last level that only binds, for heads to insert or remove: the inner loop.
 
-    The frame's sources say which column a value of the head comes from, or -1 if it is in a slot.
+    The frame's sources say which column a value of the head comes from, or -1 if it is in a slot. Each row
+    that is looked at is one of the frame's steps.
     """
     relation, target = load64(frame, level + REL), load64(frame, TARGET)
     mode, rank, mask = load64(frame, MODE), load64(frame, RANK), load64(frame, level + MASK)
@@ -316,8 +317,13 @@ def _sweep(frame, level):  # type: ignore[no-untyped-def]
         if load64(frame, source + j) < 0:
             store64(values, j, load64(frame, load64(frame, load64(frame, HEAD) + j)))
     instances, at, status = load64(frame, INSTANCES), load64(frame, level + CURSOR), DONE
+    steps = load64(frame, STEPS)
     while True:
         here = at
+        if steps <= 0:
+            status = PAUSE
+            break
+        steps -= 1
         if kind == CHAIN:
             if at < 0:
                 break
@@ -341,6 +347,7 @@ def _sweep(frame, level):  # type: ignore[no-untyped-def]
         instances += 1
     store64(frame, level + CURSOR, at)
     store64(frame, INSTANCES, instances)
+    store64(frame, STEPS, steps)
     return status
 
 
@@ -412,9 +419,9 @@ def _derive(frame):  # type: ignore[no-untyped-def]
             status = PAUSE
             break
         if number == swept:
-            steps += load64(frame, INSTANCES)
+            store64(frame, STEPS, steps)
             status = _sweep(frame, level)
-            steps -= load64(frame, INSTANCES)
+            steps = load64(frame, STEPS)
             if status != DONE:
                 break
             number -= 1
@@ -432,6 +439,7 @@ def _derive(frame):  # type: ignore[no-untyped-def]
                 _descend(frame, number, level, row)
                 number += 1
     store64(frame, LEVEL, number)
+    store64(frame, STEPS, steps)
     return status
 
 

@@ -5,7 +5,7 @@ The frames of a repetition are run in turn inside one kernel, which also ends th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -28,9 +28,11 @@ from tidelog.engine.local.layout import (
     RELATIONS,
     ROUNDS,
 )
+from tidelog.engine.local.layout import STEPS as STEPS_LEFT
 from tidelog.engine.local.memory import load64, store64
 from tidelog.engine.local.rows import DELTA_FROM, DELTA_TO
 from tidelog.engine.local.working import Working
+from tidelog.engine.protocol import Check
 
 __all__ = ["LARGE", "Loop"]
 
@@ -57,8 +59,8 @@ class Loop:
         )
         self._view = self._words.data
 
-    def run(self, most: int, check: Callable[[], None]) -> None:
-        """Up to so many rounds, until one finds nothing or much."""
+    def run(self, most: int, check: Check) -> None:
+        """Up to so many rounds, until one finds nothing or much, or all together took long."""
         at = address(self._words)
         status = hurry(at, most, LARGE, STEPS, False)
         while status != DONE:
@@ -85,10 +87,12 @@ class Loop:
 def hurry(loop, most, large, steps, resume):  # type: ignore[no-untyped-def]
     """Rounds of a loop, until one finds nothing, or more than is `large`, or there were so many.
 
-    It ends between rounds, or where something has to grow: then the frame at POSITION is to be resumed.
+    Together they take no more than so many steps, but for the last round. It ends between rounds, or where
+    something has to grow: then the frame at POSITION is to be resumed.
     """
     frames, relations, mode = load64(loop, FRAMES), load64(loop, RELATIONS), load64(loop, LOOP_MODE)
     first = LOOP_HEADER + relations
+    left = steps
     while True:
         position, rank = load64(loop, POSITION), load64(loop, LOOP_RANK)
         while position < frames:
@@ -100,6 +104,7 @@ def hurry(loop, most, large, steps, resume):  # type: ignore[no-untyped-def]
                     store64(loop, POSITION, position)
                     return status
                 resume = False
+                left -= steps - load64(frame, STEPS_LEFT)
                 found = first + frames + position
                 store64(loop, found, load64(loop, found) + load64(frame, INSTANCES))
             position += 1
@@ -110,5 +115,6 @@ def hurry(loop, most, large, steps, resume):  # type: ignore[no-untyped-def]
         store64(loop, ROUNDS, load64(loop, ROUNDS) + 1)
         store64(loop, LOOP_RANK, rank + 1)
         store64(loop, FOUND, load64(loop, FOUND) + total)
-        if total == 0 or total > large or load64(loop, ROUNDS) >= most:
+        left -= frames + total
+        if total == 0 or total > large or load64(loop, ROUNDS) >= most or left <= 0:
             return DONE

@@ -13,10 +13,11 @@ sees it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
-from typing import Any, TypeAlias
+from time import perf_counter
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -27,10 +28,13 @@ from tidelog.engine.local.codec import NONE, Codec, Codes, double_codes, doubles
 from tidelog.engine.local.vectors import Failures, Mask, Reasons, Vector, distinct, first_failures
 from tidelog.program.library import MAX_BIGINT_BITS
 
-__all__ = ["Fast", "Ledger", "Operation", "Plain", "Undefined", "checked"]
+__all__ = ["Fast", "Ledger", "Operation", "Plain", "Pulse", "Undefined", "checked"]
 
 Plain: TypeAlias = Callable[..., object]
 Fast: TypeAlias = Callable[..., tuple[Vector, Mask | None]]
+
+
+_BEAT: Final = 0.05  # seconds
 
 
 class Undefined(Exception):
@@ -52,15 +56,34 @@ def checked(type_: Type, value: object) -> Value:
     return canonical(type_, value)
 
 
+class Pulse:
+    """Calls `check` when it was not called for a while, in the middle of whatever is evaluated."""
+
+    __slots__ = ("_check", "_clock", "_next")
+
+    def __init__(self, check: Callable[[], None], clock: Callable[[], float] = perf_counter) -> None:
+        self._check = check
+        self._clock = clock
+        self._next = 0.0
+
+    def beat(self) -> None:
+        now = self._clock()
+        if now >= self._next:
+            self._next = now + _BEAT
+            self._check()
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """Where values and reasons get their numbers; it runs operations."""
 
     codec: Codec
     reasons: Reasons
+    pulse: Pulse = field(default_factory=lambda: Pulse(lambda: None))
 
     def run(self, operation: Operation, vectors: Sequence[Vector]) -> Vector:
         """The operation on vectors of at least one row."""
+        self.pulse.beat()
         failed = first_failures(vectors)
         if failed is not None:
             return self._around(failed, operation, vectors)
@@ -103,8 +126,9 @@ class Ledger:
         values: list[Value] = []
         failures: dict[int, int] = {}
         stand_in = 0.0 if types.is_float(scalar(result)) else 0
-        encode = self._code_of(result)
+        encode, beat = self._code_of(result), self.pulse.beat
         for row in rows:
+            beat()
             try:
                 values.append(encode(checked(result, plain(*row))))
             except (Undefined, BadValue) as problem:

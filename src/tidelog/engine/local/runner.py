@@ -8,6 +8,7 @@ everything else; only then is it an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +17,24 @@ from tidelog.data.types import Option
 from tidelog.engine.local import kernels, layout
 from tidelog.engine.local.careful import carefully
 from tidelog.engine.local.codec import NONE, Codec, Codes
-from tidelog.engine.local.expressions import Evaluator
-from tidelog.engine.local.frame import MODES, Frame, Request
+from tidelog.engine.local.expressions import Evaluator, Functions
+from tidelog.engine.local.frame import MODES, Frame, Request, TooMany
 from tidelog.engine.local.heads import apply_heads, apply_rows
 from tidelog.engine.local.index import address
 from tidelog.engine.local.table import Rows, Table
 from tidelog.engine.local.variant import Stage, Variant
 from tidelog.engine.local.working import NEGATED, Bindings, Working
+from tidelog.engine.protocol import Check
 from tidelog.maintain.script import Mode, View
 from tidelog.plan.order import Compute, Filter, Refute
 from tidelog.program.typed import Binary, Expr, Var, Wildcard, variables
 
-__all__ = ["Runner"]
+__all__ = ["MOST", "Runner"]
+
+MOST: Final = 2**20  # bindings that are written down at once
+_FIRST_PART: Final = 1024  # rows
+_AT_ONCE: Final = 2**20  # heads, between two looks at the limits
+_LISTED: Final = (View.LEAVING, View.ENTERING)  # rows that are listed, not found
 
 
 class _Failed(Exception):
@@ -42,19 +49,63 @@ class Runner:
         self.tables = tables
         self.codec = codec
         self.inside: frozenset[str] = frozenset()
-        self.check: Callable[[], None] = lambda: None
-        self.evaluator = Evaluator(codec, {})
+        self.check: Check = lambda ahead=None: None
+        self.evaluate_with({})
         self.instances = 0
         self.passed_over = False  # whether `collect` left out what failed
 
     def run(
         self, variant: Variant, views: Sequence[View], driver: Rows | None, mode: Mode, rank: int
     ) -> None:
-        """Find all instances and do with their heads what the mode says."""
+        """Find all instances and do with their heads what the mode says.
+
+        Those that have to be written down on the way are found in parts, if they are many: a part for some
+        rows of the first atom each. So neither memory nor what happens before a limit acts grows with them.
+        """
+        first = variant.stages[0].levels[0].join if variant.stages[0].levels else None
+        is_written = len(variant.stages) > 1 or variant.head is None
+        if first is None or not is_written or (driver is None and views[first.position] in _LISTED):
+            self._run_part(variant, views, driver, mode, rank, None)
+            return
         try:
-            self._run(variant, views, driver, mode, rank, Bindings([], np.array([[-1], [-1]], np.int64)))
+            self._run_part(variant, views, driver, mode, rank, MOST)
+        except TooMany:
+            rows = np.arange(self.working(first.relation).table.rows) if driver is None else driver
+            self._run_parts(variant, views, rows, mode, rank)
+
+    def _run_parts(
+        self, variant: Variant, views: Sequence[View], driver: Rows, mode: Mode, rank: int
+    ) -> None:
+        done, size = 0, _FIRST_PART
+        while done < len(driver):
+            self.check()
+            part = driver[done : done + size]
+            try:
+                self._run_part(variant, views, part, mode, rank, MOST if len(part) > 1 else None)
+            except TooMany:
+                size = max(1, size // 16)
+                continue
+            done += len(part)
+            size *= 2
+
+    def _run_part(
+        self,
+        variant: Variant,
+        views: Sequence[View],
+        driver: Rows | None,
+        mode: Mode,
+        rank: int,
+        most: int | None,
+    ) -> None:
+        start = Bindings([], np.array([[-1], [-1]], np.int64))
+        try:
+            self._run(variant, views, driver, mode, rank, start, most)
         except _Failed:
             carefully(self, variant, views, driver, mode, rank)
+
+    def evaluate_with(self, functions: Functions) -> None:
+        """Call these functions from now on."""
+        self.evaluator = Evaluator(self.codec, functions, check=lambda: self.check(0))
 
     def rediscover(
         self, variant: Variant, views: Sequence[View], values: Mapping[str, Codes], rank: int
@@ -74,7 +125,9 @@ class Runner:
         mode: Mode,
         rank: int,
         bindings: Bindings,
+        most: int | None = None,
     ) -> None:
+        """TooMany if more bindings than `most` have to be written down; nothing was done then."""
         target = self.working(variant.rule.head)
         slots = self.slots(variant)
         for number, stage in enumerate(variant.stages):
@@ -84,7 +137,7 @@ class Runner:
                 does = kernels.EMIT if head is None else MODES[mode]
                 given = driver if number == 0 else None
                 frame = self.frame(variant, number, views, given, does, bindings)
-                bindings = frame.run(target, rank, given, bindings, self.check)
+                bindings = frame.run(target, rank, given, bindings, self.check, most)
                 self.instances += frame.instances if last else 0
             if head is not None and stage.levels:
                 return
@@ -254,6 +307,12 @@ class Runner:
 
     def apply(self, target: Working, heads: Codes, bindings: Bindings, mode: Mode, rank: int) -> None:
         """Do with heads what the mode says, a column each."""
+        if bindings.size > _AT_ONCE:
+            for at in range(0, bindings.size, _AT_ONCE):
+                part = Bindings(bindings.slots, np.ascontiguousarray(bindings.data[:, at : at + _AT_ONCE]))
+                self.apply(target, np.ascontiguousarray(heads[:, at : at + _AT_ONCE]), part, mode, rank)
+                self.check()
+            return
         done = 0
         room = np.empty(max(len(heads), 1), np.int64)
         while done < bindings.size:
@@ -271,16 +330,18 @@ class Runner:
 
     def apply_rows(self, target: Working, rows: Rows, mode: Mode, rank: int) -> None:
         """Do with asserted rows what the mode says."""
-        done = 0
-        while done < len(rows):
-            done, status = apply_rows(target.table.at, MODES[mode], rank, rows, done)
-            self._make_room(target, status)
+        for at in range(0, len(rows), _AT_ONCE):
+            part, done = rows[at : at + _AT_ONCE], 0
+            while done < len(part):
+                done, status = apply_rows(target.table.at, MODES[mode], rank, part, done)
+                self._make_room(target, status)
 
-    @staticmethod
-    def _make_room(target: Working, status: int) -> None:
+    def _make_room(self, target: Working, status: int) -> None:
         if status == kernels.GROW_TABLE:
+            self.check(target.table.growth)
             target.table.grow()
         elif status == kernels.GROW_LIST:
+            self.check(target.growth)
             target.grow_lists()
         elif status == kernels.GROW_TRACE:
             target.grow_trace()

@@ -102,17 +102,24 @@ class Table:
         capacity = len(self.tags)
         if wanted > capacity:
             capacity = max(wanted, capacity + capacity // 2)
-            self.data = longer(self.data, capacity)
-            self.tags = longer(self.tags, capacity)
-            self.given = longer(self.given, capacity)
-            self.support = longer(self.support, capacity)
-            for index in self.indexes.values():
-                index.resize(capacity)
-            self._describe()
+            try:
+                self.data = longer(self.data, capacity)
+                self.given = longer(self.given, capacity)
+                self.support = longer(self.support, capacity)
+                for index in self.indexes.values():
+                    index.resize(capacity)
+                self.tags = longer(self.tags, capacity)  # the last: it says how many rows there is room for
+            finally:  # also if there is no memory for one of them
+                self._describe()
         if 2 * (wanted + 1) > len(self.hashed) - 1:
             self.hashed = np.full(power(4 * wanted), -1, np.int32)
             self._describe()
             kernels.rehash(self.at)
+
+    @property
+    def growth(self) -> int:
+        """About how many bytes `grow` takes at once."""
+        return self.nbytes + self.nbytes // 2
 
     def grow(self) -> None:
         """Make room for half as many rows again."""
@@ -199,14 +206,14 @@ class Table:
         """
         kept = self.useful()
         capacity = max(SMALLEST, len(kept))
-        self.data = longer(self.data[kept], capacity)
+        data = longer(self.data[kept], capacity)
         for column, new in (codes or {}).items():
-            old = self.data[: len(kept), column]
-            self.data[: len(kept), column] = np.where(old == NONE, NONE, new[np.where(old == NONE, 0, old)])
-        self.tags = longer(self.tags[kept], capacity)
-        self.given = longer(self.given[kept], capacity)
-        self.support = longer(self.support[kept], capacity)
-        self.hashed = np.full(power(4 * capacity), -1, np.int32)
+            old = data[: len(kept), column]
+            data[: len(kept), column] = np.where(old == NONE, NONE, new[np.where(old == NONE, 0, old)])
+        tags, given = longer(self.tags[kept], capacity), longer(self.given[kept], capacity)
+        support, hashed = longer(self.support[kept], capacity), np.full(power(4 * capacity), -1, np.int32)
+        # nothing has changed so far, if there is no memory
+        self.data, self.tags, self.given, self.support, self.hashed = data, tags, given, support, hashed
         self.words[kernels.ROWS] = self.words[kernels.BASE] = len(kept)
         self._describe()
         kernels.rehash(self.at)

@@ -237,15 +237,17 @@ class Trace:
     def grow(self, capacity: int) -> None:
         """Make room where there was none; `capacity` is how many rows the table has room for now."""
         words = self._words
-        if len(self._first) < capacity:
-            self._first = longer(self._first, capacity)
-        if words[WANTED] >= len(self._queues):
-            self._queues = longer(self._queues, 2 * int(words[WANTED]))
-        if words[USED] >= len(self._entries):
-            self._entries = longer(self._entries, len(self._entries) + len(self._entries) // 2)
-        if words[LOGGED] >= len(self._log):
-            self._log = longer(self._log, 2 * len(self._log))
-        self._describe()
+        try:
+            if len(self._first) < capacity:
+                self._first = longer(self._first, capacity)
+            if words[WANTED] >= len(self._queues):
+                self._queues = longer(self._queues, 2 * int(words[WANTED]))
+            if words[USED] >= len(self._entries):
+                self._entries = longer(self._entries, len(self._entries) + len(self._entries) // 2)
+            if words[LOGGED] >= len(self._log):
+                self._log = longer(self._log, 2 * len(self._log))
+        finally:  # also if there is no memory for one of them
+            self._describe()
 
     @property
     def entries(self) -> npt.NDArray[np.int32]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -83,6 +84,12 @@ class Working:
         words = self.table.words
         return int(words[rows.DELTA_TO] - words[rows.DELTA_FROM])
 
+    @property
+    def listed_since(self) -> int:
+        """How many rows were listed since the last round ended."""
+        words = self.table.words
+        return int(words[rows.LISTED] - words[rows.DELTA_TO])
+
     def clear_list(self) -> None:
         words = self.table.words
         words[rows.LISTED] = words[rows.DELTA_FROM] = words[rows.DELTA_TO] = 0
@@ -101,13 +108,22 @@ class Working:
         self.table.tags[rows_] |= np.uint8(rows.NEXT)
         words[rows.LISTED] = count + len(rows_)
 
+    @property
+    def growth(self) -> int:
+        """About how many bytes `grow_lists` takes at once."""
+        words = self.table.words
+        notes = 2 * self._notes.nbytes if words[rows.NOTES] >= len(self._notes) else 0
+        return notes + (2 * self._listed.nbytes if words[rows.LISTED] >= len(self._listed) else 0)
+
     def grow_lists(self) -> None:
         words = self.table.words
-        if words[rows.NOTES] >= len(self._notes):
-            self._notes = longer(self._notes, 2 * len(self._notes))
-        if words[rows.LISTED] >= len(self._listed):
-            self._listed = longer(self._listed, 2 * len(self._listed))
-        self._describe()
+        try:
+            if words[rows.NOTES] >= len(self._notes):
+                self._notes = longer(self._notes, 2 * len(self._notes))
+            if words[rows.LISTED] >= len(self._listed):
+                self._listed = longer(self._listed, 2 * len(self._listed))
+        finally:  # also if there is no memory for one of them
+            self._describe()
 
     def grow_trace(self) -> None:
         assert self.table.trace is not None
@@ -323,7 +339,8 @@ class Change:
         if table.trace is not None:
             table.trace.commit()
         if table.wasteful:
-            table.compact()
+            with suppress(MemoryError):  # another commit may have more
+                table.compact()
 
     def undo(self) -> None:
         """Make the table what it was before the commit; rows that came stay, dead, unless they are many."""
@@ -342,7 +359,8 @@ class Change:
         elif table.trace is not None:
             table.trace.undo()
         if table.wasteful:  # what was too much is not to stay
-            table.compact()
+            with suppress(MemoryError):  # it may stay where there is no memory for less
+                table.compact()
 
     def _put_back(self) -> None:
         table = self.working.table

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
-from tidelog.engine.protocol import Claimed, Hurried, Tell
+from tidelog.engine.protocol import Check, Claimed, Hurried, Tell
 from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.choice import Placed, Placement, Sizes, passed_through, place
 from tidelog.engine.spark.cuts import Cut, Cuts, union
@@ -261,7 +261,11 @@ class SparkEngine:
     def hurry(self, step: Repeat, rank: int, most: int) -> Hurried | None:
         return None
 
-    def watch(self, check: Callable[[], None], tell: Tell) -> None:
+    def listed(self, relations: Iterable[str]) -> int:
+        """Nothing is known of a round before its end."""
+        return 0
+
+    def watch(self, check: Check, tell: Tell) -> None:
         self._check, self._tell = check, tell
 
     def delta(self, relations: Iterable[str]) -> int:
