@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from conformance.reasoners import LocalReasoner
 from tidelog.data.values import Row, Value
-from tidelog.engine.local.heads import OTHERS, UNSETTLED
+from tidelog.engine.local.heads import INSTANCE, OTHERS, UNSETTLED
 from tidelog.engine.local.index import Chains
 from tidelog.engine.local.rows import ALIVE, OLD
 from tidelog.engine.local.table import Table
@@ -61,10 +61,10 @@ def _read(reasoner: LocalReasoner, name: str) -> Known:
         made.support = dict.fromkeys(reasoner.decode(types, reasoner.engine.rows(name)), (0, 1))
     for i, row in enumerate(rows):
         if table.tags[i]:
-            rank, count = map(int, table.support[i])
-            if count >= OTHERS:
+            rank, word = map(int, table.support[i])
+            if word & OTHERS:
                 made.others.add(row)
-            made.support[row] = rank, count % OTHERS if count >= OTHERS else count
+            made.support[row] = rank, word // INSTANCE
         if table.given[i]:
             made.given.add(row)
     return made

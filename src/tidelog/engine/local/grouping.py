@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tidelog.engine.local.aggregates import aggregate
 from tidelog.engine.local.codec import Codec, Codes
+from tidelog.engine.local.heads import INSTANCE
 from tidelog.engine.local.lookup import lookup
 from tidelog.engine.local.rows import ALIVE
 from tidelog.engine.local.table import Rows, Table
@@ -53,7 +54,7 @@ def results(
     """The keys and aggregates of the groups that these rows make up, a row for each group."""
     keys, numbers = distinct(table.data[rows, : grouping.keys])
     columns = [keys]
-    weights = table.support[rows, 1].astype(np.int64)
+    weights = table.support[rows, 1] // INSTANCE
     for agg, places in zip(grouping.aggregates, grouping.arguments, strict=True):
         args = [np.ascontiguousarray(table.data[rows, i]) for i in places]
         types = [a.type for a in agg.args]

@@ -3,15 +3,17 @@
 Whatever a row was before the commit is noted once, before it changes, so that it can be put back. Where there
 is no room for a row, a note or another name on the list, nothing happens, and what is full is told.
 
-A count is of the instances that support a tuple. `OTHERS` is added to it once an instance came that does not;
-until then the count is of all instances there are, and a tuple that has lost them need not be looked for.
+A count is of the instances that support a tuple. Its word is `INSTANCE` times the count, and `OTHERS` is added
+once an instance came that does not support the tuple; until then the count is of all instances there are, and
+a tuple that has lost them need not be looked for. Ranks and counts have 64 bits: no commit can be long enough
+to use them up.
 """
 
 from __future__ import annotations
 
 from numba import njit
 
-from tidelog.engine.local.memory import load8, load32, load64, store8, store32, store64
+from tidelog.engine.local.memory import load8, load64, store8, store64
 from tidelog.engine.local.rows import (
     ALIVE,
     BASE,
@@ -47,6 +49,7 @@ __all__ = [
     "GROW_TABLE",
     "GROW_TRACE",
     "INSERT",
+    "INSTANCE",
     "OTHERS",
     "OVERDELETE",
     "PAUSE",
@@ -76,9 +79,10 @@ DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, PAUSE = range(7)
 INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT = range(8)
 
 # ranks of tuples that are to be given one, and of those that could not be
-AIMED, UNSETTLED = -1, 2**31 - 1
+AIMED, UNSETTLED = -1, 2**62
 
-OTHERS = 2**30
+# the parts of a count's word
+INSTANCE, OTHERS = 2, 1
 
 
 @njit(cache=True, nogil=True)
@@ -90,8 +94,8 @@ def _note(relation, row, tag):  # type: ignore[no-untyped-def]
     at = load64(relation, NOTES_AT) + 32 * count
     store64(at, 0, row)
     store64(at, 1, tag)
-    store64(at, 2, load32(support, 2 * row))
-    store64(at, 3, load32(support, 2 * row + 1))
+    store64(at, 2, load64(support, 2 * row))
+    store64(at, 3, load64(support, 2 * row + 1))
     store64(relation, NOTES, count + 1)
     store8(load64(relation, TAG_AT), row, tag | LOGGED)
     return tag | LOGGED
@@ -115,13 +119,13 @@ def _has_room(relation):  # type: ignore[no-untyped-def]
 def _mark_others(relation, row, tag):  # type: ignore[no-untyped-def]
     """Remember that a row has an instance that does not support it."""
     support = load64(relation, SUPPORT_AT)
-    count = load32(support, 2 * row + 1)
+    count = load64(support, 2 * row + 1)
     if count & OTHERS:
         return DONE
     if not _has_room(relation):
         return GROW_LIST
     _note(relation, row, tag)
-    store32(support, 2 * row + 1, count | OTHERS)
+    store64(support, 2 * row + 1, count | OTHERS)
     return DONE
 
 
@@ -130,19 +134,19 @@ def _insert_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
     tag = load8(tags, row)
     if tag & NEXT:
-        store32(support, 2 * row + 1, load32(support, 2 * row + 1) + 1)
+        store64(support, 2 * row + 1, load64(support, 2 * row + 1) + INSTANCE)
         return DONE
-    if tag & ALIVE and highest >= load32(support, 2 * row):
+    if tag & ALIVE and highest >= load64(support, 2 * row):
         return _mark_others(relation, row, tag)
     if not _has_room(relation):
         return GROW_LIST
     tag = _note(relation, row, tag)
     if tag & ALIVE:
-        store32(support, 2 * row + 1, load32(support, 2 * row + 1) + 1)
+        store64(support, 2 * row + 1, load64(support, 2 * row + 1) + INSTANCE)
     else:
         store8(tags, row, tag | NEXT)
-        store32(support, 2 * row, rank)
-        store32(support, 2 * row + 1, 1)
+        store64(support, 2 * row, rank)
+        store64(support, 2 * row + 1, INSTANCE)
         _list(relation, row)
     return DONE
 
@@ -152,9 +156,9 @@ def _settle_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
     tag = load8(tags, row)
     if tag & ALIVE:
-        counts = highest < load32(support, 2 * row)
+        counts = highest < load64(support, 2 * row)
     else:
-        counts = tag & NEXT or load32(support, 2 * row) == AIMED
+        counts = tag & NEXT or load64(support, 2 * row) == AIMED
     return _insert_row(relation, row, highest, rank) if counts else DONE
 
 
@@ -175,7 +179,7 @@ def insert_head(relation, values, highest, rank):  # type: ignore[no-untyped-def
         return GROW_TABLE
     if not _has_room(relation):
         return GROW_LIST
-    _list(relation, append(relation, values, row, NEXT, rank, 1))
+    _list(relation, append(relation, values, row, NEXT, rank, INSTANCE))
     return DONE
 
 
@@ -183,14 +187,14 @@ def insert_head(relation, values, highest, rank):  # type: ignore[no-untyped-def
 def _remove_row(relation, row, highest):  # type: ignore[no-untyped-def]
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
     tag = load8(tags, row)
-    if not tag & ALIVE or tag & CUR or highest >= load32(support, 2 * row):
+    if not tag & ALIVE or tag & CUR or highest >= load64(support, 2 * row):
         return DONE
     if not _has_room(relation):
         return GROW_LIST
     tag = _note(relation, row, tag)
-    count = load32(support, 2 * row + 1) - 1
-    store32(support, 2 * row + 1, count)
-    if (count <= 0 or count == OTHERS) and not tag & NEXT:
+    count = load64(support, 2 * row + 1) - INSTANCE
+    store64(support, 2 * row + 1, count)
+    if count < INSTANCE and not tag & NEXT:
         store8(tags, row, tag | NEXT)
         _list(relation, row)
     return DONE
@@ -232,10 +236,10 @@ def rederive_row(relation, row, rank):  # type: ignore[no-untyped-def]
         if not _has_room(relation):
             return GROW_LIST
         store8(tags, row, tag | NEXT)
-        store32(support, 2 * row, rank)
-        store32(support, 2 * row + 1, 0)
+        store64(support, 2 * row, rank)
+        store64(support, 2 * row + 1, 0)
         _list(relation, row)
-    store32(support, 2 * row + 1, load32(support, 2 * row + 1) + 1)
+    store64(support, 2 * row + 1, load64(support, 2 * row + 1) + INSTANCE)
     return DONE
 
 

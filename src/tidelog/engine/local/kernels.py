@@ -339,7 +339,7 @@ def _sweep(frame, level):  # type: ignore[no-untyped-def]
         if not (mask >> load8(tags, row)) & 1:
             continue
         _take(frame, values, source, width, data, row * arity)
-        highest = max(above, load32(support, 2 * row)) if ranked else above
+        highest = max(above, load64(support, 2 * row)) if ranked else above
         status = _do(mode, target, values, highest, rank)
         if status != DONE:
             at = here
@@ -397,7 +397,7 @@ def _descend(frame, number, level, row):  # type: ignore[no-untyped-def]
         store64(frame, ORIGIN, load64(base, ranked * length + row))
     else:
         if ranked:
-            above = max(above, load32(load64(load64(frame, level + REL), SUPPORT_AT), 2 * row))
+            above = max(above, load64(load64(load64(frame, level + REL), SUPPORT_AT), 2 * row))
         if number == 0:
             store64(frame, ORIGIN, row)
     following = level + LEVEL_WIDTH

@@ -135,8 +135,8 @@ def append(relation, values, place, tag, rank, count):  # type: ignore[no-untype
         store64(data, row * arity + c, load64(values, c))
     store32(load64(relation, HASH_AT), -1 - place, row)
     store8(load64(relation, TAG_AT), row, tag)
-    store32(support, 2 * row, rank)
-    store32(support, 2 * row + 1, count)
+    store64(support, 2 * row, rank)
+    store64(support, 2 * row + 1, count)
     store64(relation, ROWS, row + 1)
     return row
 

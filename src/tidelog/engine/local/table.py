@@ -23,12 +23,15 @@ from tidelog.engine.local import rows as kernels
 from tidelog.engine.local.codec import NONE, Codes
 from tidelog.engine.local.index import Chains, Ordered, address, longer, power
 from tidelog.engine.local.trace import Trace
+from tidelog.errors import EngineError
 
 __all__ = ["Rows", "Table"]
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 SMALLEST = 64
+MOST_ROWS = 2**31 - 2  # hash tables and chains hold row numbers of 32 bits
 _SAMPLE: Final = 1024  # rows
+_NEARLY: Final = 7 / 8  # of the rows there may be
 
 
 class Table:
@@ -40,7 +43,7 @@ class Table:
         self.data: Codes = np.empty((SMALLEST, arity), np.int64)
         self.tags: npt.NDArray[np.uint8] = np.zeros(SMALLEST, np.uint8)
         self.given: npt.NDArray[np.uint8] = np.zeros(SMALLEST, np.uint8)
-        self.support: npt.NDArray[np.int32] = np.zeros((SMALLEST, 2), np.int32)  # rank and count
+        self.support: npt.NDArray[np.int64] = np.zeros((SMALLEST, 2), np.int64)  # rank, count (see `heads`)
         self.hashed: npt.NDArray[np.int32] = np.full(4 * SMALLEST, -1, np.int32)
         self.trace: Trace | None = None
         self.indexes: dict[tuple[int, ...], Chains] = {}
@@ -101,7 +104,13 @@ class Table:
         wanted = self.rows + more
         capacity = len(self.tags)
         if wanted > capacity:
-            capacity = max(wanted, capacity + capacity // 2)
+            if wanted > MOST_ROWS:
+                raise EngineError(
+                    f"a relation would have {wanted:,} rows, and one process can keep {MOST_ROWS:,} of them, "
+                    "deleted ones included until they are compacted; open the session on Spark, which divides "
+                    "relations among processes"
+                )
+            capacity = min(max(wanted, capacity + capacity // 2), MOST_ROWS)
             try:
                 self.data = longer(self.data, capacity)
                 self.given = longer(self.given, capacity)
@@ -122,8 +131,9 @@ class Table:
         return self.nbytes + self.nbytes // 2
 
     def grow(self) -> None:
-        """Make room for half as many rows again."""
-        self.reserve(max(SMALLEST, len(self.tags) // 2))
+        """Make room for half as many rows again, or for as many as there may be."""
+        room = MOST_ROWS - self.rows
+        self.reserve(max(1, min(max(SMALLEST, len(self.tags) // 2), room)))
 
     # -- rows
 
@@ -189,8 +199,13 @@ class Table:
 
     @property
     def wasteful(self) -> bool:
-        """Whether most rows are of no use; what is asserted is of use even where it is not alive."""
+        """Whether most rows are of no use, or any where rows run out.
+
+        What is asserted is of use even where it is not alive.
+        """
         rows = self.rows
+        if rows > _NEARLY * MOST_ROWS:
+            return len(self.useful()) < rows
         if rows <= 1024 or self.live >= rows // 2:
             return False
         return len(self.useful()) < rows // 2

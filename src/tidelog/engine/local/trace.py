@@ -24,6 +24,7 @@ from numba import njit
 from tidelog.engine.local.index import address, longer
 from tidelog.engine.local.memory import load8, load32, load64, store32, store64
 from tidelog.engine.local.rows import ALIVE, SUPPORT_AT, TAG_AT, TRACE_AT
+from tidelog.errors import EngineError
 
 __all__ = ["Trace", "weigh"]
 
@@ -31,10 +32,22 @@ __all__ = ["Trace", "weigh"]
 ENTRIES_AT, CAP, USED, FIRST_AT, FIRST_CAP, QUEUES_AT, QUEUES_CAP = range(7)
 WAITING, LOG_AT, LOG_CAP, LOGGED, BASE, WANTED, TRACE_WIDTH = range(7, 14)
 
-# an entry
-ROW, ITERATION, WEIGHT, FOLLOWING, QUEUED, NOTED, ENTRY_WIDTH = range(7)
+# an entry, in words of 32 bits; its weight is a word of 64 bits, the second of these
+ROW, ITERATION, WEIGHT, FOLLOWING, QUEUED, NOTED, ENTRY_WIDTH = 0, 1, 2, 4, 5, 6, 8
+_MOST = 2**31 - 2  # entries, and iterations: references to them have 32 bits
 _LAST = -1
+_NEVER = 2**62
 _SMALLEST = 64
+
+
+@njit(inline="always")
+def _weight(entries, entry):  # type: ignore[no-untyped-def]
+    return load64(entries, (ENTRY_WIDTH * entry + WEIGHT) // 2)
+
+
+@njit(inline="always")
+def _set_weight(entries, entry, weight):  # type: ignore[no-untyped-def]
+    store64(entries, (ENTRY_WIDTH * entry + WEIGHT) // 2, weight)
 
 
 @njit(cache=True, nogil=True)
@@ -57,7 +70,7 @@ def _add(trace, row, iteration):  # type: ignore[no-untyped-def]
     at = ENTRY_WIDTH * entry
     store32(entries, at + ROW, row)
     store32(entries, at + ITERATION, iteration)
-    store32(entries, at + WEIGHT, 0)
+    _set_weight(entries, entry, 0)
     store32(entries, at + FOLLOWING, load32(first, row))
     store32(entries, at + QUEUED, 0)
     store32(entries, at + NOTED, 0)
@@ -82,14 +95,14 @@ def weigh(relation, row, iteration, weight):  # type: ignore[no-untyped-def]
     if entry < 0:
         entry = _add(trace, row, iteration)
     at = ENTRY_WIDTH * entry
-    before = load32(entries, at + WEIGHT)
+    before = _weight(entries, entry)
     if entry < load64(trace, BASE) and load32(entries, at + NOTED) == 0:
         log, logged = load64(trace, LOG_AT), load64(trace, LOGGED)
         store64(log, 2 * logged, entry)
         store64(log, 2 * logged + 1, before)
         store64(trace, LOGGED, logged + 1)
         store32(entries, at + NOTED, 1)
-    store32(entries, at + WEIGHT, before + weight)
+    _set_weight(entries, entry, before + weight)
     _queue(trace, entry)
     return True
 
@@ -102,7 +115,7 @@ def _postpone(trace, row, iteration):  # type: ignore[no-untyped-def]
     while entry >= 0:
         at = ENTRY_WIDTH * entry
         other = load32(entries, at + ITERATION)
-        if iteration < other < soonest and load32(entries, at + WEIGHT) > 0:
+        if iteration < other < soonest and _weight(entries, entry) > 0:
             found, soonest = entry, other
         entry = load32(entries, at + FOLLOWING) - 1
     if found >= 0:
@@ -122,21 +135,22 @@ def _sift(relation, iteration, departing, arriving):  # type: ignore[no-untyped-
     reference = load32(queues, iteration)
     store32(queues, iteration, 0)
     while reference > 0:
-        at = ENTRY_WIDTH * (reference - 1)
+        entry = reference - 1
+        at = ENTRY_WIDTH * entry
         reference = load32(entries, at + QUEUED)
         store32(entries, at + QUEUED, 0)
         passed += 1
         row = load32(entries, at + ROW)
         is_there = load8(tags, row) & ALIVE
-        derived = load32(entries, at + WEIGHT) > 0
-        moves = is_there and load32(support, 2 * row) > iteration
+        derived = _weight(entries, entry) > 0
+        moves = is_there and load64(support, 2 * row) > iteration
         if derived and (moves or not is_there):
             arriving[came] = row
             came += 1
-        if is_there and ((derived and moves) or (not derived and load32(support, 2 * row) == iteration)):
+        if is_there and ((derived and moves) or (not derived and load64(support, 2 * row) == iteration)):
             departing[went] = row
             went += 1
-        if not derived and not (is_there and load32(support, 2 * row) != iteration):
+        if not derived and not (is_there and load64(support, 2 * row) != iteration):
             _postpone(trace, row, iteration)
     store64(trace, WAITING, load64(trace, WAITING) - passed)
     return went, came
@@ -164,9 +178,9 @@ def _undo(trace):  # type: ignore[no-untyped-def]
             store32(entries, at + QUEUED, 0)
     log = load64(trace, LOG_AT)
     for i in range(load64(trace, LOGGED)):
-        at = ENTRY_WIDTH * load64(log, 2 * i)
-        store32(entries, at + WEIGHT, load64(log, 2 * i + 1))
-        store32(entries, at + NOTED, 0)
+        entry = load64(log, 2 * i)
+        _set_weight(entries, entry, load64(log, 2 * i + 1))
+        store32(entries, ENTRY_WIDTH * entry + NOTED, 0)
     for entry in range(load64(trace, USED) - 1, load64(trace, BASE) - 1, -1):
         at = ENTRY_WIDTH * entry
         store32(first, load32(entries, at + ROW), load32(entries, at + FOLLOWING))
@@ -180,11 +194,11 @@ def _publish(trace):  # type: ignore[no-untyped-def]
     """Forget what entries were; how many more than before have no weight."""
     entries, log, empty = load64(trace, ENTRIES_AT), load64(trace, LOG_AT), 0
     for i in range(load64(trace, LOGGED)):
-        at = ENTRY_WIDTH * load64(log, 2 * i)
-        store32(entries, at + NOTED, 0)
-        empty += (load32(entries, at + WEIGHT) == 0) - (load64(log, 2 * i + 1) == 0)
+        entry = load64(log, 2 * i)
+        store32(entries, ENTRY_WIDTH * entry + NOTED, 0)
+        empty += (_weight(entries, entry) == 0) - (load64(log, 2 * i + 1) == 0)
     for entry in range(load64(trace, BASE), load64(trace, USED)):
-        empty += load32(entries, ENTRY_WIDTH * entry + WEIGHT) == 0
+        empty += _weight(entries, entry) == 0
     store64(trace, BASE, load64(trace, USED))
     store64(trace, LOGGED, 0)
     return empty
@@ -199,6 +213,18 @@ def _link(trace):  # type: ignore[no-untyped-def]
         row = load32(entries, at + ROW)
         store32(entries, at + FOLLOWING, load32(first, row))
         store32(first, row, entry + 1)
+
+
+def _weights(entries: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    return entries.view(np.int64)[:, WEIGHT // 2]
+
+
+def _check_room(what: str, number: int) -> None:
+    if number >= _MOST:
+        raise EngineError(
+            f"a relation has more than {_MOST:,} {what}, the most that the strategy `differential` can keep; "
+            "use `elastic`, which keeps one rank and one count a row"
+        )
 
 
 class Trace:
@@ -241,8 +267,10 @@ class Trace:
             if len(self._first) < capacity:
                 self._first = longer(self._first, capacity)
             if words[WANTED] >= len(self._queues):
+                _check_room("iterations", int(words[WANTED]))
                 self._queues = longer(self._queues, 2 * int(words[WANTED]))
             if words[USED] >= len(self._entries):
+                _check_room("derivations by iteration", int(words[USED]))
                 self._entries = longer(self._entries, len(self._entries) + len(self._entries) // 2)
             if words[LOGGED] >= len(self._log):
                 self._log = longer(self._log, 2 * len(self._log))
@@ -250,9 +278,10 @@ class Trace:
             self._describe()
 
     @property
-    def entries(self) -> npt.NDArray[np.int32]:
+    def entries(self) -> npt.NDArray[np.int64]:
         """Row, iteration and weight of each entry."""
-        return self._entries[: self._words[USED], : WEIGHT + 1]
+        entries = self._entries[: self._words[USED]]
+        return np.column_stack([entries[:, ROW], entries[:, ITERATION], _weights(entries)])
 
     @property
     def waiting(self) -> int:
@@ -261,7 +290,7 @@ class Trace:
 
     def soonest(self, iteration: int) -> int:
         """The first iteration from this one on at which something waits; a large number if nothing does."""
-        return int(_soonest(self.at, iteration)) if self.waiting else 2**31
+        return int(_soonest(self.at, iteration)) if self.waiting else _NEVER
 
     def sift(self, relation: int, iteration: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """What waits for an iteration: the rows that lose their place, and those that come there."""
@@ -282,7 +311,7 @@ class Trace:
     def compact(self, kept: npt.NDArray[np.int64] | None, capacity: int) -> None:
         """Leave entries without weight behind; `kept` are the rows that get new numbers, in their order."""
         entries = self._entries[: self._words[USED]]
-        entries = entries[entries[:, WEIGHT] != 0]
+        entries = entries[_weights(entries) != 0]
         if kept is not None:
             numbers = np.zeros(len(self._first), np.int32)
             numbers[kept] = np.arange(len(kept))

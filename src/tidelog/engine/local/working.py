@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tidelog.engine.local import rows
 from tidelog.engine.local.codec import Codes
-from tidelog.engine.local.heads import ADD, AIMED, REMOVE, UNSETTLED, end_round, publish, settle
+from tidelog.engine.local.heads import ADD, AIMED, INSTANCE, REMOVE, UNSETTLED, end_round, publish, settle
 from tidelog.engine.local.index import address, longer
 from tidelog.engine.local.rows import ALIVE, CUR, OLD
 from tidelog.engine.local.table import Rows, Table
@@ -166,7 +166,7 @@ class Change:
     given_before: list[tuple[Rows, npt.NDArray[np.uint8]]] = field(default_factory=list)
     given_came: Rows = field(default_factory=lambda: _EMPTY)
     given_went: Rows = field(default_factory=lambda: _EMPTY)
-    whole: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]] | None = None
+    whole: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None = None
     suspects: Rows = field(default_factory=lambda: _EMPTY)
     aims: Rows = field(default_factory=lambda: _EMPTY)  # rows to be given a rank
     doubted: int = 0  # how many rows were listed before those that only need another rank
@@ -237,7 +237,7 @@ class Change:
         self.working.note(np.union1d(old, new))
         table.tags[old] &= ~np.uint8(ALIVE)
         table.tags[new] |= np.uint8(ALIVE)
-        table.support[new] = 0, 1
+        table.support[new] = 0, INSTANCE
 
     def empty(self) -> None:
         """Leave no row alive, whatever was done so far."""
@@ -274,13 +274,14 @@ class Change:
         table = self.working.table
         end_round(table.at, REMOVE)
         self.working.list_rows(self.arriving)
-        table.support[self.arriving] = iteration, 1
+        table.support[self.arriving] = iteration, INSTANCE
         return int(end_round(table.at, ADD))
 
     def lift(self, ranks: int) -> None:
-        """Add to the ranks of all rows."""
+        """Add to the ranks of all rows that have one."""
         table = self.working.table
         present = table.alive()
+        present = present[table.support[present, 0] != UNSETTLED]
         if ranks and len(present):
             self.working.note(present)
             table.support[present, 0] += ranks

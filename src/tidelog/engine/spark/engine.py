@@ -287,7 +287,7 @@ class SparkEngine:
             works = [self.work(name) for name in relations]
             highest = max(work.highest for work in works)
             for work in works:
-                lifted = work.base.frame.withColumn(RANK, F.expr(f"{RANK} + {below}"))
+                lifted = work.base.frame.withColumn(RANK, F.expr(f"{RANK} + {below}L"))
                 work.base = work.base.with_columns(lifted)
                 work.highest += below
             below += highest

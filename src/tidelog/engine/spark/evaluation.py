@@ -73,7 +73,7 @@ def evaluate(given: DataFrame, remainder: Remainder, cuts: Cuts) -> DataFrame:
     cut = cuts.cut(given)
     made = zip(remainder.names, remainder.made, strict=True)
     schema = ", ".join(f"{name} {spark_type(type_)}" for name, type_ in made)
-    schema = f"{schema}, top int, {PROBLEM} string"
+    schema = f"{schema}, top bigint, {PROBLEM} string"
     if cut.size <= cuts.small:
         batches = list(_run(remainder, cut.frame.toArrow().to_batches()))
         return (
@@ -113,7 +113,7 @@ class _Work:
         rows = decode(self.codec, self.remainder.made, made[:, holds])
         rows = rows.rename_columns(self.remainder.names)
         top = table.column(table.num_columns - 1).filter(pa.array(holds))
-        return rows.append_column("top", top.cast(pa.int32())).append_column(PROBLEM, problems)
+        return rows.append_column("top", top.cast(pa.int64())).append_column(PROBLEM, problems)
 
 
 class _Judged:

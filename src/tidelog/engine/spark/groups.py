@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from tidelog.data.types import Type
 from tidelog.engine.local import grouping as local
 from tidelog.engine.local.codec import Codec
+from tidelog.engine.local.heads import INSTANCE
 from tidelog.engine.local.table import Table
 from tidelog.engine.spark.cuts import Cut, Cuts
 from tidelog.engine.spark.layout import PROBLEM, arrow_schema, columns, ddl, decode, encode, whole
@@ -41,7 +42,7 @@ def results(
 
 
 def _schema(made: Sequence[Type]) -> str:
-    return f"{ddl(made)}, rank int, count bigint"
+    return f"{ddl(made)}, rank bigint, count bigint"
 
 
 def _here(grouping: Grouping, rows: Any, given: Sequence[Type], made: Sequence[Type], cuts: Cuts) -> Cut:
@@ -57,12 +58,12 @@ def _aggregated(grouping: Grouping, rows: Any, given: Sequence[Type], made: Sequ
     instances = Table(len(given))
     try:
         numbers = instances.add(np.ascontiguousarray(encode(codec, given, rows).T))
-        instances.support[numbers, 1] = rows.column("count").to_numpy()
+        instances.support[numbers, 1] = INSTANCE * rows.column("count").to_numpy()
         table = decode(codec, made, local.results(grouping, instances, numbers, codec).T)
         problem = None
     except TidelogError as error:  # told, not raised: trying again would not help
         table, problem = pa.table({f.name: pa.nulls(1, f.type) for f in arrow_schema(made)}), str(error)
     size = table.num_rows
-    table = table.append_column("rank", pa.array(np.zeros(size, np.int32)))
+    table = table.append_column("rank", pa.array(np.zeros(size, np.int64)))
     table = table.append_column("count", pa.array(np.ones(size, np.int64)))
     return table.append_column(PROBLEM, pa.array([problem] * size, pa.string()))

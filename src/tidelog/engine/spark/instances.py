@@ -215,7 +215,7 @@ class _Search:
 
     def _top(self) -> str:
         if not self.ranks:
-            return "-1"
+            return "-1L"
         return f"greatest({', '.join(self.ranks)})" if len(self.ranks) > 1 else self.ranks[0]
 
     def _evaluated(

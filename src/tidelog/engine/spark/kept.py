@@ -52,13 +52,13 @@ class Kept:
 
 
 def nothing_kept(types: tuple[Type, ...], cuts: Cuts) -> Kept:
-    facts = cuts.empty(f"{ddl(types)}, {RANK} int, {COUNT} bigint")
+    facts = cuts.empty(f"{ddl(types)}, {RANK} bigint, {COUNT} bigint")
     return Kept(types, facts, cuts.nothing(types))
 
 
 def taken_over(types: tuple[Type, ...], facts: Cut, given: Cut, *, is_derived: bool) -> Kept:
     """A relation whose tuples come from elsewhere; what supports them, if rules do, is not known."""
-    ranked = facts.frame.selectExpr(*columns(len(types)), f"0 as {RANK}", f"1L as {COUNT}")
+    ranked = facts.frame.selectExpr(*columns(len(types)), f"0L as {RANK}", f"1L as {COUNT}")
     return Kept(types, facts.with_columns(ranked), given, is_ranked=not is_derived, is_given=not is_derived)
 
 
@@ -164,7 +164,7 @@ class Work:
             # heads are few beside what is there, so they are the side that is looked up in
             met = with_same(heads.hint("shuffle_hash"), present.frame, self.types, (RANK,), "left")
         else:
-            met = heads.withColumn(RANK, F.lit(None).cast("int"))
+            met = heads.withColumn(RANK, F.lit(None).cast("bigint"))
         found = met.groupBy(*self.names, RANK).agg(
             F.expr(f"sum({_MORE}) as {COUNT}"),
             F.expr(f"coalesce(sum({_MORE}) filter (where top < {RANK}), 0) as {_MORE}"),
@@ -173,7 +173,7 @@ class Work:
         cut, (new, raised) = self.cuts.asked(found, f"count_if({is_new})", f"count_if({is_raised})")
         if raised:
             self.raised.append(cut.part(is_raised, raised, [*self.names, _MORE]))
-        return cut.part(is_new, new, [*self.names, f"{rank} as {RANK}", COUNT]) if new else None
+        return cut.part(is_new, new, [*self.names, f"{rank}L as {RANK}", COUNT]) if new else None
 
     def _counted(self, pending: Sequence[tuple[DataFrame, bool]], count: str, *by: str) -> DataFrame:
         """The heads that were found, each once for each value of `by`, with the number of its instances.
@@ -190,7 +190,7 @@ class Work:
         return counted.selectExpr(*(f"h{name} as {name}" for name in self.names), *by, count)
 
     def _ranked(self, new: DataFrame, rank: int) -> Cut:
-        return self.cuts.cut(new.selectExpr(*self.names, f"{rank} as {RANK}", COUNT))
+        return self.cuts.cut(new.selectExpr(*self.names, f"{rank}L as {RANK}", COUNT))
 
     def tidy(self) -> None:
         """Frames of like size are made one; nothing that was noted for the round may be left to work out."""
@@ -289,7 +289,7 @@ class Work:
 
     def unranked(self, tuples: DataFrame) -> DataFrame:
         """Tuples with ranks and counts that mean nothing."""
-        return tuples.selectExpr(*self.names, f"0 as {RANK}", f"1L as {COUNT}")
+        return tuples.selectExpr(*self.names, f"0L as {RANK}", f"1L as {COUNT}")
 
     def _settle_update(self) -> None:
         if self.added:
@@ -364,7 +364,7 @@ class Work:
     def take_given(self) -> None:
         """The relation is what is asserted of it, and nothing else."""
         given = self.before.given if self.given is None else self.given
-        tuples = given.frame.selectExpr(*self.names, f"0 as {RANK}", f"1L as {COUNT}")
+        tuples = given.frame.selectExpr(*self.names, f"0L as {RANK}", f"1L as {COUNT}")
         facts = given.with_columns(tuples)
         if self.before.is_given or not self.before.facts.size:
             self.entering = self.given_came or self.cuts.nothing(self.types)
