@@ -22,7 +22,7 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import clip, shown
 
-__all__ = ["NAN", "BadValue", "Row", "Value", "canonical", "from_text", "joins", "order_key", "to_text"]
+__all__ = ["EXACT", "NAN", "BadValue", "Row", "Value", "canonical", "from_text", "joins", "order_key", "to_text"]
 
 Value: TypeAlias = bool | int | float | decimal.Decimal | str | bytes | date | datetime | None
 Row: TypeAlias = tuple[Value, ...]
@@ -31,7 +31,17 @@ V = TypeVar("V")
 
 NAN: Final = float("nan")
 _SINGLE_LIMIT: Final = 2.0**128 - 2.0**103  # from here on, rounding to single precision overflows
-_EXACT = decimal.Context(prec=2 * types.MAX_DIGITS + 2, rounding=decimal.ROUND_HALF_EVEN)
+# decimals are computed in this context alone: that of the thread is the host's, with a precision of its own
+EXACT: Final = decimal.Context(
+    prec=2 * types.MAX_DIGITS + 2,
+    rounding=decimal.ROUND_HALF_EVEN,
+    Emin=-999_999,
+    Emax=999_999,
+    capitals=1,
+    clamp=0,
+    flags=[],
+    traps=[decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow],
+)
 
 
 class BadValue(ValueError):
@@ -106,9 +116,9 @@ def _decimal(type_: types.Decimal, value: object) -> decimal.Decimal:
     number = decimal.Decimal(value)
     if not number.is_finite():
         raise BadValue(f"{_figures(value)} is not of type {type_}")
-    unit = decimal.Decimal(1).scaleb(-type_.scale, _EXACT)
+    unit = EXACT.scaleb(decimal.Decimal(1), -type_.scale)
     try:
-        exact = number.quantize(unit, context=_EXACT)
+        exact = number.quantize(unit, context=EXACT)
     except decimal.InvalidOperation:
         raise BadValue(f"{_figures(value)} does not fit {type_}") from None
     if exact != number:
@@ -233,7 +243,7 @@ def _read(type_: Type, text: str) -> object:
         case types.Float() | types.Double():
             return _WORDS[text] if text in _WORDS else _read_float(type_, _plain(text))
         case types.Decimal():
-            return decimal.Decimal(_plain(text))
+            return decimal.Decimal(_plain(text), EXACT)
         case types.Bytes():
             return bytes.fromhex(text) if not text or text.isalnum() else text
         case types.Date():
@@ -251,7 +261,7 @@ def _read_integer(text: str) -> int:
         return int(text)
     if not text.lstrip("+-").isdigit():
         raise BadValue("a text this long is not a number")
-    return int(decimal.Decimal(text))
+    return int(decimal.Decimal(text, EXACT))
 
 
 def _read_float(type_: Type, text: str) -> float:

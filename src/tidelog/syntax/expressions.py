@@ -11,6 +11,7 @@ import re
 from decimal import Decimal, InvalidOperation
 
 from tidelog.errors import Span
+from tidelog.data.values import EXACT
 from tidelog.syntax import tree
 from tidelog.syntax.cursor import Cursor, describe
 from tidelog.syntax.lexer import Token, hole_end, tokenize
@@ -272,7 +273,7 @@ def _number(c: Cursor) -> tree.IntLiteral | tree.FractionLiteral:
         return _integer(c)
     token = c.advance()
     try:
-        return tree.FractionLiteral(Decimal(token.text.replace("_", "")), c.span(token))
+        return tree.FractionLiteral(Decimal(token.text.replace("_", ""), EXACT), c.span(token))
     except InvalidOperation:
         c.complain("E203", c.span(token), "the exponent of this number fits no type")
         return tree.FractionLiteral(Decimal(0), c.span(token))

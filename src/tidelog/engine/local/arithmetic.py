@@ -23,6 +23,7 @@ import numpy as np
 
 from tidelog.data import types
 from tidelog.data.types import Type
+from tidelog.data.values import EXACT
 from tidelog.engine.local.codec import Codes, is_direct
 from tidelog.engine.local.operations import Fast, Operation, Plain, Undefined
 from tidelog.engine.local.vectors import Mask, Numbers, Vector, bounds
@@ -40,7 +41,6 @@ __all__ = [
     "unary",
 ]
 
-_WIDE: Final = decimal.Context(prec=2 * types.MAX_DIGITS + 2)
 _SAFE: Final = 2**62  # whatever is smaller in size, also by a rough estimate, is no overflow of 64 bits
 
 
@@ -57,14 +57,14 @@ def limits(type_: Type) -> tuple[int, int]:
 
 
 def to_units(type_: types.Decimal, value: decimal.Decimal) -> int:
-    return int(_WIDE.scaleb(value, type_.scale))
+    return int(EXACT.scaleb(value, type_.scale))
 
 
 def from_units(type_: types.Decimal, units: int) -> decimal.Decimal:
     """The decimal of so many units, if it has that many digits."""
     if abs(units) >= 10**type_.precision:
         raise Undefined(f"overflow: the result does not fit {type_}")
-    return _WIDE.scaleb(decimal.Decimal(units), -type_.scale)
+    return EXACT.scaleb(decimal.Decimal(units), -type_.scale)
 
 
 def half_even(number: Any, divisor: Any) -> Any:

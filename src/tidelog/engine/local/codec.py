@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from tidelog.data import types
 from tidelog.data.types import Type
-from tidelog.data.values import NAN, BadValue, Value
+from tidelog.data.values import EXACT, NAN, BadValue, Value
 
 __all__ = ["NONE", "Codec", "Codes", "Dictionary", "double_codes", "doubles", "is_direct", "scalar"]
 
@@ -249,7 +249,7 @@ def _direct_code(type_: types.Scalar, value: Value) -> int:
             return int(double_codes(np.array([value]))[0])
         case decimal.Decimal():
             assert isinstance(type_, types.Decimal)
-            return int(value.scaleb(type_.scale))
+            return int(EXACT.scaleb(value, type_.scale))
         case datetime():
             return (value - _EPOCH) // _MICROSECOND
         case date():
@@ -266,7 +266,7 @@ def _direct_value(type_: types.Scalar, code: int) -> Value:
             number = float(doubles(np.array([code]))[0])
             return NAN if number != number else number
         case types.Decimal(_, scale):
-            return decimal.Decimal(code).scaleb(-scale)
+            return EXACT.scaleb(decimal.Decimal(code), -scale)
         case types.Date():
             return date.fromordinal(code + _EPOCH_DAY)
         case types.Timestamp():

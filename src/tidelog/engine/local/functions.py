@@ -18,7 +18,7 @@ from typing import Any, Final
 import re2
 
 from tidelog.data.types import Type
-from tidelog.data.values import NAN, Value, to_text
+from tidelog.data.values import EXACT, NAN, Value, to_text
 from tidelog.engine.local.codec import Codec
 from tidelog.engine.local.conversions import nearest
 from tidelog.engine.local.fast_functions import fast_form
@@ -199,7 +199,8 @@ def _sign(x: Any) -> int:
     return int(x > 0) - int(x < 0)
 
 
-_LONG: Final = decimal.Context(prec=1000)
+_LONG: Final = EXACT.copy()
+_LONG.prec = 1000
 _DIGITS: Final = 400  # more than any number has, on either side of the point
 
 
@@ -223,7 +224,7 @@ def _round(type_: Type) -> Plain:
         if not _is_finite(x):
             return x
         unit = decimal.Decimal((0, (1,), -max(-_DIGITS, min(_DIGITS, digits))))
-        written = decimal.Decimal(to_text(type_, x))
+        written = decimal.Decimal(to_text(type_, x), EXACT)
         rounded = written.quantize(unit, decimal.ROUND_HALF_UP, _LONG)
         return nearest(type_, *rounded.as_integer_ratio())
 

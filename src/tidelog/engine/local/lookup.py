@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 import numpy as np
-from numba import njit
+from tidelog.engine.local.compiled import njit
 
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.memory import load64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from tidelog.engine.local.compiled import njit
 
 from tidelog.engine.local.layout import AT, BOUNDS, CURSOR, END, INDEX, KEY_FROM, KEY_TO, KEY_WIDTH, REL
 from tidelog.engine.local.memory import load64, store64

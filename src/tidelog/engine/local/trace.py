@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from tidelog.engine.local.compiled import njit
 
 from tidelog.engine.local.index import address, longer
 from tidelog.engine.local.memory import load8, load32, load64, store32, store64
