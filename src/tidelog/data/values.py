@@ -22,7 +22,18 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import clip, shown
 
-__all__ = ["EXACT", "NAN", "BadValue", "Row", "Value", "canonical", "from_text", "joins", "order_key", "to_text"]
+__all__ = [
+    "EXACT",
+    "NAN",
+    "BadValue",
+    "Row",
+    "Value",
+    "canonical",
+    "from_text",
+    "joins",
+    "order_key",
+    "to_text",
+]
 
 Value: TypeAlias = bool | int | float | decimal.Decimal | str | bytes | date | datetime | None
 Row: TypeAlias = tuple[Value, ...]

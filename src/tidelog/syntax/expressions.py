@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
-from tidelog.errors import Span
 from tidelog.data.values import EXACT
+from tidelog.errors import Span
 from tidelog.syntax import tree
 from tidelog.syntax.cursor import Cursor, describe
 from tidelog.syntax.lexer import Token, hole_end, tokenize

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conformance.reasoners import LocalReasoner
-from sizes import size
 
 import tidelog
+from conformance.reasoners import LocalReasoner
 from engine.local.recount import check_state
+from sizes import size
 from tidelog.data.zset import ZSet
 from tidelog.engine.local import table as tables
 from tidelog.engine.local import trace as traces

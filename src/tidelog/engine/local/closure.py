@@ -8,6 +8,7 @@ come first, successors before those that lead to them, and each gets one row, wh
 from __future__ import annotations
 
 import numpy as np
+
 from tidelog.engine.local.compiled import njit
 
 __all__ = ["changed", "components", "count_more", "count_pairs", "fill", "grouped", "leads_to", "pairs"]

@@ -12,7 +12,6 @@ to use them up.
 from __future__ import annotations
 
 from tidelog.engine.local.compiled import njit
-
 from tidelog.engine.local.memory import load8, load64, store8, store64
 from tidelog.engine.local.rows import (
     ALIVE,

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from tidelog.engine.local.compiled import njit
 
+from tidelog.engine.local.compiled import njit
 from tidelog.engine.local.memory import load64
 from tidelog.engine.local.rows import (
     ARITY,

@@ -15,9 +15,9 @@ constants below; how relations and indexes are described is said in `rows`.
 from __future__ import annotations
 
 import numpy as np
-from tidelog.engine.local.compiled import njit
 
 from tidelog.engine.local.codec import NONE
+from tidelog.engine.local.compiled import njit
 from tidelog.engine.local.heads import (
     ADD,
     DONE,

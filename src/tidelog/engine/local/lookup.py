@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 import numpy as np
-from tidelog.engine.local.compiled import njit
 
 from tidelog.engine.local.codec import Codes
+from tidelog.engine.local.compiled import njit
 from tidelog.engine.local.memory import load64
 from tidelog.engine.local.rows import SEED, mix
 from tidelog.engine.local.snapshot import Extent

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from tidelog.engine.local.compiled import njit
 
+from tidelog.engine.local.compiled import njit
 from tidelog.engine.local.frame import STEPS, Frame, make_room
 from tidelog.engine.local.heads import DONE, end_round
 from tidelog.engine.local.index import address

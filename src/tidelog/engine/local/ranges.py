@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tidelog.engine.local.compiled import njit
-
 from tidelog.engine.local.layout import AT, BOUNDS, CURSOR, END, INDEX, KEY_FROM, KEY_TO, KEY_WIDTH, REL
 from tidelog.engine.local.memory import load64, store64
 from tidelog.engine.local.rows import ARITY, COVERED, DATA_AT, ORDER_AT, ROWS

@@ -10,8 +10,8 @@ Rows of relations are numbered; a number names a tuple until the table is compac
 from __future__ import annotations
 
 import numpy as np
-from tidelog.engine.local.compiled import njit
 
+from tidelog.engine.local.compiled import njit
 from tidelog.engine.local.memory import load8, load32, load64, store8, store32, store64
 
 __all__ = [

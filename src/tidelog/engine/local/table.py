@@ -107,8 +107,8 @@ class Table:
             if wanted > MOST_ROWS:
                 raise EngineError(
                     f"a relation would have {wanted:,} rows, and one process can keep {MOST_ROWS:,} of them, "
-                    "deleted ones included until they are compacted; open the session on Spark, which divides "
-                    "relations among processes"
+                    "deleted ones included until they are compacted; open the session on Spark, "
+                    "which divides relations among processes"
                 )
             capacity = min(max(wanted, capacity + capacity // 2), MOST_ROWS)
             try:

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tidelog.engine.local.compiled import njit
 
+from tidelog.engine.local.compiled import njit
 from tidelog.engine.local.index import address, longer
 from tidelog.engine.local.memory import load8, load32, load64, store32, store64
 from tidelog.engine.local.rows import ALIVE, SUPPORT_AT, TAG_AT, TRACE_AT
