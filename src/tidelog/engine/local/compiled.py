@@ -1,9 +1,9 @@
 """Compiled kernels on disk, one folder for each version of their sources.
 
 Numba caches a compiled function under a digest of the file that it is in, and does not notice when a constant
-or a function that it took from another file has changed. Kernels read and write memory by address, so a mixture
-of versions would be wrong without a word. Here the folder of the cache is named after a digest of all sources
-beside this one; a kernel is only ever loaded with the sources that it was compiled from.
+or a function that it took from another file has changed. Kernels read and write memory by address, so a
+mixture of versions would give wrong results. Here the folder of the cache is named after a digest of all
+sources beside this one: a kernel is only ever loaded with the sources that it was compiled from.
 
 Folders of other versions are deleted when a new one is made: processes that still use them compile again.
 """

@@ -3,7 +3,7 @@
 Whatever a row was before the commit is noted once, before it changes, so that it can be put back. Where there
 is no room for a row, a note or another name on the list, nothing happens, and what is full is told.
 
-A count is of the instances that support a tuple. Its word is `INSTANCE` times the count, and `OTHERS` is added
+A count is of the instances that support a tuple. Its word is `INSTANCE` times the count; `OTHERS` is added
 once an instance came that does not support the tuple; until then the count is of all instances there are, and
 a tuple that has lost them need not be looked for. Ranks and counts have 64 bits: no commit can be long enough
 to use them up.
