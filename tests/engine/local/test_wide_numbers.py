@@ -9,6 +9,7 @@ import tidelog
 from conformance.reasoners import LocalReasoner
 from engine.local.recount import check_state
 from sizes import size
+from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.local import table as tables
 from tidelog.engine.local import trace as traces
@@ -37,16 +38,20 @@ def _updating() -> LocalReasoner:
     return LocalReasoner(lambda engine: Run(engine, switch=None))
 
 
+def _facts(*rows: Row) -> ZSet[Row]:
+    return ZSet.of(rows)
+
+
 @pytest.mark.parametrize("count", [2**30 - 1, 2**31 - 1, 2**32 - 1, 2**40])
 def test_a_count_may_pass_any_power_of_two(count: int) -> None:
     program = load(PAIRS, "pairs.dl")
     reasoner = _updating()
-    reasoner.commit(program, {"M": ZSet.of([(1, 1)])})
+    reasoner.commit(program, {"M": _facts((1, 1))})
     table = reasoner.engine.tables["Q"]
     table.support[0, 1] = count * INSTANCE  # as if so many pairs had been found
-    reasoner.commit(program, {"M": ZSet.of([(1, 2)])})
+    reasoner.commit(program, {"M": _facts((1, 2))})
     assert table.support[0, 1] // INSTANCE == count + 3
-    reasoner.commit(program, {"M": -ZSet.of([(1, 1)])})
+    reasoner.commit(program, {"M": -_facts((1, 1))})
     assert table.support[0, 1] // INSTANCE == count
     assert set(reasoner.contents["Q"]) == {(1,)}
 
@@ -66,14 +71,14 @@ def test_ranks_go_on_past_any_power_of_two(rank: int) -> None:
     program = load(CLOSURE, "closure.dl")
     reasoner = _updating()
     edges = [(i, i + 1) for i in range(20)]
-    reasoner.commit(program, {"Edge": ZSet.of([*edges, (20, 0)])})
+    reasoner.commit(program, {"Edge": _facts(*edges, (20, 0))})
     table = reasoner.engine.tables["Path"]
     table.support[: table.rows, 0] += rank  # as if so many rounds had gone before
     table.highest += rank
     for change in ([(5, 6)], [(20, 0)], [(10, 11)]):
-        reasoner.commit(program, {"Edge": -ZSet.of(change)})
+        reasoner.commit(program, {"Edge": -_facts(*change)})
         check_state(reasoner)
-        reasoner.commit(program, {"Edge": ZSet.of(change)})
+        reasoner.commit(program, {"Edge": _facts(*change)})
         check_state(reasoner)
     assert len(set(reasoner.contents["Path"])) == 21 * 21
     assert int(table.support[: table.rows, 0].max()) > rank

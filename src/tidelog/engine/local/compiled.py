@@ -35,14 +35,15 @@ def _version() -> str:
     return digest.hexdigest()[:32]
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]
+class _Cache(FunctionCache):
     """Numba's cache of one function, in the folder of this version."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
+        super().__init__(function)  # type: ignore[no-untyped-call]
         self._folder = Path(self._cache_path, f"{_PREFIX}{_version()}")
         self._cache_path = str(self._folder)
-        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, _version())
+        base = self._impl.filename_base
+        self._cache_file = IndexDataCacheFile(self._cache_path, base, _version())  # type: ignore[no-untyped-call]
 
     def _save_overload(self, signature: Any, data: Any) -> None:
         if not self._folder.exists():
@@ -50,7 +51,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
             for other in self._folder.parent.glob(f"{_PREFIX}*"):
                 if other != self._folder:
                     shutil.rmtree(other, ignore_errors=True)
-        super()._save_overload(signature, data)
+        super()._save_overload(signature, data)  # type: ignore[no-untyped-call]
 
 
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
