@@ -7,6 +7,7 @@ asked for to standard output.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import inspect
 import sys
@@ -14,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -76,8 +77,18 @@ class _Commands(click.Group):
             _show(error.diagnostics)
             sys.exit(1)
         except TidelogError as error:
-            click.echo(f"{click.style('error', fg='red', bold=True)}: {error}", err=True)
-            sys.exit(1)
+            _fail(str(error))
+        except BrokenPipeError:
+            raise  # whoever read the output has seen enough; click ends quietly
+        except OSError as error:
+            _fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+        except UnicodeEncodeError as error:
+            _fail(f"the output cannot be written as {error.encoding}; set PYTHONIOENCODING=utf-8")
+
+
+def _fail(problem: str) -> NoReturn:
+    click.echo(f"{click.style('error', fg='red', bold=True)}: {problem}", err=True)
+    sys.exit(1)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -296,12 +307,18 @@ def _read(file: Path) -> tuple[str, str]:
     """A file's text and the name users know it by."""
     try:
         if str(file) == "-":
-            return sys.stdin.buffer.read().decode(), "<stdin>"
+            return _standard_input().decode(), "<stdin>"
         return file.read_bytes().decode(), str(file)
     except UnicodeDecodeError as error:
         raise click.ClickException(f"{file} is not UTF-8 text (at byte {error.start})") from None
     except OSError as error:
         raise click.ClickException(f"{file} cannot be read: {error.strerror}") from None
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:  # type: ignore[comparison-overlap]
+        raise OSError(errno.EBADF, "standard input is closed")
+    return sys.stdin.buffer.read()
 
 
 def _functions(modules: Iterable[str]) -> list[Callable[..., object]]:
@@ -312,7 +329,7 @@ def _functions(modules: Iterable[str]) -> list[Callable[..., object]]:
     for name in modules:
         try:
             module = importlib.import_module(name)
-        except Exception as error:  # whatever the module raises, it is the user's
+        except (Exception, SystemExit) as error:  # whatever the module raises, it is the user's
             raise click.ClickException(f"the module {name} cannot be imported: {error}") from None
         for member, function in inspect.getmembers(module, inspect.isfunction):
             if function.__module__ == module.__name__ and not member.startswith("_"):

@@ -15,6 +15,7 @@ when it is pickled. This module knows nothing of the language itself.
 from __future__ import annotations
 
 import pickle
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -109,6 +110,9 @@ CODES: dict[str, str] = {
 }
 
 
+_LINE_END = re.compile(r"\r\n?|\n")
+
+
 class Severity(Enum):
     ERROR = "error"
     WARNING = "warning"
@@ -124,7 +128,7 @@ class Source:
 
     def __post_init__(self) -> None:
         self._starts.append(0)
-        self._starts.extend(i + 1 for i, c in enumerate(self.text) if c == "\n")
+        self._starts.extend(end.end() for end in _LINE_END.finditer(self.text))
 
     def position(self, offset: int) -> tuple[int, int]:
         """The line and column of an offset, both counted from 1."""

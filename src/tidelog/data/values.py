@@ -41,6 +41,7 @@ Row: TypeAlias = tuple[Value, ...]
 V = TypeVar("V")
 
 NAN: Final = float("nan")
+LEAST: Final = -(2**63)
 _SINGLE_LIMIT: Final = 2.0**128 - 2.0**103  # from here on, rounding to single precision overflows
 # decimals are computed in this context alone: that of the thread is the host's, with a precision of its own
 EXACT: Final = decimal.Context(
@@ -62,7 +63,7 @@ class BadValue(ValueError):
 def canonical(type_: Type, value: object) -> Value:
     """The canonical form of a Python value of this type, or BadValue."""
     if isinstance(type_, types.Option):
-        return None if value is None else canonical(type_.item, value)
+        return None if value is None else _present(type_, canonical(type_.item, value))
     if value is None:
         raise BadValue(
             f"a missing value is not of type {type_}; declare the column option<{type_}> to allow it"
@@ -90,6 +91,15 @@ def canonical(type_: Type, value: object) -> Value:
             return _timestamp(value)
         case _:
             assert_never(type_)
+
+
+def _present(type_: types.Option, value: Value) -> Value:
+    """A value of an option that is not `none`, which takes the place of the least number of 64 bits."""
+    if value == LEAST and types.int_range(type_.item) == (LEAST, -LEAST - 1):
+        raise BadValue(
+            f"{value} cannot be stored in a column of {type_}: its code stands for none; use bigint"
+        )
+    return value
 
 
 def _instance(type_: Type, value: object, wanted: type[V]) -> V:

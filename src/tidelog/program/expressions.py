@@ -63,7 +63,7 @@ class Typer:
         if typed.type == wanted:
             return typed
         if isinstance(wanted, types.Option) and wanted.item == typed.type:
-            return Cast(typed, wanted) if not isinstance(typed, Constant) else Constant(typed.value, wanted)
+            return self._constant(typed.value, wanted, span) if isinstance(typed, Constant) else Cast(typed, wanted)
         hint = self._conversion(typed.type, wanted)
         self.problems.report("E201", span, f"expected `{wanted}`, but this is `{typed.type}`", hint=hint)
         return None
@@ -374,8 +374,15 @@ class Typer:
                 self.problems.report("E203", span, str(bad))
                 return None
         if isinstance(operand, Constant) and isinstance(target, types.Option) and target.item == operand.type:
-            return Constant(operand.value, target)
+            return self._constant(operand.value, target, span)
         return Cast(operand, target)
+
+    def _constant(self, value: Value, type_: Type, span: Span) -> Expr | None:
+        try:
+            return Constant(canonical(type_, value), type_)
+        except BadValue as bad:
+            self.problems.report("E203", span, str(bad))
+            return None
 
     def _call(self, expr: tree.Call) -> Expr | None:
         signature = self.known.calls.get(expr.function)

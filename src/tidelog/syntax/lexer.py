@@ -35,7 +35,7 @@ class Token(NamedTuple):
 _TOKEN = re.compile(
     r"""
       (?P<blank>\s+)
-    | (?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)
+    | (?P<comment>//[^\n\r]*|/\*(?:[^*]|\*(?!/))*\*/)
     | (?P<bytes>x"[^"\n]*")
     | (?P<name>[^\W\d]\w*(?:::[^\W\d]\w*)*)
     | (?P<number>0x[0-9A-Fa-f_]+|0b[01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)
@@ -45,6 +45,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_MARK = "\ufeff"  # some editors begin a file with it
 _DASHES = re.compile(r"--\s")
 _PLAIN = re.compile(r'[^"\\$\n]+')
 _QUOTED = re.compile(r"'[^'\n]*'|[“”][^“”\n]*[“”]|[‘’][^‘’\n]*[‘’]")
@@ -74,7 +75,7 @@ def tokenize(
     problems: list[Diagnostic] = []
     foreign: list[Span] = []
     match_at = _TOKEN.match
-    position = start
+    position = start or text.startswith(_MARK)
     while position < stop:
         match = match_at(text, position, stop)
         if match is None:
