@@ -63,7 +63,11 @@ class Typer:
         if typed.type == wanted:
             return typed
         if isinstance(wanted, types.Option) and wanted.item == typed.type:
-            return self._constant(typed.value, wanted, span) if isinstance(typed, Constant) else Cast(typed, wanted)
+            return (
+                self._constant(typed.value, wanted, span)
+                if isinstance(typed, Constant)
+                else Cast(typed, wanted)
+            )
         hint = self._conversion(typed.type, wanted)
         self.problems.report("E201", span, f"expected `{wanted}`, but this is `{typed.type}`", hint=hint)
         return None

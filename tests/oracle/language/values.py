@@ -81,6 +81,8 @@ class Values:
     def domain(self, type_: Type) -> list[Value]:
         if type_ not in self._domains:
             plain, edges = _POOLS[type_.item if isinstance(type_, types.Option) else type_]
+            if type_ in (types.Option(types.INT), types.Option(types.Signed(64))):
+                edges = tuple(e for e in edges if e != -(2**63))  # `none` takes its place
             drawn = self.random.sample(plain, min(len(plain), self.random.choice([2, 3, 3, 4])))
             if edges and self._edgy:
                 drawn += self.random.sample(edges, min(len(edges), self.random.choice([1, 1, 2])))
