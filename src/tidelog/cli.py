@@ -316,7 +316,7 @@ def _read(file: Path) -> tuple[str, str]:
 
 
 def _standard_input() -> bytes:
-    if sys.stdin is None:  # type: ignore[comparison-overlap]
+    if sys.stdin is None:
         raise OSError(errno.EBADF, "standard input is closed")
     return sys.stdin.buffer.read()
 

@@ -1,4 +1,4 @@
-"""Whatever is in a file, the command line says what is wrong with it in few words, and exits with 0, 1 or 2."""
+"""Whatever is in a file, the command line says what is wrong with it in few words and exits with 0 to 2."""
 
 from __future__ import annotations
 
