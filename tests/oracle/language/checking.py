@@ -32,7 +32,7 @@ from oracle.language.model import MAX_ROUNDS, Change, Contents, Outcome, outcome
 from tidelog.errors import EngineError, ProgramError, TidelogError
 from tidelog.maintain.strategy import STRATEGIES
 
-__all__ = ["Report", "Subject", "difference", "open_local"]
+__all__ = ["Report", "Subject", "act", "difference", "open_local", "shown"]
 
 Opened = Callable[[Case, str], Any]  # a session with the case's program, by a name such as a strategy's
 Report = Counter[str]
@@ -121,7 +121,7 @@ class Subject:
             self.session.subscribe(relation, self._hear)
 
     def _hear(self, change: Any, commit: int) -> None:
-        heard = commit, _shown(change.inserted), _shown(change.deleted)
+        heard = commit, shown(change.inserted), shown(change.deleted)
         self.heard[change.relation.name].append(heard)
 
     def compare(self, step: Step, expected: Outcome, *, asks: bool) -> str | None:
@@ -146,15 +146,15 @@ class Subject:
         if step.ending.preview:
             wanted["preview"] = _shown_changes(expected.previewed)
         for name, rows in self._known(expected.contents).items():
-            wanted[f"contents of {name}"] = _shown(rows)
+            wanted[f"contents of {name}"] = shown(rows)
         for name in self.heard:
             change = expected.changes.get(name)
             wanted[f"subscription to {name}"] = (
-                [(self.session.commit, _shown(change[0]), _shown(change[1]))] if change else []
+                [(self.session.commit, shown(change[0]), shown(change[1]))] if change else []
             )
         if asks:
             for rule, rows_ in expected.answers.items():
-                wanted[f"query `{rule.query}`"] = None if rows_ is None else _shown(rows_)
+                wanted[f"query `{rule.query}`"] = None if rows_ is None else shown(rows_)
         return wanted
 
     def _known(self, contents: Contents) -> dict[str, Iterable[Any]]:
@@ -179,7 +179,7 @@ class Subject:
         return found
 
     def _state(self, contents: Contents) -> dict[str, object]:
-        found: dict[str, object] = {f"contents of {n}": _shown(self.session[n]) for n in self.session}
+        found: dict[str, object] = {f"contents of {n}": shown(self.session[n]) for n in self.session}
         for name, heard in self.heard.items():
             found[f"subscription to {name}"] = list(heard)
             heard.clear()
@@ -187,7 +187,7 @@ class Subject:
 
     def _answer(self, rule: RuleText) -> Shown | None:
         try:
-            return _shown(self.session.query(rule.query))
+            return shown(self.session.query(rule.query))
         except EngineError as error:
             _expect_stored(error)
             return None
@@ -195,13 +195,13 @@ class Subject:
 
 def _tries(tx: Any, action: Action) -> bool:
     try:
-        _act(tx, action)
+        act(tx, action)
     except TidelogError:
         return False
     return True
 
 
-def _act(tx: Any, action: Action) -> None:
+def act(tx: Any, action: Action) -> None:
     match action:
         case Insert(name, rows):
             tx.insert(name, list(rows))
@@ -249,14 +249,14 @@ def _preview(tx: Any) -> object:
 
 
 def _read_changes(changes: Any) -> dict[str, tuple[Shown, Shown]]:
-    return {name: (_shown(c.inserted), _shown(c.deleted)) for name, c in changes.items()}
+    return {name: (shown(c.inserted), shown(c.deleted)) for name, c in changes.items()}
 
 
 def _shown_changes(changes: Mapping[str, Change] | None) -> dict[str, tuple[Shown, Shown]] | None:
     if changes is None:
         return None
-    return {name: (_shown(came), _shown(went)) for name, (came, went) in changes.items()}
+    return {name: (shown(came), shown(went)) for name, (came, went) in changes.items()}
 
 
-def _shown(rows: Iterable[Any]) -> Shown:
+def shown(rows: Iterable[Any]) -> Shown:
     return sorted(repr(tuple(row)) for row in rows)
