@@ -34,9 +34,9 @@ def db() -> Any:
     )
 
 
-def insert(db: Any, relation: str, row: tuple[object, ...]) -> None:
+def insert(db: Any, relation: str, *rows: tuple[object, ...]) -> None:
     with db.transaction() as tx:
-        tx.insert(relation, [row])
+        tx.insert(relation, list(rows))
 
 
 def insert_folder(db: Any, folder: object) -> None:
@@ -55,10 +55,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "the least number of an option, looked up": lambda db: db["O"].where(x=LEAST),
     "a conversion of a number of 6,000 digits": lambda db: insert(db, "N", (BIG,)),
     "no date, looked up": lambda db: db["A"].where(t=pd.NaT),
-    "two rows of a key of 6,000 digits": lambda db: (
-        insert(db, "K", (BIG, "a")),
-        insert(db, "K", (BIG, "b")),
-    ),
+    "two rows of a key of 6,000 digits": lambda db: insert(db, "K", (BIG, "a"), (BIG, "b")),
     "a name that is a number": lambda db: db[1],
     "a name that is a list": lambda db: insert(db, ["A"], ROW),  # type: ignore[arg-type]
     "a name in a snapshot": lambda db: db.snapshot()[None],
