@@ -1,4 +1,5 @@
-# `make demo` runs the main job, `make test` everything that has to hold. Both make their own environment.
+# `make demo` runs the main job, `make test` everything that has to hold, `make nightly` the same
+# at length. All make their own environment.
 
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -6,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test lint types imports unit bench format clean
+.PHONY: demo test nightly lint types imports unit bench format clean
 
 demo: $(READY)
 	$(BIN)/python examples/access/demo.py
@@ -25,6 +26,10 @@ imports: $(READY)
 
 unit: $(READY)
 	$(BIN)/pytest -n 2
+
+# the same tests in their large sizes: hours instead of minutes; ends with what was tried
+nightly: $(READY)
+	TIDELOG_NIGHTLY=1 $(BIN)/pytest -n 2
 
 bench: $(READY)
 	$(BIN)/pip install --quiet --group bench

@@ -1,11 +1,34 @@
-"""Before any test: Hypothesis gets its profile.
+"""Before any test, Hypothesis gets its profile; after all of them, what they tried is counted up.
 
-It measures no time, since a machine with other work to do must not fail a test.
+Hypothesis measures no time, since a machine with other work to do must not fail a test.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tally import TALLY
 
 settings.register_profile("tidelog", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tidelog")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["tally"] = dict(TALLY)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    TALLY.update(getattr(node, "workeroutput", {}).get("tally", {}))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if TALLY:
+        terminalreporter.write_sep("-", "tried")
+        for what, number in sorted(TALLY.items()):
+            terminalreporter.write_line(f"{number:>12,} {what}")

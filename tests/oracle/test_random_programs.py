@@ -1,6 +1,6 @@
 """Random programs under random edits: every reasoner agrees with chibi after every commit.
 
-The number of seeds per flavour is TIDELOG_SEEDS (a few dozen in a normal run, thousands at night).
+The number of seeds per flavour is TIDELOG_SEEDS (a few dozen in a normal run, thousands in the nightly one).
 A seed that ever failed stays here for good.
 """
 
@@ -12,10 +12,12 @@ import pytest
 
 from conformance.reasoners import REASONERS, Reasoner
 from oracle.generator import FLAVOURS, WIDE, Generator, Step
+from sizes import size
+from tally import tally
 from tidelog.data.zset import ZSet
 from tidelog.errors import EngineError
 
-SEEDS = int(os.environ.get("TIDELOG_SEEDS", "60"))
+SEEDS = int(os.environ.get("TIDELOG_SEEDS", size(60, 2_000)))
 KEPT: list[tuple[str, int]] = []
 BLOCK = 15
 UNGROUPED = ("positive", "negated", "guarded")  # no aggregates, which the circuit does not have
@@ -40,7 +42,9 @@ def check(flavour: str, seed: int) -> None:
     """Run a history on all reasoners that know the flavour; a failure names the seed and the step."""
     reasoners = {name: REASONERS[name]() for name in _able(flavour)}
     first = next(iter(reasoners))
+    tally("random programs of the engines' core")
     for number, step in enumerate(Generator(seed, flavour).steps()):
+        tally("commits of such programs")
         where = f"{flavour} {seed}, step {number}: {step.edits} {dict(step.facts)}"
         outcomes = {name: _commit(reasoner, step, where) for name, reasoner in reasoners.items()}
         for name, outcome in outcomes.items():

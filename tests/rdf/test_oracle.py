@@ -13,12 +13,13 @@ import pytest
 import tidelog
 from rdf.entailment import Triple, entailed
 from rdf.random_graphs import CLASSES, PROPERTIES, facts, ontology, schema
+from sizes import size
 from tidelog import rdf
 from tidelog.program.draft import load
 from tidelog.rdf.terms import TYPE
 from tidelog.reference.chibi import consequences
 
-SEEDS = int(os.environ.get("TIDELOG_SEEDS", "60"))
+SEEDS = int(os.environ.get("TIDELOG_SEEDS", size(60, 1_000)))
 BLOCK = 10
 BLOCKS = [range(first, min(first + BLOCK, SEEDS)) for first in range(0, SEEDS, BLOCK)]
 

@@ -12,6 +12,7 @@ from conformance.reasoners import ImpatientRun, LocalReasoner
 from engine.local.recount import check_state
 from engine.local.snapshot import contents
 from oracle.generator import FLAVOURS, Generator
+from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.local.engine import LocalEngine
@@ -25,7 +26,7 @@ RUNS: list[Callable[[LocalEngine], Run]] = [
     lambda engine: Run(engine, "dred"),
     lambda engine: Run(engine, "differential"),
 ]
-SEEDS = int(os.environ.get("TIDELOG_SEEDS", "60")) // 2
+SEEDS = int(os.environ.get("TIDELOG_SEEDS", size(60, 1_000))) // 2
 
 
 @pytest.mark.parametrize("flavour", [f for f in FLAVOURS if f != "large"])
