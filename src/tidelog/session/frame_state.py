@@ -76,7 +76,7 @@ class FrameState:
 
     @contextmanager
     def working(self, doing: str) -> Iterator[None]:
-        """Spark, set up for our work, and for us alone; `doing` is what its pages call it."""
+        """Spark, for us alone; `doing` is what its pages call it."""
         with self.locks.turn:
             if self._is_busy:
                 raise SessionError(AT_WORK)

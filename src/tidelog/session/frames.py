@@ -44,7 +44,11 @@ class FrameFacts(Facts):
         return self._cut.size
 
     def to_spark(self) -> Any:
-        return named(self._cut.frame, self.relation)
+        return named(self._outward, self.relation)
+
+    @cached_property
+    def _outward(self) -> Any:
+        return self._cuts.sessions.outward(self._cut.frame)
 
     # -- parts, found by Spark
 

@@ -41,11 +41,13 @@ def checkpoints(spark: SparkSession, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def interpreted(spark: SparkSession) -> Iterator[SparkSession]:
+def interpreted(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSession]:
     """Spark without compiled plans, which take longer to make than these take to run."""
     settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    own = import_module("tidelog.engine.spark.crossing").SETTINGS
     for name, value in settings.items():
         spark.conf.set(name, value)
+        monkeypatch.setitem(own, name, value)
     yield spark
     for name in settings:
         spark.conf.unset(name)

@@ -26,6 +26,11 @@ Met(0).
 Met(y) :- Met(x), Edge(x, y).
 Fan(x, n) :- Reach(x, y), var n = y.group_by(x).count().
 """
+MOMENTS = """
+input relation Seen(at: timestamp, who: int)
+output relation Last(at: timestamp)
+Last(at) :- Seen(at, who), who > 0.
+"""
 # by joins, while tasks send each other what is of `Met`
 JOINED = PROGRAM.replace("Edge(y, z).", "Reach(y, z).")
 FIRST, NEXT, GONE = [(0, 1), (1, 2), (2, 3)], [(3, 4)], [(0, 1)]
@@ -33,6 +38,7 @@ FIRST, NEXT, GONE = [(0, 1), (1, 2), (2, 3)], [(3, 4)], [(0, 1)]
 
 def main(address: str) -> None:
     spark: Any = SparkSession.builder.remote(address).getOrCreate()
+    settings = dict(spark.conf.getAll)
     here = commits(tidelog.open(text=PROGRAM), lambda rows: rows)
     spark.addTag("mine")
     seen: set[str] = set()
@@ -48,7 +54,29 @@ def main(address: str) -> None:
     holding._LOCAL = re.compile("elsewhere")  # type: ignore[misc]
     db = tidelog.open(text=JOINED, spark=spark, placement="shuffled")
     told["held in files"] = commits(db, lambda rows: rows)
-    print(json.dumps({"here": here, "told": told, "seen": sorted(seen), "left": sorted(spark.getTags())}))
+    moments = {place: moment(spark, place) for place in ("driver", "tasks", "shuffled")}
+    changed = {name for name, value in spark.conf.getAll.items() if settings.get(name) != value}
+    print(
+        json.dumps(
+            {
+                "here": here,
+                "told": told,
+                "seen": sorted(seen),
+                "left": sorted(spark.getTags()),
+                "moments": moments,
+                "changed": sorted(changed),
+            }
+        )
+    )
+
+
+def moment(spark: Any, placement: str) -> list[str]:
+    """A timestamp without a zone, as a commit and a frame of its result have it."""
+    db = tidelog.open(text=MOMENTS, spark=spark, placement=placement)
+    with db.transaction() as tx:
+        tx.insert("Seen", spark.sql("select timestamp'2024-07-01 12:00:00' as at, 1L as who"))
+    (row,) = db["Last"]
+    return [row[0].isoformat(), db["Last"].to_spark().selectExpr("cast(at as string)").first()[0]]
 
 
 def commits(db: Any, given: Any) -> list[Any]:

@@ -29,6 +29,7 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "Europe/Berlin",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
@@ -80,4 +81,6 @@ def test_sessions_over_connect(server: str, tmp_path: Path) -> None:
         assert told == saw["here"]
     assert {"mine", "Tidelog commit 1 · Reach · round 2"} <= set(saw["seen"])
     assert saw["left"] == ["mine"]
+    assert set(map(tuple, saw["moments"].values())) == {("2024-07-01T10:00:00+00:00", "2024-07-01 12:00:00")}
+    assert saw["changed"] == []
     assert any((tmp_path / "checkpoints").glob("*/rdd-*"))

@@ -1,11 +1,10 @@
-"""Frames that are worked out, counted and held, and the settings under which that is done.
+"""Frames that are worked out, counted and held.
 
 A plan that grows with every round would soon take longer to read than to run, so what a round finds is *cut*:
 worked out at once and held (see `holding`), with its size and with how it is partitioned. Cuts belong to a
 commit and are released when it is over, except those that readers may have.
 
-Inside a commit adaptive execution and automatic broadcasts are off: the one forgets how results are
-partitioned, the other costs a job to find out what we know.
+All this is done in a session of our own; `crossing` says how rows get there from users, and back to them.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
+from tidelog.engine.spark.crossing import Sessions, shuffle_partitions
 from tidelog.engine.spark.failures import failures_told
 from tidelog.engine.spark.holding import Holding, holding
 from tidelog.engine.spark.layout import PROBLEM, arrow_schema, columns, ddl
@@ -35,15 +35,6 @@ BROADCAST: Final = 200_000  # rows up to which a frame is sent to every executor
 _HASHED: Final = 4_000_000  # rows up to which a frame is looked up in by hash; more are sorted, and may spill
 
 SMALL: Final = 20_000  # rows that are sooner worked out in the driver than sent to tasks
-
-_SETTINGS: Final = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.requireAllClusterKeysForCoPartition": "false",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-}
 
 
 @dataclass(slots=True, eq=False)
@@ -98,18 +89,19 @@ class Cut:
 
 
 class Cuts:
-    """Makes the cuts of a session, and releases them.
+    """Makes the cuts of a session, and releases them; `spark` is where work is done.
 
     Frames have as many partitions as the session's shuffles; up to `small` rows are evaluated and aggregated
     in the driver.
     """
 
     def __init__(self, spark: SparkSession, small: int = SMALL, held: Holding | None = None) -> None:
-        self.spark = spark
         self.holding = held or holding(spark)
+        self.sessions = Sessions(spark)
+        self.spark = self.sessions.own
         self.publish = publisher(spark)
         self.jobs = JobNames(spark)
-        self.partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+        self.partitions = shuffle_partitions(spark)
         self.small = small
         self.scratch = self.holding.scratch()
         self._held: dict[int, Held] = {}
@@ -156,7 +148,7 @@ class Cuts:
     def empty(self, schema: str) -> Cut:
         """A frame without rows; `schema` is Spark's."""
         if schema not in self._empty:
-            frame = self.spark.createDataFrame([], schema)
+            frame = self.sessions.made([], schema)
             self._empty[schema] = Cut(frame, 0, Held(frame, is_shared=True))
         return self._empty[schema]
 
@@ -168,8 +160,20 @@ class Cuts:
         if not table.num_rows:
             return self.nothing(types)
         fields = [f.with_nullable(True) for f in arrow_schema(types)]
-        frame = self.spark.createDataFrame(table.rename_columns(columns(len(types))).cast(pa.schema(fields)))
+        frame = self.sessions.made(table.rename_columns(columns(len(types))).cast(pa.schema(fields)))
         return self.cut(self.distinct(frame, types))
+
+    @contextmanager
+    def taken(self, frame: DataFrame) -> Iterator[DataFrame]:
+        """A user's frame, evaluated once in its session, for use in ours inside this block."""
+        if not self.sessions.are_two:
+            yield frame
+            return
+        held = self.holding.hold(frame, eager=True)
+        try:
+            yield self.sessions.inward(held)
+        finally:
+            release(held)
 
     def distinct(self, frame: DataFrame, types: Sequence[Type]) -> DataFrame:
         """The rows of a frame, each once, partitioned by all their columns."""
@@ -198,24 +202,9 @@ class Cuts:
 
     @contextmanager
     def working(self, name: str = "Tidelog") -> Iterator[None]:
-        """Spark, set up as loops need it, its jobs under this name; its own errors are told as ours."""
-        with self._settings(), self.jobs.named(name), failures_told("do the work"):
+        """Jobs of Spark have this name, and its own errors are told as ours."""
+        with self.jobs.named(name), failures_told("do the work"):
             yield
-
-    @contextmanager
-    def _settings(self) -> Iterator[None]:
-        wanted = {**_SETTINGS, "spark.sql.shuffle.partitions": str(self.partitions)}
-        before = {name: self.spark.conf.get(name, None) for name in wanted}
-        for name, value in wanted.items():
-            self.spark.conf.set(name, value)
-        try:
-            yield
-        finally:
-            for name, old in before.items():
-                if old is None:
-                    self.spark.conf.unset(name)
-                else:
-                    self.spark.conf.set(name, old)
 
 
 def looked_up(frame: DataFrame, size: int) -> DataFrame:

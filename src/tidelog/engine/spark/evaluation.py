@@ -77,7 +77,7 @@ def evaluate(given: DataFrame, remainder: Remainder, cuts: Cuts) -> DataFrame:
     if cut.size <= cuts.small:
         batches = list(_run(remainder, cut.frame.toArrow().to_batches()))
         return (
-            cuts.spark.createDataFrame(pa.Table.from_batches(batches))
+            cuts.sessions.made(pa.Table.from_batches(batches))
             if batches
             else cuts.empty(schema).frame
         )

@@ -50,7 +50,7 @@ def _here(grouping: Grouping, rows: Any, given: Sequence[Type], made: Sequence[T
     if not rows.num_rows:
         return cuts.empty(_schema(made))
     table = _aggregated(grouping, rows, given, made)
-    return cuts.checked(cuts.spark.createDataFrame(table))
+    return cuts.checked(cuts.sessions.made(table))
 
 
 def _aggregated(grouping: Grouping, rows: Any, given: Sequence[Type], made: Sequence[Type]) -> Any:

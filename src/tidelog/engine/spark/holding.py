@@ -30,10 +30,10 @@ class Holding:
 
     folder: str | None = None
 
-    def hold(self, frame: DataFrame) -> DataFrame:
+    def hold(self, frame: DataFrame, *, eager: bool = False) -> DataFrame:
         """The same rows, held once they are worked out: by the first action on all of them, or here."""
         if self.folder is None:
-            return frame.localCheckpoint(eager=False)
+            return frame.localCheckpoint(eager=eager)
         held = frame.checkpoint()  # if it came later, Spark would work the rows out twice
         delete_when_unused(held)
         return held

@@ -91,6 +91,7 @@ class _Search:
 
     def run(self, driver: int | None, size: Callable[[str], int]) -> None:
         done: set[int] = set()
+        conditions: list[str] = []  # those without variables may come before any atom
         for step in order(self.rule, driver, size):
             match step:
                 case Join(position, _, terms):
@@ -100,9 +101,13 @@ class _Search:
                     self._refute(position, terms)
                     done.add(position)
                 case Filter(condition, position) if (column := translate(condition, self.bound)) is not None:
-                    assert self.found is not None
-                    self.found = self.found.where(column)
+                    conditions.append(column)
                     done.add(position)
+            if self.found is not None and conditions:
+                self.found = self.found.where(" and ".join(conditions))
+                conditions.clear()
+        if conditions:  # there are no atoms
+            self.found = self._one().where(" and ".join(conditions))
         self.left = [(i, x) for i, x in enumerate(self.rule.body) if i not in done]
 
     def _knows(self, terms: tuple[Term, ...]) -> bool:

@@ -1,13 +1,14 @@
 """Data that users give, as frames of a relation: columns in its order, of its types, nothing lost or dropped.
 
-A DataFrame whose columns have the very types of the relation stays with Spark, which only looks for missing
-values where there may be none. Any other is fitted in tasks, batch by batch, by the same code that fits local
-data, so that it is refused for the same reasons. What is not a DataFrame is fitted here.
+A DataFrame is evaluated in its own session, once. If its columns have the very types of the relation, Spark
+only looks for missing values where there may be none. Any other is fitted in tasks, batch by batch, by the
+same code that fits local data, so that it is refused for the same reasons. What is not a DataFrame is fitted
+here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -40,17 +41,19 @@ def take_in(relation: Relation, data: Any, cuts: Cuts) -> Cut:
     if not is_frame(data):
         return cuts.table(relation.types, to_table(relation, data))
     to_table(relation, data.limit(0).toArrow())  # are the columns the right ones?
-    if relation.columns and all(_is_plain(data, c.name, c.type) for c in relation.columns):
-        return _plainly(relation, data, cuts)
-    return _fitted(relation, data, cuts)
+    kinds = dict(data.dtypes)
+    plain = relation.columns and all(_is_plain(kinds.get(c.name), c.type) for c in relation.columns)
+    with cuts.taken(data.toDF(*(f"q{i}" for i in range(len(kinds))))) as rows:
+        return (_plainly if plain else _fitted)(relation, rows, list(kinds), cuts)
 
 
-def _is_plain(data: DataFrame, name: str, type_: Type) -> bool:
-    return isinstance(scalar(type_), _PLAIN) and dict(data.dtypes).get(name) == spark_type(type_)
+def _is_plain(kind: str | None, type_: Type) -> bool:
+    return isinstance(scalar(type_), _PLAIN) and kind == spark_type(type_)
 
 
-def _plainly(relation: Relation, data: DataFrame, cuts: Cuts) -> Cut:
-    rows = data.selectExpr(*(f"`{c.name}` as c{i}" for i, c in enumerate(relation.columns)))
+def _plainly(relation: Relation, data: DataFrame, names: Sequence[str], cuts: Cuts) -> Cut:
+    places = {name: i for i, name in enumerate(names)}
+    rows = data.selectExpr(*(f"q{places[c.name]} as c{i}" for i, c in enumerate(relation.columns)))
     full = {i: c for i, c in enumerate(relation.columns) if not isinstance(c.type, Option)}
     questions = (f"count_if(c{i} is null)" for i in full)
     cut, missing = cuts.asked(cuts.distinct(rows, relation.types), *questions)
@@ -64,10 +67,10 @@ def _plainly(relation: Relation, data: DataFrame, cuts: Cuts) -> Cut:
     return cut
 
 
-def _fitted(relation: Relation, data: DataFrame, cuts: Cuts) -> Cut:
+def _fitted(relation: Relation, data: DataFrame, given: Sequence[str], cuts: Cuts) -> Cut:
     schema = f"{ddl(relation.types)}, {PROBLEM} string, {_COLUMN} string"
     questions = (f"first({PROBLEM}, true)", f"first({_COLUMN}, true)")
-    fitted = data.mapInArrow(partial(_fit, relation), schema)
+    fitted = data.mapInArrow(partial(_fit, relation, given), schema)
     names = columns(len(relation.columns))
     once = fitted.repartition(cuts.partitions, *names).distinct()
     cut, (problem, column) = cuts.asked(once, *questions)
@@ -76,13 +79,13 @@ def _fitted(relation: Relation, data: DataFrame, cuts: Cuts) -> Cut:
     return cut.with_columns(cut.frame.select(*names))
 
 
-def _fit(relation: Relation, batches: Iterable[Any]) -> Iterator[Any]:
+def _fit(relation: Relation, names: Sequence[str], batches: Iterable[Any]) -> Iterator[Any]:
     """In a task: batches of the relation, or a row that tells what does not fit."""
     schema = arrow_schema(relation.types)
     for batch in batches:
         problem = column = None
         try:
-            table = to_table(relation, pa.Table.from_batches([batch]))
+            table = to_table(relation, pa.Table.from_batches([batch]).rename_columns(names))
             table = table.rename_columns(schema.names).cast(schema)
         except DataError as error:
             problem, column = error.problem, error.column

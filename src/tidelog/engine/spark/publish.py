@@ -12,6 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from tidelog.engine.spark.crossing import created
 from tidelog.engine.spark.holding import holding
 from tidelog.engine.spark.naming import JobNames
 
@@ -33,7 +34,7 @@ def publisher(spark: SparkSession) -> Callable[[Any], DataFrame]:
     hold, jobs = holding(spark).hold, JobNames(spark)
 
     def publish(table: Any) -> DataFrame:
-        frame = spark.createDataFrame(table.cast(signed(table.schema)))
+        frame = created(spark, table.cast(signed(table.schema)))
         if table.nbytes <= _IN_PLAN:
             return frame
         with jobs.named("Tidelog · making a DataFrame of a relation"):

@@ -241,12 +241,19 @@ def _rows(
     ]
     parts = cuts.partitions if through is not None else 1
     if not tagged:
-        markers = cuts.spark.range(0, parts, 1, parts)
-        empty = [F.lit(None).cast(type_).alias(name) for name, type_ in task.wide]
-        return markers.select(F.lit(-1).alias(_WHICH), F.lit(0).alias(SIGN), *empty)
+        return _marked(cuts.spark.range(0, parts, 1, parts), task).drop(PART)
+    if not cuts.sessions.are_two:  # adaptive execution may be on, which starts no tasks for no rows
+        tagged.append(_marked(cuts.spark.range(1, numPartitions=1), task))
     rows = union(tagged)
     rows = rows.repartition(parts, PART) if through is not None else rows.repartition(1)
     return rows.drop(PART)
+
+
+def _marked(numbers: DataFrame, task: _Task) -> DataFrame:
+    """Rows that are no relation's."""
+    empty = [F.lit(None).cast(type_).alias(name) for name, type_ in task.wide]
+    part = F.lit(0).cast("bigint").alias(PART)
+    return numbers.select(F.lit(-1).alias(_WHICH), F.lit(0).alias(SIGN), part, *empty)
 
 
 def _tagged(frame: DataFrame, number: int, sign: int, key: int | None, task: _Task) -> DataFrame:
