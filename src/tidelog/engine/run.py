@@ -85,9 +85,9 @@ class Run:
 
     An update is given up for a bootstrap once it has found more than `patience` instances and taken more than
     the fraction `switch` of the time that a bootstrap would take, or somewhat more if deletion is done; never
-    if there is no such fraction.
-    `placed` tells where a unit runs and why, for the statistics, if there are several places. `begun` is told
-    of each step before it begins, with its rule, if it is about one.
+    if there is no such fraction. `placed` tells where a unit runs and why, for the statistics, if there are
+    several places. `begun` is told of each step before it begins, with its rule, if it is about one. `clock`
+    says what all work so far has cost: its seconds, or where others may hold it up, those it would have taken.
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class Run:
         patience: int = 10_000,
         placed: Callable[[Unit], str] = lambda _: "",
         begun: Report | None = None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.engine = engine
         self.strategy = strategy
@@ -105,6 +106,8 @@ class Run:
         self.patience = patience
         self.placed = placed
         self.begun = begun
+        self.clock = clock
+        self._walk: _Walk | None = None
         self.costs: dict[frozenset[str], UnitCost] = {}
         self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Update]] = {}
         if not self.is_switching:
@@ -136,6 +139,7 @@ class Run:
             if rule.id not in new.rules:
                 gone.setdefault(rule.head, []).append(rule)
         walk = _Walk(self, old, before, gone, limits, watch, stats, len(new.units))
+        self._walk = walk
         self.engine.watch(walk.pause, walk.hear)
         with memory_errors(watch.blame):
             for unit in new.units:
@@ -143,6 +147,11 @@ class Run:
                 walk.unit(unit)
         stats.seconds = time.perf_counter() - watch.start
         return stats
+
+    @property
+    def instances(self) -> int:
+        """How many instances the last commit has found, so far if it is at work."""
+        return 0 if self._walk is None else self._walk.stats.instances + self._walk.current.instances
 
     def memory(self, unit: Unit) -> UnitCost:
         return self.costs.setdefault(unit.relations, UnitCost())
@@ -202,6 +211,7 @@ class _Walk:
         self.current.placed = self.run.placed(unit)
         self.current.seconds = time.perf_counter() - start
         self.stats.units.append(self.current)
+        self.current = UnitStats("", "", "")
 
     def _is_kept_alike(self, before: Unit, unit: Unit) -> bool:
         """Whether an update finds the state that it needs."""
@@ -292,7 +302,7 @@ class _Walk:
         self._explain("bootstrap", why)
         self.engine.enter(unit)
         self.rank, self.rows, self.asserted, self.deadline, self.current.instances = 0, 0, 0, None, 0
-        begun = time.perf_counter()
+        begun = self.run.clock()
         try:
             self._execute(make(self.run.strategy, unit))
         except TurnDense:
@@ -303,7 +313,7 @@ class _Walk:
             self._check_rows()
             return
         self.engine.highest(unit.relations, self.rank)
-        seconds, below = time.perf_counter() - begun, self._read(unit) - unit.relations
+        seconds, below = self.run.clock() - begun, self._read(unit) - unit.relations
         moved = sum(came - went for came, went in map(self.engine.changed_rows, below))
         self.run.memory(unit).made(
             seconds, sum(map(self.engine.size, below)) + moved, self.asserted, self.rows
@@ -323,7 +333,7 @@ class _Walk:
         self._explain(name_of(self.run.strategy, unit), f"{changes} changes below it")
         highest = self.engine.enter(unit)
         self.rows = sum(self.engine.size(name) for name in unit.relations)
-        begun = time.perf_counter()
+        begun = self.run.clock()
         patience = self._patience(memory, sizes)
         try:
             for more, script in enumerate(self.run.update(unit, Changed(kept, came, gone))):
@@ -331,11 +341,11 @@ class _Walk:
                 self.deadline = None if patience is None else begun + patience * (_LATER if more else 1)
                 self._execute(script)
         except _TooMuch:  # it would have taken longer; how much is not known
-            memory.learn(UNFINISHED * (time.perf_counter() - begun), sizes)
+            memory.learn(UNFINISHED * (self.run.clock() - begun), sizes)
             return False
         self.engine.highest(unit.relations, self.rank)
         if not came and not gone:
-            memory.learn(time.perf_counter() - begun, sizes)
+            memory.learn(self.run.clock() - begun, sizes)
         return True
 
     def _patience(self, memory: UnitCost, sizes: Sizes) -> float | None:
@@ -397,7 +407,7 @@ class _Walk:
         rules[rule.origin] = rules.get(rule.origin, 0.0) + seconds
 
     def _check_patience(self) -> None:
-        late = self.deadline is not None and time.perf_counter() > self.deadline
+        late = self.deadline is not None and self.run.clock() > self.deadline
         if late and self.current.instances > self.run.patience:
             raise _TooMuch
         self._look()
@@ -455,7 +465,7 @@ class _Walk:
 
     def pause(self, ahead: int | None = None) -> None:
         """Called inside steps; whatever made one long, an update that is late is given up there."""
-        if ahead is None and self.deadline is not None and time.perf_counter() > self.deadline:
+        if ahead is None and self.deadline is not None and self.run.clock() > self.deadline:
             raise _TooMuch
         self.watch.look(self.progress, ahead or 0)
         if self.limits.max_rows is not None and self.adds:

@@ -66,7 +66,9 @@ class FrameState:
         self.locks = locks or Locks()
         self._is_busy = False
         in_frames = strategy if strategy in STRATEGIES else "elastic"
-        self._run = Run(self.engine, in_frames, placed=self.engine.placed, begun=self._begun)
+        self._run = Run(
+            self.engine, in_frames, placed=self.engine.placed, begun=self._begun, clock=self.cuts.cost
+        )
         self._doing = ""
         self._tell: Report | None = None
         self._told = "", 0

@@ -16,8 +16,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
+
+import psutil
 
 from tidelog.engine.spark.classes import class_path, spark_home
 from tidelog.engine.spark.gateway import MODULE_OPTIONS
@@ -25,19 +28,36 @@ from tidelog.engine.spark.java import find_java
 
 HOST = "127.0.0.1"
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that does not live long
-PATIENCE = 120.0  # seconds; only so that a failure ends
+PATIENCE = 120.0  # seconds without progress; only so that a failure ends
+ALIVE = 5.0  # seconds of work that all processes together do in that time, unless they only wait
+AT_MOST = 1800.0  # seconds
 TESTS = Path(__file__).parents[2]
 
 Found = TypeVar("Found")
 
 
 def wait_for(what: str, look: Callable[[], Found | None]) -> Found:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if (found := look()) is not None:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"{what} did not come about within {PATIENCE:.0f} s")
+    """What is looked for, however long it takes, as long as the processes of this one are at work."""
+    end = time.monotonic() + AT_MOST
+    while time.monotonic() < end:
+        before, deadline = work_done(), time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            if (found := look()) is not None:
+                return found
+            time.sleep(0.05)
+        if work_done() - before < ALIVE:
+            raise AssertionError(f"{what} did not come about, and nothing was done for {PATIENCE:.0f} s")
+    raise AssertionError(f"{what} did not come about within {AT_MOST:.0f} s")
+
+
+def work_done() -> float:
+    """The seconds that the processes which this one has started have worked; those that ended count too."""
+    here = psutil.Process()
+    total = sum(here.cpu_times()[2:4])
+    for process in here.children(recursive=True):
+        with suppress(psutil.Error):
+            total += sum(process.cpu_times()[:2])
+    return total
 
 
 class Cluster:
@@ -132,9 +152,10 @@ class Driver:
 
     def answer(self) -> Any:
         assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE)
-        line = self._process.stdout.readline() if ready else ""
-        assert line, "the driver ended, or says nothing"
+        out = self._process.stdout
+        wait_for("the driver's answer", lambda: select.select([out], [], [], 0)[0] or None)
+        line = out.readline()
+        assert line, "the driver ended"
         return json.loads(line)
 
     def mark(self, *names: str) -> None:

@@ -27,6 +27,11 @@ ModuleNotFoundError: No module named 'prices'
     [
         (TOO_LARGE, "is bigger than .*; set spark.driver.maxResultSize higher .*or choose placement="),
         (ABSENT, "No module named 'prices', in a task; Tidelog, and the modules .* must be importable"),
+        (
+            "[PYTHON_VERSION_MISMATCH] Python in worker has different version",
+            "run another Python .*PYSPARK_PYTHON",
+        ),
+        ('java.io.IOException: Cannot run program "python3": error=2', "set PYSPARK_PYTHON to .*python"),
         ("", "Spark could not hand over rows: PySparkException"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A session that a user passes in stays the user's: its settings hold for the user's frames, and never change."""
+"""A session that a user passes in stays the user's: its settings hold for its frames, and never change."""
 
 from __future__ import annotations
 

@@ -34,6 +34,9 @@ __all__ = ["BROADCAST", "Cut", "Cuts", "Held", "looked_up", "smaller", "union"]
 BROADCAST: Final = 200_000  # rows up to which a frame is sent to every executor rather than both shuffled
 _HASHED: Final = 4_000_000  # rows up to which a frame is looked up in by hash; more are sorted, and may spill
 
+_JOB: Final = 0.1  # seconds that a frame takes to be worked out, whatever its size
+_ROW: Final = 1e-6  # and for each of its rows
+
 SMALL: Final = 20_000  # rows that are sooner worked out in the driver than sent to tasks
 
 
@@ -104,8 +107,13 @@ class Cuts:
         self.partitions = shuffle_partitions(spark)
         self.small = small
         self.scratch = self.holding.scratch()
+        self._cost = 0.0
         self._held: dict[int, Held] = {}
         self._empty: dict[str, Cut] = {}
+
+    def cost(self) -> float:
+        """About how many seconds all that was worked out takes, if nothing holds it up."""
+        return self._cost
 
     def cut(self, frame: DataFrame) -> Cut:
         """Work a frame out and hold it."""
@@ -115,6 +123,7 @@ class Cuts:
         """Work a frame out and hold it; aggregates over its rows, in SQL, are answered on the way."""
         held = self._hold(frame)
         size, *answers = held.frame.selectExpr("count(1)", *questions).collect()[0]
+        self._cost += _JOB + size * _ROW
         return Cut(held.frame, size, held), answers
 
     def told(self, frame: DataFrame, column: str) -> tuple[Cut, list[Any]]:

@@ -76,11 +76,7 @@ def evaluate(given: DataFrame, remainder: Remainder, cuts: Cuts) -> DataFrame:
     schema = f"{schema}, top bigint, {PROBLEM} string"
     if cut.size <= cuts.small:
         batches = list(_run(remainder, cut.frame.toArrow().to_batches()))
-        return (
-            cuts.sessions.made(pa.Table.from_batches(batches))
-            if batches
-            else cuts.empty(schema).frame
-        )
+        return cuts.sessions.made(pa.Table.from_batches(batches)) if batches else cuts.empty(schema).frame
     return cut.frame.mapInArrow(partial(_run, remainder), schema)
 
 

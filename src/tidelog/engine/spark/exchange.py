@@ -10,11 +10,14 @@ which it is taken back from whoever has it, and nothing is sent, until no more g
 is received ranks above all that was there before (it supports nothing older), and only tuples that keep their
 rank stay with those that they were sent to. What is left after these steps can therefore be put in an order
 in which everything rests on what is before it. Then what was held back is sent.
+
+An update that does more work than it may is given up. Work is counted, not timed: in instances found and rows
+given to tasks, with a fixed number for each step. What a lost executor or a busy machine adds to the time is
+no reason to begin again.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -47,10 +50,11 @@ from tidelog.engine.spark.whole import (
 from tidelog.errors import EngineError
 from tidelog.plan.flat import FlatProgram
 
-__all__ = ["Outcome", "advanced", "everywhere", "matches", "to_arrange"]
+__all__ = ["STEP", "Outcome", "advanced", "everywhere", "matches", "to_arrange"]
 
 
 _ALL: Final = "true"
+STEP: Final = 100_000  # instances that are found in the time that it takes to start the tasks of a step
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +79,14 @@ def advanced(
     """Bring a unit to its new state; `size` is how many rows it has.
 
     If it begins from nothing and there are routes, `asserted` is what is asserted of its relations. It is
-    told of before each step but the first. EngineError if a task tells of a problem, and Late if all take
-    longer than they may; nothing has changed then, nor if `tell` raises.
+    told of before each step but the first. EngineError if a task tells of a problem, and Late if they do more
+    work than they may; nothing has changed then, nor if `tell` raises.
     """
     work = _Exchange(program, size, settings, cuts, before)
     work.step(given)
     if before.routes is not None:
         work.exchange(before.routes, tell)
-    divided = work.divided if before.files else replace(work.divided, seconds=work.seconds)
+    divided = work.divided if before.files else replace(work.divided, work=work.work)
     return Outcome(divided, work.changes(before.routes, asserted), work.stats)
 
 
@@ -109,24 +113,21 @@ class _Exchange:
     settings: Settings
     cuts: Cuts
     divided: Divided
-    begun: float = field(default_factory=time.perf_counter)
+    work: int = 0
     steps: list[Answers] = field(default_factory=list)
     owned: dict[str, list[list[int]]] = field(default_factory=dict)  # by relation: came and went, each step
 
     def step(self, given: Mapping[str, Given]) -> None:
         """Let the tasks take changes in."""
-        left = None if self.settings.seconds is None else self.settings.seconds - self.seconds
+        left = None if self.settings.most is None else self.settings.most - self.work
         if left is not None and left <= 0:
             raise Late
-        settings = self.settings._replace(seconds=left)
+        settings = self.settings._replace(most=left)
         made = answers(self.divided, self.program, given, self.size, settings, self.cuts)
+        self.work += STEP + made.stats.instances + sum(g.size for g in given.values())
         self.divided = made.divided
         self.steps.append(made)
         self.size += sum(sizes.came for sizes in made.sizes.values()) + sum(g.size for g in given.values())
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.begun
 
     @property
     def stats(self) -> UnitStats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -24,7 +25,16 @@ _DEPTH: Final = 20
 # the exception at the end of a traceback, whose lines are indented
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n)+(\S[^\n]*)")
 _ABSENT: Final = (
-    "; Tidelog, and the modules of functions that rules call, must be importable on the executors"
+    "; Tidelog, and the modules of functions that rules call, must be importable on the executors: if these "
+    f"run another Python than this one, set PYSPARK_PYTHON to {sys.executable} before the session is made"
+)
+_ANOTHER_PYTHON: Final = (
+    "the workers of this Spark session run another Python than this one, or none; set PYSPARK_PYTHON to "
+    f"{sys.executable}, or to the same Python elsewhere, before the session is made"
+)
+# what is said where workers do not start, or find that they are of another version
+_WORKERS: Final = re.compile(
+    r"PYTHON_VERSION_MISMATCH|Cannot run program|No module named '?pyspark|Error from python worker"
 )
 _TOO_LARGE: Final = (
     "; set spark.driver.maxResultSize higher when the session is made, "
@@ -47,6 +57,8 @@ def reason(error: BaseException) -> str:
     Of an exception and its causes, the innermost that Spark has a name for says it best; where a file could
     not be read, the innermost of all.
     """
+    if _WORKERS.search(str(error)):
+        return _ANOTHER_PYTHON
     raised = _RAISED.search(str(error))
     if raised is not None:
         return f"{raised[1]}, in a task{_ABSENT if raised[1].startswith('ModuleNotFoundError') else ''}"

@@ -111,6 +111,11 @@ class Keeper:
         return own[-1] if own else UnitStats(program.units[-1].name, "update", "nothing reached it")
 
     @property
+    def instances(self) -> int:
+        """How many instances the commit at work has found so far."""
+        return self._run.instances
+
+    @property
     def rows(self) -> int:
         return sum(table.rows for table in self._engine.tables.values())
 

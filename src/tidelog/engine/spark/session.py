@@ -6,7 +6,8 @@ Java comes from is `java`'s matter, how it is started and ended `gateway`'s.
 Invariants:
 
 - No port listens on an address other than 127.0.0.1, the web pages included (off unless asked for).
-- Nothing is printed. The log is the file named by the setting `spark.tidelog.log`.
+- Nothing is printed, but which master is used if Spark was running already. The log is the file named by the
+  setting `spark.tidelog.log`.
 - Nothing stays: tables, spilled data and sockets are in one temporary directory, gone at exit.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Mapping
@@ -46,16 +48,21 @@ def local_session(
     `conf` goes over Tidelog's own settings; memory, class path and Java options are taken from the usual
     `spark.driver.*` keys. Spark has one context per process, so asking for settings while one runs is an
     error. `stop()` ends the context; its Java stays for the next one and ends with Python.
+
+    A Spark that others have started is used as it is, and its master is told: the context that runs, or what
+    `spark-submit` started this Python for. A second Java is never started beside it.
     """
     _hush()
     running = SparkContext._active_spark_context
     if running is not None:
-        return _running(running, cores, conf)
+        return _told(_running(running, cores, conf))
+    if _is_submitted():
+        return _told(_submitted(app_name, cores, conf))
     if SparkContext._gateway is None:
         _gateways[:] = [launch(find_java(), conf or {})]
         atexit.register(_stop)  # runs before Java is ended, which was registered earlier
     if not _gateways or _gateways[0].process.poll() is not None:
-        raise EngineError("Another Java, or one that has ended, is bound to this Python: start Python anew.")
+        raise EngineError("The Java that is bound to this Python has ended: start Python anew.")
     settings = {**_settings(cores or _cores(), _gateways[0]), **(conf or {})}
     return _connect(_gateways[0], app_name, settings)
 
@@ -88,7 +95,29 @@ def _running(context: SparkContext, cores: int | None, conf: Mapping[str, str] |
             f"Spark is running in this process already ({context.appName}): stop it to start it with other "
             "settings, or ask for a session without any."
         )
-    return SparkSession(context)
+    return SparkSession.getActiveSession() or SparkSession(context)
+
+
+def _is_submitted() -> bool:
+    """Whether a Java that is not ours waits for this Python to make a context."""
+    return not _gateways and ("PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._gateway is not None)
+
+
+def _submitted(app_name: str, cores: int | None, conf: Mapping[str, str] | None) -> SparkSession:
+    """A session in the Java that others have started; they have said what its master is."""
+    if cores is not None:
+        raise EngineError(
+            "Spark's Java was started by others, spark-submit perhaps: say there how many cores it may use."
+        )
+    made: SparkSession = SparkSession.builder.appName(app_name).config(map=dict(conf or {})).getOrCreate()
+    return made
+
+
+def _told(session: SparkSession) -> SparkSession:
+    """The session, after it was said which one it is, if it is not of our making."""
+    if not _gateways:
+        print(f"Tidelog uses the Spark that is running: {session.sparkContext.master}", file=sys.stderr)
+    return session
 
 
 def _connect(gateway: Gateway, app_name: str, settings: Mapping[str, str]) -> SparkSession:

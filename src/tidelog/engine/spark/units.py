@@ -17,7 +17,7 @@ from tidelog.engine.protocol import Tell
 from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.choice import passed_through
 from tidelog.engine.spark.cuts import BROADCAST, Cut, Cuts
-from tidelog.engine.spark.exchange import advanced, everywhere, matches, to_arrange
+from tidelog.engine.spark.exchange import STEP, advanced, everywhere, matches, to_arrange
 from tidelog.engine.spark.keeper import Keeper, TooLarge, program_of, read_by, signed_rows
 from tidelog.engine.spark.kept import Work
 from tidelog.engine.spark.routes import Pattern, Routes, find_routes, named, with_routes
@@ -33,8 +33,8 @@ Relations: TypeAlias = frozenset[str]
 
 # where tasks send each other what they find:
 _MOST: Final = 0.5  # of what a unit has and reads may go before it is sooner made anew
-_PATIENCE: Final = 0.5  # of the time that it took to begin is what an update may take then
-_NO_TIME: Final = 1.0  # seconds that it may take in any case
+_PATIENCE: Final = 0.5  # of the work that it took to begin is what an update may do then
+_LITTLE: Final = 10 * STEP  # work that it may do in any case
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class WholeUnits:
     _here: dict[Relations, _Here] = field(default_factory=dict)
     _next_divided: dict[Relations, Divided] = field(default_factory=dict)
     _next_here: dict[Relations, _Here] = field(default_factory=dict)
-    _late: dict[Relations, int] = field(default_factory=dict)  # how many rows went when it took too long
+    _late: dict[Relations, int] = field(default_factory=dict)  # how many rows went when it was too much work
     _left: set[Relations] = field(default_factory=set)  # units that this commit runs otherwise
 
     # -- commits
@@ -111,9 +111,9 @@ class WholeUnits:
         size = sum(work(name).before.facts.size for name in unit.relations)
         settings = Settings(self.strategy, self.limits)
         if routes is not None:
-            seconds = max(_PATIENCE * start.seconds, _NO_TIME)
+            most = max(int(_PATIENCE * start.work), _LITTLE)
             loses = self._going(unit, work) or (known and known.programs[-1].rules != program.rules)
-            settings = Settings("elastic", self.limits, seconds if known and loses else None)
+            settings = Settings("elastic", self.limits, most if known and loses else None)
         outcome = advanced(start, program, given, size, settings, self.cuts, tell, asserted)
         self.leave(unit)
         self._next_divided[unit.relations] = outcome.divided

@@ -16,7 +16,6 @@ That file is the whole state only now and then (a *base*). In between it is what
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -65,15 +64,15 @@ _SHARE: Final = 0.25  # of the unit's rows, in changes since the last base
 
 
 class Settings(NamedTuple):
-    """What keepers are told; with `seconds`, no task may take longer."""
+    """What keepers are told; with `most`, no task may find more instances."""
 
     strategy: str
     limits: Limits
-    seconds: float | None = None
+    most: int | None = None
 
 
 class Late(Exception):
-    """A task has taken longer than it may."""
+    """Tasks have done more work than they may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ class Divided:
     """A unit that tasks keep: its programs, from the base's on, and for each partition the files since then.
 
     `through` are the columns by which its relations are divided; None if one task has it all. `moved` counts
-    the changes since the base, `seconds` is what it took to begin it.
+    the changes since the base, `work` is what it took to begin it (see `exchange`).
     """
 
     programs: tuple[FlatProgram, ...]
@@ -101,7 +100,7 @@ class Divided:
     routes: Routes | None = None
     files: tuple[tuple[str, ...], ...] = ()
     moved: int = 0
-    seconds: float = 0.0
+    work: int = 0
 
     @property
     def all_files(self) -> Iterator[str]:
@@ -201,7 +200,7 @@ def answers(
         for note, old in zip(notes, before.files or [()] * len(notes), strict=True)
     )
     programs = (program,) if is_base else (*before.programs, program)
-    after = Divided(programs, through, before.routes, files, 0 if is_base else moved, before.seconds)
+    after = Divided(programs, through, before.routes, files, 0 if is_base else moved, before.work)
     sizes = {
         name: Changes(*(sum(note["sizes"][number][i] for note in notes) for i in range(len(_SIGNS))))
         for number, name in enumerate(task.made)
@@ -376,7 +375,7 @@ class _Task:
         files = self.before.files[number] if self.before.files else ()
         keeper = self._keeper(files)
         given = {name: _unpacked(rows) for name, rows in self.broadcast.items()} | dict(own)
-        stats = keeper.advance(self.program, given, self.settings.limits, self._in_time())
+        stats = keeper.advance(self.program, given, self.settings.limits, self._within_limit(keeper))
         sizes = []
         for place, name in enumerate(self.made):
             changed = self._changes(keeper, name)
@@ -405,14 +404,14 @@ class _Task:
         came, went = keeper.changes(name)
         return {CAME: came, WENT: went, **({MOVED: keeper.moved(name)} if name in self._told else {})}
 
-    def _in_time(self) -> Callable[[], None]:
+    def _within_limit(self, keeper: Keeper) -> Callable[[], None]:
         """What is to be called now and then."""
-        if self.settings.seconds is None:
+        most = self.settings.most
+        if most is None:
             return _nothing
-        end = time.perf_counter() + self.settings.seconds
 
         def check() -> None:
-            if time.perf_counter() > end:
+            if keeper.instances > most:
                 raise Late
 
         return check

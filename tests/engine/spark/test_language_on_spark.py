@@ -1,0 +1,70 @@
+"""Random programs over the whole language, in every placement: what users see is what the model says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tidelog
+from oracle.language.case import Case, Insert, RuleText, Step
+from oracle.language.checking import difference
+from oracle.language.histories import programs
+from oracle.language.model import MAX_ROUNDS
+from sizes import size
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+# as asked; by joins even if tasks could send each other what they find; and all that is
+# evaluated and aggregated, however little, in tasks
+PLACES = ("tasks", "shuffled", "joined", "evaluated")
+SEEDS = size(1, 300)
+
+
+def difference_on(spark: SparkSession, case: Case, *places: str) -> str | None:
+    def opened(case: Case, place: str) -> Any:
+        placement = {"joined": "shuffled", "evaluated": "shuffled"}.get(place, place)
+        db = tidelog.open(spark=spark, placement=placement, max_iterations=MAX_ROUNDS)
+        home: Any = db._state
+        if place in ("joined", "evaluated"):
+            home.engine.sends = False
+        if place == "evaluated":
+            home.cuts.small = 0
+        with db.transaction() as tx:
+            tx.load(case.text)
+        return db
+
+    return difference(case, places, opened, thorough=True)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_a_random_program_is_right_in_every_placement(interpreted: SparkSession, seed: int) -> None:
+    case = programs(seed)
+    assert difference_on(interpreted, case, PLACES[seed % len(PLACES)]) is None, case.text
+
+
+KEPT = {
+    "conditions without variables": Case(
+        declarations=("input relation P(x: int)", "output relation Q(x: int)", "output relation Z()"),
+        rules=(
+            RuleText(("Q(x)",), ("P(x)", "1 < 2")),
+            RuleText(("Q(-x)",), ("2 < 1", "P(x)")),
+            RuleText(("Z()",), ("1 < 2",)),
+        ),
+        steps=(Step((Insert("P", ((1,), (2,))),)), Step((Insert("P", ((3,),)),))),
+    ),
+    "an assignment to what a negated atom binds": Case(
+        declarations=("input relation P(x: int)", "input relation N(x: int)", "output relation Q(x: int)"),
+        rules=(RuleText(("Q(y)",), ("P(x)", "var y = 7", "not N(y)")),),
+        steps=(Step((Insert("P", ((1,),)),)), Step((Insert("N", ((2,),)),)), Step((Insert("N", ((7,),)),))),
+    ),
+}
+
+
+@pytest.mark.parametrize("place", ["joined", "tasks"])
+@pytest.mark.parametrize("name", KEPT)
+def test_what_was_once_wrong_is_right(interpreted: SparkSession, name: str, place: str) -> None:
+    assert difference_on(interpreted, KEPT[name], place) is None
