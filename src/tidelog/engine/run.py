@@ -87,7 +87,7 @@ class Run:
     the fraction `switch` of the time that a bootstrap would take, or somewhat more if deletion is done; never
     if there is no such fraction. `placed` tells where a unit runs and why, for the statistics, if there are
     several places. `begun` is told of each step before it begins, with its rule, if it is about one. `clock`
-    says what all work so far has cost: its seconds, or where others may hold it up, those it would have taken.
+    says what all work so far has cost: its seconds, or where others may hold it up, those it would take.
     """
 
     def __init__(

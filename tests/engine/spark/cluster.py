@@ -94,6 +94,15 @@ class Cluster:
         worker.wait()
         self.workers.remove(worker)
 
+    def kill_executor(self, number: int) -> bool:
+        """Kill all that one of the workers has started; whether there was anything."""
+        from engine.spark.session_probe import descendants
+
+        doomed = descendants(self.workers[number % len(self.workers)].pid)
+        for one in doomed:
+            _kill(one)
+        return bool(doomed)
+
     def stop(self) -> None:
         for process in (*self.workers, self._master):
             process.terminate()
@@ -150,11 +159,14 @@ class Driver:
         self._process.stdin.write(json.dumps([what, *arguments]) + "\n")
         self._process.stdin.flush()
 
+    @property
+    def has_answered(self) -> bool:
+        return bool(select.select([self._process.stdout], [], [], 0)[0])
+
     def answer(self) -> Any:
         assert self._process.stdout is not None
-        out = self._process.stdout
-        wait_for("the driver's answer", lambda: select.select([out], [], [], 0)[0] or None)
-        line = out.readline()
+        wait_for("the driver's answer", lambda: self.has_answered or None)
+        line = self._process.stdout.readline()
         assert line, "the driver ended"
         return json.loads(line)
 
@@ -172,6 +184,14 @@ class Driver:
     def await_mark(self, name: str) -> int:
         """Wait until a task has left a mark; the number of its process."""
         return wait_for(name, lambda: next((int(m.suffix[1:]) for m in self.marks.glob(f"{name}.*")), None))
+
+    def kill(self) -> None:
+        """End it in the middle of whatever it does, and Java with it."""
+        from engine.spark.session_probe import descendants
+
+        for one in (*descendants(self._process.pid), self._process.pid):
+            _kill(one)
+        self._process.wait()
 
     def stop(self) -> None:
         assert self._process.stdin is not None

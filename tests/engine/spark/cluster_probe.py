@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,18 @@ output relation Reach(src: int, dst: int)
 Reach(x, y) :- Edge(x, y).
 Reach(x, z) :- Reach(x, y), Edge(y, w), var z = passed(w).
 """
+# nothing passes through it, so that tasks have to send each other what they find
+EXCHANGED = """
+input relation Edge(src: int, dst: int)
+input relation Begin(x: int)
+output relation Reach(x: int)
+Reach(x) :- Begin(x).
+Reach(y) :- Reach(x), Edge(x, y).
+"""
+EDITS: list[list[tuple[int, str, list[tuple[int, ...]]]]] = [
+    [(1, "Begin", [(0,)]), (1, "Edge", [(n, n + 1) for n in range(8)])],
+    [(-1, "Edge", [(3, 4)]), (1, "Edge", [(1, 6)])],
+]
 FIRST, NEXT = [(0, 1), (1, 2), (2, 3), (5, 1)], [(3, 4)]
 
 
@@ -79,7 +92,29 @@ def insert(db: Any, edges: list[tuple[int, int]]) -> list[Any]:
     return sorted(tx.changes["Reach"])
 
 
+def exchange(spark: SparkSession, marks: str) -> list[Any]:
+    """What commits come to whose tasks send each other what they find; a mark is left before each step."""
+    steps = count()
+
+    def leave_mark(_: object) -> None:
+        (Path(marks) / f"step.{next(steps)}").touch()
+
+    db: Any = tidelog.open(text=EXCHANGED, spark=spark, placement="shuffled", progress=leave_mark)
+    return [exchanged(db), exchanged(tidelog.open(text=EXCHANGED)), next(steps)]
+
+
+def exchanged(db: Any) -> list[Any]:
+    seen = []
+    for signed in EDITS:
+        with db.transaction() as tx:
+            for sign, name, rows in signed:
+                (tx.insert if sign > 0 else tx.delete)(name, rows)
+        seen.append([sorted(tx.changes["Reach"]), sorted(db["Reach"])])
+    return seen
+
+
 COMMANDS: dict[str, Any] = {
+    "exchange": exchange,
     "refused": refused,
     "set folder": set_folder,
     "commits": commits,

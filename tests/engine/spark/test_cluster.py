@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sizes import size
+
 if TYPE_CHECKING:
     from engine.spark.cluster import Cluster, Driver
 
@@ -113,6 +115,38 @@ def test_tasks_that_run_twice_change_nothing(cluster: Cluster, tmp_path: Path) -
             expect_same(driver.answer())
             assert (driver.marks / "outrun").exists()
             assert not (driver.marks / "late").exists()
+
+
+def test_tasks_that_exchange_may_lose_an_executor_in_every_step(cluster: Cluster, tmp_path: Path) -> None:
+    """With speculation on; then the driver is killed between commits, and another one begins."""
+    conf = {**QUICK, **SPECULATIVE, "spark.checkpoint.dir": (tmp_path / "checkpoints").as_uri()}
+    conf["spark.task.maxFailures"] = "20"
+    with driver_on(cluster, tmp_path / "marks", conf) as driver:
+        driver.ask("exchange", str(driver.marks))
+        killed = executors_killed(cluster, driver, size(2, 100))
+        on_spark, here, steps = driver.answer()
+        assert on_spark == here
+        assert killed >= 2
+        assert steps > 2
+        driver.kill()
+    with driver_on(cluster, tmp_path / "more marks", conf) as driver:
+        driver.ask("exchange", str(driver.marks))
+        on_spark, here, _ = driver.answer()
+        assert on_spark == here
+
+
+def executors_killed(cluster: Cluster, driver: Driver, most: int) -> int:
+    """How many executors were killed, one in each step as it begins, until the driver has answered."""
+    from engine.spark.cluster import wait_for
+
+    killed = 0
+    for number in range(most):
+        mark = driver.marks / f"step.{number}"
+        wait_for("a step, or the end", lambda mark=mark: mark.exists() or driver.has_answered or None)
+        if driver.has_answered:
+            break
+        killed += cluster.kill_executor(number)
+    return killed
 
 
 def files_of_frames(checkpoints: Path) -> list[Path]:

@@ -6,7 +6,10 @@ With TIDELOG_SPARK=all there are many random histories; the normal run has a few
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
+from importlib import import_module
+from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -251,3 +254,45 @@ def test_rounds_are_limited_over_all_steps(parted: SparkSession) -> None:
     with pytest.raises(EngineError, match="Reach still changed after 8 rounds, the limit of iterations"):
         tx.commit()
     assert sorted(db["Reach"]) == []
+
+
+# -- what an update may cost
+
+
+def chain(spark: SparkSession, *, sends: bool) -> Any:
+    """A session with a chain of edges, all of it reached."""
+    db: Any = tidelog.open(text=REACH, spark=spark, placement="shuffled")
+    db._state.engine.sends = sends
+    with db.transaction() as tx:
+        tx.insert("Begin", [(0,)])
+        tx.insert("Edge", [(n, n + 1) for n in range(6)])
+    return db
+
+
+def why_after_a_deletion(db: Any) -> tuple[str, str]:
+    """How the last edge's deletion was carried out, and why so."""
+    with db.transaction() as tx:
+        tx.delete("Edge", [(5, 6)])
+    assert sorted(db["Reach"]) == [(n,) for n in range(6)]
+    (unit,) = [unit for unit in db.stats.units if unit.name == "Reach"]
+    return unit.strategy, unit.why
+
+
+@pytest.mark.parametrize("sends", [True, False])
+def test_an_update_that_is_held_up_does_not_begin_anew(
+    parted: SparkSession, sends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = chain(parted, sends=sends)
+    hours = count(time.perf_counter(), 3600)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(hours))
+    assert "bootstrap" not in why_after_a_deletion(db)
+
+
+def test_an_update_that_does_too_much_work_begins_anew(
+    parted: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = chain(parted, sends=True)
+    units = import_module("tidelog.engine.spark.units")
+    monkeypatch.setattr(units, "_LITTLE", 0)
+    monkeypatch.setattr(units, "_PATIENCE", 0.0)
+    assert why_after_a_deletion(db)[1] == "the update turned out to cost more"
