@@ -161,6 +161,7 @@ class Driver:
 
     @property
     def has_answered(self) -> bool:
+        assert self._process.stdout is not None
         return bool(select.select([self._process.stdout], [], [], 0)[0])
 
     def answer(self) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,12 +142,15 @@ def executors_killed(cluster: Cluster, driver: Driver, most: int) -> int:
 
     killed = 0
     for number in range(most):
-        mark = driver.marks / f"step.{number}"
-        wait_for("a step, or the end", lambda mark=mark: mark.exists() or driver.has_answered or None)
+        wait_for("a step, or the end", partial(is_at, driver, number))
         if driver.has_answered:
             break
         killed += cluster.kill_executor(number)
     return killed
+
+
+def is_at(driver: Driver, step: int) -> bool | None:
+    return (driver.marks / f"step.{step}").exists() or driver.has_answered or None
 
 
 def files_of_frames(checkpoints: Path) -> list[Path]:

@@ -8,10 +8,12 @@ import pytest
 
 import tidelog
 from oracle.language.case import Case, Insert, RuleText, Step
+from oracle.language.checking import _expect_stored as expect_stored
 from oracle.language.checking import difference
 from oracle.language.histories import programs
 from oracle.language.model import MAX_ROUNDS
 from sizes import size
+from tidelog.errors import EngineError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,8 +35,12 @@ def difference_on(spark: SparkSession, case: Case, *places: str) -> str | None:
             home.engine.sends = False
         if place == "evaluated":
             home.cuts.small = 0
-        with db.transaction() as tx:
-            tx.load(case.text)
+        try:
+            with db.transaction() as tx:
+                tx.load(case.text)
+        except EngineError as error:
+            expect_stored(error)
+            raise
         return db
 
     return difference(case, places, opened, thorough=True)

@@ -105,11 +105,11 @@ def test_a_frame_is_evaluated_once(user: SparkSession, tmp_path: Path) -> None:
 
 
 @contextmanager
-def watched(user: SparkSession) -> Iterator[list[object]]:
+def watched(user: SparkSession) -> Iterator[list[tuple[dict[str, Any], object]]]:
     """What another thread sees of a session's settings and of the active session, each state once."""
     from pyspark.sql import SparkSession
 
-    seen: list[object] = []
+    seen: list[tuple[dict[str, Any], object]] = []
     is_over = threading.Event()
 
     def watch() -> None:
