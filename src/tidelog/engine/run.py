@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from tidelog.engine.cost import UNFINISHED, Sizes, UnitCost
 from tidelog.engine.protocol import Changed, Engine, TurnDense
+from tidelog.engine.stats import Stats, UnitStats
 from tidelog.engine.watch import Limits, Watch, memory_errors, raise_limit
 from tidelog.errors import EngineError
 from tidelog.maintain.script import (
@@ -40,34 +41,6 @@ from tidelog.program.typed import Absent, Match
 from tidelog.progress import Progress, Report
 
 __all__ = ["Limits", "Run", "Stats", "UnitStats"]
-
-
-@dataclass(slots=True)
-class UnitStats:
-    """What a commit did to one unit."""
-
-    name: str
-    strategy: str
-    why: str
-    rounds: int = 0
-    instances: int = 0
-    seconds: float = 0.0
-    placed: str = ""
-    rules: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Stats:
-    units: list[UnitStats] = field(default_factory=list)
-    seconds: float = 0.0
-
-    @property
-    def rounds(self) -> int:
-        return sum(u.rounds for u in self.units)
-
-    @property
-    def instances(self) -> int:
-        return sum(u.instances for u in self.units)
 
 
 _LATER = 1.6  # times as long an update may have taken when deletion is done: little is left by then

@@ -1,0 +1,35 @@
+"""What a commit did, unit by unit, and how long it took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["Stats", "UnitStats"]
+
+
+@dataclass(slots=True)
+class UnitStats:
+    """What a commit did to one unit."""
+
+    name: str
+    strategy: str
+    why: str
+    rounds: int = 0
+    instances: int = 0
+    seconds: float = 0.0
+    placed: str = ""
+    rules: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Stats:
+    units: list[UnitStats] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def rounds(self) -> int:
+        return sum(u.rounds for u in self.units)
+
+    @property
+    def instances(self) -> int:
+        return sum(u.instances for u in self.units)
