@@ -190,6 +190,30 @@ def test_an_archive_of_classes_is_used_once_it_is_made(short_directory: Path) ->
     assert script(ARCHIVED, environment(temporary)).split() == ["True", "True", "5"]
 
 
+SUBMITTED = """
+import os
+import sys
+from tidelog.engine.spark import gateway, session
+from tidelog.engine.spark.java import find_java
+submitted = gateway.launch(find_java(), {})
+os.environ["PYSPARK_GATEWAY_PORT"] = str(submitted.port)
+os.environ["PYSPARK_GATEWAY_SECRET"] = submitted.secret
+session.launch = None  # nothing else is to be started
+spark = session.local_session(conf={"spark.ui.enabled": "false"})
+print(spark.range(5).count(), spark.sparkContext.master, session.local_session() is spark)
+spark.stop()
+"""
+
+
+@pytest.mark.spark
+@needs_pyspark
+def test_the_java_that_spark_submit_started_is_used_and_its_master_told(short_directory: Path) -> None:
+    temporary = Path(tempfile.mkdtemp(dir=short_directory))
+    done = python("-W", "ignore", "-c", SUBMITTED, env=environment(temporary))
+    assert done.stdout.split() == ["5", "local[*]", "True"], done.stderr
+    assert "Tidelog uses the Spark that is running: local[*]\n" in done.stderr
+
+
 RESTART = """
 from tidelog.engine.spark.session import local_session
 from tidelog.errors import EngineError
