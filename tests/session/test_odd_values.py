@@ -64,6 +64,8 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "a folder with a NUL": lambda db: db.write_folder("a\0b"),
     "facts in a folder that is none": lambda db: insert_folder(db, None),
     "a program that is bytes": lambda db: tidelog.open(text=b"A(1)."),  # type: ignore[arg-type]
+    "a text to check that is none": lambda db: tidelog.check(None),  # type: ignore[arg-type]
+    "a text to load that is a list": lambda db: tidelog.load(["A"]),  # type: ignore[arg-type]
     "a path that is a number": lambda db: tidelog.open(1),  # type: ignore[arg-type]
     "functions that are none": lambda db: tidelog.open(functions=None),  # type: ignore[arg-type]
     "a strategy that is none": lambda db: tidelog.open(strategy=None),  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from tidelog.program.declarations import Declarations, declare
 from tidelog.program.functions import elaborate_functions, from_python
 from tidelog.program.lint import warn, warn_single_variables
 from tidelog.program.model import EMPTY, Program
-from tidelog.program.problems import Problems, did_you_mean
+from tidelog.program.problems import Problems, did_you_mean, expect_text
 from tidelog.program.query import Query, elaborate_query
 from tidelog.program.rules import elaborate_rule
 from tidelog.program.strata import stratify
@@ -194,6 +194,7 @@ def _mentioned(rule: Rule) -> set[str]:
 
 def load(text: str, name: str = "<text>", functions: Iterable[Callable[..., object]] = ()) -> Program:
     """The program of a text, or a ProgramError with all that is wrong with it."""
+    expect_text("load", text)
     program, problems = _elaborated(text, name, functions)
     _raise_errors(problems)
     return program
@@ -203,6 +204,7 @@ def check(
     text: str, name: str = "<text>", functions: Iterable[Callable[..., object]] = ()
 ) -> tuple[Diagnostic, ...]:
     """All that is wrong, or looks wrong, with a text, sorted by position."""
+    expect_text("check", text)
     return sort(_elaborated(text, name, functions)[1].found)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from itertools import chain
+from pathlib import Path
 
-from tidelog.errors import Diagnostic, Span
+from tidelog.errors import Diagnostic, SessionError, Span, shown
 
-__all__ = ["Problems", "did_you_mean"]
+__all__ = ["Problems", "did_you_mean", "expect_text"]
 
 
 _LONG = 64  # characters of a name that nobody misspells
@@ -48,3 +49,11 @@ def did_you_mean(name: object, candidates: Iterable[str]) -> str | None:
     by_lower = {c.lower(): c for c in candidates if len(c) <= _LONG and c != name}
     close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return f"did you mean `{by_lower[close[0]]}`?" if close else None
+
+
+def expect_text(call: str, text: object) -> None:
+    """SessionError if what should be a text of the language is something else, such as a path."""
+    if isinstance(text, str):
+        return
+    remedy = "; give what is in the file: path.read_text()" if isinstance(text, Path) else ""
+    raise SessionError(f"`{call}` takes text, not {shown(text)}{remedy}")

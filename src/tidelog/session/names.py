@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, SessionError, TidelogError, shown
-from tidelog.program.problems import did_you_mean
+from tidelog.program.problems import did_you_mean, expect_text
 from tidelog.program.typed import Relation
 
 __all__ = ["as_path", "expect_text", "find_relation", "is_name", "unknown_relation"]
@@ -38,11 +38,3 @@ def as_path(call: str, path: object) -> Path:
     if not isinstance(text, str) or "\0" in text:
         raise SessionError(f"`{call}` takes a path, not {shown(path)}")
     return Path(text)
-
-
-def expect_text(call: str, text: object) -> None:
-    """SessionError if what should be a text of the language is something else, such as a path."""
-    if isinstance(text, str):
-        return
-    remedy = "; give what is in the file: path.read_text()" if isinstance(text, Path) else ""
-    raise SessionError(f"`{call}` takes text, not {shown(text)}{remedy}")
