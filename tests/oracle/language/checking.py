@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import decimal
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
 from typing import Any
 
-import tidelog
 from oracle.language.case import (
     Action,
     AddRule,
@@ -29,10 +29,25 @@ from oracle.language.case import (
     Upsert,
 )
 from oracle.language.model import MAX_ROUNDS, Change, Contents, Outcome, outcomes
+from tidelog.engine.local import bits
+from tidelog.engine.run import Run
+from tidelog.engine.watch import Limits
 from tidelog.errors import EngineError, ProgramError, TidelogError
 from tidelog.maintain.strategy import STRATEGIES
+from tidelog.program.draft import Draft
+from tidelog.session.session import Session
 
-__all__ = ["Report", "Subject", "act", "difference", "open_local", "shown"]
+__all__ = [
+    "NAMES",
+    "Opened",
+    "Report",
+    "Subject",
+    "act",
+    "difference",
+    "names_for",
+    "open_local",
+    "shown",
+]
 
 Opened = Callable[[Case, str], Any]  # a session with the case's program, by a name such as a strategy's
 Report = Counter[str]
@@ -46,18 +61,51 @@ _CONTEXTS: Mapping[str, decimal.Context] = {
 }
 
 
-def open_local(case: Case, strategy: str) -> Any:
-    """A session in this process."""
+NAMES = (*STRATEGIES, "updating", "dense")
+_DENSE_ROWS = 4
+
+
+def names_for(seed: int) -> tuple[str, ...]:
+    """Every strategy; elastic, the default, in one of its three ways."""
+    elastic = ("elastic", "updating", "dense", "updating")[seed % 4]
+    return (elastic, *(s for s in STRATEGIES if s != "elastic"))
+
+
+def open_local(case: Case, name: str) -> Any:
+    """A session in this process, by the name of a strategy, or elastic in another way.
+
+    "updating" never gives an update up for a bootstrap; "dense" keeps closures as bits, however small.
+    """
+    limits = Limits(max_iterations=MAX_ROUNDS)
     try:
-        return tidelog.open(text=case.text, strategy=strategy, max_iterations=MAX_ROUNDS)
+        if name != "updating":
+            return Session(_draft(case.text), "elastic" if name == "dense" else name, limits)
+        session = Session(Draft(), "elastic", limits)
+        _never_switch(session)
+        with session.transaction() as tx:
+            tx.load(case.text)
     except EngineError as error:
         _expect_stored(error)
         raise
+    return session
+
+
+@lru_cache(maxsize=4)
+def _draft(text: str) -> Draft:
+    """The program of a text, which several sessions begin with."""
+    draft = Draft()
+    draft.load(text)
+    return draft
+
+
+def _never_switch(session: Any) -> None:
+    state = session._state
+    state._run = Run(state.engine, "elastic", switch=None)
 
 
 def difference(
     case: Case,
-    names: Iterable[str] = tuple(STRATEGIES),
+    names: Iterable[str] = NAMES,
     opened: Opened = open_local,
     report: Report | None = None,
     *,
@@ -65,12 +113,16 @@ def difference(
 ) -> str | None:
     """What a session does that the model does not, in words; None if all of them agree.
 
+    An exception that is not one of ours begins with "crash". What the model cannot take raises.
+
     Queries are put to one session a step, in turn, or to all of them if it is to be thorough.
     """
     expected = outcomes(case)
     try:
         return _first_difference(case, expected, names, opened, thorough=thorough)
-    except Unsupported:
+    except Exception as error:
+        if not isinstance(error, Unsupported) and not _is_not_stored(error):
+            return f"crash: {type(error).__name__}: {error}"
         expected = []
         return None
     finally:
@@ -105,6 +157,18 @@ def _context(case: Case) -> AbstractContextManager[decimal.Context]:
     return decimal.localcontext(_CONTEXTS[case.context])
 
 
+@contextmanager
+def _way(name: str) -> Iterator[None]:
+    """While a session of this name works."""
+    enough = bits._ENOUGH_ROWS
+    if name == "dense":
+        bits._ENOUGH_ROWS = _DENSE_ROWS
+    try:
+        yield
+    finally:
+        bits._ENOUGH_ROWS = enough
+
+
 class Unsupported(Exception):
     """The case has a value that sessions refuse."""
 
@@ -115,7 +179,8 @@ class Subject:
     def __init__(self, case: Case, name: str, opened: Opened) -> None:
         self.name = name
         self.case = case
-        self.session = opened(case, name)
+        with _way(name):
+            self.session = opened(case, name)
         self.heard: dict[str, list[tuple[int, Shown, Shown]]] = {name: [] for name in case.watched}
         for relation in case.watched:
             self.session.subscribe(relation, self._hear)
@@ -126,7 +191,7 @@ class Subject:
 
     def compare(self, step: Step, expected: Outcome, *, asks: bool) -> str | None:
         """Take a step; the first thing that is not as the model has it."""
-        with _context(self.case):
+        with _context(self.case), _way(self.name):
             found = self._take(step)
             found |= self._state(expected.contents)
             if asks:
@@ -233,9 +298,13 @@ def _commit(tx: Any) -> str:
 
 
 def _expect_stored(error: EngineError) -> None:
-    """A session may refuse to store the smallest number as an option, which the model does not know."""
-    if "stands for none" in str(error):
+    if _is_not_stored(error):
         raise Unsupported
+
+
+def _is_not_stored(error: Exception) -> bool:
+    """A session refuses to store the smallest number as an option, which the model does not know."""
+    return "stands for none" in str(error)
 
 
 def _preview(tx: Any) -> object:

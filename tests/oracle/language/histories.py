@@ -62,7 +62,7 @@ class _Generator:
 
     def case(self) -> Case:
         self._declare()
-        self._write_rules(self.random.choice([2, 3, 3, 4]))
+        self._write_rules(self.random.choice([1, 2, 2, 3]))
         watched = tuple(r.name for r in self.relations if self.random.random() < 0.5)
         decimal = any("decimal" in r.text for r in self.relations)
         context = self.random.choice(CONTEXTS) if decimal and self.random.random() < 0.7 else "default"
@@ -86,12 +86,13 @@ class _Generator:
                 self.functions.append(text)
             except ProgramError:
                 self.expressions.functions.pop()
-        for i in range(self.random.choice([2, 2, 3])):
+        has_pattern = self.random.random() < 0.3
+        for i in range(self.random.choice([1, 2] if has_pattern else [2, 2, 3])):
             self.relations.append(self._relation(f"In{i}", "input", 0))
-        for i in range(self.random.choice([1, 2, 2, 3])):
+        for i in range(1 if has_pattern else self.random.choice([1, 2, 2, 3])):
             role = self.random.choice(["output", "output", ""])
             self.relations.append(self._relation(f"D{i}", role, i + 1))
-        if self.random.random() < 0.3:
+        if has_pattern:
             relations, rules = pattern(
                 self.random, self.random.choice(self.palette), self.random.choice(self.palette)
             )
@@ -135,9 +136,7 @@ class _Generator:
     def _write_rules(self, count: int) -> None:
         maker = Rules(self.random, self.expressions, self.relations)
         for _ in range(12 * count):
-            if len(self.rules) >= count + 2:
-                return
-            rule = maker.rule()
+            rule = (maker.failing() if self.random.random() < 0.12 else None) or maker.rule()
             if rule not in self.rules and self._elaborates([*self.rules, rule]):
                 self.rules.append(rule)
                 count -= 1
@@ -154,7 +153,7 @@ class _Generator:
             model = self._model(case)
         steps: list[Step] = []
         self._maker = Rules(self.random, self.expressions, self.relations)
-        for number in range(self.random.choice([4, 5, 5, 6])):
+        for number in range(self.random.choice([4, 4, 5, 5])):
             step = self._accepted(model, first=number == 0)
             if step is not None:
                 steps.append(step)
@@ -177,12 +176,12 @@ class _Generator:
             except TooLarge:
                 model.program, model.given, model.contents, model.rules = before
                 continue
-            if ended in ("committed", "rolled back") or self.random.random() < 0.25:
+            if ended in ("committed", "rolled back") or self.random.random() < 0.6:
                 return step
         return None
 
     def _first_step(self) -> Step:
-        count = self.random.choice([2, 4, 6])
+        count = self.random.choice([3, 5, 8])
         return Step(tuple(Insert(r.name, self._rows(r, count)) for r in self.relations if r.level == 0))
 
     def _rows(self, relation: RelationText, count: int) -> tuple[Row, ...]:
@@ -233,7 +232,7 @@ class _Generator:
             rules.remove(edits[0].rule)  # type: ignore[union-attr]
         if not edits or self.random.random() < 0.5:
             for _ in range(8):
-                rule = self._maker.rule()
+                rule = (self._maker.failing() if self.random.random() < 0.15 else None) or self._maker.rule()
                 if rule not in rules and (self._elaborates([*rules, rule]) or self.random.random() < 0.02):
                     edits.append(AddRule(rule))
                     break

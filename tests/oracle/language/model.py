@@ -1,7 +1,8 @@
 """What a session has to do, in plain Python on the reference reasoner: no code of sessions or engines.
 
 The model keeps the program, the asserted facts and everything that follows. A step gives an `Outcome`: how
-the transaction ended, what it changed, what everything holds afterwards and what each rule's body finds.
+the transaction ended, what it changed, what everything holds afterwards and, if that changed, what each
+rule's body finds.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class Model:
             changes = self._changes(result)
             self.program, self.given, self.contents = work.program, work.given, result
             self.rules = work.rules
-        found = self.ask() if ask else {}
+        found = self.ask() if ask and changes else {}
         return Outcome(ended, refused, changes, self.contents, previewed, found)
 
     def ask(self) -> dict[RuleText, frozenset[Row] | None]:

@@ -60,7 +60,7 @@ class Rules:
     def rule(self) -> RuleText:
         """A rule for one of the derived relations."""
         self._fresh = 0
-        self.expressions.risky = self.random.random() < 0.12
+        self.expressions.risky = self.random.random() < 0.25
         head = self.random.choice([r for r in self.relations if r.level])
         if self.random.random() < 0.04:
             return RuleText((self._fact(head),))
@@ -72,6 +72,30 @@ class Rules:
             other = self.random.choice([r for r in self.relations if r.level])
             heads.append(self._head(other, body.scope))
         return RuleText(tuple(heads), self._shuffled(body.literals))
+
+    def failing(self) -> RuleText | None:
+        """A rule that computes something that some of the rows have no value for."""
+        self._fresh = 0
+        relation = self.random.choice(self.relations)
+        partial = [(i, text) for i, t in enumerate(relation.types) if (text := _partial(self.random, t))]
+        if not partial:
+            return None
+        place, text = self.random.choice(partial)
+        terms = [
+            self._name("x") if i == place or self._chance(0.5) else "_" for i in range(len(relation.types))
+        ]
+        scope = {n: t for n, t in zip(terms, relation.types, strict=True) if n != "_"}
+        body = [self._written(relation, terms), f"var v = {text.replace('?', terms[place])}"]
+        if self._chance(0.5):
+            body.append(self._condition(scope))
+        heads = [r for r in self.relations if r.level > relation.level]
+        if not heads:
+            return None
+        head = self.random.choice(heads)
+        if self._chance(0.3):
+            below = [r for r in self.relations if r.level < head.level]
+            body.append(f"not {self._negated(self.random.choice(below), scope)}")
+        return RuleText((self._head(head, scope),), self._shuffled(body))
 
     # -- bodies
 
@@ -87,7 +111,7 @@ class Rules:
         if self._chance(0.13):
             self._disjunction(body, below)
         body.literals += [self._atom(relation, terms, body) for relation, terms in placed]
-        for _ in range(self._some()):
+        for _ in range(self.random.choice([0, 0, 0, 1, 1, 2])):
             body.literals.append(self._condition(body.scope))
         for _ in range(self._some()):
             body.literals.append(f"not {self._negated(self.random.choice(below), body.scope)}")
@@ -280,3 +304,28 @@ class Rules:
         result = aggregate_result(function.name, type_)
         assert result is not None
         return f"({value}).group_by({', '.join(keys)}){distinct}.{function.name}({extra})", result
+
+
+def _partial(random: Random, type_: Type) -> str | None:
+    """An expression of `?`, a value of this type, that fails for some of its values."""
+    match type_:
+        case types.Option():
+            return "unwrap(?)"
+        case types.Double():
+            return random.choice(["1.0 / ?", "sqrt(?)", "ln(?)", "? as int"])
+        case types.Float() | types.Decimal():
+            return random.choice(["? / ?", "? % ?", "? as bit<8>"])
+        case types.Int():
+            return random.choice(["6 / ?", "? - 9223372036854775807", "(? - 1) / (? - 1)", "? as bit<8>"])
+        case types.BigInt() | types.Bit() | types.Signed():
+            return random.choice(["? / ?", "? as signed<8>", "? % ?"])
+        case types.String():
+            return random.choice(["? as int", "unhex(?)", 'unwrap(index_of(?, "a"))', "? as double"])
+        case types.Bytes():
+            return "? as string"
+        case types.Date():
+            return random.choice(["add_days(?, 700000)", "add_days(?, -700000)"])
+        case types.Timestamp():
+            return "(? as int) * 1000000"
+        case types.Bool():
+            return None

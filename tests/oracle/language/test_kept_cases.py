@@ -25,6 +25,19 @@ KEPT = {
             Step((Insert("In1", ((-1,),)), Insert("In0", ((2,),)))),
         ),
     ),
+    "a recursion that says what is there": Case(
+        declarations=("input relation E(a: int, b: int)", "output relation P(a: int, b: int)"),
+        rules=(RuleText(("P(x, y)",), ("E(x, y)",)), RuleText(("P(x, y)",), ("P(x, y)",))),
+        steps=(Step((Insert("E", ((1, 2), (2, 3), (3, 4), (4, 1), (1, 1))),)),),
+    ),
+    "a closure, kept as bits, of what may be missing": Case(
+        declarations=(
+            "input relation E(a: option<int>, b: option<int>)",
+            "output relation P(a: option<int>, b: option<int>)",
+        ),
+        rules=(RuleText(("P(x, y)",), ("E(x, y)",)), RuleText(("P(x, z)",), ("P(x, y)", "E(y, z)"))),
+        steps=(Step((Insert("E", ((1, None), (None, 2), (2, 3), (3, 2), (4, 2))),)),),
+    ),
 }
 
 

@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.data.types import Option
 from tidelog.engine.local import closure
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.table import Table
@@ -73,6 +74,8 @@ def pattern(unit: Unit, program: FlatProgram) -> Pattern | None:
     stored = program.relations[name]
     if len(stored.types) != 2 or stored.types[0] != stored.types[1] or stored.keyed:
         return None
+    if isinstance(stored.types[0], Option):  # `none` joins nothing, and a number of the matrix joins itself
+        return None
     readers = (r for r in program.rules.values() if r.head != name)
     if any(isinstance(x, Match | Absent) and x.relation == name for r in readers for x in r.body):
         return None
@@ -81,6 +84,8 @@ def pattern(unit: Unit, program: FlatProgram) -> Pattern | None:
     others: list[FlatRule] = []
     for rule in unit.rules:
         chain = _chain(rule, name)
+        if chain == (None,):
+            continue  # what it derives is there
         if chain is not None and None in chain:
             own.append(chain)
         elif chain is not None and len(chain) == 1 and chain[0] is not None:
