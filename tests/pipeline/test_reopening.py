@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import sys
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -210,7 +210,9 @@ def test_a_file_that_asks_for_other_code_is_not_followed(place: Place, spark: Sp
         lengths = (0).to_bytes(8, "little") + len(call).to_bytes(8, "little")
         file = work.store.folder / found.state.file
         file.write_bytes(lengths + call)
-        kept = replace(found.state, size=len(lengths + call), checksum=zlib.crc32(lengths + call))
+        kept = replace(
+            found.state, size=len(lengths + call), digest=hashlib.sha256(lengths + call).hexdigest()
+        )
         work.store.current = replace(found, state=kept)
         assert set(work.session()["Reach"]) == expected(CHAIN, set())
         place.write(CHAIN | {(30, 31)}, set())

@@ -256,3 +256,19 @@ def test_otherwise_the_whole_source_is_read(
 def test_a_source_that_is_described_otherwise_is_read_whole(folder: Path) -> None:
     before = lines(folder).fingerprint
     assert lines(folder, "options = { wholetext = true }").added(before) is None
+
+
+@pytest.mark.parametrize(
+    "store", ["s3a://bucket/store", "hdfs:/store", "S3:x", "dbfs:/mnt/store", "file:relative"]
+)
+def test_a_store_elsewhere_than_on_a_local_disk_is_refused(tmp_path: Path, store: str) -> None:
+    with pytest.raises(
+        PipelineError, match=r"store: is '.*'; a store is a folder of a local disk .* not supported"
+    ):
+        spec_from({"program": "p.dl", "store": store}, folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("store", ["file:///data/a%20b", "file:/data/a%20b", "file://localhost/data/a%20b"])
+def test_a_store_may_be_named_by_a_file_address(store: str) -> None:
+    assert spec_from({"program": "p.dl", "store": store}).store == Path("/data/a b")

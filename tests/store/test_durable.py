@@ -28,6 +28,7 @@ from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update, latest
 from tidelog.store.frames import to_table
 from tidelog.store.manifest import Batch, Written, file_of, find_commits, read_manifest
+from tidelog.store.marker import MARKER
 from tidelog.store.migration import expect_same, expect_similar
 from tidelog.store.segments import MAX_SEGMENTS, difference
 from tidelog.store.states import Offer, usable_file
@@ -74,7 +75,9 @@ def versions(count: int, seed: int = 0) -> list[dict[str, Rows]]:
 
 
 def files(folder: Path) -> set[str]:
-    return {str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file() and f.name != "lock"}
+    found = {str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file()}
+    assert found >= {"lock", MARKER}
+    return found - {"lock", MARKER}
 
 
 def needed(folder: Path) -> set[str]:
@@ -238,7 +241,7 @@ def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
     Store(tmp_path).close()
 
 
-def test_a_damaged_manifest_is_told_and_the_version_before_is_there(tmp_path: Path) -> None:
+def test_a_corrupt_manifest_is_reported_and_the_version_before_is_there(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.commit(change(store, {"Edge": {(1, 2)}, "Node": set()}))
         store.commit(change(store, {"Edge": {(3, 4)}, "Node": set()}))
@@ -246,32 +249,37 @@ def test_a_damaged_manifest_is_told_and_the_version_before_is_there(tmp_path: Pa
     text = file.read_text()
     for damaged in (text[: len(text) // 2], text.replace('"commit": 1', '"commit": 2'), "[]", ""):
         file.write_text(damaged)
-        with pytest.raises(StoreError, match=r"1\.json is damaged: restore a backup, or delete"):
+        with pytest.raises(StoreError, match=r"1\.json is corrupt: restore it from a backup, or delete"):
             Store(tmp_path)
     file.unlink()
     with Store(tmp_path) as store:
         assert contents(store)["Edge"] == {(1, 2)}
 
 
-def test_a_segment_that_is_gone_or_another_is_told(tmp_path: Path) -> None:
+def test_a_segment_that_is_missing_or_corrupt_is_reported(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.commit(change(store, {"Edge": {(1, 2)}, "Node": set()}))
         file = store.files("Edge")[0]
-        content = file.read_bytes()
-        file.write_bytes(content[:-1])
-        with pytest.raises(StoreError, match="its size is another"):
-            store.table(EDGE)
-        file.write_bytes(bytes(len(content)))
-        with pytest.raises(StoreError, match="cannot be read"):
-            store.table(EDGE)
-        file.unlink()
-        with pytest.raises(StoreError, match="cannot be read"):
-            store.table(EDGE)
+    content = file.read_bytes()
+    for damaged, said in (
+        (content[:-1], "its size differs from the manifest"),
+        (bytes(len(content)), "its digest differs from the manifest"),
+        (None, "is missing; restore it from a backup"),
+    ):
+        file.unlink() if damaged is None else file.write_bytes(damaged)
+        with Store(tmp_path) as store:
+            for read in (
+                lambda s: s.table(EDGE),
+                lambda s: s.files("Edge"),
+                lambda s: s.changes_file("Edge"),
+            ):
+                with pytest.raises(StoreError, match=said):
+                    read(store)
 
 
 def test_a_store_of_a_later_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as later:
-        later.setattr("tidelog.store.manifest.FORMAT", 3)
+        later.setattr("tidelog.store.manifest.FORMAT", 4)
         with Store(tmp_path) as store:
             store.commit(Update("", {}, {}))
     with pytest.raises(StoreError, match="another version of Tidelog"):
@@ -302,7 +310,7 @@ def test_a_folder_that_cannot_be_one_is_told(tmp_path: Path) -> None:
 
 
 def test_creating_leaves_no_other_file(tmp_path: Path) -> None:
-    assert Disk().create(tmp_path / "a", lambda out: out.write(b"abc")) == 3
+    assert Disk().create(tmp_path / "a", lambda out: out.write(b"abc")).size == 3
     assert [f.name for f in tmp_path.iterdir()] == ["a"]
 
 

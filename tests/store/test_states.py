@@ -91,10 +91,10 @@ def test_a_state_is_removed_when_no_version_needs_it(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (None, r"cannot be read: No such file"),
-        (b"a stat", "is damaged"),
-        (b"a stare", "is damaged"),
-        (b"", "is damaged"),
-        (b"a state and more", "is damaged"),
+        (b"a stat", "is corrupt"),
+        (b"a stare", "is corrupt"),
+        (b"", "is corrupt"),
+        (b"a state and more", "is corrupt"),
     ],
 )
 def test_a_state_that_is_not_what_was_written_is_not_used(

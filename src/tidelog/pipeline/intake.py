@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as sf
 
 from tidelog.errors import PipelineError
@@ -32,7 +32,7 @@ from tidelog.store.frames import to_table
 from tidelog.store.manifest import Batch
 from tidelog.store.segments import SIGN, difference, total
 
-__all__ = ["Found", "Intake", "stored_frame"]
+__all__ = ["Found", "Intake", "stored_frame", "verified_reader"]
 
 SMALL: Final = 32 << 20  # bytes in files that are read in one job, and compared in this process
 
@@ -160,13 +160,18 @@ class Intake:
         return to_table(relation, new.subtract(old)), to_table(relation, old.subtract(new))
 
 
+def verified_reader(spark: SparkSession) -> DataFrameReader:
+    """A reader of the store's segments, which compares every page with its checksum."""
+    return spark.read.option("parquet.page.verify-checksum.enabled", "true")
+
+
 def stored_frame(spark: SparkSession, store: Store, relation: Relation) -> DataFrame:
     """What a store holds of a relation, as a DataFrame."""
     files = [str(file) for file in store.files(relation.name)]
     if not files:
         return spark.createDataFrame(spark_schema(relation).empty_table())
     names = [sf.col(f"`{name}`") for name in spark_schema(relation).names]
-    frame = spark.read.parquet(*files)
+    frame = verified_reader(spark).parquet(*files)
     if len(files) > 1:
         frame = frame.groupBy(*names).agg(sf.sum(f"`{SIGN}`").alias(SIGN)).where(f"`{SIGN}` > 0")
     return frame.select(*names)

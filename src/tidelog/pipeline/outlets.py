@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from tidelog.pipeline.intake import stored_frame
+from tidelog.pipeline.intake import stored_frame, verified_reader
 from tidelog.pipeline.reading import spark_schema
 from tidelog.pipeline.sinks import deliver, discard, is_file_sink, prepare, show, sign_column
 from tidelog.pipeline.spec import Sink, Spec
@@ -116,4 +116,4 @@ class Outlets:
             return frame.withColumn(sign, sf.lit(1).cast("tinyint"))
         file = self._store.changes_file(relation.name)
         assert file is not None, "a sink is written when something has changed"
-        return self._spark.read.parquet(str(file)).withColumnRenamed(SIGN, sign)
+        return verified_reader(self._spark).parquet(str(file)).withColumnRenamed(SIGN, sign)

@@ -20,11 +20,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from tidelog.errors import PipelineError
+from tidelog.errors import PipelineError, StoreError
 from tidelog.pipeline.tables import Table
 from tidelog.program.model import Program
 from tidelog.program.problems import did_you_mean
 from tidelog.program.typed import Relation, Role
+from tidelog.store.durable import local_folder
 
 __all__ = [
     "Sink",
@@ -161,9 +162,20 @@ def spec_from(
     return spec
 
 
+def _store(table: Table, folder: Path) -> Path | None:
+    text = table.text("store", needed='write store = "FOLDER", where the state is to be kept')
+    if text is None:
+        return None
+    try:
+        return local_folder(text, folder)
+    except StoreError as error:
+        table.problem("store", str(error))
+        return None
+
+
 def _spec(table: Table, folder: Path, name: str) -> Spec | None:
     program = table.text("program", needed='write program = "FILE.dl"')
-    store = table.text("store", needed='write store = "FOLDER", where the state is to be kept')
+    store = _store(table, folder)
     quarantine = table.text("quarantine")
     bad_rows = table.choice("bad_rows", BAD_ROWS, "quarantine" if quarantine else "fail")
     sources = {n: _source(n, t, folder, bad_rows) for n, t in table.tables("sources").items()}
@@ -186,7 +198,7 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
     return Spec(
         name,
         folder / program,
-        folder / store,
+        store,
         sources,
         streams,
         outputs,

@@ -2,40 +2,51 @@
 
 It names the segments of all relations, the changes that this commit made, the program, what was read of each
 source, how far each stream has come, where each sink's version is, and the state to go on from, if one is
-kept. It carries a checksum of itself, is written when all that it names is on the disk, and gets its name by
-one rename: it is there, whole, or it is not. So a manifest that does not fit its checksum was damaged later,
-and is never passed over in silence.
+kept, with the digests of all these files. It carries a checksum of itself, is written when all that it names
+is on the disk, and gets its name by one rename: it is there, whole, or it is not. So a manifest that does not
+fit its checksum was damaged later, and is never passed over in silence.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from tidelog.errors import StoreError
+from tidelog.store.disk import UNFINISHED
+from tidelog.store.marker import SHOWN
+from tidelog.store.sealing import Damaged, sealed, unsealed
 from tidelog.store.segments import Segment
-from tidelog.store.states import KeptState
+from tidelog.store.states import STATES, KeptState
 
 __all__ = [
     "FOLDER",
+    "SEGMENTS",
     "Batch",
     "Manifest",
     "StoredRelation",
     "Written",
     "file_of",
     "find_commits",
+    "find_files",
     "read_manifest",
     "to_bytes",
 ]
 
-FORMAT: Final = 2
-_FIRST: Final = 1  # it had no states, and is the same otherwise
+D = TypeVar("D")
+
+FORMAT: Final = 3
+_READABLE: Final = (1, 2, FORMAT)  # 1 had no states, neither had digests; they are the same otherwise
 FOLDER: Final = "manifests"
+SEGMENTS: Final = "segments"
 _DIGITS: Final = 12
+_PLAIN: Final = {"str": str, "int": int, "bool": bool}
+_MANIFEST: Final = re.compile(rf"\d{{{_DIGITS}}}\.json")
+_STATE: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}")
+_SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(changes|base)\.parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +87,18 @@ class Manifest:
     state: KeptState | None = None
 
     @property
+    def segments(self) -> Iterator[Segment]:
+        """The segments that this commit needs, one perhaps several times."""
+        for stored in self.relations.values():
+            yield from stored.segments
+        yield from self.changes.values()
+        for log in () if self.state is None else self.state.log.values():
+            yield from log
+
+    @property
     def files(self) -> frozenset[str]:
-        """The segments that this commit needs."""
-        named = {s.file for r in self.relations.values() for s in r.segments}
-        logged = () if self.state is None else self.state.log.values()
-        return frozenset(
-            named | {s.file for s in self.changes.values()} | {s.file for log in logged for s in log}
-        )
+        """The files of these."""
+        return frozenset(segment.file for segment in self.segments)
 
 
 # -- on the disk
@@ -94,58 +110,109 @@ def file_of(root: Path, commit: int) -> Path:
 
 def find_commits(root: Path) -> list[int]:
     """The commits that have a manifest, in order."""
-    files = (root / FOLDER).glob(f"{'[0-9]' * _DIGITS}.json")
-    return sorted(int(file.stem) for file in files)
+    return sorted(int(file.stem) for file in _files(root, FOLDER, "*", _MANIFEST))
+
+
+def find_files(root: Path) -> Iterator[Path]:
+    """The files that a commit may have written, by their names: segments, states and what was not finished.
+
+    Folders and files of other names are not the store's.
+    """
+    yield from _files(root, SEGMENTS, "*/*", _named(_SEGMENT))
+    yield from _files(root, "", f"{STATES}/*", _named(_STATE))
+    yield from (f for f in _files(root, FOLDER, "*", _named(_MANIFEST)) if f.name.endswith(UNFINISHED))
+
+
+def _named(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    return re.compile(f"(?:{pattern.pattern})(?:{re.escape(UNFINISHED)})?")
+
+
+def _files(root: Path, folder: str, glob: str, name: re.Pattern[str]) -> Iterator[Path]:
+    """The files of a folder of the store whose paths there have this form."""
+    for file in (root / folder).glob(glob):
+        if name.fullmatch(str(file.relative_to(root / folder))) and not file.is_dir():
+            yield file
 
 
 def to_bytes(manifest: Manifest) -> bytes:
-    content: dict[str, Any] = {"format": FORMAT, **asdict(manifest)}
-    content["checksum"] = _checksum(content)
-    return (json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+    return sealed({"format": FORMAT, **asdict(manifest)})
 
 
 def read_manifest(root: Path, commit: int) -> Manifest:
     """The manifest of a commit, or StoreError."""
     file = file_of(root, commit)
     try:
-        content: dict[str, Any] = json.loads(file.read_bytes())
-        written = content.pop("checksum")
+        content = unsealed(file.read_bytes())
     except OSError as error:
         raise StoreError(f"{file} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise _damaged(file) from None
-    if written != _checksum(content):
-        raise _damaged(file)
-    if content.pop("format") not in (_FIRST, FORMAT):
+    except Damaged:
+        raise _corrupt(root, file) from None
+    format_ = content.pop("format", None)
+    if format_ not in _READABLE:
         raise StoreError(f"{file} was written by another version of Tidelog; use that one, or a new store")
-    return _from_json(content)
+    try:
+        manifest = _from_json(content)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise _corrupt(root, file) from None
+    if manifest.commit != commit or not _is_sound(manifest, has_digests=format_ == FORMAT):
+        raise _corrupt(root, file)
+    return manifest
 
 
-def _checksum(content: Mapping[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+def _is_sound(manifest: Manifest, *, has_digests: bool) -> bool:
+    """Whether a manifest names files of the store only, each with its digest."""
+    is_named = all(_SEGMENT.fullmatch(s.file) and bool(s.digest) >= has_digests for s in manifest.segments)
+    return is_named and (manifest.state is None or bool(_STATE.fullmatch(manifest.state.file)))
 
 
-def _damaged(file: Path) -> StoreError:
+def _corrupt(root: Path, file: Path) -> StoreError:
     return StoreError(
-        f"{file} is damaged: restore a backup, or delete this file to go back to the version before"
+        f"{file} is corrupt: restore it from a backup, or delete it and {root / SHOWN} to go back to the "
+        "version before"
     )
 
 
 def _from_json(content: Mapping[str, Any]) -> Manifest:
-    relations = {
-        name: StoredRelation(r["declaration"], tuple(Segment(**s) for s in r["segments"]))
-        for name, r in content["relations"].items()
+    """KeyError, TypeError, ValueError or AttributeError if the content is not that of a manifest."""
+    made = {
+        "relations": {n: _relation(r) for n, r in content["relations"].items()},
+        "changes": {n: _plain(Segment, s) for n, s in content["changes"].items()},
+        "streams": {n: _plain(Batch, b) for n, b in content["streams"].items()},
+        "sinks": {n: _plain(Written, w) for n, w in content["sinks"].items()},
+        "sources": {n: _text(fingerprint) for n, fingerprint in content["sources"].items()},
+        "state": _state(content.get("state")),
     }
-    changes = {name: Segment(**s) for name, s in content["changes"].items()}
-    streams = {name: Batch(**b) for name, b in content["streams"].items()}
-    sinks = {name: Written(**w) for name, w in content["sinks"].items()}
-    made = {"relations": relations, "changes": changes, "streams": streams, "sinks": sinks}
-    return Manifest(**{**content, **made, "state": _state(content.get("state"))})
+    return _plain(Manifest, {**content, **made})
+
+
+def _relation(content: Mapping[str, Any]) -> StoredRelation:
+    return StoredRelation(_text(content["declaration"]), _segments(content["segments"]))
+
+
+def _segments(content: Iterable[Mapping[str, Any]]) -> tuple[Segment, ...]:
+    return tuple(_plain(Segment, s) for s in content)
 
 
 def _state(content: Mapping[str, Any] | None) -> KeptState | None:
     if content is None:
         return None
-    log = {name: tuple(Segment(**s) for s in segments) for name, segments in content["log"].items()}
-    return KeptState(**{**content, "log": log})
+    log = {name: _segments(segments) for name, segments in content["log"].items()}
+    known = {name: value for name, value in content.items() if name != "checksum"}  # of earlier formats
+    return _plain(KeptState, {"digest": "", **known, "log": log})
+
+
+def _plain(kind: type[D], content: Mapping[str, Any]) -> D:
+    """A dataclass with these values, of which texts, truth values and counts have been looked at."""
+    made = kind(**content)
+    for declared in fields(kind):  # type: ignore[arg-type]
+        value: Any = getattr(made, declared.name)
+        wanted = _PLAIN.get(str(declared.type))
+        if wanted is not None and (type(value) is not wanted or (wanted is int and value < 0)):
+            raise TypeError(f"{declared.name} is {value!r}")
+    return made
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value

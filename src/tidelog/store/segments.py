@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,7 +24,8 @@ from pyarrow import parquet
 from tidelog.errors import StoreError
 from tidelog.program.typed import Relation
 from tidelog.store.arrow import schema
-from tidelog.store.disk import Disk
+from tidelog.store.disk import Disk, Output
+from tidelog.store.verifying import Verifier, corrupt
 
 __all__ = [
     "SIGN",
@@ -46,12 +47,16 @@ MAX_SHARE: Final = 0.25  # of the base's rows, in changes
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A file, known by its path in the store; `rows` and `size` (bytes) tell whether it is the one meant."""
+    """A file, known by its path in the store; `size` (bytes) and `digest` tell whether it is intact.
+
+    There is no digest in the manifests of earlier formats.
+    """
 
     file: str
     rows: int
     size: int
     is_base: bool
+    digest: str = ""
 
 
 def segment_schema(relation: Relation) -> Any:
@@ -90,44 +95,44 @@ def write_segment(disk: Disk, root: Path, file: str, table: Any, *, is_base: boo
     """Write signed rows under a name that nothing has yet."""
     path = root / file
     disk.make_folder(path.parent)
-    size = disk.create(path, partial(_write, table))
-    return Segment(file, table.num_rows, size, is_base)
+    size, digest = disk.create(path, partial(_write, table))
+    return Segment(file, table.num_rows, size, is_base, digest)
 
 
-def _write(table: Any, out: BinaryIO) -> None:
-    parquet.write_table(table, pa.PythonFile(out), compression="zstd")
+def _write(table: Any, out: Output) -> None:
+    parquet.write_table(table, pa.PythonFile(out, "w"), compression="zstd", write_page_checksum=True)
 
 
-def read_segments(root: Path, relation: Relation, segments: Sequence[Segment]) -> Any:
+def read_segments(root: Path, relation: Relation, segments: Sequence[Segment], verifier: Verifier) -> Any:
     """The table of the relation that segments add up to; StoreError if one is not what it was."""
     if not segments:
         return schema(relation).empty_table()
-    rows = read_changes(root, relation, segments)
+    rows = read_changes(root, relation, segments, verifier)
     if not pc.all(pc.equal(rows[SIGN], 1)).as_py() and rows.num_rows:
         raise StoreError(f"the segments of {relation.name} in {root} contradict each other; restore a backup")
     return rows.drop_columns([SIGN])
 
 
-def read_changes(root: Path, relation: Relation, segments: Sequence[Segment]) -> Any:
+def read_changes(root: Path, relation: Relation, segments: Sequence[Segment], verifier: Verifier) -> Any:
     """The sum of segments of a relation, signed rows; StoreError if one is not what it was."""
     wanted = segment_schema(relation)
-    parts = [_read(root / s.file, s, wanted) for s in segments]
+    parts = [_read(root / s.file, s, wanted, verifier) for s in segments]
     if len(parts) == 1:
         return parts[0]
     return total(pa.concat_tables(parts)) if parts else wanted.empty_table()
 
 
-def _read(path: Path, segment: Segment, wanted: Any) -> Any:
+def _read(path: Path, segment: Segment, wanted: Any, verifier: Verifier) -> Any:
+    content = verifier.content(path, segment.size, segment.digest)
     try:
-        if path.stat().st_size != segment.size:
-            raise StoreError(
-                f"{path} is not the file that was written: its size is another; restore a backup"
-            )
-        table = parquet.ParquetFile(path).read()
-    except (OSError, pa.ArrowException) as error:
-        raise StoreError(f"{path} cannot be read ({error}); restore a backup of the store") from None
+        source = pa.BufferReader(content)
+        table = parquet.ParquetFile(source, page_checksum_verification=True).read()
+        if not segment.digest:
+            table.validate(full=True)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise corrupt(path, f"it cannot be parsed ({error})") from None
     if table.num_rows != segment.rows or not table.schema.equals(wanted):
-        raise StoreError(f"{path} is not the file that was written; restore a backup of the store")
+        raise corrupt(path, f"it is not a segment with {segment.rows:,} rows of this relation")
     return table
 
 

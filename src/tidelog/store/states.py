@@ -11,7 +11,6 @@ somebody else, everything is there to do without it.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,11 +18,11 @@ from typing import Any, Final
 
 from tidelog.store.disk import Disk
 from tidelog.store.segments import MAX_SEGMENTS, MAX_SHARE, Segment
+from tidelog.store.verifying import digest_of_file
 
 __all__ = ["STATES", "KeptState", "Offer", "Unusable", "is_old", "usable_file", "with_changes", "write_state"]
 
 STATES: Final = "states"
-_CHUNK: Final = 1 << 22
 
 
 class Unusable(Exception):
@@ -47,11 +46,12 @@ class KeptState:
     """`commit` is the one that it is of, `program` the text then; `rows` is what all relations had together.
 
     `changes` counts the rows that came and went since, in all relations; `log` are those of what is asserted.
+    A state without a digest was written in an earlier format, and is of no use.
     """
 
     file: str
     size: int
-    checksum: int
+    digest: str
     stamp: str
     commit: int
     program: str
@@ -60,37 +60,17 @@ class KeptState:
     log: Mapping[str, tuple[Segment, ...]] = field(default_factory=dict)
 
 
-class _Checked:
-    """A file that is being written, with the checksum of what was."""
-
-    def __init__(self, out: Any) -> None:
-        self._out = out
-        self.checksum = 0
-
-    def write(self, part: Any) -> None:
-        self.checksum = zlib.crc32(part, self.checksum)
-        self._out.write(part)
-
-
 def write_state(
     disk: Disk, root: Path, offer: Offer, *, commit: int, program: str, rows: int
 ) -> KeptState | None:
     """Keep a state; None if the disk does not take it, which is no reason to fail."""
     file = f"{STATES}/{commit:012}"
-    checksum = 0
-
-    def write(out: Any) -> None:
-        nonlocal checksum
-        checked = _Checked(out)
-        offer.write(checked)
-        checksum = checked.checksum
-
     try:
         disk.make_folder(root / STATES)
-        size = disk.create(root / file, write)
+        size, digest = disk.create(root / file, offer.write)
     except OSError:
         return None
-    return KeptState(file, size, checksum, offer.stamp, commit, program, rows)
+    return KeptState(file, size, digest, offer.stamp, commit, program, rows)
 
 
 def with_changes(kept: KeptState, changes: int, asserted: Mapping[str, Segment]) -> KeptState:
@@ -108,15 +88,13 @@ def usable_file(root: Path, kept: KeptState, stamp: str) -> Path:
     """The file of a state, or Unusable."""
     if kept.stamp != stamp:
         raise Unusable(f"the saved state is of {kept.stamp}; this is {stamp}")
+    if not kept.digest:
+        raise Unusable("the saved state has the format of an earlier version of Tidelog")
     file = root / kept.file
     try:
-        with file.open("rb") as content:
-            checksum = 0
-            while part := content.read(_CHUNK):
-                checksum = zlib.crc32(part, checksum)
-            size = content.tell()
+        found = digest_of_file(file)
     except OSError as error:
         raise Unusable(f"the saved state {file} cannot be read: {error.strerror}") from None
-    if (size, checksum) != (kept.size, kept.checksum):
-        raise Unusable(f"the saved state {file} is damaged")
+    if found != (kept.size, kept.digest):
+        raise Unusable(f"the saved state {file} is corrupt: its digest differs from the manifest")
     return file

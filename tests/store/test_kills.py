@@ -1,0 +1,68 @@
+"""Whoever writes a store may be killed at any moment: the last complete commit stays, no change is lost."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from sizes import size
+from store.histories import content, files
+from store.writer import added_up, edges_at
+from tidelog.store.durable import Store
+from tidelog.store.marker import shown_commit
+
+KILLS = size(4, 500)
+LONGEST = 0.4  # seconds that a writer is left alone
+
+
+def start(folder: Path, log: Path) -> subprocess.Popen[str]:
+    """A writer that is about to begin."""
+    command = [sys.executable, "-m", "store.writer", str(folder), str(log)]
+    writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent.parent)
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == "ready\n"
+    return writer
+
+
+def test_a_writer_that_is_killed_again_and_again_leaves_whole_commits(tmp_path: Path) -> None:
+    folder, log = tmp_path / "store", tmp_path / "log"
+    log.mkdir()
+    dice = random.Random()
+    last = -1
+    for _ in range(KILLS):
+        with start(folder, log) as writer:
+            time.sleep(LONGEST * dice.random())
+            writer.kill()
+        assert writer.returncode == -signal.SIGKILL
+        last = expect_whole_commits(folder, log, last)
+    print(f"{KILLS} kills, {last + 1} commits")
+
+
+def expect_whole_commits(folder: Path, log: Path, before: int) -> int:
+    """The store holds a commit no older than what was seen or shown; its number, -1 if there is none."""
+    if not folder.exists():
+        return before
+    with Store(folder) as store:
+        if store.current is None:
+            assert before == -1
+            return before
+        found = content(store)
+        assert found.commit >= max(before, shown_commit(folder) or 0)
+        assert found.relations["Edge"] == edges_at(found.commit)
+        assert found.relations["Node"] == {(None,), *((f"node {s}",) for s, _ in edges_at(found.commit))}
+        old = edges_at(found.commit - 1) if found.commit else set()
+        signed = {
+            *((*e, 1) for e in edges_at(found.commit) - old),
+            *((*e, -1) for e in old - edges_at(found.commit)),
+        }
+        assert found.changes.get("Edge", set()) == signed
+    shown = shown_commit(folder)
+    assert found.commit - (-1 if shown is None else shown) <= 1
+    if shown is not None:
+        assert added_up(log, shown) == edges_at(shown)
+    assert not [file for file in files(folder) if file.parent != folder and file.name.endswith(".unfinished")]
+    return found.commit
