@@ -216,7 +216,7 @@ def test_a_file_that_asks_for_other_code_is_not_followed(place: Place, spark: Sp
         work.store.current = replace(found, state=kept)
         assert set(work.session()["Reach"]) == expected(CHAIN, set())
         place.write(CHAIN | {(30, 31)}, set())
-        assert "a saved engine has no os.system" in work.run().reworked
+        assert "is corrupt: not a saved state" in work.run().reworked
 
 
 def test_where_the_data_is_in_frames_nothing_is_saved(tmp_path: Path, spark: SparkSession) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pyarrow.compute as pc
 
+from tidelog.engine.local.record import Corrupt
 from tidelog.errors import TidelogError
 from tidelog.pipeline.spec import Spec
 from tidelog.program.draft import load
@@ -120,8 +121,10 @@ class Opening:
         program = load(kept.program, str(self._spec.program), self._functions)
         try:
             fits = resume(session, program, file)
-        except Exception as error:  # whatever it is, results can be had without it
-            raise Unusable(f"the saved state {file} cannot be read: {error!r}") from None
+        except Corrupt as problem:
+            raise Unusable(f"the saved state {file} is corrupt: {problem}") from None
+        except OSError as error:
+            raise Unusable(f"the saved state {file} cannot be read: {error.strerror}") from None
         if not fits:
             raise Unusable(f"the saved state {file} is of another program")
         relations = tuple(_inputs(program.relations.values()))

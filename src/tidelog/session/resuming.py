@@ -19,7 +19,7 @@ import numpy as np
 
 from tidelog import __version__
 from tidelog.engine.local import saving
-from tidelog.engine.local.saving import map_file, write
+from tidelog.engine.local.record import map_record, write_record
 from tidelog.program.model import Program
 from tidelog.session.session import Session
 
@@ -66,9 +66,9 @@ def can_save(session: Session) -> bool:
 def save(session: Session, out: Any) -> None:
     """Write what a session holds at its last commit, but for its program."""
     with session._state.still():
-        write(out, session._state.saved())
+        write_record(out, session._state.saved().record())
 
 
 def resume(session: Session, program: Program, file: Path) -> bool:
     """Let a session hold a program and what was saved of one with it; whether that is possible."""
-    return session._state.resume(program, map_file(file))
+    return session._state.resume(program, map_record(file))

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tidelog.data.types import Scalar
-from tidelog.engine.cost import UnitCost
 from tidelog.engine.local.bits import Difference
 from tidelog.engine.local.codec import Codec, Codes
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.local.saving import restored, saved
+from tidelog.engine.local.record import Record
+from tidelog.engine.local.saving import Saved, restored
 from tidelog.engine.run import Run, Stats
 from tidelog.engine.watch import Limits, memory_errors
 from tidelog.plan.flat import FlatProgram, Unit
@@ -36,16 +35,7 @@ from tidelog.session.locks import Locks
 from tidelog.session.reading import Committed, Readers
 from tidelog.session.staging import Staged, StagedData, expect_keys
 
-__all__ = ["Saved", "State", "only_query"]
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """What a state holds at its last commit, but for the program; `costs` are what its units have cost."""
-
-    strategy: str
-    engine: Any
-    costs: Mapping[frozenset[str], UnitCost]
+__all__ = ["State", "only_query"]
 
 
 class State:
@@ -145,15 +135,15 @@ class State:
             return StagedData(Staged(relation, committed, self.engine.codec), self.encoding, self._taking)
 
     def saved(self) -> Saved:
-        return Saved(self._strategy, saved(self.engine), self._run.costs)
+        return Saved(self.engine, self._run.costs, self._strategy)
 
-    def resume(self, program: Program, found: Saved) -> bool:
-        engine, flat = restored(found.engine), flatten(program)
-        types = {name: stored.types for name, stored in flat.relations.items()}
-        if found.strategy != self._strategy or engine.types != types:
+    def resume(self, program: Program, record: Record) -> bool:
+        flat = flatten(program)
+        found = restored(record, flat, self._strategy)
+        if found is None:
             return False
         with self.locks.turn:
-            self._work_on(engine)
+            self._work_on(found.engine)
             self._run.costs.update(found.costs)
             self.engine.prepare(flat)
             self._publish(program, flat)

@@ -14,7 +14,8 @@ from oracle.generator import Generator
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.local.saving import map_file, read_bytes, restored, saved, write
+from tidelog.engine.local.record import map_record, read_record, write_record
+from tidelog.engine.local.saving import Saved, restored
 from tidelog.engine.run import Run
 from tidelog.errors import EngineError
 from tidelog.program.model import Program
@@ -25,13 +26,14 @@ RUNS: list[Callable[[LocalEngine], Run]] = [Run, lambda engine: Run(engine, "dif
 def renew(reasoner: LocalReasoner, run: Callable[[LocalEngine], Run], file: Path | None) -> None:
     """Put what a file (or bytes) brings back in the place of a reasoner's engine."""
     out = io.BytesIO()
-    write(out, saved(reasoner.engine))
+    write_record(out, Saved(reasoner.engine, {}).record())
     if file is not None:
         file.write_bytes(out.getvalue())
-    state = read_bytes(out.getvalue()) if file is None else map_file(file)
-    reasoner.engine = restored(state)
+    record = read_record(out.getvalue()) if file is None else map_record(file)
+    found = restored(record, reasoner.flat)
+    assert found is not None
+    reasoner.engine = found.engine
     reasoner.run = run(reasoner.engine)
-    reasoner.engine.prepare(reasoner.flat)
     reasoner.engine.commit()
     reasoner.engine.forget(reasoner.flat)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from tidelog.data.types import Option
 from tidelog.engine.local import closure
 from tidelog.engine.local.codec import Codes
+from tidelog.engine.local.record import Record, expect, expect_within
 from tidelog.engine.local.table import Table
 from tidelog.engine.protocol import Check
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
@@ -256,6 +257,37 @@ class BitRelation:
         names = Table(1)
         names.add(codes[self.names.data[: self.names.rows]])
         self.names = names
+
+    # -- saving
+
+    def saved(self, record: Record) -> dict[str, Any]:
+        """What it is between commits, but for its pattern."""
+        return {
+            "names": self.names.saved(record),
+            "rows": record.put(self.bits.rows),
+            "ids": record.put(self.bits.ids),
+            "turned": self.turned,
+        }
+
+    @classmethod
+    def restored(cls, record: Record, saved: Any) -> BitRelation:
+        """The relation that was saved, or Corrupt: ids are of rows, and bits of places that have a name."""
+        made = cls()
+        made.names = Table.restored(record, saved["names"], 1)
+        turned: Any = saved["turned"]
+        rows = record.array(saved["rows"], np.uint64, None, None)
+        ids = record.array(saved["ids"], np.int64, None)
+        named = made.names.rows
+        expect(type(turned) is bool and rows.size and len(ids) <= named, "bit rows")
+        made.turned = turned
+        expect_within(ids, 0, len(rows), "the row of a place")
+        last, used = divmod(named, 64)
+        expect(not rows[:, last + 1 :].any(), "a place without a name")
+        expect(
+            last >= rows.shape[1] or not (rows[:, last] >> np.uint64(used)).any(), "a place without a name"
+        )
+        made.bits = Bits(rows, ids, int(closure.count_pairs(rows, ids)))
+        return made
 
     # -- commits
 

@@ -166,14 +166,6 @@ class Dictionary:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getstate__(self) -> list[Any]:
-        return self.values
-
-    def __setstate__(self, values: list[Any]) -> None:
-        self.__init__()  # type: ignore[misc]
-        self.values = values
-        self._codes = dict(zip(values, range(len(values)), strict=True))
-
 
 class Codec:
     """The dictionaries of a session."""

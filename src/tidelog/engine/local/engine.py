@@ -85,6 +85,16 @@ class LocalEngine:
         # rules that go may use functions that go with them
         self._runner.evaluate_with({**self._functions, **program.functions})
 
+    def fitting(self) -> set[str]:
+        """The dense relations whose bit rows follow from the rules that the program has for them."""
+        return {name for name, bits in self.bits.items() if bits.pattern == self._patterns.get(name)}
+
+    def have_fitting(self, names: Iterable[str]) -> None:
+        """Take the bit rows of these relations for those of the program's rules, as `fitting` said."""
+        for name in names:
+            if name in self.bits:
+                self.bits[name].pattern = self._patterns.get(name)
+
     def forget(self, program: FlatProgram) -> None:
         """Drop the tables and variants that a program does not have."""
         for name in [n for n in self.tables if n not in program.relations]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tidelog.engine.local.compiled import njit
 from tidelog.engine.local.memory import load64
+from tidelog.engine.local.record import Record, expect, expect_each, expect_within
 from tidelog.engine.local.rows import (
     ARITY,
     COLUMNS,
@@ -67,12 +68,9 @@ class _Index:
         """How many rows are in it: those before this number."""
         return int(self.words[COVERED])
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.columns,), self.saved()
-
-    def saved(self) -> Any:
-        """Its arrays, as `__setstate__` takes them."""
-        raise NotImplementedError
+    def _plain(self, saved: Any) -> None:
+        self.pinned = saved["pinned"]
+        expect(type(self.pinned) is bool, "an index")
 
 
 class Chains(_Index):
@@ -117,13 +115,30 @@ class Chains(_Index):
         self.words[HEADS_AT], self.words[HEADS_MASK] = address(heads), len(heads) - 1
         self.words[COVERED] = covered
 
-    def saved(self) -> Any:
-        return self.heads, self.following[: self.covered], self.pinned
+    def saved(self, record: Record) -> dict[str, Any]:
+        return {
+            "columns": self.columns,
+            "pinned": self.pinned,
+            "heads": record.put(self.heads),
+            "following": record.put(self.following[: self.covered]),
+        }
 
-    def __setstate__(self, saved: Any) -> None:
-        heads, self.following, self.pinned = saved
-        self.words[FOLLOWING_AT] = address(self.following)
-        self._lead(heads, len(self.following))
+    @classmethod
+    def restored(cls, record: Record, saved: Any, arity: int, rows: int) -> Chains:
+        """The index that was saved, or Corrupt: a chain goes from each row to an earlier one, so it ends."""
+        made = cls(_columns(saved["columns"], arity))
+        made._plain(saved)
+        heads = record.array(saved["heads"], made.heads.dtype, None)
+        following = record.array(saved["following"], made.following.dtype, None)
+        covered = len(following)
+        expect(covered <= rows and len(heads) == power(len(heads)), "the size of an index")
+        expect_within(heads, -1, covered, "a row number")
+        expect_within(following, -1, covered, "a row number")
+        expect((following < np.arange(covered)).all(), "a chain that does not end")
+        made.following = following
+        made.words[FOLLOWING_AT] = address(following)
+        made._lead(heads, covered)
+        return made
 
     @property
     def nbytes(self) -> int:
@@ -153,12 +168,20 @@ class Ordered(_Index):
         self.order = order
         self.words[ORDER_AT], self.words[COVERED] = address(order), len(order)
 
-    def saved(self) -> Any:
-        return self.order, self.pinned
+    def saved(self, record: Record) -> dict[str, Any]:
+        return {"columns": self.columns, "pinned": self.pinned, "order": record.put(self.order)}
 
-    def __setstate__(self, saved: Any) -> None:
-        order, self.pinned = saved
-        self._have(order)
+    @classmethod
+    def restored(cls, record: Record, saved: Any, arity: int, rows: int) -> Ordered:
+        """The index that was saved, or Corrupt: it has each row that it covers once."""
+        made = cls(_columns(saved["columns"], arity))
+        made._plain(saved)
+        order = record.array(saved["order"], made.order.dtype, None)
+        expect(len(order) <= rows, "the size of an index")
+        expect_within(order, 0, len(order), "a row number")
+        expect_each(order, len(order))
+        made._have(order)
+        return made
 
     def clear(self) -> None:
         """Forget all rows: they have got other numbers."""
@@ -168,6 +191,11 @@ class Ordered(_Index):
     @property
     def nbytes(self) -> int:
         return self.order.nbytes
+
+
+def _columns(saved: Any, arity: int) -> tuple[int, ...]:
+    expect(isinstance(saved, list) and all(type(c) is int and 0 <= c < arity for c in saved), "columns")
+    return tuple(saved)
 
 
 @njit(cache=True, nogil=True)

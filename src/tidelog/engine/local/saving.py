@@ -1,102 +1,111 @@
-"""A local engine between commits as a file, and back.
+"""A local engine between commits as a record, and back.
 
 The arrays of tables and indexes lie in the file as they lie in memory, so that reading it back from a disk of
-this machine is to map it: only what is looked at is read, and only what is changed is copied.
-
-Files are for the same version of Tidelog, on the same kind of machine. Reading one makes nothing but arrays,
-values and objects of classes of Tidelog's own, whatever is in it.
+this machine is to map it. Whatever a kernel follows by its address (row numbers, chains, hash tables, entries
+of traces, ids of bit rows) is checked to be in bounds, and chains to end, before it is used: see `restored`
+of each class. A file is for the same version of Tidelog, on the same kind of machine.
 """
 
 from __future__ import annotations
 
-import io
-import mmap
-import pickle
-import struct
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, BinaryIO, Final
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
+from tidelog.data.types import Option, Type
+from tidelog.engine.cost import UnitCost
+from tidelog.engine.local.bits import BitRelation
+from tidelog.engine.local.codec import NONE, Codec, is_direct
+from tidelog.engine.local.dictionaries import put_dictionary, take_dictionary
 from tidelog.engine.local.engine import LocalEngine
+from tidelog.engine.local.record import Corrupt, Record, expect, expect_within
+from tidelog.engine.local.table import Table
+from tidelog.plan.flat import FlatProgram
 
-__all__ = ["map_file", "read_bytes", "restored", "saved", "write"]
+__all__ = ["Costs", "Restored", "Saved", "restored"]
 
-_ALIGNED: Final = 64
-_LENGTHS: Final = struct.Struct("<qq")
-_FOREIGN: Final = frozenset(
-    [
-        ("decimal", "Decimal"),
-        ("numpy", "dtype"),
-        ("numpy", "ndarray"),
-        ("numpy._core.multiarray", "_reconstruct"),
-        ("numpy._core.numeric", "_frombuffer"),
-    ]
-)
+Costs = Mapping[frozenset[str], UnitCost]
 
 
-def saved(engine: LocalEngine) -> Any:
-    """What an engine holds at its last commit, in a form to be written; rules are not part of it."""
-    dictionaries = dict(engine.codec.dictionaries)  # a reader may ask for another type
-    return dictionaries, engine.tables, engine.bits, engine.types, engine.read
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What is to be saved: an engine at its last commit, and what its units have cost, but not its rules."""
+
+    engine: LocalEngine
+    costs: Costs
+    strategy: str = ""
+
+    def record(self) -> Record:
+        engine, record = self.engine, Record()
+        dictionaries = dict(engine.codec.dictionaries)  # a reader may ask for another type
+        record.values = {
+            "strategy": self.strategy,
+            "types": _types(engine.types),
+            "dictionaries": [put_dictionary(record, item, d) for item, d in dictionaries.items() if len(d)],
+            "tables": {name: table.saved(record) for name, table in engine.tables.items()},
+            "bits": {name: bits.saved(record) for name, bits in engine.bits.items()},
+            "fitting": sorted(engine.fitting()),
+            "read": sorted(engine.read),
+            "costs": [[sorted(names), asdict(cost)] for names, cost in self.costs.items()],
+        }
+        return record
 
 
-def restored(state: Any) -> LocalEngine:
-    """An engine that holds what was saved; it has to be prepared for its program."""
+@dataclass(frozen=True, slots=True)
+class Restored:
+    engine: LocalEngine
+    costs: Costs
+
+
+def restored(record: Record, program: FlatProgram, strategy: str = "") -> Restored | None:
+    """What was saved of an engine with this program; None if it had another one. Corrupt if it cannot be."""
+    try:
+        return _restored(record, program, strategy)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+        raise Corrupt(f"{type(error).__name__}: {error}") from None
+
+
+def _restored(record: Record, program: FlatProgram, strategy: str) -> Restored | None:
+    values = record.values
+    types = {name: stored.types for name, stored in program.relations.items()}
+    if values["strategy"] != strategy or values["types"] != _types(types):
+        return None
     engine = LocalEngine()
-    dictionaries, tables, bits, kinds, engine.read = state
-    engine.codec.dictionaries.update(dictionaries)
-    engine.tables.update(tables)
-    engine.bits.update(bits)
-    engine.types.update(kinds)
-    return engine
+    engine.codec.dictionaries.update(take_dictionary(record, saved) for saved in values["dictionaries"])
+    expect(values["tables"].keys() == types.keys(), "the tables")
+    for name, saved in values["tables"].items():
+        engine.tables[name] = table = Table.restored(record, saved, len(types[name]))
+        _expect_codes(engine.codec, types[name], table)
+    for name, saved in values["bits"].items():
+        expect(len(types[name]) == 2, "a relation of pairs")
+        engine.bits[name] = bits = BitRelation.restored(record, saved)
+        _expect_codes(engine.codec, types[name][:1], bits.names)
+    engine.types.update(types)
+    engine.read = frozenset(map(str, values["read"]))
+    engine.prepare(program)
+    engine.have_fitting(values["fitting"])
+    return Restored(engine, {frozenset(map(str, names)): _cost(cost) for names, cost in values["costs"]})
 
 
-# -- files: two lengths, the sizes of the arrays, what they belong to, and the arrays
+def _types(types: Mapping[str, tuple[Type, ...]]) -> dict[str, list[str]]:
+    return {name: list(map(str, types[name])) for name in sorted(types)}
 
 
-def write(out: BinaryIO, state: Any) -> None:
-    arrays: list[pickle.PickleBuffer] = []
-    body = pickle.dumps(state, protocol=5, buffer_callback=arrays.append)
-    views = [array.raw() for array in arrays]
-    sizes = struct.pack(f"<{len(views)}q", *(view.nbytes for view in views))
-    out.write(_LENGTHS.pack(len(views), len(body)) + sizes + body)
-    at = _LENGTHS.size + len(sizes) + len(body)
-    for view in views:
-        padding = -at % _ALIGNED
-        out.write(bytes(padding))
-        out.write(view)
-        at += padding + view.nbytes
+def _expect_codes(codec: Codec, types: tuple[Type, ...], table: Table) -> None:
+    """The codes of interned values are places in their dictionaries."""
+    for column, type_ in enumerate(types):
+        if not is_direct(type_):
+            codes = table.data[: table.rows, column]
+            codes = codes[codes != NONE] if isinstance(type_, Option) else codes
+            expect_within(codes, 0, len(codec.dictionary(type_)), "a code")
 
 
-def map_file(path: Path) -> Any:
-    """What was written to a file; changes to its arrays are this process's own."""
-    with path.open("rb") as file:
-        return _read(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)))
-
-
-def read_bytes(content: bytes) -> Any:
-    """What was written, from its bytes."""
-    return _read(memoryview(bytearray(content)))
-
-
-def _read(content: memoryview) -> Any:
-    count, length = _LENGTHS.unpack_from(content)
-    sizes: Sequence[int] = struct.unpack_from(f"<{count}q", content, _LENGTHS.size)
-    at = _LENGTHS.size + 8 * count
-    body, at = content[at : at + length], at + length
-    arrays = []
-    for size in sizes:
-        at += -at % _ALIGNED
-        arrays.append(content[at : at + size])
-        at += size
-    return _Reader(io.BytesIO(body), buffers=arrays).load()
-
-
-class _Reader(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in _FOREIGN:
-            return super().find_class(module, name)
-        found = super().find_class(module, name) if module.startswith("tidelog.") else None
-        if not isinstance(found, type) or found.__module__ != module:
-            raise pickle.UnpicklingError(f"a saved engine has no {module}.{name}")
-        return found
+def _cost(saved: Mapping[str, Any]) -> UnitCost:
+    made = UnitCost(**saved)
+    for name in ("arrivals", "departures"):
+        setattr(made, name, {int(digits): float(s) for digits, s in getattr(made, name).items()})
+    plain = [getattr(made, f.name) for f in fields(made) if f.name not in ("arrivals", "departures")]
+    times = [*plain, *made.arrivals.values(), *made.departures.values()]
+    expect(all(type(t) in (int, float) and math.isfinite(t) and t >= 0 for t in times), "the cost of a unit")
+    return made

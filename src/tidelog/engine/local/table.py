@@ -22,6 +22,7 @@ import numpy.typing as npt
 from tidelog.engine.local import rows as kernels
 from tidelog.engine.local.codec import NONE, Codes
 from tidelog.engine.local.index import Chains, Ordered, address, longer, power
+from tidelog.engine.local.record import Record, expect, expect_each, expect_within
 from tidelog.engine.local.trace import Trace
 from tidelog.errors import EngineError
 
@@ -80,22 +81,59 @@ class Table:
 
     # -- saving
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What a table is between commits, by name."""
+    def saved(self, record: Record) -> dict[str, Any]:
+        """What a table is between commits, by name; its arrays are put into a record."""
         rows = self.rows
-        arrays = {name: getattr(self, name)[:rows] for name in ("data", "tags", "given", "support")}
-        plain = {name: getattr(self, name) for name in ("arity", "live", "highest", "unsettled", "hashed")}
-        return {**arrays, **plain, "indexes": self.indexes, "orders": self.orders, "trace": self.trace}
+        arrays = {
+            name: record.put(getattr(self, name)[:rows]) for name in ("data", "tags", "given", "support")
+        }
+        plain = {name: getattr(self, name) for name in ("live", "highest", "unsettled")}
+        return {
+            **arrays,
+            **plain,
+            "rows": rows,
+            "hashed": record.put(self.hashed),
+            "indexes": [index.saved(record) for index in self.indexes.values()],
+            "orders": [order.saved(record) for order in self.orders.values()],
+            "trace": None if self.trace is None else self.trace.saved(record),
+        }
 
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        rows = len(saved["tags"])
-        self.__init__(saved["arity"])  # type: ignore[misc]
-        for name, value in saved.items():
-            if name != "trace" and (rows or name not in ("data", "tags", "given", "support", "hashed")):
-                setattr(self, name, value)
+    @classmethod
+    def restored(cls, record: Record, saved: Any, arity: int) -> Table:
+        """The table that was saved, or Corrupt: every row number in it is that of a row."""
+        made, rows = cls(arity), saved["rows"]
+        expect(type(rows) is int and rows >= 0, "the number of rows")
+        if rows:
+            made._take(record, saved, rows)
+        made.live, made.highest, made.unsettled = (saved[name] for name in ("live", "highest", "unsettled"))
+        expect(type(made.highest) is int and made.highest >= 0 and type(made.unsettled) is bool, "the ranks")
+        expect(made.live == len(made.alive()), "the number of rows")
+        for index in saved["indexes"]:
+            chains = Chains.restored(record, index, arity, rows)
+            made.indexes[chains.columns] = chains
+        for index in saved["orders"]:
+            ordered = Ordered.restored(record, index, arity, rows)
+            made.orders[ordered.columns] = ordered
+        if saved["trace"] is not None:
+            made.keep(Trace.restored(record, saved["trace"], rows))
+        return made
+
+    def _take(self, record: Record, saved: Any, rows: int) -> None:
+        """Have the arrays of a record, so many rows."""
+        self.data = record.array(saved["data"], self.data.dtype, rows, self.arity)
+        self.tags = record.array(saved["tags"], self.tags.dtype, rows)
+        self.given = record.array(saved["given"], self.given.dtype, rows)
+        self.support = record.array(saved["support"], self.support.dtype, rows, 2)
+        self.hashed = record.array(saved["hashed"], self.hashed.dtype, None)
+        settled = kernels.ALIVE | kernels.OLD
+        expect(((self.tags == 0) | (self.tags == settled)).all(), "a tag")
+        expect_within(self.given, 0, 2, "what is asserted")
+        size = len(self.hashed)
+        expect(size == power(size) and size > 2 * rows, "the size of a hash table")
+        expect_within(self.hashed, -1, rows, "a row number")
+        expect_each(self.hashed[self.hashed >= 0], rows)
         self.words[kernels.ROWS] = self.words[kernels.BASE] = rows
         self._describe()
-        self.keep(saved["trace"])
 
     # -- growing
 

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from tidelog.engine.local.compiled import njit
 from tidelog.engine.local.index import address, longer
 from tidelog.engine.local.memory import load8, load32, load64, store32, store64
+from tidelog.engine.local.record import Record, expect, expect_within
 from tidelog.engine.local.rows import ALIVE, SUPPORT_AT, TAG_AT, TRACE_AT
 from tidelog.errors import EngineError
 
@@ -248,17 +249,29 @@ class Trace:
         words[QUEUES_AT], words[QUEUES_CAP] = address(self._queues), len(self._queues)
         words[LOG_AT], words[LOG_CAP] = address(self._log), len(self._log)
 
-    def __getstate__(self) -> Any:
+    def saved(self, record: Record) -> dict[str, Any]:
         """What is kept between commits."""
-        return self._entries[: self._words[USED]], self._first, self._empty
+        entries = record.put(self._entries[: self._words[USED]])
+        return {"entries": entries, "first": record.put(self._first), "empty": self._empty}
 
-    def __setstate__(self, saved: Any) -> None:
-        entries, first, empty = saved
-        self.__init__(len(first))  # type: ignore[misc]
-        self._entries, self._first = longer(entries, max(_SMALLEST, len(entries))), first
-        self._empty = empty
-        self._words[USED] = self._words[BASE] = len(entries)
-        self._describe()
+    @classmethod
+    def restored(cls, record: Record, saved: Any, rows: int) -> Trace:
+        """The trace that was saved, or Corrupt: a chain goes from each entry to an earlier one of its row."""
+        made = cls(1)
+        entries = record.array(saved["entries"], made._entries.dtype, None, ENTRY_WIDTH)
+        first = record.array(saved["first"], made._first.dtype, None)
+        expect(type(saved["empty"]) is int, "a trace")
+        expect_within(first, 0, len(entries) + 1, "an entry")
+        expect_within(entries[:, ROW], 0, min(rows, len(first)), "a row number")
+        expect_within(entries[:, ITERATION], 0, 2**31 - 1, "an iteration")
+        expect_within(entries[:, FOLLOWING], 0, len(entries) + 1, "an entry")
+        expect((entries[:, FOLLOWING] <= np.arange(len(entries))).all(), "a chain that does not end")
+        expect(not entries[:, [QUEUED, NOTED]].any(), "an entry that waits")
+        made._entries, made._first = longer(entries, max(_SMALLEST, len(entries))), first
+        made._empty = saved["empty"]
+        made._words[USED] = made._words[BASE] = len(entries)
+        made._describe()
+        return made
 
     def grow(self, capacity: int) -> None:
         """Make room where there was none; `capacity` is how many rows the table has room for now."""

@@ -9,7 +9,6 @@ state and the same changes gives the same relations.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +16,8 @@ import numpy as np
 from tidelog.engine.local.bits import Difference
 from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.local.saving import restored, saved
+from tidelog.engine.local.record import Corrupt, Record
+from tidelog.engine.local.saving import Saved, restored
 from tidelog.engine.run import Run, UnitStats
 from tidelog.engine.spark.layout import arrow_schema, decode, encode
 from tidelog.engine.spark.routes import Pattern
@@ -65,12 +65,6 @@ def signed_rows(program: FlatProgram, relation: str, came: Any = None, went: Any
     """Rows of a relation, none where none are given."""
     nothing = arrow_schema(program.relations[relation].types).empty_table()
     return Signed(nothing if came is None else came, nothing if went is None else went)
-
-
-@dataclass(slots=True)
-class _State:
-    engine: Any
-    costs: Any
 
 
 class Keeper:
@@ -159,19 +153,22 @@ class Keeper:
 
     # -- between commits
 
-    def state(self) -> Any:
+    def state(self) -> Record:
         """What it is, to be written; its program is not part of it."""
         used = self._engine.unused_values()
         if used:
             self._engine.forget_values(used)
-        return _State(saved(self._engine), self._run.costs)
+        return Saved(self._engine, self._run.costs).record()
 
     @classmethod
-    def of(cls, state: Any, program: FlatProgram, strategy: str, *, steady: bool = False) -> Keeper:
+    def of(cls, state: Record, program: FlatProgram, strategy: str, *, steady: bool = False) -> Keeper:
         """The keeper that `state` was asked of; `program` is the one that it had."""
         made = cls(strategy)
-        made._begin(restored(state.engine), strategy, steady)
-        made._run.costs.update(state.costs)
+        found = restored(state, program)
+        if found is None:
+            raise Corrupt("a state of another program")
+        made._begin(found.engine, strategy, steady)
+        made._run.costs.update(found.costs)
         made._next = program
         made._engine.prepare(program)
         made.commit()

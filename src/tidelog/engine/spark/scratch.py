@@ -18,7 +18,7 @@ from typing import Any
 
 from pyarrow import fs
 
-from tidelog.engine.local.saving import map_file, read_bytes, write
+from tidelog.engine.local.record import Record, map_record, read_record, write_record
 
 __all__ = ["Scratch"]
 
@@ -44,23 +44,23 @@ class Scratch:
 
     # -- in tasks
 
-    def write(self, state: Any) -> str:
-        """Write something to a new file; its name."""
+    def write(self, record: Record) -> str:
+        """Write a record to a new file; its name."""
         name = uuid.uuid4().hex
         system, root = self._place()
         system.create_dir(root, recursive=True)
         with system.open_output_stream(f"{root}/.{name}", compression=None) as out:
-            write(out, state)
+            write_record(out, record)
         system.move(f"{root}/.{name}", f"{root}/{name}")
         return name
 
-    def read(self, name: str) -> Any:
+    def read(self, name: str) -> Record:
         """What is in a file; whoever reads it may change it."""
         if self._is_local:
-            return map_file(Path(self.folder) / name)
+            return map_record(Path(self.folder) / name)
         system, root = self._place()
         with system.open_input_stream(f"{root}/{name}", compression=None) as content:
-            return read_bytes(content.read())
+            return read_record(content.read())
 
     # -- in the driver
 

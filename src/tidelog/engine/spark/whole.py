@@ -26,6 +26,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from tidelog.engine.local.record import Corrupt, Record
 from tidelog.engine.run import UnitStats
 from tidelog.engine.spark.cuts import Cut, Cuts, union
 from tidelog.engine.spark.keeper import Changed, Keeper, Signed, signed_rows
@@ -297,6 +298,20 @@ def _unpacked(packed: tuple[bytes, bytes]) -> Signed:
     return Signed(came, went)
 
 
+def _logged(record: Record) -> dict[str, Signed]:
+    """The changes that a log has, or Corrupt."""
+    try:
+        packed = {
+            n: [record.array(i, np.uint8, None) for i in numbers] for n, numbers in record.values.items()
+        }
+        changes = {name: _unpacked((came.tobytes(), went.tobytes())) for name, (came, went) in packed.items()}
+        for table in (table for signed in changes.values() for table in signed):
+            table.validate(full=True)
+    except (AttributeError, TypeError, ValueError, OSError) as error:  # Arrow's errors are ValueErrors too
+        raise Corrupt(f"a log: {error}") from None
+    return changes
+
+
 # -- in tasks
 
 
@@ -416,8 +431,14 @@ class _Task:
 
         return check
 
-    def _log(self, own: Changed) -> dict[str, tuple[bytes, bytes]]:
-        return {**self.broadcast, **{name: _packed(rows) for name, rows in own.items()}}
+    def _log(self, own: Changed) -> Record:
+        record = Record()
+        changed = {**self.broadcast, **{name: _packed(rows) for name, rows in own.items()}}
+        record.values = {
+            name: [record.put(np.frombuffer(rows, np.uint8)) for rows in packed]
+            for name, packed in changed.items()
+        }
+        return record
 
     def _keeper(self, files: Sequence[str]) -> Keeper:
         """The keeper as the last commit left it."""
@@ -426,11 +447,16 @@ class _Task:
         if not files:
             return Keeper(strategy, steady=steady)
         base, *logs = files
-        keeper = Keeper.of(self.scratch.read(base), self.before.programs[0], strategy, steady=steady)
-        for log, program in zip(logs, self.before.programs[1:], strict=True):
-            changes = {name: _unpacked(rows) for name, rows in self.scratch.read(log).items()}
-            keeper.advance(program, changes, limits, _nothing)
-            keeper.commit()
+        try:
+            keeper = Keeper.of(self.scratch.read(base), self.before.programs[0], strategy, steady=steady)
+            for log, program in zip(logs, self.before.programs[1:], strict=True):
+                keeper.advance(program, _logged(self.scratch.read(log)), limits, _nothing)
+                keeper.commit()
+        except Corrupt as problem:
+            raise EngineError(
+                f"a state that a task saved in {self.scratch.folder} is corrupt ({problem}); "
+                "open the session again"
+            ) from None
         return keeper
 
     def _batches(
