@@ -207,7 +207,8 @@ def _plain(kind: type[D], content: Mapping[str, Any]) -> D:
     for declared in fields(kind):  # type: ignore[arg-type]
         value: Any = getattr(made, declared.name)
         wanted = _PLAIN.get(str(declared.type))
-        if wanted is not None and (type(value) is not wanted or (wanted is int and int(value) < 0)):
+        is_negative = isinstance(value, int) and value < 0
+        if wanted is not None and (type(value) is not wanted or is_negative):
             raise TypeError(f"{declared.name} is {value!r}")
     return made
 

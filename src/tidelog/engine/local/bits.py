@@ -24,6 +24,7 @@ from tidelog.engine.local.codec import Codes
 from tidelog.engine.local.record import Record, expect, expect_within
 from tidelog.engine.local.table import Table
 from tidelog.engine.protocol import Check
+from tidelog.errors import EngineError
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
 from tidelog.program.typed import Absent, Match, Var
 
@@ -325,8 +326,12 @@ class BitRelation:
 
     def _places(self, pairs: Codes, turned: bool) -> Codes:
         """Pairs of values as pairs of places, a column each."""
-        columns = [self.names.find(np.ascontiguousarray(pairs[:, i : i + 1])) for i in (0, 1)]
-        return np.array(columns[::-1] if turned else columns)
+        columns = np.array([self.names.find(np.ascontiguousarray(pairs[:, i : i + 1])) for i in (0, 1)])
+        if columns.size and columns.min() < 0:  # kernels would follow it
+            raise EngineError(
+                "a value of a dense relation has no place: a saved state was corrupt; delete it"
+            )
+        return columns[::-1] if turned else columns
 
     def _steps(self, parts: Iterable[Codes]) -> Steps:
         together = np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1)
