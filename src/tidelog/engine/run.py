@@ -126,6 +126,11 @@ class Run:
         """How many instances the last commit has found, so far if it is at work."""
         return 0 if self._walk is None else self._walk.stats.instances + self._walk.current.instances
 
+    def expect_time(self) -> None:
+        """EngineError if the last commit has taken longer than it may, whatever else it ended with."""
+        if self._walk is not None:
+            self._walk.watch.expect_time()
+
     def memory(self, unit: Unit) -> UnitCost:
         return self.costs.setdefault(unit.relations, UnitCost())
 

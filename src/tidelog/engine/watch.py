@@ -71,16 +71,21 @@ class Watch:
         `ahead` is how many bytes are about to be taken.
         """
         self._check()
-        now = time.perf_counter()
-        if now > self._late:
-            most = f"{self._limits.timeout:g} s"
-            raise EngineError(f"the commit took more than {most}; {self.blame()}; {raise_limit('timeout')}")
+        now = self.expect_time()
         if now >= self._next_weighing or ahead > _MUCH:
             self._next_weighing = now + _WEIGH_EVERY
             self._weigh(ahead)
         if now >= self._next_report and self._report is not None:
             self._next_report = now + REPORT_EVERY
             self._report(where())
+
+    def expect_time(self) -> float:
+        """EngineError if time is up; the time."""
+        now = time.perf_counter()
+        if now > self._late:
+            most = f"{self._limits.timeout:g} s"
+            raise EngineError(f"the commit took more than {most}; {self.blame()}; {raise_limit('timeout')}")
+        return now
 
     def blame(self) -> str:
         """Which rules were at work, for a message."""

@@ -52,7 +52,7 @@ __all__ = [
 
 MAX_BIGINT_BITS: Final = 1_000_000  # a bigint with more bits than this is a failure
 MAX_BIGINT_SHIFT: Final = 65_535
-MAX_TEXT: Final = 2**24  # `repeat` and the paddings make no string of more code points
+MAX_TEXT: Final = 2**24  # code points that a string has that is made, unless one that is given has more
 
 
 # -- functions

@@ -92,7 +92,8 @@ _TEXT = (
     ),
     function(
         "replace(s: string, old: string, new: string) -> string",
-        "With every `old` replaced, from the start, without overlap. An empty `old` fails.",
+        "With every `old` replaced, from the start, without overlap. An empty `old` fails, and so does a "
+        "result that is longer than `s` and over 16,777,216 code points.",
         {'replace("banana", "ana", "-")': '"b-na"', 'replace("a", "", "-")': None},
     ),
     function(
@@ -149,7 +150,8 @@ _REGEX = (
     ),
     function(
         "regex_replace(s: string, pattern: string, replacement: string) -> string",
-        r"With every match replaced; in the replacement, `\0` to `\9` are groups and `\\` is a backslash.",
+        r"With every match replaced; in the replacement, `\0` to `\9` are groups and `\\` is a backslash. A "
+        "result that is longer than `s` and over 16,777,216 code points fails.",
         {
             'regex_replace("ada lovelace", "([a-z]+) ([a-z]+)", "\\\\2, \\\\1")': '"lovelace, ada"',
             'regex_replace("naïve", "[^a-z]", "i")': '"naive"',

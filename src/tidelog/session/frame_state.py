@@ -6,6 +6,8 @@ leads back to it, and frames that only the work needed are released.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -17,6 +19,7 @@ from tidelog.engine.spark.cuts import Cut, Cuts
 from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
 from tidelog.engine.spark.naming import step_name
 from tidelog.engine.spark.staging import FrameStaging, expect_one_each
+from tidelog.engine.spark.stopping import Stopper
 from tidelog.engine.spark.ticking import Ticker
 from tidelog.engine.watch import Limits, memory_errors
 from tidelog.errors import SessionError
@@ -28,6 +31,7 @@ from tidelog.progress import Line, Progress, Report, end
 from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.frames import FrameChanges, FrameFacts, WholeFrame
 from tidelog.session.home import Done
+from tidelog.session.interrupt import is_interrupted
 from tidelog.session.locks import AT_WORK, Locks
 from tidelog.session.state import only_query
 
@@ -102,6 +106,20 @@ class FrameState:
             self._tell = None
             end(self.report)
 
+    @contextmanager
+    def _stoppable(self, check: Callable[[], None]) -> Iterator[None]:
+        """Inside this block, what Spark is at is cancelled when an interrupt is noted or time is up."""
+        timeout = self._limits.timeout
+        late = math.inf if timeout is None else time.perf_counter() + timeout
+        with Stopper(self.cuts.spark, lambda: is_interrupted() or time.perf_counter() > late) as stopper:
+            try:
+                yield
+            except Exception:
+                if stopper.has_stopped:  # then it is not Spark that failed
+                    check()
+                    self._run.expect_time()
+                raise
+
     def _begun(self, step: Progress) -> None:
         self.cuts.jobs.name(step_name(self._doing, step))
         if self._tell is not None and (step.name, step.round) != self._told:
@@ -123,7 +141,7 @@ class FrameState:
         doing = f"Tidelog commit {self.commit + 1}" if keep else "Tidelog preview"
         with self.working(doing), self._stepping():
             try:
-                with memory_errors():
+                with memory_errors(), self._stoppable(check):
                     stats = self._advance(flat, staged, check)
                     changes = self._changes(program, self.commit + 1 if keep else None)
                 check()
@@ -141,8 +159,9 @@ class FrameState:
             flat = only_query(query, self.program, self._flat)
             held = self.cuts.held()  # an open transaction may have said something
             try:
-                self.engine.prepare(flat)
-                self._run.commit(FlatProgram(), flat, self._limits, check, self._tell)
+                with memory_errors(), self._stoppable(check):
+                    self.engine.prepare(flat)
+                    self._run.commit(FlatProgram(), flat, self._limits, check, self._tell)
                 found = self.engine.work(query.relation.name).now.facts
                 return FrameFacts(query.relation, found, self.cuts)
             finally:

@@ -13,7 +13,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["interrupts_noted"]
+__all__ = ["interrupts_noted", "is_interrupted", "let_interrupt"]
+
+_noted: list[FrameType | None] = []  # interrupts that were not acted upon so far
+_checks: list[Callable[[], None]] = []  # of the blocks that the main thread is in
+
+
+def let_interrupt() -> None:
+    """Have a noted interrupt happen here, where what is being done can be left."""
+    if _checks and threading.current_thread() is threading.main_thread():
+        _checks[-1]()
+
+
+def is_interrupted() -> bool:
+    """Whether an interrupt waits to be acted upon; for other threads than the one that waits."""
+    return bool(_noted)
 
 
 @contextmanager
@@ -23,15 +37,16 @@ def interrupts_noted() -> Iterator[Callable[[], None]]:
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield lambda: None
         return
-    noted: list[FrameType | None] = []
 
     def check() -> None:
-        if noted:
-            handler(signal.SIGINT, noted.pop())
+        if _noted:
+            handler(signal.SIGINT, _noted.pop())
 
-    signal.signal(signal.SIGINT, lambda _, frame: noted.append(frame))
+    _checks.append(check)
+    signal.signal(signal.SIGINT, lambda _, frame: _noted.append(frame))
     try:
         yield check
     finally:
         signal.signal(signal.SIGINT, handler)
+        _checks.pop()
     check()

@@ -19,6 +19,7 @@ from tidelog.engine.local.rows import ALIVE
 from tidelog.engine.local.table import Rows, Table
 from tidelog.errors import DataError, shown
 from tidelog.program.typed import Relation
+from tidelog.session.interrupt import let_interrupt
 from tidelog.session.reading import Committed
 from tidelog.store.frames import to_table
 from tidelog.store.keys import key_of, rows_of_keys
@@ -75,7 +76,7 @@ class StagedData:
 
 def _codes(codec: Codec, relation: Relation, table: object) -> Codes:
     """The codes of a table, a row each."""
-    return np.ascontiguousarray(encode_table(codec, relation, table).T)
+    return np.ascontiguousarray(encode_table(codec, relation, table, let_interrupt).T)
 
 
 class Staged:

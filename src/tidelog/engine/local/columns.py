@@ -10,7 +10,7 @@ Codes are always fresh arrays, and tables own their memory: neither sees later c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final, TypeAlias, assert_never
 
@@ -41,18 +41,28 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 # extending the array of a dictionary moves all of it: about this many values in the time of one looked up
 _MOVED_PER_LOOKUP: Final = 16
 
+AT_ONCE: Final = 2**19  # rows that are encoded between two looks at interrupts
+
 
 # -- encoding
 
 
-def encode_table(codec: Codec, relation: Relation, table: Any) -> Codes:
-    """The codes of a table that has the relation's schema: one row of codes for each column."""
+def encode_table(
+    codec: Codec, relation: Relation, table: Any, check: Callable[[], None] = lambda: None
+) -> Codes:
+    """The codes of a table that has the relation's schema: one row of codes for each column.
+
+    `check` is called now and then.
+    """
     codes = np.empty((len(relation.columns), table.num_rows), np.int64)
     for row, column in enumerate(relation.columns):
         at = 0
-        for chunk in table.column(row).chunks:
-            _encode(codec, column.type, chunk, codes[row, at : at + len(chunk)])
-            at += len(chunk)
+        for whole in table.column(row).chunks:
+            for start in range(0, len(whole), AT_ONCE):
+                check()
+                chunk = whole.slice(start, AT_ONCE)
+                _encode(codec, column.type, chunk, codes[row, at : at + len(chunk)])
+                at += len(chunk)
         if isinstance(column.type, types.Option):
             _expect_no_false_none(relation, column, table.column(row), codes[row])
     return codes

@@ -180,7 +180,7 @@ class Evaluator:
             )
         arguments = [self._value(a, scope) for a in call.args]
         if isinstance(function, typed.PythonFunction):
-            return self._ledger.run(_python(function), arguments)
+            return self._ledger.run(_python(function, self._pulse), arguments)
         argument_types = tuple(a.type for a in call.args)
         operation = self._operation(
             standard, call.function, argument_types, call.type, self.codec, self._pulse
@@ -221,8 +221,9 @@ def _sound(vector: Vector) -> Mask:
     return sound
 
 
-def _python(function: typed.PythonFunction) -> Operation:
+def _python(function: typed.PythonFunction, pulse: Pulse) -> Operation:
     def call(*arguments: Value) -> Value:
+        pulse.beat()
         try:
             return checked(function.result, function.call(*arguments))
         except Undefined as problem:

@@ -35,6 +35,7 @@ Fast: TypeAlias = Callable[..., tuple[Vector, Mask | None]]
 
 
 _BEAT: Final = 0.05  # seconds
+_BETWEEN: Final = 7  # rows without a beat; an operation that may take long in one row beats itself
 
 
 class Undefined(Exception):
@@ -127,8 +128,9 @@ class Ledger:
         failures: dict[int, int] = {}
         stand_in = 0.0 if types.is_float(scalar(result)) else 0
         encode, beat = self._code_of(result), self.pulse.beat
-        for row in rows:
-            beat()
+        for number, row in enumerate(rows):
+            if not number & _BETWEEN:
+                beat()
             try:
                 values.append(encode(checked(result, plain(*row))))
             except (Undefined, BadValue) as problem:

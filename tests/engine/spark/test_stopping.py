@@ -1,0 +1,60 @@
+"""What Spark is at is stopped when nobody wants it any more: each of these would take years."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+import tidelog
+from tidelog.engine.watch import Limits
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tidelog.progress import Progress
+
+pytestmark = pytest.mark.spark
+
+QUADS = """
+input relation P(x: int)
+output relation Q(x: int)
+Q(x) :- P(x), P(y), P(z), P(u), P(v), x + y + z + u + v == -1.
+"""
+
+
+@pytest.mark.parametrize("placement", ["tasks", "shuffled"])
+def test_an_interrupt_ends_the_jobs_of_a_commit(spark: SparkSession, placement: str) -> None:
+    timers: list[threading.Timer] = []
+    opened: list[bool] = []
+
+    def soon(progress: Progress) -> None:
+        if progress.name == "Q" and opened and not timers:
+            timers.append(threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)))
+            timers[0].start()
+
+    db = tidelog.open(text=QUADS, spark=spark, placement=placement, progress=soon)
+    opened.append(True)
+    with pytest.raises(KeyboardInterrupt), db.transaction() as tx:
+        tx.insert("P", [(i,) for i in range(1000)])
+    assert len(db["P"]) == 0
+    assert spark.range(3).count() == 3
+    with db.transaction() as tx:
+        tx.insert("P", [(-1,), (0,)])
+    assert sorted(db["Q"]) == [(-1,), (0,)]
+
+
+@pytest.mark.parametrize("placement", ["tasks", "shuffled"])
+def test_a_timeout_ends_the_jobs_of_a_commit(
+    spark: SparkSession, placement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = tidelog.open(text=QUADS, spark=spark, placement=placement)
+    limits = Limits(timeout=3.0)
+    monkeypatch.setattr(db._state, "_limits", limits)
+    told = r"the commit took more than 3 s; the rule at work was `Q\(x\) :- .*raise `timeout`"
+    with pytest.raises(tidelog.EngineError, match=told), db.transaction() as tx:
+        tx.insert("P", [(i,) for i in range(1000)])
+    assert len(db["P"]) == 0

@@ -1,0 +1,108 @@
+"""Ctrl-C ends a commit wherever it is: each of these would take years."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import tidelog
+from tidelog.engine.local import columns
+from tidelog.session import interrupt
+
+QUADS = """
+input relation P(x: int)
+output relation Q(x: int)
+Q(x) :- P(x), P(y), P(z), P(u), P(v), x + y + z + u + v == -1.
+"""
+COMPARED = """
+input relation P(x: int)
+output relation Q(x: int)
+Q(x) :- P(x), P(y), P(z), P(u), P(v), y < x, z < y, x < z.
+Q(0) :- P(x), P(y), P(z), P(u), P(v).
+"""
+DOUBLING = "\n".join(
+    [
+        "input relation P(x: int)",
+        "output relation Q(x: int)",
+        "function f0(x: int): int { x }",
+        *(
+            f"function f{n}(x: int): int {{ (f{n - 1}(2 * x % 1000003) + f{n - 1}(2 * x + 1)) % 7 }}"
+            for n in range(1, 61)
+        ),
+        "Q(f60(x)) :- P(x).",
+    ]
+)
+ENDLESS = """
+input relation P(x: int)
+output relation Q(x: bigint)
+Q(0) :- P(_).
+Q(x + 1) :- Q(x).
+"""
+ROUNDS = """
+input relation P(x: int)
+output relation Q(x: int, y: int)
+Q(x, x) :- P(x).
+Q(x, z) :- Q(x, y), P(z), z < 0.
+Q(x, y) :- Q(y, x), P(z), P(u), P(v), P(w).
+"""
+
+
+PROGRAMS = {
+    "conditions on columns": QUADS,
+    "conditions in kernels": COMPARED,
+    "functions": DOUBLING,
+    "a recursion of values": ENDLESS,
+    "a recursion of joins": ROUNDS,
+}
+
+
+@contextmanager
+def interrupt_soon() -> Iterator[None]:
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()
+
+
+@pytest.mark.parametrize("strategy", ["elastic", "differential"])
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_commit_is_interrupted_inside_its_steps(program: str, strategy: str) -> None:
+    db = tidelog.open(text=program, max_iterations=None, strategy=strategy)
+    with pytest.raises(KeyboardInterrupt), interrupt_soon(), db.transaction() as tx:
+        tx.insert("P", [(i,) for i in range(1000)])
+    assert (len(db["P"]), len(db["Q"])) == (0, 0)
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_timeout_acts_inside_steps(program: str) -> None:
+    with pytest.raises(tidelog.EngineError, match=r"the commit took more than 0\.3 s; .*raise `timeout`"):
+        tidelog.open(text=program, facts={"P": [(i,) for i in range(1000)]}, timeout=0.3, max_iterations=None)
+
+
+def test_an_insert_is_interrupted_between_parts_of_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "AT_ONCE", 10)
+    db = tidelog.open(text="input relation P(x: string)")
+    encoded: list[int] = []
+    encode = columns._encode
+
+    def interrupted(*args: object) -> None:
+        encoded.append(1)
+        signal.raise_signal(signal.SIGINT)
+        encode(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(columns, "_encode", interrupted)
+    with db.transaction() as tx:
+        with pytest.raises(KeyboardInterrupt):
+            tx.insert("P", [(str(i),) for i in range(100)])
+        assert len(encoded) == 1
+        monkeypatch.undo()
+        tx.insert("P", [("a",)])
+    assert list(db["P"]) == [("a",)]
+    assert not interrupt.is_interrupted()
