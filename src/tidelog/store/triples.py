@@ -48,6 +48,9 @@ def parse_triples(content: bytes, file: str, *, turtle: bool = False, base: str 
         batches = list(_batches(iter(found)))
     except SyntaxError as error:
         raise _wrong(error, file, turtle) from None
+    except MemoryError:  # what the parser says of its own limit
+        problem = "a literal or another term is longer than 16 MiB, which is the limit; shorten it"
+        raise DataError(None, problem).in_file(file) from None
     except ValueError as error:
         raise DataError(None, f"{base!r} cannot be the base of IRIs: {error}").in_file(file) from None
     table = pa.Table.from_batches(batches, TERMS)

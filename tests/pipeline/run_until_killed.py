@@ -1,0 +1,31 @@
+"""Run a pipeline day after day, from a given one on, until somebody ends this process.
+
+    python run_until_killed.py FOLDER DAY [LAST]
+
+Prints a line before each run, so that a test knows how far it is.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+from pipeline.days import write
+from tidelog import pipeline
+from tidelog.engine.spark.session import local_session
+
+
+def main(folder: Path, day: int, last: int) -> None:
+    warnings.simplefilter("ignore")
+    spark = local_session()
+    while day <= last:
+        write(folder, day)
+        print(day, flush=True)
+        pipeline.run(folder / "pipeline.toml", spark=spark)
+        day += 1
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 10**9)
