@@ -161,6 +161,7 @@ def show(what: str, file: Path, strategy: str, modules: tuple[str, ...]) -> None
 )
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="csv", help="How to write them.")
 @click.option("--allow-missing", is_flag=True, help="Take a relation without a file as empty.")
+@click.option("--no-header", is_flag=True, help="CSV files have no header; columns go by position.")
 @_STRATEGY
 @click.option("--timeout", type=float, metavar="SECONDS", help="Abort after SECONDS.")
 @click.option("--max-rows", type=int, metavar="N", help="Abort when a recursion has more than N rows.")
@@ -181,6 +182,7 @@ def run(
     output: Path | None,
     form: str,
     allow_missing: bool,
+    no_header: bool,
     strategy: str,
     timeout: float | None,
     max_rows: int | None,
@@ -192,7 +194,8 @@ def run(
     """Run a program over a folder of facts and write what follows.
 
     Files are read by their extension (.csv, .facts, .tsv, .jsonl, .parquet, .arrow, the text forms also with
-    .gz). Without an output folder, only the number of rows of each output relation is printed. A person at a
+    .gz). CSV has a header that names the columns, unless --no-header says otherwise; .facts and .tsv have
+    none. Without an output folder, only the number of rows of each output relation is printed. A person at a
     terminal is told meanwhile what is going on.
     """
     text, name = _read(file)
@@ -211,7 +214,7 @@ def run(
             tx.load(text, name)
         _expect_facts(tx.relations.values(), facts, allow_missing)
         if facts is not None:
-            _insert(tx, facts, allow_missing)
+            _insert(tx, facts, allow_missing, header=not no_header)
     _finish(db, output, form)
     if stats:
         click.echo(f"\n{db.stats}")
@@ -238,8 +241,8 @@ def _expect_facts(relations: Iterable[Relation], facts: Path | None, allow_missi
         raise click.UsageError(f"give the folder with the facts of {', '.join(inputs)}: -F FOLDER")
 
 
-def _insert(tx: Transaction, folder: Path, allow_missing: bool) -> None:
-    for other in tx.insert_folder(folder, allow_missing=allow_missing):
+def _insert(tx: Transaction, folder: Path, allow_missing: bool, *, header: bool) -> None:
+    for other in tx.insert_folder(folder, allow_missing=allow_missing, header=header):
         _warn(f"{other} belongs to no input relation")
 
 

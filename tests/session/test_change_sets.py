@@ -60,6 +60,14 @@ def test_a_column_named_sign_is_kept() -> None:
     assert tx.changes["P"].to_arrow().to_pylist() == [{"sign": 7, "sign_": 1}]
 
 
+def test_columns_named_like_the_sign_are_kept() -> None:
+    db = tidelog.open(text="input relation P(sign: int, sign_: int)")
+    with db.transaction() as tx:
+        tx.insert("P", [(7, 8)])
+    assert tx.changes["P"].to_arrow().to_pylist() == [{"sign": 7, "sign_": 8, "sign__": 1}]
+    assert list(tx.changes["P"].to_pandas().columns) == ["sign", "sign_", "sign__"]
+
+
 def test_changes_outlive_what_comes_later() -> None:
     db = reach(("a", "b"))
     with db.transaction() as first:

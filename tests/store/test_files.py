@@ -160,9 +160,11 @@ def test_equal_facts_make_equal_compressed_files(tmp_path: Path) -> None:
 # -- reading what others write
 
 
-def read(of: Relation, content: str | bytes, path: Path) -> list[tuple[str | None, ...]]:
+def read(
+    of: Relation, content: str | bytes, path: Path, *, header: bool = True
+) -> list[tuple[str | None, ...]]:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return contents(of, read_facts(of, path))
+    return contents(of, read_facts(of, path, header=header))
 
 
 @pytest.mark.parametrize(
@@ -171,15 +173,32 @@ def read(of: Relation, content: str | bytes, path: Path) -> list[tuple[str | Non
         ("src,n\na,1\nb,2\n", [("a", "1"), ("b", "2")]),
         ("n,src\n1,a\n2,b\n", [("a", "1"), ("b", "2")]),
         ('"n", src\r\n1,a\r\n', [("a", "1")]),
-        ("a,1\nb,2", [("a", "1"), ("b", "2")]),
+        ("src,n\ra,1\rb,2\r", [("a", "1"), ("b", "2")]),
         ("\ufeffsrc,n\na,1\n", [("a", "1")]),
         ("src,n", []),
         ("src,n\n\n", []),
         ("", []),
+    ],
+    ids=lambda v: repr(v)[:30],
+)
+def test_csv_with_a_header(tmp_path: Path, content: str, wanted: list[tuple[str, ...]]) -> None:
+    assert read(EDGE, content, tmp_path / "f.csv") == wanted
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        ("a,1\nb,2", [("a", "1"), ("b", "2")]),
+        ("", []),
         ("\n", []),
         ("a,1\n\nb,2\n\n", [("a", "1"), ("b", "2")]),
+        ("a,1\rb,2\r", [("a", "1"), ("b", "2")]),
+        ("a,1\r\rb,2", [("a", "1"), ("b", "2")]),
         ('"a\nb",1\n', [("a\nb", "1")]),
         ('5" pipe,1\n', [('5" pipe', "1")]),
+        ('"C:\\",1\n', [("C:\\", "1")]),
+        ('"a ""b""",1\n', [('a "b"', "1")]),
+        ('"a"b"c,1\n', [('ab"c', "1")]),
         (",1\n", [("", "1")]),
         ("none,+7\n", [("none", "7")]),
         ("a,007\n", [("a", "7")]),
@@ -188,14 +207,22 @@ def read(of: Relation, content: str | bytes, path: Path) -> list[tuple[str | Non
     ],
     ids=lambda v: repr(v)[:30],
 )
-def test_csv_of_others(tmp_path: Path, content: str, wanted: list[tuple[str, ...]]) -> None:
-    assert read(EDGE, content, tmp_path / "f.csv") == wanted
+def test_csv_without_a_header(tmp_path: Path, content: str, wanted: list[tuple[str, ...]]) -> None:
+    assert read(EDGE, content, tmp_path / "f.csv", header=False) == wanted
+
+
+@pytest.mark.parametrize("first", ["from,to", "a,b", "Src,Dst", "src,other", "", "src", '"src,dst'])
+def test_a_first_line_that_does_not_name_the_columns_is_an_error(tmp_path: Path, first: str) -> None:
+    of = named(src=types.STRING, dst=types.STRING)
+    with pytest.raises(DataError, match=r"f.csv:1: .* has to name the columns src, dst; .*--no-header"):
+        read(of, f"{first}\na,b\n", tmp_path / "f.csv")
 
 
 def test_a_line_without_anything_is_a_row_where_a_row_is_one_cell(tmp_path: Path) -> None:
     content = "a\n\nb\n"
     assert read(named(s=types.STRING), content, tmp_path / "f.facts") == [("a",), ("",), ("b",)]
-    assert read(named(s=types.Option(types.STRING)), content, tmp_path / "f.csv") == [("a",), (None,), ("b",)]
+    options = read(named(s=types.Option(types.STRING)), f"s\n{content}", tmp_path / "f.csv")
+    assert options == [("a",), (None,), ("b",)]
 
 
 def test_a_text_that_starts_with_the_mark_of_an_encoding_keeps_it(tmp_path: Path) -> None:
@@ -204,24 +231,24 @@ def test_a_text_that_starts_with_the_mark_of_an_encoding_keeps_it(tmp_path: Path
 
 
 def test_numbers_are_read_as_the_language_reads_them(tmp_path: Path) -> None:
-    assert read(named(x=types.DOUBLE), "1\n-2.50\n1e3\nNaN\n-Infinity\n", tmp_path / "f.csv") == [
+    assert read(named(x=types.DOUBLE), "x\n1\n-2.50\n1e3\nNaN\n-Infinity\n", tmp_path / "f.csv") == [
         ("1.0",),
         ("-2.5",),
         ("1000.0",),
         ("NaN",),
         ("-Infinity",),
     ]
-    others = "nan\n-nan\ninf\n+INF\n-inf\n-infinity\n"  # as C and Python write them
+    others = "x\nnan\n-nan\ninf\n+INF\n-inf\n-infinity\n"  # as C and Python write them
     words = ["NaN", "NaN", "Infinity", "Infinity", "-Infinity", "-Infinity"]
     for type_ in (types.DOUBLE, types.FLOAT, types.Option(types.DOUBLE)):
         assert read(named(x=type_), others, tmp_path / "f.csv") == [(word,) for word in words]
-    assert read(named(x=types.Option(types.INT)), "1\n\nnone\n", tmp_path / "f.csv") == [
+    assert read(named(x=types.Option(types.INT)), "x\n1\n\nnone\n", tmp_path / "f.csv") == [
         ("1",),
         (None,),
         (None,),
     ]
     for zone in ("", "Z", "+00:00"):
-        moment = f"2020-01-02T03:04:05.5{zone}\n"
+        moment = f"x\n2020-01-02T03:04:05.5{zone}\n"
         assert read(named(x=types.TIMESTAMP), moment, tmp_path / "f.csv") == [
             ("2020-01-02T03:04:05.500000Z",)
         ]
@@ -267,27 +294,30 @@ def test_a_compressed_file_and_an_extension_in_capitals(tmp_path: Path) -> None:
         ),
         (
             "f.csv",
-            '"a\n\nb",1\n\nb,\n',
-            "f.csv:5: relation R, column n: an empty cell is not of type int; fill it",
+            'src,n\n"a\n\nb",1\n\nb,\n',
+            "f.csv:6: relation R, column n: an empty cell is not of type int; fill it",
         ),
-        ("f.csv", "from,to\na,1\n", "f.csv:1: .*'to' is not .*; a header has to name the columns src, n"),
-        ("f.csv", "Src,N\na,1\n", "f.csv:1: .*the header names Src, N; it has to name the columns src, n"),
-        ("f.csv", "src,m\na,1\n", "f.csv:1: .*the header names src, m; it has to name the columns src, n"),
-        ("f.csv", "src,n\na, 1\n", "f.csv:2: .*' 1' is not a number; take the blanks around it away"),
-        ("f.csv", "a,0x10\n", "f.csv:1: .*'0x10' is not of type int"),
-        ("f.csv", "a,99999999999999999999\n", "f.csv:1: .*does not fit int"),
-        ("f.csv", "src,n,w\na,1,2\n", "f.csv:1: .*the file has columns that the relation has not: w; leave"),
-        ("f.csv", "src,n,n\na,1,2\n", "f.csv:1: .*columns that the relation has not: n"),
-        ("f.csv", "a,1\nb,2,3\n", "f.csv:2: relation R: 3 cells; give 2: src, n"),
-        ("f.csv", '"x\ny",1\nb\n', "f.csv:3: relation R: 1 cells; give 2: src, n"),
-        ("f.csv", 'a,1\n"b,2\nc,3\n', "f.csv:2: relation R: unexpected end of data; close the quote"),
         (
             "f.csv",
-            b"a,1\n\xff,2\n",
-            "f.csv:2: relation R: b'\\\\xff' is not UTF-8; save the file in that encoding",
+            "from,to\na,1\n",
+            "f.csv:1: .*from, to; a header has to name the columns src, n; .*-header",
+        ),
+        ("f.csv", b"\xff,n\na,1\n", "f.csv:1: .*the first line is not UTF-8"),
+        ("f.csv", "src,n\na, 1\n", "f.csv:2: .*' 1' is not a number; take the blanks around it away"),
+        ("f.csv", "src,n\na,0x10\n", "f.csv:2: .*'0x10' is not of type int"),
+        ("f.csv", "src,n\na,99999999999999999999\n", "f.csv:2: .*does not fit int"),
+        ("f.csv", "src,n,w\na,1,2\n", "f.csv:1: .*the file has columns that the relation has not: w; leave"),
+        ("f.csv", "src,n,n\na,1,2\n", "f.csv:1: .*columns that the relation has not: n"),
+        ("f.csv", "src,n\na,1\nb,2,3\n", "f.csv:3: relation R: 3 cells; give 2: src, n"),
+        ("f.csv", 'src,n\n"x\ny",1\nb\n', "f.csv:4: relation R: 1 cell; give 2: src, n"),
+        ("f.csv", 'src,n\na,1\n"b,2\nc,3\n', "f.csv:3: relation R: unexpected end of data; close the quote"),
+        (
+            "f.csv",
+            b"src,n\na,1\n\xff,2\n",
+            "f.csv:3: relation R: b'\\\\xff' is not UTF-8; save the file in that encoding",
         ),
         ("f.facts", "a\t1\nb\tx\n", "f.facts:2: relation R, column n: 'x' is not"),
-        ("f.facts", "a\t1\n\nb\n", "f.facts:3: relation R: 1 cells; give 2"),
+        ("f.facts", "a\t1\n\nb\n", "f.facts:3: relation R: 1 cell; give 2"),
         (
             "f.jsonl",
             '{"src": "a", "n": 1}\n\n{"src": "a", "n": "1"}\n',

@@ -15,7 +15,7 @@ from tidelog.program.typed import Relation
 from tidelog.session.decoding import Fact, to_pandas, to_polars
 from tidelog.session.facts import Facts
 from tidelog.session.layout import SHOWN, counted, html_table, text_table
-from tidelog.session.names import unknown_relation
+from tidelog.session.names import free_name, unknown_relation
 
 __all__ = ["Changes", "RelationChanges"]
 
@@ -45,10 +45,10 @@ class RelationChanges:
         return list(self._went)
 
     def to_arrow(self) -> Any:
-        """The relation's columns and a last one, `sign` (`sign_` if the relation has a `sign`): 1 or -1."""
+        """The relation's columns and a last one, `sign` (`sign_` if that is taken, and so on): 1 or -1."""
         signs = np.repeat(np.array([1, -1], np.int8), [len(self._came), len(self._went)])
         table = pa.concat_tables([self._came.to_arrow(), self._went.to_arrow()])
-        name = "sign_" if "sign" in table.column_names else "sign"
+        name = free_name("sign", table.column_names)
         return table.append_column(pa.field(name, pa.int8(), nullable=False), pa.array(signs))
 
     def to_pandas(self) -> Any:

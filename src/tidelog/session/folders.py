@@ -18,9 +18,17 @@ FORMATS: Final = ("csv", "facts", "jsonl", "parquet")
 
 
 def read_folder(
-    relations: Mapping[str, Relation], folder: Path, report: Report | None, *, allow_missing: bool
+    relations: Mapping[str, Relation],
+    folder: Path,
+    report: Report | None,
+    *,
+    allow_missing: bool,
+    header: bool = True,
 ) -> tuple[Iterator[tuple[str, Any]], tuple[Path, ...]]:
-    """The tables of the input relations, read as they are asked for; and the files that belong to none."""
+    """The tables of the input relations, read as they are asked for; and the files that belong to none.
+
+    `header` says whether files of CSV have one.
+    """
     files = _files(folder)
     inputs = [r for r in relations.values() if r.role is Role.INPUT]
     found: list[tuple[Relation, Path]] = []
@@ -36,14 +44,16 @@ def read_folder(
         raise _nothing_for(missing, folder)
     used = {f for _, f in found}
     others = tuple(f for f in files if f not in used)
-    return _tables(found, report), others
+    return _tables(found, report, header), others
 
 
-def _tables(found: list[tuple[Relation, Path]], report: Report | None) -> Iterator[tuple[str, Any]]:
+def _tables(
+    found: list[tuple[Relation, Path]], report: Report | None, header: bool
+) -> Iterator[tuple[str, Any]]:
     for number, (relation, file) in enumerate(found, start=1):
         if report is not None:
             report(Progress("read", file.name, number, len(found)))
-        yield relation.name, read_facts(relation, file)
+        yield relation.name, read_facts(relation, file, header=header)
 
 
 def write_folder(

@@ -24,6 +24,7 @@ from tidelog.program.typed import Constant, Relation
 from tidelog.session.changes import RelationChanges
 from tidelog.session.decoding import Decoder, position
 from tidelog.session.facts import Facts, WholeFacts
+from tidelog.session.names import free_name
 
 __all__ = ["FrameChanges", "FrameFacts", "WholeFrame"]
 
@@ -136,7 +137,7 @@ class FrameChanges(RelationChanges):
         self._frames = came, went
 
     def to_spark(self) -> Any:
-        name = "sign_" if "sign" in {c.name for c in self.relation.columns} else "sign"
+        name = free_name("sign", {c.name for c in self.relation.columns})
         signed = zip(self._frames, (1, -1), strict=True)
         came, went = (f.to_spark().selectExpr("*", f"cast({s} as tinyint) as {name}") for f, s in signed)
         return came.unionByName(went)

@@ -10,7 +10,7 @@ from tidelog.errors import NOWHERE, Diagnostic, ProgramError, SessionError, Tide
 from tidelog.program.problems import did_you_mean, expect_text
 from tidelog.program.typed import Relation
 
-__all__ = ["as_path", "expect_text", "find_relation", "is_name", "unknown_relation"]
+__all__ = ["as_path", "expect_text", "find_relation", "free_name", "is_name", "unknown_relation"]
 
 
 def unknown_relation(name: object, known: Iterable[str]) -> TidelogError:
@@ -30,6 +30,13 @@ def find_relation(name: str, relations: Mapping[str, Relation]) -> Relation:
 def is_name(name: object, known: Container[str]) -> bool:
     """Whether a value is one of the names; what cannot be hashed is none."""
     return isinstance(name, str) and name in known
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name, with as many `_` as it takes to be none of those that are taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def as_path(call: str, path: object) -> Path:

@@ -73,16 +73,23 @@ class Transaction:
         """Retract all facts that were asserted of a relation."""
         self._facts(self._declared(relation)).delete_all()
 
-    def insert_folder(self, folder: str | Path, *, allow_missing: bool = False) -> tuple[Path, ...]:
+    def insert_folder(
+        self, folder: str | Path, *, allow_missing: bool = False, header: bool = True
+    ) -> tuple[Path, ...]:
         """Assert the facts in a folder, one file for each input relation; the files that belong to none.
 
         A file is known by its name (`Edge.csv`, `Edge.parquet`, …); a relation without one is an error, or
-        left as it is with `allow_missing`.
+        left as it is with `allow_missing`. CSV has a header that names the columns; with `header=False` no
+        file has one, and columns go by position.
         """
         self._expect_open()
         report = self._state.report
         found, others = read_folder(
-            self.relations, as_path("insert_folder", folder), report, allow_missing=allow_missing
+            self.relations,
+            as_path("insert_folder", folder),
+            report,
+            allow_missing=allow_missing,
+            header=header,
         )
         try:
             for name, table in found:

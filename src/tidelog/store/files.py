@@ -2,7 +2,7 @@
 
 | extension                   | format                                                                  |
 |-----------------------------|-------------------------------------------------------------------------|
-| `.csv`                      | comma-separated, with a header, or without one and then by place        |
+| `.csv`                      | comma-separated, with a header, or by position if `header` is false     |
 | `.facts`, `.tsv`            | tab-separated, no header, no quotes: Soufflé's                          |
 | `.json`, `.jsonl`, `.ndjson`| one object a line                                                       |
 | `.parquet`                  | Parquet                                                                 |
@@ -38,7 +38,7 @@ from tidelog.store.triples import parse_triples, read_ntriples, read_turtle, wri
 __all__ = ["EXTENSIONS", "TRIPLES", "read_facts", "read_triples", "write_facts"]
 
 _READ_TEXT: Final[dict[str, Callable[[Relation, bytes, str], Any]]] = {
-    ".csv": partial(read_delimited, dialect=CSV),
+    ".csv": partial(read_delimited, dialect=CSV),  # with a header
     ".facts": partial(read_delimited, dialect=TABS),
     ".tsv": partial(read_delimited, dialect=TABS),
     ".json": read_lines,
@@ -60,11 +60,13 @@ TRIPLES: Final = (".nt", ".ttl")
 EXTENSIONS: Final = (*(form for form in _READ_TEXT if form not in TRIPLES), ".parquet", ".arrow", ".feather")
 
 
-def read_facts(relation: Relation, path: str | os.PathLike[str]) -> Any:
-    """The facts in a file as a table of the relation, or DataError."""
+def read_facts(relation: Relation, path: str | os.PathLike[str], *, header: bool = True) -> Any:
+    """The facts in a file as a table of the relation, or DataError; `header` says whether CSV has one."""
     file = Path(path)
     form, packed = _form(file)
     with _naming(file, relation.name):
+        if form == ".csv":
+            return read_delimited(relation, _content(file, packed), str(file), CSV, header=header)
         if form in _READ_TEXT:
             return _READ_TEXT[form](relation, _content(file, packed), str(file))
         table = parquet.ParquetFile(file).read() if form == ".parquet" else _read_ipc(file)
