@@ -152,3 +152,20 @@ def test_values_of_every_type_pass_through(tmp_path: Path, spark: SparkSession) 
         assert list(work.session()["Out"]) == list(db["Out"])
     assert types.is_integer(db.program.relations["Out"].columns[1].type)
     assert next(iter(db["Out"]))[5] == 2**64 - 1
+
+
+def test_columns_may_be_named_like_those_of_changes(tmp_path: Path, spark: SparkSession) -> None:
+    columns = "sign: int, sign_: int, commit: int"
+    (tmp_path / "p.dl").write_text(
+        f"input relation P({columns})\noutput relation Q({columns})\nQ(x, y, z) :- P(x, y, z).\n"
+    )
+    (tmp_path / "P.csv").write_text("sign,sign_,commit\n7,8,9\n")
+    tables = {
+        "program": "p.dl",
+        "store": "store",
+        "sources": {"P": {"path": "P.csv"}},
+        "changes": {"Q": {"path": "feed"}},
+    }
+    pipeline.run(pipeline.spec_from(tables, folder=tmp_path), spark=spark)
+    (row,) = spark.read.parquet(str(tmp_path / "feed")).collect()
+    assert row.asDict() == {"sign": 7, "sign_": 8, "commit": 9, "sign__": 1, "commit_": 0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tidelog.errors import PipelineError
 from tidelog.pipeline import Spec, read_spec, spec_from
 from tidelog.pipeline.fingerprints import Look, look
+from tidelog.pipeline.paths import qualified, qualified_spec
 from tidelog.pipeline.spec import Source, describe_source, expect_relations
 from tidelog.program.draft import load
 from tidelog.program.typed import Relation
@@ -72,8 +74,8 @@ def test_a_description_says_all_there_is_to_know(tmp_path: Path, monkeypatch: py
     assert (spec.program, spec.store) == (tmp_path / "reach.dl", tmp_path / "state")
     assert spec.spark == {"spark.driver.memory": "1g", "spark.ui.enabled": "true", "spark.cores.max": "2"}
     assert edge.paths == (str(tmp_path / "a/Edge.tsv.gz"), "s3a://bucket/Edge.tsv")
-    assert (edge.format, edge.columns, edge.bad_rows) == ("csv", {"src": "from"}, "fail")
-    assert edge.options == {"sep": "\t", "password": "pass word"}
+    assert (edge.format, edge.columns, edge.bad_rows) == ("tsv", {"src": "from"}, "fail")
+    assert edge.options == {"password": "pass word"}
     assert (line.format, line.sign, line.bad_rows) == ("text", None, "quarantine")
     assert [s.name for s in spec.sinks] == ["outputs.Reach", "changes.Reach"]
     assert spec.outputs["Reach"].format == "parquet"
@@ -100,6 +102,18 @@ def test_tables_of_python_say_the_same(tmp_path: Path) -> None:
         (
             "[sources.E]\npath = [1]\nformat = 'csv'",
             "sources.E.path: is [1]; write a text in quotes, or a list",
+        ),
+        (
+            "[sources.E]\npath = 'e.csv'\noptions = { encoding = 'latin1' }",
+            "sources.E.options.encoding: CSV is read by Tidelog's own rules, as UTF-8; convert the file",
+        ),
+        (
+            "[sources.E]\npath = 'e.csv'\noptions = { nullValue = 'NA' }",
+            "sources.E.options.nullValue: CSV is",
+        ),
+        (
+            "[sources.E]\npath = 'e.csv'\noptions = { sep = '||' }",
+            "sources.E.options.sep: is '||'; write one",
         ),
         ("[sources.E]\ntable = 't'\nformat = 'csv'", "sources.E.table: is a source by itself"),
         (
@@ -177,7 +191,7 @@ def test_an_input_that_rules_derive_cannot_have_a_source(tmp_path: Path) -> None
 
 
 def seen(source: Source, relation: Relation) -> Look:
-    found = look(source, relation)
+    found = look(replace(source, paths=tuple(qualified(p, "file:") for p in source.paths)), relation)
     assert found is not None
     return found
 
@@ -201,10 +215,34 @@ def test_a_fingerprint_follows_files_and_description(tmp_path: Path, monkeypatch
     assert describe_source(here) == describe_source(read_spec(tmp_path / "p.toml").sources["Line"])
 
 
+@pytest.mark.parametrize(
+    ("path", "default", "wanted"),
+    [
+        ("/a/b", "file:", "file:///a/b"),
+        ("file:/a/b", "hdfs://n:8020", "file:///a/b"),
+        ("file:///a/b", "file:", "file:///a/b"),
+        ("file://localhost/a/b", "file:", "file:///a/b"),
+        ("/a/b", "hdfs://n:8020", "hdfs://n:8020/a/b"),
+        ("hdfs:/a/b", "hdfs://n:8020", "hdfs://n:8020/a/b"),
+        ("hdfs://m/a/b", "hdfs://n:8020", "hdfs://m/a/b"),
+        ("s3a://bucket/x", "file:", "s3a://bucket/x"),
+    ],
+)
+def test_a_path_is_on_one_file_system(path: str, default: str, wanted: str) -> None:
+    assert qualified(path, default) == wanted
+    assert qualified(wanted, default) == wanted
+
+
 def test_nothing_is_known_beforehand_of_what_is_no_local_file(tmp_path: Path) -> None:
     relation = load(PROGRAM).relations["Line"]
-    for described in ("table = 't'", "format = 'text'\npath = 's3a://b/x'"):
+    for described in (
+        "table = 't'",
+        "format = 'text'\npath = 's3a://b/x'",
+        "format = 'text'\npath = 'lines/{a,b}'",
+        "format = 'text'\npath = 'nothing'",
+    ):
         spec = written(tmp_path, f"program = 'p.dl'\nstore = 's'\n[sources.Line]\n{described}\n")
+        spec = qualified_spec(spec, "file:")
         assert look(spec.sources["Line"], relation) is None
 
 

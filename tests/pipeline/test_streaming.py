@@ -74,7 +74,7 @@ def test_each_batch_is_a_commit(place: Place, spark: SparkSession) -> None:
     arrive(place, "b", "-,2,3", "+,2,4", "-,7,7")
     arrive(place, "c", "1,4,5", "1,4,5", "+,8,9", "-1,8,9")
     told = follow(place, spark)
-    assert [str(o.sources["Edge"]) for o in told] == ["1 came, 2 went", "1 came, 0 went"]
+    assert [str(o.sources["Edge"]) for o in told] == ["1 came, 1 went", "1 came, 0 went"]
     assert agrees(place, spark, (1, 2), (2, 4), (4, 5))
     assert follow(place, spark) == []
     assert "streams.Edge: batch 2" in pipeline.status(pipeline.read_spec(place.spec))
@@ -152,3 +152,20 @@ def test_a_pipeline_without_streams_cannot_be_followed(tmp_path: Path, spark: Sp
     place = Place(tmp_path)
     with pytest.raises(PipelineError, match="streams: is missing"):
         pipeline.stream(place.spec, spark=spark, once=True)
+
+
+def test_a_batch_may_say_a_thing_any_number_of_times(place: Place, spark: SparkSession) -> None:
+    arrive(place, "a", *["+,1,2"] * 300, *["-,1,2"] * 100, "+,2,3")
+    (outcome,) = follow(place, spark)[-1:]
+    assert place.output(spark) == {(1, 2), (2, 3), (1, 3)}
+    assert str(outcome.sources["Edge"]) == "2 came, 0 went"
+    arrive(place, "b", *["-,1,2"] * 300)
+    assert str(follow(place, spark)[-1].sources["Edge"]) == "0 came, 1 went"
+    assert place.output(spark) == {(2, 3)}
+
+
+def test_only_rows_that_change_something_are_counted(place: Place, spark: SparkSession) -> None:
+    arrive(place, "a", "+,1,2")
+    follow(place, spark)
+    arrive(place, "b", "+,1,2", "-,7,7", "+,2,3")
+    assert str(follow(place, spark)[-1].sources["Edge"]) == "1 came, 0 went"

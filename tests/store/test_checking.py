@@ -17,7 +17,8 @@ from tidelog.data.types import Type
 from tidelog.errors import DataError
 from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.arrow import schema
-from tidelog.store.checking import CORRUPT, PROBLEM, RAW, Form, Layout, check_batches
+from tidelog.store.assembly import Delimited
+from tidelog.store.checking import PROBLEM, RAW, Form, Layout, check_batches
 from tidelog.store.delimited import CSV, read_delimited
 from tidelog.store.frames import to_table
 from tidelog.store.lines import read_lines, write_lines
@@ -39,23 +40,26 @@ def check(layout: Layout, **columns: list[Any]) -> list[dict[str, Any]]:
 
 
 EDGE = Relation("Edge", (Column("src", types.STRING), Column("km", types.INT)), Role.INPUT)
-CELLS = Layout(EDGE, Form.CELLS, ("a", "b"))
+CELLS = Layout(EDGE, Form.CELLS, ("a", "b"), delimited=Delimited(CSV, ("a", "b"), header=False))
 LINES = Layout(EDGE, Form.JSON, ("a", "b"))
 
 
 def test_cells_are_read_and_bad_ones_told() -> None:
-    rows = check(CELLS, a=["x", None, "y", "z"], b=["1", "2", "two", None])
+    rows = check(CELLS, value=[b"x,1", b",2", b"y,two", b"z,"])
     assert [(r["src"], r["km"]) for r in rows[:2]] == [("x", 1), ("", 2)]
     assert [r[PROBLEM] is None for r in rows] == [True, True, False, False]
     assert rows[2][PROBLEM].startswith("column km: 'two' is not a number")
     assert rows[3][PROBLEM].startswith("column km: an empty cell is not of type int")
-    assert json.loads(rows[2][RAW]) == {"a": "y", "b": "two"}
+    assert rows[2][RAW] == "y,two"
 
 
-def test_a_corrupt_record_is_told_as_it_is() -> None:
-    rows = check(CELLS, a=["x", "y"], b=["1", "2"], **{CORRUPT: [None, "y,2,3"]})
-    assert [r[RAW] for r in rows] == [None, "y,2,3"]
-    assert "more or fewer cells" in rows[1][PROBLEM]
+def test_a_record_that_is_bad_is_told_as_it_is() -> None:
+    rows = check(CELLS, value=[b"x,1", b"y,2,3", b"\xff,1", b'"a', b"", b'b",7', b'"z,1', b"y,2"])
+    assert [r[RAW] for r in rows] == [None, "y,2,3", "\\xff,1", None, '"z,1\ny,2\n']
+    assert rows[1][PROBLEM] == "3 cells; give 2: a, b"
+    assert rows[2][PROBLEM] == "b'\\xff' is not UTF-8; save the file in that encoding"
+    assert (rows[3]["src"], rows[3]["km"]) == ("a\n\nb", 7)
+    assert "close the quote" in rows[4][PROBLEM]
 
 
 def test_typed_values_are_made_to_fit() -> None:
@@ -81,7 +85,10 @@ def test_lines_of_json_are_read_and_bad_ones_told() -> None:
 
 def test_signs_say_whether_a_row_comes_or_goes() -> None:
     signs = ["+", "-", "1", "-1", "+1", "x", None]
-    rows = check(Layout(EDGE, Form.CELLS, ("a", "b"), "s"), a=["x"] * 7, b=["1"] * 7, s=signs)
+    form = Delimited(CSV, ("s", "b", "a"), header=True)
+    lines = ["s,b,a", *(f"{sign or ''},1,x" for sign in signs)]
+    layout = Layout(EDGE, Form.CELLS, ("a", "b"), "s", delimited=form)
+    rows = check(layout, value=[line.encode() for line in lines])
     assert [r[SIGN] for r in rows] == [1, -1, 1, -1, 1, None, None]
     assert [r[PROBLEM] is None for r in rows] == [True] * 5 + [False] * 2
     lines = ['{"a": "x", "b": 1, "s": 1}', '{"a": "x", "b": 1, "s": "-"}', '{"a": "x", "b": 1}']
@@ -138,7 +145,7 @@ def test_what_is_no_triple_is_told(line: str) -> None:
 def test_good_rows_are_read_as_files_are_read(data: st.DataObject, columns: list[Type]) -> None:
     r = relation(*columns)
     table = to_table(r, data.draw(facts.rows(columns)))
-    lines = b"".join(write_lines(table)).decode().splitlines()
+    lines = b"".join(write_lines(table)).decode().removesuffix("\n").split("\n")
     made = check(Layout(r, Form.JSON, tuple(c.name for c in r.columns)), value=lines or [""])
     assert all(row[PROBLEM] is None for row in made)
     back = pa.Table.from_pylist(made, target(r)).drop_columns([PROBLEM, RAW]).cast(schema(r))
@@ -152,7 +159,8 @@ CELL = st.sampled_from(["", "1", "-7", "x", "1.5", "true", "2024-01-02", "null",
 @patiently
 def test_a_row_is_good_iff_a_file_of_it_alone_is(cells: list[str], type_: Type) -> None:
     r = relation(type_)
-    made = check(Layout(r, Form.CELLS, ("c0",)), c0=[c or None for c in cells])
+    layout = Layout(r, Form.CELLS, ("c0",), delimited=Delimited(CSV, ("c0",), header=False))
+    made = check(layout, value=[cell.encode() for cell in cells])
     for cell, row in zip(cells, made, strict=True):
         content = f"c0\n{cell}\n" if cell else 'c0\n""\n'
         try:

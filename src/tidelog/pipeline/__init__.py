@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "Pipeline", "Spec", "open", "read_spec", "run", "spec_from", "status", "stream"]
 
+_WITH_SPARK = ("Outcome", "Pipeline", "follow")
 _MODULES = {"Outcome": "outcome", "Pipeline": "pipeline", "follow": "streaming", "status": "standing"}
 
 
@@ -74,4 +75,6 @@ def stream(
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _WITH_SPARK:
+        import_module("tidelog.engine.spark")  # or EngineError that says what to install
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

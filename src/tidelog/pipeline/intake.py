@@ -7,13 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as sf
 
 from tidelog.errors import PipelineError
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.fingerprints import Look, look
+from tidelog.pipeline.listing import spark_listing
 from tidelog.pipeline.outcome import SHOWN, Count, SourceReport, too_bad
+from tidelog.pipeline.paths import as_pattern
 from tidelog.pipeline.reading import (
     BadRow,
     Raw,
@@ -21,16 +24,20 @@ from tidelog.pipeline.reading import (
     checked,
     collected,
     good_rows,
+    in_blocks,
+    in_whole_files,
     read_raw,
+    shown_file,
     spark_schema,
 )
 from tidelog.pipeline.spec import Source
 from tidelog.program.typed import Relation
+from tidelog.store.assembly import HEADER, OPEN_END
 from tidelog.store.checking import PROBLEM
 from tidelog.store.durable import Store
 from tidelog.store.frames import to_table
 from tidelog.store.manifest import Batch
-from tidelog.store.segments import SIGN, difference, total
+from tidelog.store.segments import SIGN, difference, sums
 
 __all__ = ["Found", "Intake", "stored_frame", "verified_reader"]
 
@@ -55,10 +62,11 @@ class Intake:
         self._spark = spark
         self._store = store
         self._progress = progress
+        self._listing = spark_listing(spark)
 
     def take(self, found: Found, source: Source, relation: Relation, *, reread: bool) -> None:
         """What is different in a source since the last commit; nothing is read if it is as it was."""
-        now = look(source, relation)
+        now = look(source, relation, self._listing)
         found.prints[relation.name] = "" if now is None else now.fingerprint
         before = "" if self._store.current is None else self._store.current.sources.get(relation.name, "")
         if now is not None and before and not reread:
@@ -92,7 +100,7 @@ class Intake:
         self, found: Found, source: Source, relation: Relation, files: Look | None, *, partly: bool = False
     ) -> tuple[Any, Any]:
         """The rows that the store has not, and those that only it has; `partly`, from these files alone."""
-        only = sorted(map(str, files.files.values())) if files is not None and partly else []
+        only = sorted(file.path for file in files.files.values()) if files is not None and partly else []
         raw = read_raw(self._spark, source, relation, only=only)
         if files is not None and files.size <= SMALL:
             with naming(raw.place):
@@ -111,7 +119,7 @@ class Intake:
         if source.sign is None:
             self._report(found, relation, to_table(relation, good), to_table(relation, []))
             return
-        rows = total(good)
+        rows = sums(good)
         signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
         came, went = (to_table(relation, facts.filter(kept)) for kept in (signs > 0, signs < 0))
         self._report(found, relation, came, went)
@@ -120,8 +128,12 @@ class Intake:
     def _checked(self, found: Found, source: Source, raw: Raw) -> Iterator[DataFrame]:
         """The good rows of a source, its bad ones counted; both from one look at it."""
         with naming(raw.place):
-            frame = checked(raw).persist()
+            frame = checked(in_blocks(raw)).persist()
             try:
+                if not frame.where(sf.col(f"`{PROBLEM}`") == OPEN_END).isEmpty():
+                    frame.unpersist()
+                    raw = in_whole_files(raw)
+                    frame = checked(raw).persist()
                 is_bad = not frame.where(f"`{PROBLEM}` is not null").isEmpty()
                 bad = bad_rows(raw, frame).orderBy("file", "row").toArrow() if is_bad else None
                 self._set_aside(found, source, raw.place, bad)
@@ -135,6 +147,9 @@ class Intake:
         found.reports[source.relation] = SourceReport(is_read=True, bad=count)
         if not count:
             return
+        headers = bad.filter(pc.starts_with(bad["problem"], HEADER)).to_pylist()
+        for row in headers:
+            raise PipelineError(f"{place}: {shown_file(row['file'])}: {row['problem'].removeprefix(HEADER)}")
         first = [BadRow(place, **row) for row in bad.slice(0, SHOWN).to_pylist()]
         if source.bad_rows == "fail":
             raise PipelineError(too_bad(place, count, first))
@@ -167,7 +182,7 @@ def verified_reader(spark: SparkSession) -> DataFrameReader:
 
 def stored_frame(spark: SparkSession, store: Store, relation: Relation) -> DataFrame:
     """What a store holds of a relation, as a DataFrame."""
-    files = [str(file) for file in store.files(relation.name)]
+    files = [as_pattern(file) for file in store.files(relation.name)]
     if not files:
         return spark.createDataFrame(spark_schema(relation).empty_table())
     names = [sf.col(f"`{name}`") for name in spark_schema(relation).names]

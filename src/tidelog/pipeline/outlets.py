@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from tidelog.pipeline.intake import stored_frame, verified_reader
+from tidelog.pipeline.paths import as_pattern
 from tidelog.pipeline.reading import spark_schema
 from tidelog.pipeline.sinks import deliver, discard, is_file_sink, prepare, show, sign_column
 from tidelog.pipeline.spec import Sink, Spec
@@ -116,4 +117,4 @@ class Outlets:
             return frame.withColumn(sign, sf.lit(1).cast("tinyint"))
         file = self._store.changes_file(relation.name)
         assert file is not None, "a sink is written when something has changed"
-        return verified_reader(self._spark).parquet(str(file)).withColumnRenamed(SIGN, sign)
+        return verified_reader(self._spark).parquet(as_pattern(file)).withColumnRenamed(SIGN, sign)

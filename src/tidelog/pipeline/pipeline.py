@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from types import TracebackType
 from typing import Any
@@ -20,13 +21,15 @@ from typing import Any
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
+from tidelog.engine.spark.filesystem import default_file_system
 from tidelog.engine.spark.naming import JobNames
 from tidelog.engine.spark.session import local_session
 from tidelog.errors import PipelineError, ProgramError, StoreError
 from tidelog.pipeline.intake import Found, Intake
 from tidelog.pipeline.opening import Opened, Opening
-from tidelog.pipeline.outcome import Count, Outcome
+from tidelog.pipeline.outcome import Count, Outcome, SourceReport
 from tidelog.pipeline.outlets import Outlets
+from tidelog.pipeline.paths import qualified_spec, shown_path
 from tidelog.pipeline.sinks import place
 from tidelog.pipeline.spec import Spec, expect_relations
 from tidelog.program.draft import load
@@ -66,6 +69,7 @@ class Pipeline:
             self._expect_program()
             self._progress("starting Spark")
             self.spark = spark if spark is not None else local_session("tidelog", conf=spec.spark or None)
+            self.spec = spec = qualified_spec(spec, default_file_system(self.spark))
         except BaseException:
             self.store.close()
             raise
@@ -216,12 +220,12 @@ class Pipeline:
         return Outcome(
             current.commit,
             is_new=True,
-            sources=found.reports,
+            sources={n: _reported(report, changes[n]) for n, report in found.reports.items()},
             changes={name: _count(changes[name]) for name in outputs},
             sizes={name: len(session[name]) for name in outputs},
             places=places,
             bad_rows=tuple(found.bad_rows),
-            quarantine=self.spec.quarantine,
+            quarantine=self.spec.quarantine and shown_path(self.spec.quarantine),
             reworked=reworked,
         )
 
@@ -234,6 +238,11 @@ def _signed(changes: Changes, name: str) -> Any:
 def _count(rows: Any) -> Count:
     came = rows.filter(pc.equal(rows[SIGN], 1)).num_rows
     return Count(came, rows.num_rows - came)
+
+
+def _reported(report: SourceReport, rows: Any) -> SourceReport:
+    """What a source changed: a stream may insert what is there, and delete what is not."""
+    return replace(report, difference=_count(rows)) if report.is_read else report
 
 
 def _program_text(spec: Spec) -> str:

@@ -1,8 +1,8 @@
 """Sources as DataFrames of checked rows.
 
-Text formats are read as text and checked by what reads facts anywhere else in Tidelog (`store.checking`), so
-that a value means in a pipeline what it means in a session; typed formats are read by Spark, and their values
-made to fit. Each row carries its place: the file, and its number in it, counted from 1.
+Text formats are read as lines of bytes and checked by what reads facts anywhere else in Tidelog
+(`store.checking`), so that a file means in a pipeline what it means in a session; typed formats are read by
+Spark, and their values made to fit. Each row carries its place: the file, and its number there, from 1 on.
 """
 
 from __future__ import annotations
@@ -10,23 +10,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
-from pyspark.sql.types import StringType, StructType
 
 from tidelog.engine.spark.publish import signed
 from tidelog.errors import PipelineError
+from tidelog.pipeline.delimited import delimited, file_options
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.spec import Source
 from tidelog.program.typed import Relation
 from tidelog.store.arrow import schema
-from tidelog.store.checking import CORRUPT, PROBLEM, RAW, Form, Layout, check_batches
+from tidelog.store.assembly import LINE, Delimited
+from tidelog.store.checking import PROBLEM, RAW, Form, Layout, check_batches
 from tidelog.store.segments import SIGN
 
 __all__ = [
@@ -38,7 +39,10 @@ __all__ = [
     "collected",
     "good_rows",
     "in_batch",
+    "in_blocks",
+    "in_whole_files",
     "read_raw",
+    "shown_file",
     "spark_schema",
 ]
 
@@ -46,9 +50,15 @@ BAD: Final = ["file", "row", "problem", "raw"]
 _FILE: Final = "#file"
 _BLOCK: Final = "#block"
 _ROW: Final = "#row"
-_FORMS: Final = {"csv": Form.CELLS, "json": Form.JSON, "text": Form.TEXT, "ntriples": Form.TRIPLES}
-_WITH_PLACES: Final = ("csv", "json", "text", "ntriples", "parquet", "orc", "avro")
-_LINES: Final = (Form.JSON, Form.TEXT, Form.TRIPLES)
+_FORMS: Final = {
+    "csv": Form.CELLS,
+    "tsv": Form.CELLS,
+    "json": Form.JSON,
+    "text": Form.TEXT,
+    "ntriples": Form.TRIPLES,
+}
+_WITH_PLACES: Final = ("csv", "tsv", "json", "text", "ntriples", "parquet", "orc", "avro")
+_LINES: Final = (Form.CELLS, Form.JSON, Form.TEXT, Form.TRIPLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +81,14 @@ class BadRow:
     raw: str
 
     def __str__(self) -> str:
-        shown = None if self.file is None else self.file.removeprefix("file://").removeprefix("file:")
+        shown = None if self.file is None else shown_file(self.file)
         place = f"{self.source}: {shown}, row {self.row}" if shown else self.source
         return f"{place}: {self.problem}" + ("" if shown else f": {self.raw}")
+
+
+def shown_file(file: str) -> str:
+    """A file as messages name it."""
+    return file.removeprefix("file://").removeprefix("file:")
 
 
 # -- reading
@@ -93,15 +108,22 @@ def read_raw(
         form = _form(source)
         reader: Any = spark.readStream if stream else spark.read
         part = replace(source, paths=tuple(only)) if only else source
+        layout = delimited(place, spark, source, relation) if form is Form.CELLS else None
         if source.table is not None:
             frame = reader.options(**source.options).table(source.table)
         elif form in _LINES:
-            frame = _load(reader.format("text").options(**source.options), part)
-        elif form is Form.CELLS:
-            frame = _load(_cells(spark, reader, source, relation), part)
+            frame = _load(reader.format("text").options(**_line_options(form, source)), part)
+            frame = frame.withColumn(LINE, sf.col(LINE).cast("binary"))  # the bytes, UTF-8 or not
         else:
             frame = _load(_values(spark, reader, source, infers=not stream and not only), part)
-        return Raw(place, *_arranged(place, source, relation, form, frame, stream=stream))
+        return Raw(place, *_arranged(place, source, relation, form, frame, layout, stream=stream))
+
+
+def _line_options(form: Form, source: Source) -> dict[str, str]:
+    """Lines end at LF, as in sessions, where what is in them says what a CR is; a line of text has none."""
+    if form is Form.TEXT:
+        return dict(source.options)
+    return {**file_options(source.options), "lineSep": "\n"}
 
 
 def in_batch(raw: Raw, batch: DataFrame) -> Raw:
@@ -124,30 +146,6 @@ def _load(reader: Any, source: Source) -> DataFrame:
     return frame
 
 
-def _cells(spark: SparkSession, reader: Any, source: Source, relation: Relation) -> Any:
-    """A reader of all cells as text, with the record itself where it has too many or too few."""
-    options = {"header": "true", **source.options}
-    names = _header(spark, source, options) or _expected(source, relation)
-    texts = StructType()
-    for name in (*names, CORRUPT):
-        texts = texts.add(name, StringType())
-    # a column that nobody asks for is checked too, or records of the wrong length would pass
-    ours = {"enforceSchema": "false", "columnNameOfCorruptRecord": CORRUPT, "columnPruning": "false"}
-    return reader.format("csv").schema(texts).options(**{**options, **ours, "mode": "PERMISSIVE"})
-
-
-def _header(spark: SparkSession, source: Source, options: dict[str, str]) -> list[str]:
-    """The names of the columns, if there is a file to look into."""
-    if all(Path(p).is_dir() and not any(Path(p).iterdir()) for p in source.paths):
-        return []
-    return list(_load(spark.read.format("csv").options(**options), source).columns)
-
-
-def _expected(source: Source, relation: Relation) -> list[str]:
-    names = [source.columns.get(c.name, c.name) for c in relation.columns]
-    return [*names, source.sign] if source.sign is not None else names
-
-
 def _values(spark: SparkSession, reader: Any, source: Source, *, infers: bool) -> Any:
     """A reader of typed values: it finds out their types itself, or has those of the whole source."""
     made = reader.format(source.format).options(**source.options)
@@ -157,45 +155,36 @@ def _values(spark: SparkSession, reader: Any, source: Source, *, infers: bool) -
 
 
 def _arranged(
-    place: str, source: Source, relation: Relation, form: Form, frame: DataFrame, *, stream: bool
+    place: str,
+    source: Source,
+    relation: Relation,
+    form: Form,
+    frame: DataFrame,
+    delimited: Delimited | None,
+    *,
+    stream: bool,
 ) -> tuple[DataFrame, Layout]:
     """Only the columns that are asked for, and where each row is."""
-    kept = [sf.col(CORRUPT)] if CORRUPT in frame.columns else []
-    names = ("value",) if form in _LINES else _names(place, source, relation, form, frame)
-    sign = None if source.sign is None or form in _LINES else sf.col(f"`{source.sign}`").cast("string")
-    if sign is not None:
-        _expect(place, [source.sign or ""], frame)
-        kept.append(sign.alias(source.sign or ""))
+    wanted = tuple(source.columns.get(c.name, c.name) for c in relation.columns)
+    kept = [sf.col(LINE)]
+    if form is Form.VALUES:
+        sign = () if source.sign is None else (source.sign,)
+        _expect(place, [*wanted, *sign], frame)
+        kept = [sf.col(f"`{n}`") for n in dict.fromkeys(wanted)]
+        kept += [sf.col(f"`{n}`").cast("string").alias(n) for n in sign]
     has_places = source.format in _WITH_PLACES and source.table is None
     if has_places:
         file, block = sf.col("_metadata.file_path"), sf.col("_metadata.file_block_start")
         kept += [file.alias(_FILE), block.alias(_BLOCK)]
         kept += [] if stream else [sf.monotonically_increasing_id().alias(_ROW)]
-    arranged = frame.select(*(sf.col(f"`{n}`") for n in dict.fromkeys(names)), *kept)
-    wanted = tuple(source.columns.get(c.name, c.name) for c in relation.columns)
-    read = wanted if form is Form.JSON else names
     carried = (_FILE, _BLOCK, _ROW) if has_places else ()
-    return arranged, Layout(relation, form, read, source.sign, carried)
-
-
-def _names(place: str, source: Source, relation: Relation, form: Form, frame: DataFrame) -> tuple[str, ...]:
-    if form is Form.CELLS and source.options.get("header", "true").lower() == "false" and not source.columns:
-        given = [n for n in frame.columns if n != CORRUPT]
-        if len(given) != len(relation.columns):
-            listed = ", ".join(c.name for c in relation.columns)
-            problem = f"the source has {len(given)} columns and no header; the relation has {listed}"
-            raise PipelineError(f"{place}: {problem}; name them by columns = {{ … }}, as _c0, _c1, …")
-        return tuple(given)
-    wanted = [source.columns.get(c.name, c.name) for c in relation.columns]
-    _expect(place, wanted, frame)
-    return tuple(wanted)
+    return frame.select(*kept), Layout(relation, form, wanted, source.sign, carried, delimited)
 
 
 def _expect(place: str, wanted: list[str], frame: DataFrame) -> None:
-    given = [n for n in frame.columns if n != CORRUPT]
-    missing = [n for n in wanted if n not in given]
+    missing = [n for n in wanted if n not in frame.columns]
     if missing:
-        problem = f"the source has no column {', '.join(missing)}; it has {', '.join(given)}"
+        problem = f"the source has no column {', '.join(missing)}; it has {', '.join(frame.columns)}"
         raise PipelineError(f'{place}: {problem}; write columns = {{ OURS = "THEIRS" }}')
 
 
@@ -208,6 +197,23 @@ def spark_schema(relation: Relation, *, sign: bool = False) -> Any:
     return pa.schema([*fields, *([pa.field(SIGN, pa.int8())] if sign else [])])
 
 
+def in_blocks(raw: Raw) -> Raw:
+    """The same source, whose files tasks may read in parts."""
+    delimited = raw.layout.delimited
+    if delimited is None:
+        return raw
+    parts = replace(delimited, has_whole_files=False)
+    return replace(raw, layout=replace(raw.layout, delimited=parts))
+
+
+def in_whole_files(raw: Raw) -> Raw:
+    """The same source, each file of which is read by one task."""
+    assert raw.layout.delimited is not None, "only in delimited text does a record go over line ends"
+    whole = replace(raw.layout.delimited, has_whole_files=True)
+    frame = raw.frame.repartition(_FILE).sortWithinPartitions(_FILE, _BLOCK, _ROW)
+    return Raw(raw.place, frame, replace(raw.layout, delimited=whole))
+
+
 def checked(raw: Raw) -> DataFrame:
     """The rows of a source as the relation's, each with what is wrong with it."""
     target = _target(raw)
@@ -218,29 +224,50 @@ def collected(raw: Raw) -> tuple[Any, Any]:
     """The good rows of a small source, and the bad ones, as Arrow tables: one job, in no other process."""
     target = _target(raw)
     whole = raw.frame.toArrow()
-    batches = check_batches(raw.layout, target, iter(whole.to_batches()))
+    parts = _in_order(whole) if raw.layout.form is Form.CELLS else whole
+    batches = check_batches(raw.layout, target, iter(parts.to_batches()))
     table = pa.Table.from_batches(batches, target)
     is_good = table[PROBLEM].is_null()
     names = spark_schema(raw.layout.relation, sign=raw.layout.sign is not None).names
     good = table.filter(is_good).select(names)
     bad = table.filter(pc.invert(is_good))
     nowhere = [pa.nulls(len(bad), pa.string()), pa.nulls(len(bad), pa.int64())]
-    places = _places(bad, whole) if raw.layout.carried else nowhere
+    places = _places(bad, whole, _headers(raw)) if raw.layout.carried else nowhere
     return good, pa.table([*places, bad[PROBLEM], bad[RAW]], BAD)
 
 
-def _places(bad: Any, whole: Any) -> list[Any]:
-    """The file of each bad row and its number there; `whole` are all rows."""
+def _blocks(whole: Any) -> list[dict[str, Any]]:
+    """The blocks of all files, in order: the number that Spark gave the first row, and how many there are."""
     counts = whole.group_by([_FILE, _BLOCK]).aggregate([(_ROW, "min"), (_ROW, "count")])
+    blocks: list[dict[str, Any]] = counts.sort_by([(_FILE, "ascending"), (_BLOCK, "ascending")]).to_pylist()
+    return blocks
+
+
+def _in_order(whole: Any) -> Any:
+    """The rows with the blocks of each file one after the other; Spark's numbers only grow."""
+    numbers = whole[_ROW].to_numpy()
+    blocks = _blocks(whole)
+    starts = np.searchsorted(numbers, [block[f"{_ROW}_min"] for block in blocks])
+    slices = [whole.slice(start, b[f"{_ROW}_count"]) for start, b in zip(starts, blocks, strict=True)]
+    return pa.concat_tables([whole.slice(0, 0), *slices])
+
+
+def _places(bad: Any, whole: Any, headers: int) -> list[Any]:
+    """The file of each bad row and its number there; `whole` are all rows, `headers` lines not counted."""
     starts: dict[tuple[str, int], int] = {}
     before: dict[str, int] = {}
-    for block in counts.sort_by([(_FILE, "ascending"), (_BLOCK, "ascending")]).to_pylist():
+    for block in _blocks(whole):
         file = block[_FILE]
         starts[file, block[_BLOCK]] = before.get(file, 0) - block[f"{_ROW}_min"] + 1
         before[file] = before.get(file, 0) + block[f"{_ROW}_count"]
     found = bad.select([_FILE, _BLOCK, _ROW]).to_pylist()
-    numbers = [starts[row[_FILE], row[_BLOCK]] + row[_ROW] for row in found]
+    numbers = [starts[row[_FILE], row[_BLOCK]] + row[_ROW] - headers for row in found]
     return [bad[_FILE], pa.array(numbers, pa.int64())]
+
+
+def _headers(raw: Raw) -> int:
+    """How many lines of a file are no rows."""
+    return 1 if raw.layout.delimited is not None and raw.layout.delimited.header else 0
 
 
 def _target(raw: Raw) -> Any:
@@ -268,7 +295,7 @@ def bad_rows(raw: Raw, frame: DataFrame) -> DataFrame:
     starts = _starts(raw.frame)
     return bad.join(sf.broadcast(starts), [_FILE, _BLOCK]).select(
         sf.col(f"`{_FILE}`").alias("file"),
-        (sf.col(f"`{_ROW}`") - sf.col("first") + sf.col("before") + 1).alias("row"),
+        (sf.col(f"`{_ROW}`") - sf.col("first") + sf.col("before") + 1 - _headers(raw)).alias("row"),
         *text,
     )
 

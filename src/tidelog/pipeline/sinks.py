@@ -24,8 +24,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from tidelog.pipeline.failures import naming
-from tidelog.pipeline.spec import Sink, is_local
+from tidelog.pipeline.paths import local, shown_path
+from tidelog.pipeline.spec import Sink
 from tidelog.program.typed import Relation
+from tidelog.session.names import free_name
 from tidelog.store.arrow import UNIT
 
 __all__ = [
@@ -54,23 +56,16 @@ def place(sink: Sink, version: int) -> str:
     if sink.path is None:
         return f"{sink.format} table {sink.table}" if sink.table is not None else sink.format
     if sink.kind == "changes":
-        return sink.path
-    return f"{sink.path}/{CURRENT if is_local(sink.path) else _version(version)}"
+        return shown_path(sink.path)
+    return f"{shown_path(sink.path)}/{_version(version) if local(sink.path) is None else CURRENT}"
 
 
 def sign_column(relation: Relation) -> str:
-    return _free("sign", relation)
+    return free_name("sign", {c.name for c in relation.columns})
 
 
 def commit_column(relation: Relation) -> str:
-    return _free("commit", relation)
-
-
-def _free(name: str, relation: Relation) -> str:
-    names = {c.name for c in relation.columns}
-    while name in names:
-        name += "_"
-    return name
+    return free_name("commit", {c.name for c in relation.columns})
 
 
 def _version(number: int) -> str:
@@ -86,14 +81,15 @@ def prepare(sink: Sink, relation: Relation, frame: DataFrame, number: int) -> No
     folder = f"{sink.path}/{_prepared(sink, relation, number)}"
     with naming(sink.name):
         _writer(sink, frame).mode("overwrite").save(folder)
-    if is_local(sink.path):
-        _sync(Path(folder))
+    written = local(folder)
+    if written is not None:
+        _sync(written)
 
 
 def _prepared(sink: Sink, relation: Relation, number: int) -> str:
     if sink.kind == "outputs":
         return _version(number)
-    return f"{_PREPARED}{number}" if is_local(sink.path or "") else _shown(relation, number)
+    return _shown(relation, number) if local(sink.path or "") is None else f"{_PREPARED}{number}"
 
 
 def _shown(relation: Relation, number: int) -> str:
@@ -103,9 +99,9 @@ def _shown(relation: Relation, number: int) -> str:
 def show(sink: Sink, relation: Relation, number: int) -> None:
     """Let readers see what was prepared for a commit, and take away what is not needed any more."""
     assert sink.path is not None
-    if not is_local(sink.path):
+    folder = local(sink.path)
+    if folder is None:
         return
-    folder = Path(sink.path)
     if sink.kind == "outputs":
         _point(folder, _version(number))
         return
@@ -118,8 +114,9 @@ def show(sink: Sink, relation: Relation, number: int) -> None:
 
 def discard(sink: Sink) -> None:
     """Take away what was prepared of changes and never shown."""
-    if sink.path is not None and is_local(sink.path):
-        for left in Path(sink.path).glob(f"{_PREPARED}*"):
+    folder = None if sink.path is None else local(sink.path)
+    if folder is not None:
+        for left in folder.glob(f"{_PREPARED}*"):
             shutil.rmtree(left)
 
 

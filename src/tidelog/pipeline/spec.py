@@ -31,9 +31,10 @@ __all__ = [
     "Sink",
     "Source",
     "Spec",
+    "as_literal",
     "describe_source",
     "expect_relations",
-    "is_local",
+    "has_scheme",
     "read_spec",
     "spec_from",
 ]
@@ -44,7 +45,8 @@ PLACEMENTS: Final = ("driver", "tasks", "shuffled")
 # what an extension says about a format, if the description says nothing
 _EXTENSIONS: Final = {
     ".csv": "csv",
-    ".tsv": "csv",
+    ".tsv": "tsv",
+    ".facts": "tsv",
     ".json": "json",
     ".jsonl": "json",
     ".ndjson": "json",
@@ -53,6 +55,7 @@ _EXTENSIONS: Final = {
     ".txt": "text",
     ".nt": "ntriples",
 }
+_UTF8: Final = ("utf-8", "utf8")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
@@ -124,14 +127,18 @@ class Spec:
 
 
 def describe_source(source: Source) -> str:
-    """All that decides what a source means, as text; from wherever it is looked at."""
-    paths = tuple(str(Path(p).absolute()) if is_local(p) else p for p in source.paths)
-    return json.dumps(asdict(replace(source, paths=paths)), sort_keys=True)
+    """All that decides what a source means, as text."""
+    return json.dumps(asdict(source), sort_keys=True)
 
 
-def is_local(path: str) -> bool:
-    """Whether a path is one of this machine's files."""
-    return not _SCHEME.match(path)
+def as_literal(path: str) -> str:
+    """The pattern that matches this path only: Spark reads patterns."""
+    return re.sub(r"[*?\[\]{}\\]", r"\\\g<0>", path)
+
+
+def has_scheme(path: str) -> bool:
+    """Whether a path says which file system it is on."""
+    return _SCHEME.match(path) is not None
 
 
 # -- reading
@@ -224,7 +231,8 @@ def _stream(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
 
 
 def _source(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
-    paths = tuple(_placed(folder, p) for p in table.texts("path"))
+    here = Path(as_literal(str(folder.absolute())))  # the paths are patterns, the folder is not
+    paths = tuple(_placed(here, p) for p in table.texts("path"))
     from_table = table.text("table")
     format_ = table.text("format") or _format(paths)
     if from_table is None and format_ is None:
@@ -233,7 +241,9 @@ def _source(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
         )
     if from_table is not None and (paths or format_):
         table.problem("table", "is a source by itself; leave path and format out")
-    options = {**_usual(paths), **table.mapping("options", table.setting)}
+    options = table.mapping("options", table.setting)
+    if format_ in ("csv", "tsv"):
+        _expect_plain(options, table)
     columns = table.mapping("columns", table.word)
     bad_rows = table.choice("bad_rows", BAD_ROWS, bad_rows)
     table.end()
@@ -256,7 +266,8 @@ def _sink(kind: str, relation: str, table: Table, folder: Path) -> Sink:
 
 
 def _placed(folder: Path, path: str) -> str:
-    return str(folder / path) if is_local(path) else path
+    """A path that does not depend on the working directory; `paths` says which file system it is on."""
+    return path if has_scheme(path) else str(folder.absolute() / path)
 
 
 def _format(paths: Iterable[str]) -> str | None:
@@ -264,8 +275,30 @@ def _format(paths: Iterable[str]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _usual(paths: Iterable[str]) -> dict[str, str]:
-    return {"sep": "\t"} if any(p.removesuffix(".gz").endswith(".tsv") for p in paths) else {}
+# options of Spark's that would change what a file of CSV means
+_DIALECT: Final = frozenset(
+    """
+    comment chartoescapequoteescaping ignoreleadingwhitespace ignoretrailingwhitespace nullvalue nanvalue
+    positiveinf negativeinf dateformat timestampformat timestampntzformat maxcolumns maxcharspercolumn mode
+    columnnameofcorruptrecord emptyvalue locale unescapedquotehandling inferschema enforceschema
+    """.split()
+)
+_FIXED: Final = {"quote": ('"',), "escape": ('"',), "encoding": _UTF8, "charset": _UTF8, "linesep": ("\n",)}
+
+
+def _expect_plain(options: Mapping[str, str], table: Table) -> None:
+    """Problems of options that a reader of delimited text does not have."""
+    for key, value in options.items():
+        name = key.lower()
+        if name in _DIALECT or (name in _FIXED and value.lower() not in _FIXED[name]):
+            table.problem(
+                f"options.{key}",
+                "CSV is read by Tidelog's own rules, as UTF-8; convert the file, "
+                'or read it with Spark and write table = "VIEW"',
+            )
+        is_mark = value == "\\t" or (len(value) == 1 and value.isascii() and value not in '"\r\n')
+        if name in ("sep", "delimiter") and not is_mark:
+            table.problem(f"options.{key}", f"is {value!r}; write one ASCII character")
 
 
 # -- against the program

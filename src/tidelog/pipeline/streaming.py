@@ -26,6 +26,7 @@ from tidelog.errors import PipelineError, StoreError
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.intake import Found
 from tidelog.pipeline.outcome import Outcome
+from tidelog.pipeline.paths import as_uri
 from tidelog.pipeline.pipeline import Pipeline
 from tidelog.pipeline.reading import Raw, in_batch, read_raw
 from tidelog.pipeline.spec import Source
@@ -113,7 +114,7 @@ class _Following:
         )
         with naming(raw.place):
             writer = raw.frame.writeStream.foreachBatch(take).queryName(raw.place).trigger(**trigger)
-            return writer.option("checkpointLocation", str(checkpoint.absolute())).start()
+            return writer.option("checkpointLocation", as_uri(checkpoint)).start()
 
     def _take(self, source: Source, raw: Raw, batch: Batch) -> None:
         """Commit a batch, unless it has been."""

@@ -5,7 +5,8 @@ Here a bad row is an answer like any other. Values are read as those modules rea
 only where a column has a bad value is each distinct value looked at by itself.
 
 The result is a table of the relation's columns, with nulls where a value is bad, and of those named below.
-Where rows come from is not known here: columns that are to stay with their rows are carried along.
+Where rows come from is not known here: columns that are to stay with their rows are carried along. Of
+delimited text they are carried for bad rows only.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,25 +26,24 @@ from tidelog.data.values import BadValue
 from tidelog.errors import DataError
 from tidelog.program.typed import Relation
 from tidelog.store.arrow import UNIT, arrow_type, scalar
+from tidelog.store.assembly import LINE, Assembled, Delimited, assembled
 from tidelog.store.cells import read_cells
 from tidelog.store.fitting import Misfit, fit_arrow, fit_values
 from tidelog.store.lines import read_object, read_value
 from tidelog.store.segments import SIGN
 from tidelog.store.triples import TERMS, parse_triples
 
-__all__ = ["CORRUPT", "PROBLEM", "RAW", "Form", "Layout", "check_batches"]
+__all__ = ["PROBLEM", "RAW", "Form", "Layout", "check_batches"]
 
 PROBLEM: Final = "#problem"  # why a row is bad; null of a good one
 RAW: Final = "#raw"  # a bad row as it was found, as text
-CORRUPT: Final = "#corrupt"  # what Spark says of a record that it could not take apart
-_LINE: Final = "value"  # the column of a source of lines
 _SIGNS: Final = {"+": 1, "+1": 1, "1": 1, "-": -1, "-1": -1}
 
 
 class Form(Enum):
     """What a source's columns are."""
 
-    CELLS = "cells of text"
+    CELLS = "lines of delimited text"
     VALUES = "typed values"
     JSON = "lines of JSON"
     TEXT = "lines"
@@ -55,7 +55,8 @@ class Layout:
     """How a source's rows become a relation's.
 
     `names` are the source's names of the relation's columns; `sign` that of the column that says whether a
-    row comes or goes, if there is one; `carried` those of columns that stay as they are.
+    row comes or goes, if there is one; `carried` those of columns that stay as they are. `delimited` is how
+    text in cells is laid out.
     """
 
     relation: Relation
@@ -63,6 +64,7 @@ class Layout:
     names: tuple[str, ...]
     sign: str | None = None
     carried: tuple[str, ...] = ()
+    delimited: Delimited | None = None
 
 
 @dataclass(slots=True)
@@ -75,10 +77,15 @@ class _Part:
 
 def check_batches(layout: Layout, target: Any, batches: Iterator[Any]) -> Iterator[Any]:
     """Batches of a source as batches of checked rows, in the schema `target`."""
+    if layout.form is Form.CELLS:
+        assert layout.delimited is not None, "it is known how cells are laid out"
+        for found in assembled(layout.delimited, layout.carried, batches):
+            yield from _check_records(layout, target, found).to_batches()
+        return
     for batch in batches:
         table = pa.Table.from_batches([batch])
         if layout.form in (Form.JSON, Form.TRIPLES):
-            table = table.filter(pc.invert(pc.match_substring_regex(table[_LINE], _skipped(layout.form))))
+            table = table.filter(pc.invert(pc.match_substring_regex(table[LINE], _skipped(layout.form))))
         yield from _check(layout, table).cast(target).to_batches()
 
 
@@ -95,33 +102,78 @@ def _check(layout: Layout, table: Any) -> Any:
     raw: list[str | None] = [None] * table.num_rows
     for i, text in zip(bad, _raw(layout, table.take(pa.array(bad, pa.int64()))), strict=True):
         raw[i] = text
+    return _checked(layout, part, raw, [table[name] for name in layout.carried])
+
+
+def _checked(layout: Layout, part: _Part, raw: list[str | None], carried: list[Any]) -> Any:
     names = [c.name for c in layout.relation.columns] or [UNIT]
     names += [SIGN] if layout.sign is not None else []
     extra = [pa.array(part.problems, pa.string()), pa.array(raw, pa.string())]
-    carried = [table[name] for name in layout.carried]
     return pa.table([*part.columns, *extra, *carried], [*names, PROBLEM, RAW, *layout.carried])
 
 
 def _rows(layout: Layout, table: Any) -> _Part:
     problems: list[str | None] = [None] * table.num_rows
-    if CORRUPT in table.column_names:
-        for i, found in enumerate(table[CORRUPT].to_pylist()):
-            if found is not None:
-                problems[i] = "the record has more or fewer cells than the header, or is not of this format"
     match layout.form:
         case Form.JSON:
-            return _from_json(layout, table[_LINE].to_pylist())
+            return _from_json(layout, table[LINE].cast(pa.binary()).to_pylist())
         case Form.TRIPLES:
-            columns = _triples(table[_LINE].to_pylist(), problems)
-        case _:
+            columns = _triples(_texts(table[LINE], problems).to_pylist(), problems)
+        case Form.TEXT:
+            columns = [_texts(table[LINE], problems)]
+        case Form.VALUES:
             columns = [table[name] for name in layout.names]
+        case Form.CELLS:
+            raise AssertionError("cells are in records")
+        case _:
+            assert_never(layout.form)
+    return _fitted_part(layout, columns, problems, table.num_rows)
+
+
+def _fitted_part(layout: Layout, columns: list[Any], problems: list[str | None], rows: int) -> _Part:
     fit = fit_arrow if layout.form is Form.VALUES else read_cells
     part = _Part([], problems)
     for column, declared in zip(columns, layout.relation.columns, strict=True):
         part.columns.append(_fitted(declared.name, declared.type, column, fit, problems))
     if not layout.relation.columns:
-        part.columns.append(pa.repeat(True, table.num_rows))
+        part.columns.append(pa.repeat(True, rows))
     return part
+
+
+# -- records
+
+
+def _check_records(layout: Layout, target: Any, found: Assembled) -> Any:
+    cells = found.records.cells
+    problems = [found.problem(record) for record in range(cells.num_rows)]
+    if found.header_problem is not None:
+        blank = pa.chunked_array([pa.nulls(cells.num_rows, pa.string())])
+        columns, signs = [blank for _ in layout.names], [None] * cells.num_rows
+    else:
+        columns = [cells[name] for name in layout.names]
+        signs = [] if layout.sign is None else cells[layout.sign].to_pylist()
+    if not layout.names and layout.sign is None:
+        _expect_units(cells.column(0).to_pylist(), problems)
+    part = _fitted_part(layout, columns, problems, cells.num_rows)
+    if layout.sign is not None:
+        part.columns.append(_signs(signs, problems))
+    raw: list[str | None] = [None] * cells.num_rows
+    places: list[tuple[Any, ...]] = [(None,) * len(layout.carried)] * cells.num_rows
+    for record, problem in enumerate(problems):
+        if problem is not None:
+            raw[record] = found.text(record)
+            places[record] = found.place(record)
+    listed = list(zip(*places, strict=True)) or [()] * len(layout.carried)
+    carried = [pa.array(c, target.field(n).type) for n, c in zip(layout.carried, listed, strict=True)]
+    table = _checked(layout, part, raw, carried).cast(target)
+    return table if layout.names or layout.sign is not None else table.filter(cells.column(0).is_valid())
+
+
+def _expect_units(cells: Sequence[str | None], problems: list[str | None]) -> None:
+    """The row of a relation without columns is a line by itself; a blank line is none."""
+    for row, cell in enumerate(cells):
+        if cell is not None and cell.strip() != UNIT:
+            _note(problems, row, f"the line is not {UNIT}, the row of a relation without columns")
 
 
 def _note(problems: list[str | None], row: int, problem: str) -> None:
@@ -182,6 +234,23 @@ def _signs(values: Sequence[object], problems: list[str | None]) -> Any:
 # -- lines
 
 
+def _texts(lines: Any, problems: list[str | None]) -> Any:
+    """Lines as text; one that is not UTF-8 gets a problem."""
+    try:
+        return lines.cast(pa.string())
+    except pa.ArrowInvalid:
+        pass
+    texts: list[str] = []
+    for row, line in enumerate(lines.to_pylist()):
+        try:
+            texts.append(line.decode())
+        except UnicodeDecodeError as error:
+            wrong = line[error.start : error.end]
+            _note(problems, row, f"{wrong!r} is not UTF-8; save the file in that encoding")
+            texts.append("")
+    return pa.chunked_array([pa.array(texts, pa.string())])
+
+
 def _triples(lines: Sequence[str], problems: list[str | None]) -> list[Any]:
     """Subjects, predicates and objects; all at once if nothing is wrong."""
     try:
@@ -205,12 +274,12 @@ def _triples(lines: Sequence[str], problems: list[str | None]) -> list[Any]:
     return list(pa.concat_tables([TERMS.empty_table(), *found]).columns)
 
 
-def _from_json(layout: Layout, lines: Sequence[str]) -> _Part:
+def _from_json(layout: Layout, lines: Sequence[bytes]) -> _Part:
     problems: list[str | None] = [None] * len(lines)
     rows: list[dict[str, Any]] = []
     for row, line in enumerate(lines):
         try:
-            rows.append(read_object(line.encode()))
+            rows.append(read_object(line))
         except ValueError as error:
             _note(problems, row, str(error))
             rows.append({})
@@ -250,14 +319,9 @@ def _json_column(name: str, type_: Type, found: list[Any], problems: list[str | 
 # -- as they were
 
 
-def _raw(layout: Layout, table: Any) -> list[str | None]:
-    if _LINE in table.column_names and layout.form in (Form.JSON, Form.TRIPLES, Form.TEXT):
-        lines: list[str | None] = table[_LINE].to_pylist()
-        return lines
-    whole = table[CORRUPT].to_pylist() if CORRUPT in table.column_names else [None] * table.num_rows
+def _raw(layout: Layout, table: Any) -> list[str]:
+    if layout.form is not Form.VALUES:
+        lines = table[LINE].cast(pa.binary()).to_pylist()
+        return [line.decode(errors="backslashreplace") for line in lines]
     shown = (*layout.names, layout.sign) if layout.sign is not None else layout.names
-    rows = table.select(shown).to_pylist()
-    return [
-        json.dumps(row, default=str, ensure_ascii=False) if text is None else text
-        for row, text in zip(rows, whole, strict=True)
-    ]
+    return [json.dumps(row, default=str, ensure_ascii=False) for row in table.select(shown).to_pylist()]

@@ -36,6 +36,7 @@ __all__ = [
     "read_segments",
     "segment_schema",
     "signed",
+    "sums",
     "total",
     "write_segment",
 ]
@@ -71,11 +72,18 @@ def signed(table: Any, sign: int) -> Any:
 
 def total(table: Any) -> Any:
     """The sum of signed rows: each row once, with what its signs add up to, and not if that is 0."""
+    return sums(table).cast(table.schema)
+
+
+def sums(table: Any) -> Any:
+    """What `total` gives, of any number of equal rows: sums are 64-bit numbers."""
     keys = [name for name in table.column_names if name != SIGN]
-    sums = table.group_by(keys).aggregate([(SIGN, "sum")])
-    sums = sums.filter(pc.not_equal(sums[f"{SIGN}_sum"], 0))
-    columns = [*(sums[name] for name in keys), sums[f"{SIGN}_sum"].cast(pa.int8())]
-    return pa.Table.from_arrays(columns, schema=table.schema)
+    found = table.group_by(keys).aggregate([(SIGN, "sum")])
+    found = found.filter(pc.not_equal(found[f"{SIGN}_sum"], 0))
+    schema = table.schema.set(table.schema.get_field_index(SIGN), pa.field(SIGN, pa.int64(), nullable=False))
+    return pa.Table.from_arrays(
+        [found[f"{SIGN}_sum" if n == SIGN else n] for n in schema.names], schema=schema
+    )
 
 
 def difference(old: Any, new: Any) -> Any:
