@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +18,7 @@ import pytest
 import tidelog
 from session.routes import reach
 from session.threads import in_threads, switching
+from sizes import size
 from tidelog.data.types import STRING, Decimal
 from tidelog.engine.local import collecting, columns, index
 from tidelog.engine.local.codec import Codec, Dictionary
@@ -268,3 +272,15 @@ def test_a_commit_that_cannot_keep_what_readers_hold_changes_nothing(
     with db.transaction() as tx:
         tx.insert("Edge", [("c", "d")])
     assert sorted(db["Reach"]) == [("a", "b"), ("c", "d")]
+
+
+def run_probe(name: str, *arguments: int) -> None:
+    """Run one of the programs beside this file to its end."""
+    file = Path(__file__).with_name(name)
+    command = [sys.executable, file, *map(str, arguments)]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_lookups_beside_a_deletion_by_keys_come_to_an_end() -> None:
+    run_probe("lookup_probe.py", size(100_000, 1_600_000), size(3, 10))

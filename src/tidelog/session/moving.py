@@ -174,8 +174,8 @@ class _MovingStaging:
             decoder = Decoder(self._of.engine.codec)
             came, went = (decoder.table(self.relation, codes) for codes in self._staging.staged.net())
             self._of, self._staging = self._home.current, self._home.current.stage(self.relation)
-            self._staging.delete(went)  # first, since a row that comes may have the key of one that goes
             self._staging.insert(came)
+            self._staging.delete(went)
         return self._staging
 
     def _for(self, data: object) -> Staging:
