@@ -157,7 +157,7 @@ def test_facts_that_the_program_states_are_results_too(tmp_path: Path, spark: Sp
 def test_mistakes_in_a_source_name_it(place: Place, spark: SparkSession) -> None:
     place.write({(1, 2)}, set())
     (place.folder / "Edge.csv").write_text("from,to\n1,2\n")
-    said = r"sources\.Edge: the source has no column src, dst; its first line has from, to; write columns = \{ OURS"
+    said = r"sources\.Edge: the source has no column src, dst; its first line has from, to; write columns"
     with pytest.raises(PipelineError, match=said):
         pipeline.run(place.spec, spark=spark)
     (place.folder / "Edge.csv").unlink()
