@@ -166,6 +166,15 @@ class Dictionary:
     def __len__(self) -> int:
         return len(self.values)
 
+    @classmethod
+    def of(cls, values: list[Any]) -> Dictionary:
+        """The dictionary of these values, in this order; ValueError if one is there twice."""
+        made = cls()
+        made.values, made._codes = values, dict(zip(values, range(len(values)), strict=True))
+        if len(made._codes) != len(values):
+            raise ValueError("a value that is there twice")
+        return made
+
 
 class Codec:
     """The dictionaries of a session."""

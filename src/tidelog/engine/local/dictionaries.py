@@ -25,7 +25,7 @@ def put_dictionary(record: Record, item: types.Scalar, dictionary: Dictionary) -
 
 
 def take_dictionary(record: Record, saved: Any) -> tuple[types.Scalar, Dictionary]:
-    """A type and its values, each of them once; or Corrupt."""
+    """A type and its values, each of them once; or Corrupt, or ValueError."""
     expect(isinstance(saved, list) and len(saved) == 3, "a dictionary")
     item = _type(saved[0])
     lengths = record.array(saved[1], np.int64, None)
@@ -35,10 +35,7 @@ def take_dictionary(record: Record, saved: Any) -> tuple[types.Scalar, Dictionar
     ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
     expect(ends[-1] == len(whole), "the lengths of values")
     parts: list[Any] = [whole[start:end] for start, end in pairwise(ends)]
-    dictionary = Dictionary()
-    dictionary.intern_many(_values(item, parts))
-    expect(len(dictionary) == len(parts), "a value that is there twice")
-    return item, dictionary
+    return item, Dictionary.of(_values(item, parts))
 
 
 def _encoded(parts: Iterable[str]) -> bytes:
