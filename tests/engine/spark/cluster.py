@@ -45,19 +45,23 @@ def wait_for(what: str, look: Callable[[], Found | None]) -> Found:
             if (found := look()) is not None:
                 return found
             time.sleep(0.05)
-        if work_done() - before < ALIVE:
+        if work_since(before) < ALIVE:
             raise AssertionError(f"{what} did not come about, and nothing was done for {PATIENCE:.0f} s")
     raise AssertionError(f"{what} did not come about within {AT_MOST:.0f} s")
 
 
-def work_done() -> float:
-    """The seconds that the processes which this one has started have worked; those that ended count too."""
-    here = psutil.Process()
-    total = sum(here.cpu_times()[2:4])
-    for process in here.children(recursive=True):
+def work_done() -> dict[int, float]:
+    """The seconds that each process has worked which this one, or one of those, has started."""
+    done: dict[int, float] = {}
+    for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            total += sum(process.cpu_times()[:2])
-    return total
+            done[process.pid] = sum(process.cpu_times()[:2])
+    return done
+
+
+def work_since(before: dict[int, float]) -> float:
+    """The seconds that processes have worked since then; not those of processes that have ended."""
+    return sum(seconds - before.get(process, 0.0) for process, seconds in work_done().items())
 
 
 class Cluster:
