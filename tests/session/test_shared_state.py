@@ -277,7 +277,7 @@ def test_a_commit_that_cannot_keep_what_readers_hold_changes_nothing(
 def run_probe(name: str, *arguments: int) -> None:
     """Run one of the programs beside this file to its end."""
     file = Path(__file__).with_name(name)
-    command = [sys.executable, file, *map(str, arguments)]
+    command = [sys.executable, str(file), *map(str, arguments)]
     ended = subprocess.run(command, check=False, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
 
