@@ -1,7 +1,7 @@
 """A case on sessions, compared with the model after each step: `difference` says what first differs.
 
 Everything a user can see is compared: how the transaction ended, its changes and those that a preview told,
-contents and asserted facts of every relation, what subscribers heard, and what a query of each rule's body
+contents of every relation, what subscribers heard, and what a query of each rule's body
 finds. Rows are compared by how they are written, so that -0.0, True or a decimal of another scale differ.
 """
 
