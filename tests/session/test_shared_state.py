@@ -284,3 +284,7 @@ def run_probe(name: str, *arguments: int) -> None:
 
 def test_lookups_beside_a_deletion_by_keys_come_to_an_end() -> None:
     run_probe("lookup_probe.py", size(100_000, 1_600_000), size(3, 10))
+
+
+def test_the_children_of_a_process_find_its_session_whole() -> None:
+    run_probe("fork_probe.py", size(20, 500))
