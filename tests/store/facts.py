@@ -88,7 +88,10 @@ def values(type_: Type) -> st.SearchStrategy[Value]:
     """Canonical values, `none` included where it is one."""
     if isinstance(type_, types.Option):
         item = type_.item
-        return st.none() | _scalars(item).map(lambda raw: canonical(item, raw))
+        raw = _scalars(item)
+        if types.int_range(item) == (-(2**63), 2**63 - 1):
+            raw = raw.filter(lambda number: number != -(2**63))  # whose code stands for none
+        return st.none() | raw.map(lambda value: canonical(type_, value))
     return _scalars(type_).map(lambda raw: canonical(type_, raw))
 
 

@@ -25,7 +25,7 @@ from tidelog.pipeline.tables import Table
 from tidelog.program.model import Program
 from tidelog.program.problems import did_you_mean
 from tidelog.program.typed import Relation, Role
-from tidelog.store.durable import local_folder
+from tidelog.store.places import local_folder
 
 __all__ = [
     "Sink",

@@ -46,7 +46,7 @@ def read_cells(type_: Type, cells: Any) -> Any:
             read = _fast(item, cells)
         except pa.ArrowException:
             read = None
-        if read is not None and within(item, read):
+        if read is not None and within(type_, read):
             return read
     return _slow(type_, cells)
 

@@ -19,14 +19,12 @@ again until it is marked as done: `is_shown`, `mark_shown`.
 from __future__ import annotations
 
 import fcntl
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Final
-from urllib.parse import unquote, urlsplit
 
 from tidelog.errors import StoreError
 from tidelog.program.text import print_relation
@@ -65,11 +63,10 @@ from tidelog.store.segments import (
 from tidelog.store.states import KeptState, Offer, is_old, with_changes, write_state
 from tidelog.store.verifying import Verifier
 
-__all__ = ["Store", "Update", "latest", "local_folder"]
+__all__ = ["Store", "Update", "latest"]
 
 KEPT: Final = 2
 _LOCK: Final = "lock"
-_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +84,6 @@ class Update:
     streams: Mapping[str, Batch] = field(default_factory=dict)
     sinks: Mapping[str, Written] = field(default_factory=dict)
     state: Offer | None = None
-
-
-def local_folder(place: str, base: Path) -> Path:
-    """The folder that a text names, from a base; StoreError if it is not one of this machine."""
-    scheme = _SCHEME.match(place)
-    if scheme is None:
-        return base / place
-    path = unquote(urlsplit(place).path)
-    if scheme[1].lower() == "file" and path.startswith("/"):
-        return Path(path)
-    raise StoreError(
-        f"is {place!r}; a store is a folder of a local disk (a path, or file:///…): "
-        f"{scheme[1]}: is not supported"
-    )
 
 
 def latest(folder: Path) -> Manifest | None:

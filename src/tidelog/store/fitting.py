@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from tidelog.data import types
 from tidelog.data.types import Type
-from tidelog.data.values import BadValue, Value, canonical, from_text, to_text
+from tidelog.data.values import LEAST, BadValue, Value, canonical, from_text, to_text
 from tidelog.errors import shown
 from tidelog.store.arrow import arrow_type, is_text, is_wide, scalar, type_of
 
@@ -85,7 +85,7 @@ def _build(type_: Type, values: Sequence[Any]) -> Any:
             fits = True
         else:
             column = pa.array(values, arrow_type(item))
-            fits = _shallow(values) if isinstance(item, types.Decimal) else within(item, column)
+            fits = _shallow(values) if isinstance(item, types.Decimal) else within(type_, column)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
         return None
     if column is None or not fits or (column.null_count and not isinstance(type_, types.Option)):
@@ -219,7 +219,7 @@ def _fast(type_: Type, column: Any) -> Any:
     try:
         plain = _plain(column)
         converted = _convert(item, plain)
-        if converted is None or not within(item, converted):
+        if converted is None or not within(type_, converted):
             return None
         if is_text(converted.type) and not is_wide(item):
             converted.validate(full=True)  # others may have written what is not UTF-8
@@ -316,8 +316,9 @@ def _one_zero(column: Any) -> Any:
     return pc.if_else(odd, pa.scalar(float("nan"), column.type), positive)
 
 
-def within(item: types.Scalar, column: Any) -> bool:
+def within(type_: Type, column: Any) -> bool:
     """Whether the values of a column of the type's Arrow type are within the type's bounds."""
+    item = scalar(type_)
     match item:
         case types.Date():
             bounds, numbers = DAYS, column.cast(pa.int32())
@@ -325,6 +326,8 @@ def within(item: types.Scalar, column: Any) -> bool:
             bounds, numbers = MOMENTS, column.cast(pa.int64())
         case types.Bit(width) | types.Signed(width) if width not in (8, 16, 32, 64) and width < 64:
             bounds, numbers = types.int_range(item) or (0, 0), column
+        case types.Int() | types.Signed(64) if isinstance(type_, types.Option):  # one stands for none
+            bounds, numbers = (LEAST + 1, -LEAST - 1), column
         case _:
             return True
     extremes = pc.min_max(numbers)

@@ -103,6 +103,7 @@ def test_commits_do_not_pile_files_up(spark: SparkSession, in_files: Path, place
     counts = []
     for i in range(3):
         reasoner.commit(program, {"Edge": ZSet.of([(i, i + 1)])})
+        gc.collect()
         counts.append(len(held(in_files)))
     assert len(reasoner.contents["Reach"]) == 6
     assert 0 < counts[0] == counts[1] == counts[2]

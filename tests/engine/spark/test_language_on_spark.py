@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,7 @@ from oracle.language.case import Case, Insert, RuleText, Step
 from oracle.language.checking import _expect_stored as expect_stored
 from oracle.language.checking import difference
 from oracle.language.histories import programs
-from oracle.language.model import MAX_ROUNDS
+from oracle.language.model import MAX_ROUNDS, outcomes
 from sizes import size
 from tidelog.errors import EngineError
 
@@ -46,9 +47,18 @@ def difference_on(spark: SparkSession, case: Case, *places: str) -> str | None:
     return difference(case, places, opened, thorough=True)
 
 
+def _without_conflicts(seed: int) -> Case:
+    """The first case from a seed on in which no key has two rows.
+
+    In frames it is the commit that refuses them, in process the insert.
+    """
+    cases = (programs(1_000 * seed + i) for i in count())
+    return next(c for c in cases if not any(outcome.refused for outcome in outcomes(c)))
+
+
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_random_program_is_right_in_every_placement(interpreted: SparkSession, seed: int) -> None:
-    case = programs(seed)
+    case = _without_conflicts(seed)
     assert difference_on(interpreted, case, PLACES[seed % len(PLACES)]) is None, case.text
 
 
