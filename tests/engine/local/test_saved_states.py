@@ -18,7 +18,7 @@ from tidelog.data.zset import ZSet
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.record import Corrupt, Record, read_record, write_record
 from tidelog.engine.local.saving import Saved, restored
-from tidelog.engine.local.trace import ENTRY_WIDTH, FOLLOWING, NOTED, QUEUED, ROW
+from tidelog.engine.local.trace import ENTRY_WIDTH, FOLLOWING, ITERATION, NOTED, QUEUED, ROW
 from tidelog.engine.run import Run
 from tidelog.engine.watch import Limits
 from tidelog.errors import EngineError
@@ -174,6 +174,17 @@ def test_chains_and_entries_that_lead_back_are_refused() -> None:
                 with pytest.raises(Corrupt, match="does not end"):
                     restored(record, reasoner.flat)
         assert tried
+
+
+def test_an_iteration_that_no_derivation_can_have_is_refused() -> None:
+    reasoner = worked("differential")
+    whole = bytes_of(reasoner.engine)
+    saved = read_record(whole).values["tables"]["Reach"]
+    for number, column in ((saved["trace"]["entries"], ITERATION), (saved["support"], 0)):
+        record = read_record(whole)
+        record.arrays[number][3, column] = 2**30
+        with pytest.raises(Corrupt, match="an iteration"):
+            restored(record, reasoner.flat)
 
 
 def test_a_row_that_the_hash_table_has_twice_or_never_is_refused() -> None:

@@ -77,6 +77,11 @@ def _restored(record: Record, program: FlatProgram, strategy: str) -> Restored |
     for name, saved in values["tables"].items():
         engine.tables[name] = table = Table.restored(record, saved, len(types[name]))
         _expect_codes(engine.codec, types[name], table)
+    rows = sum(table.rows for table in engine.tables.values())
+    for table in engine.tables.values():
+        table.expect_iterations(
+            rows + 1
+        )  # at each iteration some tuple comes, but perhaps not at the last one
     for name, saved in values["bits"].items():
         expect(len(types[name]) == 2, "a relation of pairs")
         engine.bits[name] = bits = BitRelation.restored(record, saved)

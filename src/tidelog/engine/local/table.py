@@ -118,6 +118,12 @@ class Table:
             made.keep(Trace.restored(record, saved["trace"], rows))
         return made
 
+    def expect_iterations(self, most: int) -> None:
+        """Corrupt if a trace has later iterations than this; the ranks of its rows are iterations too."""
+        if self.trace is not None:
+            self.trace.expect_iterations(most)
+            expect_within(self.support[self.alive(), 0], 0, most + 1, "an iteration")
+
     def _take(self, record: Record, saved: Any, rows: int) -> None:
         """Have the arrays of a record, so many rows."""
         self.data = record.array(saved["data"], self.data.dtype, rows, self.arity)

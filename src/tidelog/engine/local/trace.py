@@ -263,7 +263,7 @@ class Trace:
         expect(type(saved["empty"]) is int, "a trace")
         expect_within(first, 0, len(entries) + 1, "an entry")
         expect_within(entries[:, ROW], 0, min(rows, len(first)), "a row number")
-        expect_within(entries[:, ITERATION], 0, 2**31 - 1, "an iteration")
+        expect_within(entries[:, ITERATION], 0, _MOST, "an iteration")
         expect_within(entries[:, FOLLOWING], 0, len(entries) + 1, "an entry")
         expect((entries[:, FOLLOWING] <= np.arange(len(entries))).all(), "a chain that does not end")
         expect(not entries[:, [QUEUED, NOTED]].any(), "an entry that waits")
@@ -272,6 +272,11 @@ class Trace:
         made._words[USED] = made._words[BASE] = len(entries)
         made._describe()
         return made
+
+    def expect_iterations(self, most: int) -> None:
+        """Corrupt if there are derivations later than this; room is made for as many iterations."""
+        entries = self._entries[: self._words[USED]]
+        expect_within(entries[_weights(entries) != 0, ITERATION], 0, most + 1, "an iteration")
 
     def grow(self, capacity: int) -> None:
         """Make room where there was none; `capacity` is how many rows the table has room for now."""
