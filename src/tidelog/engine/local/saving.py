@@ -79,9 +79,7 @@ def _restored(record: Record, program: FlatProgram, strategy: str) -> Restored |
         _expect_codes(engine.codec, types[name], table)
     rows = sum(table.rows for table in engine.tables.values())
     for table in engine.tables.values():
-        table.expect_iterations(
-            rows + 1
-        )  # at each iteration some tuple comes, but perhaps not at the last one
+        table.expect_iterations(rows + 1)  # at each but the last some tuple comes
     for name, saved in values["bits"].items():
         expect(len(types[name]) == 2, "a relation of pairs")
         engine.bits[name] = bits = BitRelation.restored(record, saved)
