@@ -9,7 +9,7 @@ All this is done in a session of our own; `crossing` says how rows get there fro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -95,7 +95,7 @@ class Cuts:
     """Makes the cuts of a session, and releases them; `spark` is where work is done.
 
     Frames have as many partitions as the session's shuffles; up to `small` rows are evaluated and aggregated
-    in the driver.
+    in the driver, where `check` is called now and then: what it raises ends the work.
     """
 
     def __init__(self, spark: SparkSession, small: int = SMALL, held: Holding | None = None) -> None:
@@ -106,6 +106,7 @@ class Cuts:
         self.jobs = JobNames(spark)
         self.partitions = shuffle_partitions(spark)
         self.small = small
+        self.check: Callable[[], None] = lambda: None
         self.scratch = self.holding.scratch()
         self._cost = 0.0
         self._held: dict[int, Held] = {}

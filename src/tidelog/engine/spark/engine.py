@@ -266,7 +266,8 @@ class SparkEngine:
         return 0
 
     def watch(self, check: Check, tell: Tell) -> None:
-        self._check, self._tell = check, tell
+        self._check = self.cuts.check = check
+        self._tell = tell
 
     def delta(self, relations: Iterable[str]) -> int:
         return sum(_size(self.work(name).delta) for name in relations)

@@ -6,7 +6,7 @@ that are still to come, and it is one only if everything else about the row hold
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, assert_never
@@ -75,25 +75,27 @@ def evaluate(given: DataFrame, remainder: Remainder, cuts: Cuts) -> DataFrame:
     schema = ", ".join(f"{name} {spark_type(type_)}" for name, type_ in made)
     schema = f"{schema}, top bigint, {PROBLEM} string"
     if cut.size <= cuts.small:
-        batches = list(_run(remainder, cut.frame.toArrow().to_batches()))
+        batches = list(_run(remainder, cut.frame.toArrow().to_batches(), cuts.check))
         return cuts.sessions.made(pa.Table.from_batches(batches)) if batches else cuts.empty(schema).frame
     return cut.frame.mapInArrow(partial(_run, remainder), schema)
 
 
-def _run(remainder: Remainder, batches: Iterable[Any]) -> Iterator[Any]:
-    work = _Work(remainder)
+def _run(
+    remainder: Remainder, batches: Iterable[Any], check: Callable[[], None] = lambda: None
+) -> Iterator[Any]:
+    work = _Work(remainder, check)
     for batch in batches:
         if batch.num_rows:
             yield from work.rows(batch).to_batches()
 
 
 class _Work:
-    """In a task: one evaluator for all batches."""
+    """One evaluator for all batches."""
 
-    def __init__(self, remainder: Remainder) -> None:
+    def __init__(self, remainder: Remainder, check: Callable[[], None]) -> None:
         self.remainder = remainder
         self.codec = Codec()
-        self.evaluator = Evaluator(self.codec, remainder.functions)
+        self.evaluator = Evaluator(self.codec, remainder.functions, check=check)
 
     def rows(self, batch: Any) -> Any:
         """What becomes of a batch of bindings."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,17 +49,23 @@ def _here(grouping: Grouping, rows: Any, given: Sequence[Type], made: Sequence[T
     """Few rows are aggregated in the driver: to start tasks for them would take longer."""
     if not rows.num_rows:
         return cuts.empty(_schema(made))
-    table = _aggregated(grouping, rows, given, made)
+    table = _aggregated(grouping, rows, given, made, cuts.check)
     return cuts.checked(cuts.sessions.made(table))
 
 
-def _aggregated(grouping: Grouping, rows: Any, given: Sequence[Type], made: Sequence[Type]) -> Any:
+def _aggregated(
+    grouping: Grouping,
+    rows: Any,
+    given: Sequence[Type],
+    made: Sequence[Type],
+    check: Callable[[], None] = lambda: None,
+) -> Any:
     codec = Codec()
     instances = Table(len(given))
     try:
         numbers = instances.add(np.ascontiguousarray(encode(codec, given, rows).T))
         instances.support[numbers, 1] = INSTANCE * rows.column("count").to_numpy()
-        table = decode(codec, made, local.results(grouping, instances, numbers, codec).T)
+        table = decode(codec, made, local.results(grouping, instances, numbers, codec, check).T)
         problem = None
     except TidelogError as error:  # told, not raised: trying again would not help
         table, problem = pa.table({f.name: pa.nulls(1, f.type) for f in arrow_schema(made)}), str(error)
