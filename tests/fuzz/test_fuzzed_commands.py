@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fuzz.texts import CORPUS, raw, texts
 from sizes import size
+from tally import tally
 from tidelog.cli import main
 from tidelog.errors import LONGEST, MOST, WIDTH
 
@@ -42,6 +43,7 @@ def run(*args: str, stdin: bytes = b"") -> Result:
 def test_any_bytes_are_a_program_or_are_refused_in_few_words(
     content: bytes, command: tuple[str, ...]
 ) -> None:
+    tally("fuzzed bytes given to commands")
     result = run(*command, "-", stdin=content)
     if command == ("fmt",) and result.exit_code == 0:
         assert run("fmt", "-", stdin=result.stdout.encode()).stdout == result.stdout

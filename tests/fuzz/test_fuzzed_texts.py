@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 
 from fuzz.texts import CORPUS, texts
 from sizes import size
+from tally import tally
 from tidelog.errors import LONGEST, MOST, WIDTH, ProgramError, Severity, Source, report
 from tidelog.plan.describe import describe_plan
 from tidelog.plan.flatten import flatten
@@ -105,4 +106,5 @@ def test_what_once_went_wrong_is_read(file: Path) -> None:
 @many
 @given(texts())
 def test_a_text_with_mistakes_is_read_checked_and_printed_in_bounds(text: str) -> None:
+    tally("fuzzed programs")
     try_text(text)

@@ -18,6 +18,7 @@ from oracle.language.checking import act, open_local, shown
 from oracle.language.histories import programs
 from oracle.laws import LAWS, Law
 from sizes import size
+from tally import tally
 from tidelog.errors import EngineError, ProgramError, TidelogError
 from tidelog.maintain.strategy import STRATEGIES
 
@@ -33,6 +34,7 @@ def _runs(first: int) -> Iterable[tuple[int, str]]:
     for seed in (*KEPT, *range(first, first + SEEDS)):
         for strategy in STRATEGIES if ALL else (STRATEGIES[seed % len(STRATEGIES)],):
             yield seed, strategy
+            tally("programs of metamorphic laws")
 
 
 def take(session: Any, step: Step) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 from pipeline.days import added_up, output, wanted, write
 from sizes import size
+from tally import tally
 
 pytestmark = pytest.mark.spark
 
@@ -69,3 +70,4 @@ def test_killed_pipelines_leave_whole_versions_and_go_on(tmp_path: Path) -> None
     _, said = last.communicate()
     assert last.returncode == 0, said
     assert output(tmp_path) == added_up(tmp_path) == wanted(day)
+    tally("kills of pipelines", KILLS)

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 from session.threads import in_threads, switching
+from tally import tally
 from tidelog import DataError, Session
 from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.session import Snapshot
@@ -110,6 +111,7 @@ class Crowd:
             in_threads(*works, self._asker())
         if self.failures:
             raise self.failures[0]
+        tally("transactions of crowds", commits * writers)
         self._expect_all_heard()
         self._look_at(self.db.snapshot(), random.Random(self.seed))
 

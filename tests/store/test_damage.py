@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sizes import size
 from store.facts import patiently
 from store.histories import Content, NoContent, content, files, make, update
+from tally import tally
 from tidelog.errors import StoreError
 from tidelog.store.durable import Store, latest
 from tidelog.store.manifest import file_of
@@ -87,7 +88,7 @@ def test_one_flipped_bit_in_a_byte_of_any_file_never_gives_other_data(store: Pat
                 expect_error_or_the_same(store, file, expected)
             flips += 1
     assert flips >= 200
-    print(f"{flips} flipped bits")
+    tally("flipped bits in files of a store", flips)
 
 
 def test_a_flipped_bit_in_a_segment_or_a_state_is_always_noticed(store: Path, expected: Content) -> None:

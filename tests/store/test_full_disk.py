@@ -12,6 +12,7 @@ import pytest
 
 from sizes import size
 from store.histories import Rows, content, files, make, update
+from tally import tally
 from tidelog.errors import StoreError
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store
@@ -55,10 +56,12 @@ def test_a_full_disk_at_any_write_leaves_the_store_as_it_was(
             break
         at += step
     assert failures > 2
+    tally("writes to a full disk", failures)
 
 
 def commit_on(disk: Full, folder: Path, before: Rows | None, after: Rows) -> bool:
     """Commit to a store on a disk that gets full, and again when it has space; whether it failed at first."""
+    failed = False
     try:
         store = Store(folder, disk)
     except StoreError as error:
@@ -66,7 +69,6 @@ def commit_on(disk: Full, folder: Path, before: Rows | None, after: Rows) -> boo
         store = Store(folder)
         failed = True
     with store:
-        failed = False
         try:
             store.commit(update(store, after))
         except StoreError as error:

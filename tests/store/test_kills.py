@@ -12,6 +12,7 @@ from pathlib import Path
 from sizes import size
 from store.histories import content, files
 from store.writer import added_up, edges_at
+from tally import tally
 from tidelog.store.durable import Store
 from tidelog.store.marker import shown_commit
 
@@ -39,7 +40,8 @@ def test_a_writer_that_is_killed_again_and_again_leaves_whole_commits(tmp_path: 
             writer.kill()
         assert writer.returncode == -signal.SIGKILL
         last = expect_whole_commits(folder, log, last)
-    print(f"{KILLS} kills, {last + 1} commits")
+    tally("kills of writers of a store", KILLS)
+    tally("commits of such writers", last + 1)
 
 
 def expect_whole_commits(folder: Path, log: Path, before: int) -> int:

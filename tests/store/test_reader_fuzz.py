@@ -14,6 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from sizes import size
+from tally import tally
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import DataError
@@ -118,6 +119,7 @@ def test_readers_give_rows_or_a_short_error(tmp_path: Path, extension: str) -> N
     file = tmp_path / f"f{extension}"
     for _ in range(ROUNDS):
         expect_rows_or_an_error(relation, mutated(content, dice), file)
+    tally("fuzzed files", ROUNDS)
 
 
 @pytest.mark.parametrize(("extension", "content"), KEPT, ids=lambda v: repr(v)[:30])

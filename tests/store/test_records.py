@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sizes import size
+from tally import tally
 from tidelog.data import types
 from tidelog.errors import DataError
 from tidelog.program.typed import Column, Relation, Role
@@ -110,6 +111,7 @@ def by_oracle(content: bytes, width: int, dialect: Dialect) -> list[list[str | N
 @example(content=b"\xef\xbb\xbfa", width=1, dialect=CSV)
 @example(content=b',"",', width=3, dialect=CSV)
 def test_a_text_is_the_records_that_its_characters_make(content: bytes, width: int, dialect: Dialect) -> None:
+    tally("random texts read as records")
     records = Records(content, [f"c{i}" for i in range(width)], dialect)
     wanted = by_oracle(content, width, dialect)
     found = [list(row.values()) for row in records.cells.to_pylist()]
@@ -183,6 +185,7 @@ NUMBERS = st.lists(st.integers(1, 12), max_size=4)
 def test_a_file_means_the_same_in_a_session_and_in_a_pipeline(
     content: bytes, cuts: list[int], blocks: list[int], header: bool
 ) -> None:
+    tally("random texts read in sessions and pipelines")
     content = b"a,b\n" + content if header else content
     session = in_session(content, header=header)
     rows = in_pipeline(content, cuts, blocks, header=header, whole=True)

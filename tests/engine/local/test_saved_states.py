@@ -14,6 +14,7 @@ import pytest
 
 from conformance.reasoners import DenseReasoner, LocalReasoner
 from sizes import size
+from tally import tally
 from tidelog.data.zset import ZSet
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.record import Corrupt, Record, read_record, write_record
@@ -101,7 +102,7 @@ def test_a_state_with_any_flipped_bit_is_refused_or_used_without_harm(kind: str)
         except Corrupt:
             refused += 1
     assert refused > tries // 20
-    print(f"{tries} states, {refused} refused")
+    tally("states with flipped bits", tries)
 
 
 @pytest.mark.parametrize("kind", KINDS)

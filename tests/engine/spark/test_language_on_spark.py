@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tidelog
+from oracle.language import host
 from oracle.language.case import Case, Insert, RuleText, Step
 from oracle.language.checking import _expect_stored as expect_stored
 from oracle.language.checking import difference
 from oracle.language.histories import programs
 from oracle.language.model import MAX_ROUNDS, outcomes
 from sizes import size
+from tally import tally
 from tidelog.errors import EngineError
 
 if TYPE_CHECKING:
@@ -30,7 +32,9 @@ SEEDS = size(1, 300)
 def difference_on(spark: SparkSession, case: Case, *places: str) -> str | None:
     def opened(case: Case, place: str) -> Any:
         placement = {"joined": "shuffled", "evaluated": "shuffled"}.get(place, place)
-        db = tidelog.open(spark=spark, placement=placement, max_iterations=MAX_ROUNDS)
+        db = tidelog.open(
+            spark=spark, placement=placement, max_iterations=MAX_ROUNDS, functions=host.FUNCTIONS
+        )
         home: Any = db._state
         if place in ("joined", "evaluated"):
             home.engine.sends = False
@@ -59,7 +63,9 @@ def _without_conflicts(seed: int) -> Case:
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_random_program_is_right_in_every_placement(interpreted: SparkSession, seed: int) -> None:
     case = _without_conflicts(seed)
-    assert difference_on(interpreted, case, PLACES[seed % len(PLACES)]) is None, case.text
+    place = PLACES[seed % len(PLACES)]
+    assert difference_on(interpreted, case, place) is None, case.text
+    tally(f"random sessions on Spark, {place}")
 
 
 KEPT = {

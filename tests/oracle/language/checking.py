@@ -1,8 +1,9 @@
 """A case on sessions, compared with the model after each step: `difference` says what first differs.
 
 Everything a user can see is compared: how the transaction ended, its changes and those that a preview told,
-contents of every relation, what subscribers heard, and what a query of each rule's body
-finds. Rows are compared by how they are written, so that -0.0, True or a decimal of another scale differ.
+contents of every relation and what of them is asserted, what subscribers heard until they cancelled, and
+what a query of each rule's body finds. Rows are compared by how they are written, so that -0.0, True or a
+decimal of another scale differ.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import Any
 
+from oracle.language import host
 from oracle.language.case import (
     Action,
     AddRule,
@@ -63,6 +65,7 @@ _CONTEXTS: Mapping[str, decimal.Context] = {
 
 NAMES = (*STRATEGIES, "updating", "dense")
 _DENSE_ROWS = 4
+CANCELS_AT = 3  # the step before which the last subscription ends
 
 
 def names_for(seed: int) -> tuple[str, ...]:
@@ -80,7 +83,7 @@ def open_local(case: Case, name: str) -> Any:
     try:
         if name != "updating":
             return Session(_draft(case.text), "elastic" if name == "dense" else name, limits)
-        session = Session(Draft(), "elastic", limits)
+        session = Session(host.draft(), "elastic", limits)
         _never_switch(session)
         with session.transaction() as tx:
             tx.load(case.text)
@@ -93,7 +96,7 @@ def open_local(case: Case, name: str) -> Any:
 @lru_cache(maxsize=4)
 def _draft(text: str) -> Draft:
     """The program of a text, which several sessions begin with."""
-    draft = Draft()
+    draft = host.draft()
     draft.load(text)
     return draft
 
@@ -182,8 +185,8 @@ class Subject:
         with _way(name):
             self.session = opened(case, name)
         self.heard: dict[str, list[tuple[int, Shown, Shown]]] = {name: [] for name in case.watched}
-        for relation in case.watched:
-            self.session.subscribe(relation, self._hear)
+        self.steps = 0
+        self.subscriptions = [self.session.subscribe(r, self._hear) for r in case.watched]
 
     def _hear(self, change: Any, commit: int) -> None:
         heard = commit, shown(change.inserted), shown(change.deleted)
@@ -191,10 +194,15 @@ class Subject:
 
     def compare(self, step: Step, expected: Outcome, *, asks: bool) -> str | None:
         """Take a step; the first thing that is not as the model has it."""
+        self.steps += 1
+        if self.steps == CANCELS_AT and self.subscriptions:
+            self.subscriptions[-1].cancel()
         with _context(self.case), _way(self.name):
             found = self._take(step)
-            found |= self._state(expected.contents)
+            found |= self._state()
             if asks:
+                found |= {f"what {n} is given": shown(self.session[n].given) for n in self.session}
+                found |= {f"what {n} derives": shown(self.session[n].derived) for n in self.session}
                 found |= {f"query `{r.query}`": self._answer(r) for r in expected.answers}
         wanted = self._wanted(step, expected, asks=asks)
         for what in wanted:
@@ -213,11 +221,16 @@ class Subject:
         for name, rows in self._known(expected.contents).items():
             wanted[f"contents of {name}"] = shown(rows)
         for name in self.heard:
-            change = expected.changes.get(name)
+            cancelled = self.steps >= CANCELS_AT and name == self.case.watched[-1]
+            change = None if cancelled else expected.changes.get(name)
             wanted[f"subscription to {name}"] = (
                 [(self.session.commit, shown(change[0]), shown(change[1]))] if change else []
             )
         if asks:
+            for name, rows in self._known(expected.contents).items():
+                given = expected.given.get(name, frozenset())
+                wanted[f"what {name} is given"] = shown(given)
+                wanted[f"what {name} derives"] = shown(frozenset(rows) - given)
             for rule, rows_ in expected.answers.items():
                 wanted[f"query `{rule.query}`"] = None if rows_ is None else shown(rows_)
         return wanted
@@ -243,7 +256,7 @@ class Subject:
             found["changes"] = _read_changes(tx.changes)
         return found
 
-    def _state(self, contents: Contents) -> dict[str, object]:
+    def _state(self) -> dict[str, object]:
         found: dict[str, object] = {f"contents of {n}": shown(self.session[n]) for n in self.session}
         for name, heard in self.heard.items():
             found[f"subscription to {name}"] = list(heard)

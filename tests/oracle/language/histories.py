@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+from oracle.language import host
 from oracle.language.case import (
     Action,
     AddRule,
@@ -55,6 +56,7 @@ class _Generator:
         self.palette = self._palette()
         self.expressions = Expressions(self.random, self.values, self.palette)
         self.relations: list[RelationText] = []
+        self.alias = (self.random.choice(self.palette), "Named") if self.random.random() < 0.2 else None
         self.functions: list[str] = []
         self.rules: list[RuleText] = []
         self._declared: Draft | None = None
@@ -79,10 +81,12 @@ class _Generator:
 
     def _declare(self) -> None:
         self.expressions.risky = self.random.random() < 0.1
+        if self.random.random() < 0.2:
+            self.expressions.functions += host.CALLABLE[: self.random.choice([4, 4, 5])]
         for i in range(self.random.choice([0, 0, 0, 1, 1, 2])):
             text = self.expressions.function(f"f{i}").text
             try:
-                Draft().load("\n".join([*self.functions, text]))
+                host.draft().load("\n".join([*self.functions, text]))
                 self.functions.append(text)
             except ProgramError:
                 self.expressions.functions.pop()
@@ -113,15 +117,16 @@ class _Generator:
         whole = [i for i, t in enumerate(columns) if not isinstance(t, types.Option)]
         if role == "input" and whole and self.random.random() < 0.3:
             key = tuple(sorted(self.random.sample(whole, min(len(whole), self.random.choice([1, 1, 2])))))
-        return RelationText(name, columns, role, level, key)
+        return RelationText(name, columns, role, level, key, self.alias)
 
     def _declarations(self) -> tuple[str, ...]:
-        return (*(r.text for r in self.relations), *self.functions)
+        typedefs = (f"typedef {self.alias[1]} = {self.alias[0]}",) if self.alias else ()
+        return (*typedefs, *(r.text for r in self.relations), *self.functions)
 
     def _elaborates(self, rules: list[RuleText]) -> bool:
         """Whether these rules are a program that ends."""
         if self._declared is None:
-            self._declared = Draft()
+            self._declared = host.draft()
             self._declared.load("\n".join(self._declarations()))
         try:
             for rule in rules:
@@ -206,9 +211,10 @@ class _Generator:
         return Step(tuple(actions), ending)
 
     def _fact_edit(self, model: Model) -> Action:
-        inputs = [r for r in self.relations if r.level == 0]
-        relation = self.random.choice(inputs if self.random.random() < 0.9 else self.relations)
-        there = sorted(model.given.get(relation.name, ()), key=repr)
+        there = [r for r in self.relations if r.name in model.program.relations or self.random.random() < 0.1]
+        inputs = [r for r in there if r.level == 0] or self.relations
+        relation = self.random.choice(inputs if self.random.random() < 0.9 else there or self.relations)
+        held = sorted(model.given.get(relation.name, ()), key=repr)
         draw = self.random.random()
         if relation.key and draw < 0.35:
             return Upsert(relation.name, self._rows(relation, 3))
@@ -217,8 +223,8 @@ class _Generator:
             return DeleteKeys(relation.name, keys)
         if draw > 0.97:
             return Clear(relation.name)
-        if there and self.random.random() < 0.5:
-            gone = self.random.sample(there, min(len(there), self.random.choice([1, 1, 2, 8])))
+        if held and self.random.random() < 0.5:
+            gone = self.random.sample(held, min(len(held), self.random.choice([1, 1, 2, 8])))
             return Delete(relation.name, tuple(gone))
         if self.random.random() < 0.05:
             return Delete(relation.name, self._rows(relation, 2))
@@ -248,4 +254,6 @@ class _Generator:
                 break
         if not self._elaborates(kept):
             return []
-        return [Replace(self._declarations(), tuple(kept))]
+        texts = " ".join(rule.text for rule in kept)
+        gone = {r.text for r in self.relations if f"{r.name}(" not in texts and self.random.random() < 0.4}
+        return [Replace(tuple(d for d in self._declarations() if d not in gone), tuple(kept))]

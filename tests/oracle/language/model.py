@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from oracle.language import host
 from oracle.language.case import (
     Action,
     AddRule,
@@ -51,6 +52,10 @@ class KeyConflict(Exception):
     """Two rows with one primary key."""
 
 
+class NoRelation(Exception):
+    """The program has lost the relation."""
+
+
 class _Counted(IndexedFacts):
     """Facts that give up after a number of matches."""
 
@@ -68,14 +73,15 @@ class _Counted(IndexedFacts):
 class Outcome:
     """`ended` is committed, rolled back, failed (an expression failed) or refused (not a program).
 
-    `refused` are the positions of the actions that were errors of their own. `previewed` is the change that a
-    preview tells, None if it failed, and missing from the dictionary of a step without one.
+    `refused` are the positions of the actions that were errors of their own; `given` is what is asserted
+    afterwards. `previewed` is the change that a preview tells, None if it failed or was not asked for.
     """
 
     ended: str
     refused: tuple[int, ...]
     changes: dict[str, Change]
     contents: Contents
+    given: Contents
     previewed: dict[str, Change] | None = None
     answers: dict[RuleText, frozenset[Row] | None] = field(default_factory=dict)
 
@@ -85,7 +91,7 @@ class Model:
         self.program: Program
         self.rules: dict[str, RuleText] = {}  # by identity
         self._queries: dict[RuleText, Query] = {}
-        draft = Draft()
+        draft = host.draft()
         draft.load("\n".join(case.declarations))
         for rule in case.rules:
             self.rules[draft.add_rule(rule.text).id] = rule
@@ -108,7 +114,7 @@ class Model:
             self.program, self.given, self.contents = work.program, work.given, result
             self.rules = work.rules
         found = self.ask() if ask and changes else {}
-        return Outcome(ended, refused, changes, self.contents, previewed, found)
+        return Outcome(ended, refused, changes, self.contents, self.given, previewed, found)
 
     def ask(self) -> dict[RuleText, frozenset[Row] | None]:
         """What the body of each rule finds now; None if an expression fails."""
@@ -169,20 +175,20 @@ class _Work:
         """Carry an action out; whether it was taken."""
         try:
             self._take(action)
-        except (KeyConflict, TidelogError):
+        except (KeyConflict, NoRelation, TidelogError):
             return False
         return True
 
     def _take(self, action: Action) -> None:
         match action:
             case Insert(name, rows):
-                self._insert(self.draft.relations[name], self._rows(name, rows))
+                self._insert(self._relation(name), self._rows(name, rows))
             case Upsert(name, rows):
-                self._upsert(self.draft.relations[name], self._rows(name, rows))
+                self._upsert(self._relation(name), self._rows(name, rows))
             case Delete(name, rows):
                 self.given[name] = self.given.get(name, frozenset()) - self._rows(name, rows)
             case DeleteKeys(name, rows):
-                relation = self.draft.relations[name]
+                relation = self._relation(name)
                 assert relation.key is not None
                 keys = {
                     tuple(canonical(relation.types[i], v) for i, v in zip(relation.key, row, strict=True))
@@ -191,6 +197,7 @@ class _Work:
                 held = self.given.get(name, frozenset())
                 self.given[name] = frozenset(r for r in held if _key(relation, r) not in keys)
             case Clear(name):
+                self._relation(name)
                 self.given[name] = frozenset()
             case AddRule(rule):
                 self.rules[self.draft.add_rule(rule.text).id] = rule
@@ -199,8 +206,13 @@ class _Work:
             case Replace():
                 self._replace(action)
 
+    def _relation(self, name: str) -> Relation:
+        if name not in self.draft.relations:
+            raise NoRelation
+        return self.draft.relations[name]
+
     def _rows(self, name: str, rows: tuple[Row, ...]) -> frozenset[Row]:
-        types = self.draft.relations[name].types
+        types = self._relation(name).types
         return frozenset(tuple(canonical(t, v) for t, v in zip(types, row, strict=True)) for row in rows)
 
     def _insert(self, relation: Relation, rows: frozenset[Row]) -> None:
@@ -217,7 +229,7 @@ class _Work:
         self.given[relation.name] = rows | {r for r in held if _key(relation, r) not in keys}
 
     def _replace(self, action: Replace) -> None:
-        draft = Draft()
+        draft = host.draft()
         draft.load("\n".join(action.declarations))
         rules = {draft.add_rule(rule.text).id: rule for rule in action.rules}
         draft.finish()

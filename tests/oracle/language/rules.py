@@ -29,10 +29,12 @@ class RelationText:
     role: str
     level: int
     key: tuple[int, ...] | None = None
+    alias: tuple[Type, str] | None = None  # a type, and the name that it has in the declaration
 
     @property
     def text(self) -> str:
-        columns = ", ".join(f"c{i}: {t}" for i, t in enumerate(self.types))
+        named = dict([self.alias] if self.alias else [])
+        columns = ", ".join(f"c{i}: {named.get(t, t)}" for i, t in enumerate(self.types))
         key = f" primary key ({', '.join(f'c{i}' for i in self.key)})" if self.key else ""
         return f"{self.role} relation {self.name}({columns}){key}".strip()
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import pytest
 
 from oracle.language import campaign
-from oracle.language.campaign import check, summary
+from oracle.language.campaign import check
 from oracle.language.checking import Report
 from sizes import size
+from tally import tally
 
 BLOCK = 10
 SEEDS = campaign.seeds(size(60, 3_000))
@@ -23,4 +24,5 @@ def test_sessions_do_what_the_model_does(first: int) -> None:
     for seed in range(first, min(first + BLOCK, SEEDS.stop)):
         problem = check(seed, report)
         assert problem is None, problem
-    print(summary(report))
+    for what, number in report.items():
+        tally(f"random sessions: {what}", number)

@@ -17,6 +17,7 @@ from typing import Final
 import pytest
 
 from sizes import size
+from tally import tally
 
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[2]
@@ -50,6 +51,7 @@ def test_a_defect_that_comes_back_is_caught(mutation: Mutation, tmp_path: Path) 
     if size(0, 1):
         tried = _try(mutation, sources)
         assert tried.returncode == 1, f"the net let {mutation.patch} through:\n{tried.stdout}{tried.stderr}"
+        tally("defects brought back")
 
 
 def _patched(mutation: Mutation, folder: Path) -> Path:
