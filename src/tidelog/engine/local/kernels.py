@@ -300,8 +300,8 @@ def _take(frame, values, source, width, data, at):  # type: ignore[no-untyped-de
 def _sweep(frame, level):  # type: ignore[no-untyped-def]
     """All that is left of a last level that only binds, for heads to insert or remove: the inner loop.
 
-    The frame's sources say which column a value of the head comes from, or -1 if it is in a slot. Each row
-    that is looked at is one of the frame's steps.
+    The frame's sources say which column a value of the head comes from, or -1 if it is in a slot. Each
+    instance is one of the frame's steps.
     """
     relation, target = load64(frame, level + REL), load64(frame, TARGET)
     mode, rank, mask = load64(frame, MODE), load64(frame, RANK), load64(frame, level + MASK)
@@ -317,13 +317,10 @@ def _sweep(frame, level):  # type: ignore[no-untyped-def]
         if load64(frame, source + j) < 0:
             store64(values, j, load64(frame, load64(frame, load64(frame, HEAD) + j)))
     instances, at, status = load64(frame, INSTANCES), load64(frame, level + CURSOR), DONE
-    steps = load64(frame, STEPS)
+    before, steps = instances, load64(frame, STEPS)
+    enough = instances + max(steps, 1)
     while True:
         here = at
-        if steps <= 0:
-            status = PAUSE
-            break
-        steps -= 1
         if kind == CHAIN:
             if at < 0:
                 break
@@ -345,9 +342,12 @@ def _sweep(frame, level):  # type: ignore[no-untyped-def]
             at = here
             break
         instances += 1
+        if instances == enough:
+            status = PAUSE
+            break
     store64(frame, level + CURSOR, at)
     store64(frame, INSTANCES, instances)
-    store64(frame, STEPS, steps)
+    store64(frame, STEPS, steps - (instances - before))
     return status
 
 
