@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from sizes import size
 from tidelog import rdf
 from tidelog.bench.cases import RDFS_A2, cases
 from tidelog.bench.experiments import Experiments
@@ -39,7 +40,7 @@ def test_all_reasoners_find_the_same(tmp_path: Path) -> None:
     assert left < size
 
 
-@pytest.mark.parametrize("program", ["rdfs", "rdfs-a2", "rdfs-s", "owl2rl"])
+@pytest.mark.parametrize("program", ["owl2rl", "rdfs", "rdfs-a2", "rdfs-s"][: size(1, 4)])
 def test_strategies_find_the_same_of_universities(program: str) -> None:
     (case,) = (c for c in cases(quick=True) if c.name == f"LUBM/{program}")
     names = ("relational", "differential", "elastic", "recompute")

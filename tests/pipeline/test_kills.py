@@ -18,7 +18,7 @@ from tally import tally
 
 pytestmark = pytest.mark.spark
 
-KILLS = size(2, 100)
+KILLS = size(1, 100)
 SCRIPT = Path(__file__).parent / "run_until_killed.py"
 
 

@@ -122,6 +122,9 @@ def test_a_store_that_has_lost_a_batch_is_told(place: Place, spark: SparkSession
     follow(place, spark)
     last = sorted((place.folder / "store" / "manifests").glob("*.json"))[-1]
     last.unlink()
+    with pytest.raises(StoreError, match=r"is missing: restore it from a backup, or delete .*shown to go on"):
+        follow(place, spark)
+    (place.folder / "store" / "shown").unlink()
     with pytest.raises(StoreError, match=r"has gone on to batch 0, which the store does not have; delete"):
         follow(place, spark)
 

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sizes import size
 from store import facts
 from store.facts import TYPES, patiently, relation
 from store.stops import Stopped, Stopping
@@ -216,7 +217,7 @@ def test_stopping_a_commit_leaves_the_last_complete_one(tmp_path: Path, count: i
 def test_a_process_that_is_killed_anywhere_leaves_whole_commits(tmp_path: Path) -> None:
     script = Path(__file__).with_name("commit_and_stop.py")
     stopped = 0
-    for step in range(0, 60, 2):
+    for step in range(0, 60, size(4, 1)):
         command = [sys.executable, str(script), str(tmp_path), str(step)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         found = latest(tmp_path)

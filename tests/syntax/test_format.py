@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from sizes import size
 from syntax.trees import programs
 from tidelog.errors import Source
 from tidelog.syntax import tree
@@ -59,21 +60,21 @@ def _are_one(left: Token | None, right: Token) -> bool:
 both: SearchStrategy[tuple[tree.Program, str]] = commented()
 
 
-@settings(max_examples=300)
+@settings(max_examples=size(100, 300))
 @given(both)
 def test_formatting_changes_no_meaning(given_: tuple[tree.Program, str]) -> None:
     program, text = given_
     assert parse(formatted(text)) == parse(text) == program
 
 
-@settings(max_examples=300)
+@settings(max_examples=size(100, 300))
 @given(both)
 def test_formatting_twice_is_formatting_once(given_: tuple[tree.Program, str]) -> None:
     once = formatted(given_[1])
     assert formatted(once) == once
 
 
-@settings(max_examples=300)
+@settings(max_examples=size(100, 300))
 @given(both)
 def test_every_comment_is_kept_in_its_order(given_: tuple[tree.Program, str]) -> None:
     assert _comments(formatted(given_[1])) == _comments(given_[1])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sizes import size
 from syntax.trees import programs
 from tidelog.errors import Diagnostic, Source
 from tidelog.syntax import tree
@@ -395,13 +396,13 @@ def assert_read_or_refused(text: str) -> None:
         assert parse(print_program(program)) == program
 
 
-@settings(max_examples=500)
+@settings(max_examples=size(150, 500))
 @given(st.text() | soups.map(" ".join) | soups.map("".join))
 def test_any_text_is_read_or_refused_with_reasons(text: str) -> None:
     assert_read_or_refused(text)
 
 
-@settings(max_examples=300)
+@settings(max_examples=size(100, 300))
 @given(programs, st.data())
 def test_a_damaged_program_is_read_or_refused_with_reasons(
     program: tree.Program, data: st.DataObject

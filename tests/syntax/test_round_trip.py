@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
+from sizes import size
 from syntax.trees import expressions, items, literals, programs
 from tidelog.syntax import tree
 from tidelog.syntax.parser import parse
 from tidelog.syntax.printer import print_expression, print_item, print_line, print_literal, print_program
 
 
-@settings(max_examples=1000)
+@settings(max_examples=size(200, 1000))
 @given(programs)
 def test_a_printed_program_is_read_as_the_same_program(program: tree.Program) -> None:
     assert parse(print_program(program)) == program

@@ -1,6 +1,6 @@
 """Run as a program by `test_connect`: a client of Spark Connect, which tells in one line of JSON what it saw.
 
-Its argument is the address of the server, which has a folder for checkpoints.
+Its arguments are the address of the server, which has a folder for checkpoints, and placements.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ JOINED = PROGRAM.replace("Edge(y, z).", "Reach(y, z).")
 FIRST, NEXT, GONE = [(0, 1), (1, 2), (2, 3)], [(3, 4)], [(0, 1)]
 
 
-def main(address: str) -> None:
+def main(address: str, *places: str) -> None:
     spark: Any = SparkSession.builder.remote(address).getOrCreate()
     settings = dict(spark.conf.getAll)
     here = commits(tidelog.open(text=PROGRAM), lambda rows: rows)
     spark.addTag("mine")
     seen: set[str] = set()
     told = {}
-    for placement in ("driver", "tasks", "shuffled"):
+    for placement in places:
         db = tidelog.open(
             text=JOINED if placement == "shuffled" else PROGRAM,
             spark=spark,
@@ -54,7 +54,7 @@ def main(address: str) -> None:
     holding._LOCAL = re.compile("elsewhere")  # type: ignore[misc]
     db = tidelog.open(text=JOINED, spark=spark, placement="shuffled")
     told["held in files"] = commits(db, lambda rows: rows)
-    moments = {place: moment(spark, place) for place in ("driver", "tasks", "shuffled")}
+    moments = {place: moment(spark, place) for place in places}
     changed = {name for name, value in spark.conf.getAll.items() if settings.get(name) != value}
     print(
         json.dumps(
@@ -90,4 +90,4 @@ def commits(db: Any, given: Any) -> list[Any]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

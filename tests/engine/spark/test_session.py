@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tidelog
+from sizes import size
 from tidelog.errors import EngineError
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ print(Path(session.conf.get("spark.tidelog.log")).read_text())
 @pytest.mark.spark
 @needs_pyspark
 @needs_proc
+@pytest.mark.skipif(not size(0, 1), reason="an archive takes minutes to make: in the nightly size")
 def test_an_archive_of_classes_is_used_once_it_is_made(short_directory: Path) -> None:
     temporary = Path(tempfile.mkdtemp(dir=short_directory))
     assert script(ARCHIVED, environment(temporary)).split() == ["True", "True", "5"]
