@@ -106,3 +106,30 @@ def test_an_insert_is_interrupted_between_parts_of_its_data(monkeypatch: pytest.
         tx.insert("P", [("a",)])
     assert list(db["P"]) == [("a",)]
     assert not interrupt.is_interrupted()
+
+
+BEGUN, OVER = threading.Event(), threading.Event()
+
+
+def wait(x: int) -> int:
+    BEGUN.set()
+    OVER.wait()
+    return x
+
+
+def test_a_commit_that_waits_for_a_query_of_another_thread_is_interrupted() -> None:
+    db = tidelog.open(text="input relation P(x: int)", functions=[wait])
+    with db.transaction() as tx:
+        tx.insert("P", [(1,)])
+    asking = threading.Thread(target=lambda: list(db.query("P(x), var y = wait(x)")))
+    tx = db.transaction()
+    tx.insert("P", [(2,)])
+    asking.start()
+    try:
+        BEGUN.wait()
+        with pytest.raises(KeyboardInterrupt), interrupt_soon():
+            tx.commit()
+    finally:
+        OVER.set()
+        asking.join()
+    assert list(db["P"]) == [(1,)]

@@ -32,8 +32,11 @@ from typing import Final
 from weakref import ref
 
 from tidelog.errors import SessionError
+from tidelog.session.interrupt import let_interrupt
 
-__all__ = ["AT_WORK", "Locks"]
+__all__ = ["AT_WORK", "Locks", "Turn"]
+
+_BETWEEN: Final = 0.1  # seconds of waiting between two looks at interrupts
 
 AT_WORK: Final = (
     "the session is at work; functions of rules and reports of progress can read relations, but not begin a "
@@ -41,9 +44,30 @@ AT_WORK: Final = (
 )
 
 
+class Turn:
+    """A lock that a thread may take again; Ctrl-C ends the wait for it."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+
+    def __enter__(self) -> None:
+        while not self._lock.acquire(timeout=_BETWEEN):
+            let_interrupt()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+    def is_free(self) -> bool:
+        """Whether this thread could take it at once."""
+        free = self._lock.acquire(blocking=False)
+        if free:
+            self._lock.release()
+        return free
+
+
 class Locks:
     def __init__(self) -> None:
-        self.turn = RLock()
+        self.turn = Turn()
         self.reading = RLock()
         self._writing = Lock()
         self._writer: int | None = None
@@ -65,10 +89,8 @@ class Locks:
 
     def free_in_child(self) -> None:
         """Drop what threads held that are not in this process; call it while `reading` is held."""
-        if self.turn.acquire(blocking=False):
-            self.turn.release()
-        else:
-            self.turn = RLock()
+        if not self.turn.is_free():
+            self.turn = Turn()
         if self._writer != get_ident():
             self._writing, self._writer = Lock(), None
 
