@@ -6,8 +6,9 @@ to check it: sessions are compared with sessions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
+from itertools import count
 from random import Random
 from typing import Any, TypeVar
 
@@ -63,9 +64,12 @@ def _everywhere(
     rule: Callable[[RuleText], RuleText],
     declared: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda texts: texts,
     name: Callable[[str], str] = lambda name: name,
-    extra: tuple[RuleText, ...] = (),
+    extra: Callable[[tuple[str, ...]], tuple[RuleText, ...]] = lambda texts: (),
 ) -> Case:
-    """A case with its rules, declarations and names of relations changed wherever they stand."""
+    """A case with its rules, declarations and names of relations changed wherever they stand.
+
+    `extra` are the rules that declarations bring with them.
+    """
 
     def act(action: Action) -> Action:
         match action:
@@ -74,7 +78,7 @@ def _everywhere(
             case RemoveRule(text):
                 return RemoveRule(rule(text))
             case Replace(declarations, rules):
-                return Replace(declared(declarations), (*map(rule, rules), *extra))
+                return Replace(declared(declarations), (*map(rule, rules), *extra(declarations)))
             case Clear(relation):
                 return Clear(name(relation))
             case _:
@@ -84,7 +88,7 @@ def _everywhere(
     return replace(
         case,
         declarations=declared(case.declarations),
-        rules=(*map(rule, case.rules), *extra),
+        rules=(*map(rule, case.rules), *extra(case.declarations)),
         steps=steps,
         watched=tuple(map(name, case.watched)),
     )
@@ -94,8 +98,13 @@ def _items(case: Case) -> tuple[tree.Item, ...]:
     return parse("\n".join(case.declarations)).items
 
 
+def _relations(declarations: tuple[str, ...]) -> dict[str, tree.Relation]:
+    items = parse("\n".join(declarations)).items
+    return {item.name: item for item in items if isinstance(item, tree.Relation)}
+
+
 def _same_names(case: Case) -> dict[str, str]:
-    return {item.name: item.name for item in _items(case) if isinstance(item, tree.Relation)}
+    return {name: name for name in _relations(case.declarations)}
 
 
 def with_other_order(case: Case, random: Random) -> tuple[Case, Mapping[str, str]]:
@@ -191,22 +200,23 @@ def _inlined(function: tree.Function, args: tuple[tree.Expr, ...], prefix: str, 
 
 def with_negation_by_helpers(case: Case, random: Random) -> tuple[Case, Mapping[str, str]]:
     """`not S(f(x))` as `var y = f(x), not H(y)`, where `H` holds what `S` does."""
-    relations = {i.name: i for i in _items(case) if isinstance(i, tree.Relation)}
+    relations = _relations(case.declarations)
     known: dict[RuleText, RuleText] = {}
 
     def rule(text: RuleText) -> RuleText:
         if text not in known:
             read = _tree(text)
-            known[text] = _text(replace(read, body=_helped(read.body, relations)))
+            known[text] = _text(replace(read, body=_helped(read.body, relations, count())))
         return known[text]
 
     def declared(texts: tuple[str, ...]) -> tuple[str, ...]:
-        helpers = tuple(
-            print_item(replace(r, role="", name=_helper(r.name), key=None)) for r in relations.values()
-        )
+        there = _relations(texts).values()
+        helpers = (print_item(replace(r, role="", name=_helper(r.name), key=None)) for r in there)
         return (*texts, *helpers)
 
-    copies = tuple(_copy(r) for r in relations.values())
+    def copies(texts: tuple[str, ...]) -> tuple[RuleText, ...]:
+        return tuple(map(_copy, _relations(texts).values()))
+
     return _everywhere(case, rule, declared, extra=copies), _same_names(case)
 
 
@@ -220,7 +230,7 @@ def _copy(relation: tree.Relation) -> RuleText:
 
 
 def _helped(
-    body: tuple[tree.Literal, ...], relations: Mapping[str, tree.Relation]
+    body: tuple[tree.Literal, ...], relations: Mapping[str, tree.Relation], numbers: Iterator[int]
 ) -> tuple[tree.Literal, ...]:
     grouped = any(isinstance(x, tree.Assignment) and isinstance(x.value, tree.Aggregate) for x in body)
     made: list[tree.Literal] = []
@@ -228,10 +238,10 @@ def _helped(
         match literal:
             case tree.Negation(tree.Atom(relation, args)) if relation in relations:
                 # a variable behind a group would need a key, so there expressions stay where they are
-                hoisted, terms = ([], args) if grouped else _hoisted(relations[relation], args, len(made))
+                hoisted, terms = ([], args) if grouped else _hoisted(relations[relation], args, next(numbers))
                 made += [*hoisted, tree.Negation(tree.Atom(_helper(relation), terms))]
             case tree.Disjunction(alternatives):
-                helped = tuple(_helped(alternative, relations) for alternative in alternatives)
+                helped = tuple(_helped(alternative, relations, numbers) for alternative in alternatives)
                 made.append(tree.Disjunction(helped))
             case _:
                 made.append(literal)
@@ -258,7 +268,7 @@ def _hoisted(
         if isinstance(arg.value, _PLAIN):
             terms.append(arg)
             continue
-        name = f"hoisted{number}_{i}_{relation.name.lower()}"
+        name = f"hoisted{number}_{i}"
         type_ = types[arg.name] if arg.name is not None else relation.columns[i].type
         assignments.append(tree.Assignment(name, tree.Cast(arg.value, type_)))
         terms.append(replace(arg, value=tree.Variable(name)))
