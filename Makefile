@@ -25,11 +25,11 @@ imports: $(READY)
 	$(BIN)/lint-imports --no-cache
 
 unit: $(READY)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 # the same tests in their large sizes: hours instead of minutes; ends with what was tried
 nightly: $(READY)
-	TIDELOG_NIGHTLY=1 $(BIN)/pytest -n 2
+	TIDELOG_NIGHTLY=1 $(BIN)/pytest -n 2 --dist worksteal
 
 bench: $(READY)
 	$(BIN)/pip install --quiet --group bench

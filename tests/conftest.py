@@ -10,9 +10,15 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sizes import size
 from tally import TALLY
 
-settings.register_profile("tidelog", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "tidelog",
+    deadline=None,
+    max_examples=size(40, 400),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("tidelog")
 
 

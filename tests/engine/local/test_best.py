@@ -7,6 +7,7 @@ import random
 import pytest
 
 from conformance.reasoners import LocalReasoner
+from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.run import Run
@@ -55,7 +56,7 @@ relation W(a: int, s: string)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_follow_every_change(name: str, strategy: str) -> None:
-    for seed in range(25):
+    for seed in range(size(10, 100)):
         _history(f"{name} {seed}", PROGRAMS[name], strategy)
 
 

@@ -16,6 +16,7 @@ from conformance.reasoners import Changes, DenseReasoner, LocalReasoner
 from engine.local.recount import check_state
 from engine.local.snapshot import check_unchanged, contents, take_state, visible_state
 from oracle.generator import Generator, Step
+from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.run import Limits, Run
@@ -25,7 +26,9 @@ from tidelog.program.draft import Draft, load
 from tidelog.program.model import Program
 
 Facts = Mapping[str, ZSet[Row]]
-HISTORIES = [(flavour, seed) for flavour in ("negated", "full", "typed", "deep") for seed in range(10)]
+HISTORIES = [
+    (flavour, seed) for flavour in ("negated", "full", "typed", "deep") for seed in range(size(4, 40))
+]
 over_histories = pytest.mark.parametrize(("flavour", "seed"), HISTORIES)
 
 
