@@ -7,9 +7,11 @@ if comparisons say between which values one of its columns lies. A condition or 
 its variables have values. An equation, `var v = e` or `v == e`, *unifies*: it is taken as soon as `e` has a
 value. If `v` is unbound, it takes that value, and the atom that holds `v` is looked up by it; otherwise the
 value of `v` is compared with it. Even a variable of `var` may be bound before, by a negated atom that comes
-first or by another equation.
+first.
 
-The order never changes the result: it only says what is found first.
+The order never changes the result: it only says what is found first. Nor does it change what fails: a
+variable that no atom holds takes the value of its `var` and no other, since another equation might exclude
+a row before that value is found to fail.
 """
 
 from __future__ import annotations
@@ -121,6 +123,7 @@ class _Ordering:
         self.bound = set(given)
         self.atoms = {i: x for i, x in enumerate(rule.body) if isinstance(x, Match)}
         self.others = {i: x for i, x in enumerate(rule.body) if not isinstance(x, Match)}
+        self.matched = {t.name for x in self.atoms.values() for t in x.terms if isinstance(t, Var)}
 
     def run(self, first: int | None) -> Iterator[Step]:
         if first is not None:
@@ -191,11 +194,16 @@ class _Ordering:
             case Test(condition) if self._knows(condition):
                 return Filter(condition, position)
             case Test(Binary("==", left, right)):
-                return self._unify(position, left, right) or self._unify(position, right, left)
+                return self._look_up(position, left, right) or self._look_up(position, right, left)
             case Test() | Match():
                 return None
             case _ as never:
                 assert_never(never)
+
+    def _look_up(self, position: int, side: Expr, value: Expr) -> Step | None:
+        """What an atom holds is looked up by the value."""
+        is_held = isinstance(side, Var) and side.name in self.matched
+        return self._unify(position, side, value) if is_held else None
 
     def _unify(self, position: int, side: Expr, value: Expr) -> Step | None:
         """A variable takes the value if it has none, and is compared with it otherwise.

@@ -25,6 +25,20 @@ KEPT = {
             Step((Insert("In1", ((-1,),)), Insert("In0", ((2,),)))),
         ),
     ),
+    "an equation that excludes a row before its assignment fails": Case(
+        declarations=(
+            "input relation In0(c0: int)",
+            "input relation First(c0: int)",
+            "output relation Conf(c0: int)",
+        ),
+        rules=(
+            RuleText(
+                ("Conf(v)",),
+                ("v == x", "v == 0", "not In0(x + 1)", 'var v = x + unwrap("a" as option<int>)', "First(x)"),
+            ),
+        ),
+        steps=(Step((Insert("In0", ((2,),)),)), Step((Insert("First", ((2,),)),))),
+    ),
     "a recursion that says what is there": Case(
         declarations=("input relation E(a: int, b: int)", "output relation P(a: int, b: int)"),
         rules=(RuleText(("P(x, y)",), ("E(x, y)",)), RuleText(("P(x, y)",), ("P(x, y)",))),
