@@ -15,6 +15,7 @@ from tidelog.program.typed import (
     Body,
     Expr,
     Group,
+    Head,
     Literal,
     Match,
     Rule,
@@ -35,6 +36,13 @@ class _Flattener:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.best: dict[str, Best] = {name: b for s in program.strata for name, b in s.best}
+        self.meant = {
+            (rule.id, name): rule
+            for stratum in program.strata
+            if stratum.best
+            for rule in stratum.rules
+            for name in stratum.relations
+        }
         self.relations = {
             r.name: Stored(r.name, r.types, keyed=r.key is not None, columns=tuple(c.name for c in r.columns))
             for r in program.relations.values()
@@ -57,12 +65,14 @@ class _Flattener:
         others = [h for h in rule.heads if h.relation not in self.best]
         if rule.group is None:
             for i, head in enumerate(rule.heads):
-                for j, body in enumerate(rule.bodies):
+                for j, body in enumerate(self._meant(rule, head).bodies):
                     self._add(rule, f"{i}.{j}", head.relation, head.values, body)
             return
         for i, head in enumerate(kept):  # the relation itself keeps the best: every instance is a candidate
-            result = rule.group.aggregates[0]
-            for j, body in enumerate(rule.bodies):
+            meant = self._meant(rule, head)
+            assert meant.group is not None
+            result = meant.group.aggregates[0]
+            for j, body in enumerate(meant.bodies):
                 candidate = (*body, Bind(result.result, result.args[0]))
                 self._add(rule, f"best {i}.{j}", head.relation, head.values, candidate)
         if others:
@@ -70,6 +80,10 @@ class _Flattener:
             for i, head in enumerate(others):
                 for j, body in enumerate(rule.after):
                     self._add(rule, f"{i}.{j}", head.relation, head.values, (results, *body))
+
+    def _meant(self, rule: Rule, head: Head) -> Rule:
+        """The rule as it means in the stratum of one of its heads."""
+        return self.meant.get((rule.id, head.relation), rule)
 
     def _add(self, rule: Rule, part: str, head: str, values: tuple[Expr, ...], body: Body) -> None:
         flat = tuple(x if not isinstance(x, Absent) else self._absent(x) for x in body)

@@ -33,6 +33,8 @@ __all__ = [
     "MAX_BIGINT_BITS",
     "MAX_BIGINT_SHIFT",
     "MAX_TEXT",
+    "NO_NUMBER",
+    "NUMBER",
     "OPTION_T",
     "AggregateFunction",
     "Example",
@@ -53,6 +55,8 @@ __all__ = [
 MAX_BIGINT_BITS: Final = 1_000_000  # a bigint with more bits than this is a failure
 MAX_BIGINT_SHIFT: Final = 65_535
 MAX_TEXT: Final = 2**24  # code points that a string has that is made, unless one that is given has more
+NUMBER: Final = "$number"  # a function that programs cannot call: its argument, a float, if it is not NaN
+NO_NUMBER: Final = "the result is not a number (NaN), so a recursive `min` or `max` cannot compare it"
 
 
 # -- functions

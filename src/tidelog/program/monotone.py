@@ -6,21 +6,28 @@ worse: it gives an equal or better head and never falsifies a condition. That is
 value through the rule. Each expression has a *direction*: 1 if it rises or stays when the values it is
 made of get better, -1 if it falls or stays, 0 if it does not depend on them. A value of `min` gets better
 downwards (-1), one of `max` upwards (1).
+
+Floating-point numbers keep their order under these operations with one exception: ∞ - ∞ and 0 · ∞ are no
+numbers, and NaN comes after all of them. So inside the recursion, such a result has no value (`NUMBER`): it
+is an error like a division by zero.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from decimal import Decimal
+from typing import assert_never
 
-from tidelog.data.types import is_number
+from tidelog.data.types import is_float, is_number
 from tidelog.errors import Span
 from tidelog.program import typed
+from tidelog.program.library import NUMBER
 from tidelog.program.problems import Problems
 from tidelog.program.typed import Absent, Best, Bind, Body, Expr, Group, Match, Rule, Test, Var
 
-__all__ = ["best_relations", "check_monotone"]
+__all__ = ["best_relations", "check_monotone", "in_order"]
 
 _BETTER = {"min": -1, "max": 1}
 _MONOTONE_CALLS = frozenset(["min", "max", "floor", "ceil", "round"])
@@ -84,13 +91,74 @@ class _NotMonotone(Exception):
 
 def check_monotone(
     relations: frozenset[str], rules: tuple[Rule, ...], best: Mapping[str, Best], problems: Problems
-) -> None:
-    """Report each rule of a recursive stratum that could make something worse from a better value."""
+) -> bool:
+    """Report each rule of a recursive stratum that could make something worse from a better value.
+
+    Whether there is none.
+    """
+    is_sound = True
     for rule in rules:
         try:
             _check_rule(rule, relations, best)
         except _NotMonotone as failure:
+            is_sound = False
             _report(rule.span, failure.what, best, problems)
+    return is_sound
+
+
+def in_order(rule: Rule, best: Mapping[str, Best]) -> Rule:
+    """A rule of the recursion, which `check_monotone` has nothing against: what is no number has no value."""
+    bodies = tuple(_in_order(body, _follow(body, best)) for body in rule.bodies)
+    if rule.group is None:
+        return replace(rule, bodies=bodies)
+    names = {name for body in rule.bodies for name in _follow(body, best)}
+    aggregates = tuple(
+        replace(a, args=tuple(_numbers(arg, names) for arg in a.args)) for a in rule.group.aggregates
+    )
+    return replace(rule, bodies=bodies, group=replace(rule.group, aggregates=aggregates))
+
+
+def _in_order(body: Body, names: Iterable[str]) -> Body:
+    followed = frozenset(names)
+
+    def changed(literal: typed.Literal) -> typed.Literal:
+        match literal:
+            case Bind(variable, value):
+                return Bind(variable, _numbers(value, followed))
+            case Test(condition):
+                return Test(_numbers(condition, followed))
+            case Match() | Absent():
+                return literal
+            case _ as never:
+                assert_never(never)
+
+    return tuple(map(changed, body))
+
+
+def _numbers(expr: Expr, names: Iterable[str]) -> Expr:
+    """The expression, where no float that is computed from these variables is NaN."""
+    followed = frozenset(names)
+    if not any(v.name in followed for v in typed.variables(expr)):
+        return expr
+    match expr:
+        case typed.Constant() | Var():
+            return expr
+        case typed.Unary(op, operand, type_):
+            return typed.Unary(op, _numbers(operand, followed), type_)
+        case typed.Binary(op, left, right, type_):
+            made = typed.Binary(op, _numbers(left, followed), _numbers(right, followed), type_)
+            return typed.Call(NUMBER, (made,), type_) if is_float(type_) else made
+        case typed.If(condition, then, otherwise, type_):
+            then, otherwise = _numbers(then, followed), _numbers(otherwise, followed)
+            return typed.If(_numbers(condition, followed), then, otherwise, type_)
+        case typed.Let(name, value, body, type_):
+            return typed.Let(name, _numbers(value, followed), _numbers(body, followed | {name}), type_)
+        case typed.Call(function, args, type_):
+            return typed.Call(function, tuple(_numbers(a, followed) for a in args), type_)
+        case typed.Cast(operand, type_):
+            return typed.Cast(_numbers(operand, followed), type_)
+        case _ as never:
+            assert_never(never)
 
 
 def _report(span: Span, what: str, best: Mapping[str, Best], problems: Problems) -> None:

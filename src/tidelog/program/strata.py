@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, M
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tidelog.program.monotone import best_relations, check_monotone
+from tidelog.program.monotone import best_relations, check_monotone, in_order
 from tidelog.program.problems import Problems
 from tidelog.program.typed import Absent, Best, Match, Rule, Stratum
 
@@ -109,8 +109,8 @@ def _stratum(
     if blocked is None and any(how for turn in turns for _, how in turn.reads):
         best = best_relations(relations, rules, _aggregated(turns), problems)
         blocked = _edge(turns, bool, best)
-        if blocked is None:
-            check_monotone(relations, rules, best, problems)
+        if blocked is None and check_monotone(relations, rules, best, problems):
+            rules = tuple(in_order(rule, best) for rule in rules)
     if blocked is not None:
         _report_cycle(blocked, turns, problems)
     return Stratum(relations, rules, bool(turns), tuple(sorted(best.items())))

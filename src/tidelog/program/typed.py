@@ -295,7 +295,7 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Relations that depend on each other, with the rules that derive them.
+    """Relations that depend on each other, with the rules that derive them, as they mean here.
 
     `best` names those of them that are kept as the best value per key.
     """

@@ -19,7 +19,7 @@ import re2
 
 from tidelog.data.types import Type
 from tidelog.data.values import NAN, Value, order_key, to_text
-from tidelog.program.library import MAX_TEXT
+from tidelog.program.library import MAX_TEXT, NO_NUMBER, NUMBER
 from tidelog.reference.convert import Undefined, exact, number_at
 
 __all__ = ["IMPLEMENTED", "call_standard", "joined"]
@@ -158,6 +158,12 @@ def _pieces(replacement: str) -> Iterator[str | int]:
 # -- numbers
 
 
+def _number(x: float) -> float:
+    if math.isnan(x):
+        raise Undefined(NO_NUMBER)
+    return x
+
+
 def _sign(x: int | float | decimal.Decimal) -> int:
     if x is NAN:
         raise Undefined("NaN has no sign")
@@ -266,6 +272,7 @@ _PLAIN: Final[Mapping[tuple[str, int], Callable[..., Value]]] = {
     ("regex_match", 2): _regex_match,
     ("regex_extract", 3): _regex_extract,
     ("regex_replace", 3): _regex_replace,
+    (NUMBER, 1): _number,
     ("abs", 1): lambda x: x.copy_abs() if isinstance(x, decimal.Decimal) else abs(x),
     ("sign", 1): _sign,
     ("sqrt", 1): _real("sqrt", math.sqrt),
@@ -299,4 +306,4 @@ _BY_TYPE: Final[Mapping[tuple[str, int], Callable[..., Value]]] = {
     ("ceil", 1): _whole(math.ceil),
 }
 
-IMPLEMENTED: Final = frozenset(_PLAIN) | frozenset(_BY_TYPE)
+IMPLEMENTED: Final = (frozenset(_PLAIN) | frozenset(_BY_TYPE)) - {(NUMBER, 1)}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf, nan
+
 import pytest
 
-from oracle.language.case import Case, Insert, RuleText, Step
+from oracle.language.case import Case, Delete, Insert, RuleText, Step
 from oracle.language.checking import difference
 
 KEPT = {
@@ -38,6 +40,45 @@ KEPT = {
             ),
         ),
         steps=(Step((Insert("In0", ((2,),)),)), Step((Insert("First", ((2,),)),))),
+    ),
+    "a recursive minimum of what is no number": Case(
+        declarations=(
+            "input relation Road(a: int, b: int, k: double)",
+            "output relation Best(a: int, b: int, d: double)",
+        ),
+        rules=(
+            RuleText(("Best(x, y, d)",), ("Road(x, y, k)", "var d = k.group_by(x, y).min()")),
+            RuleText(
+                ("Best(x, z, d)",),
+                ("Best(x, y, a)", "Road(y, z, k)", "var d = (a + abs(k)).group_by(x, z).min()"),
+            ),
+        ),
+        steps=(
+            Step((Insert("Road", ((2, 2, -inf),)),)),
+            Step((Insert("Road", ((2, 0, 0.5), (4, 4, nan))),)),
+            Step((Insert("Road", ((2, 0, 0.5), (5, 6, nan))),)),
+            Step((Insert("Road", ((0, 1, -inf),)),)),
+            Step((Insert("Road", ((0, 1, 3.0),)),)),
+        ),
+    ),
+    "a recursive maximum of what is no number on the way": Case(
+        declarations=(
+            "input relation Road(a: int, b: int, k: double)",
+            "output relation Best(a: int, b: int, d: double)",
+        ),
+        rules=(
+            RuleText(("Best(x, y, d)",), ("Road(x, y, k)", "var d = k.group_by(x, y).max()")),
+            RuleText(
+                ("Best(x, z, d)",),
+                ("Best(x, y, a)", "Road(y, z, k)", "var d = min(a + k, 9.0).group_by(x, z).max()"),
+            ),
+        ),
+        steps=(
+            Step((Insert("Road", ((1, 2, -inf), (2, 3, inf))),)),
+            Step((Insert("Road", ((1, 4, 1.0), (4, 2, 1.0), (2, 3, inf))),)),
+            Step((Insert("Road", ((1, 2, -inf),)),)),
+            Step((Delete("Road", ((4, 2, 1.0),)),)),
+        ),
     ),
     "a recursion that says what is there": Case(
         declarations=("input relation E(a: int, b: int)", "output relation P(a: int, b: int)"),

@@ -19,6 +19,7 @@ from tidelog.engine.local.codec import NONE, Codes, is_direct
 from tidelog.engine.local.conversions import DAYS
 from tidelog.engine.local.operations import Fast
 from tidelog.engine.local.vectors import Mask, Numbers, Vector
+from tidelog.program.library import NUMBER
 
 __all__ = ["fast_form"]
 
@@ -41,6 +42,10 @@ def _absolute(type_: Type) -> Fast | None:
     low, high = limits(type_)
     # the smallest number of a type is the one without an opposite
     return lambda a: (Vector(np.abs(a.codes)), outside(a.codes, -high, high) if low < 0 else None)
+
+
+def _number(type_: Type) -> Fast:
+    return lambda a: (a, np.isnan(a.numbers))
 
 
 def _sign(type_: Type) -> Fast | None:
@@ -196,6 +201,7 @@ def _days_between(_type: Type) -> Fast:
 
 _FAST: Final[Mapping[tuple[str, int], _Build]] = {
     ("abs", 1): _absolute,
+    (NUMBER, 1): _number,
     ("sign", 1): _sign,
     ("round", 1): _whole(_away, _units_away),
     ("round", 2): _round_digits,

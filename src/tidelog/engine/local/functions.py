@@ -25,7 +25,7 @@ from tidelog.engine.local.fast_functions import fast_form
 from tidelog.engine.local.operations import Operation, Plain, Pulse, Undefined
 from tidelog.engine.local.order import choice
 from tidelog.errors import clip, shown
-from tidelog.program.library import MAX_TEXT
+from tidelog.program.library import MAX_TEXT, NO_NUMBER, NUMBER
 
 __all__ = ["IMPLEMENTED", "concat", "standard"]
 
@@ -193,6 +193,12 @@ def _absolute(x: Any) -> Any:
     return x.copy_abs() if isinstance(x, decimal.Decimal) else abs(x)
 
 
+def _number(x: float) -> float:
+    if x is NAN:
+        raise Undefined(NO_NUMBER)
+    return x
+
+
 def _sign(x: Any) -> int:
     if x is NAN:
         raise Undefined("NaN has no sign")
@@ -297,6 +303,7 @@ _PLAIN: Final[Mapping[tuple[str, int], Plain]] = {
     ("regex_match", 2): _regex_match,
     ("regex_extract", 3): _regex_extract,
     ("abs", 1): _absolute,
+    (NUMBER, 1): _number,
     ("sign", 1): _sign,
     ("sqrt", 1): _real("sqrt", math.sqrt),
     ("exp", 1): _real("exp", math.exp),
@@ -327,4 +334,5 @@ _BY_TYPE: Final[Mapping[tuple[str, int], Callable[[Type], Plain]]] = {
     ("ceil", 1): _whole(math.ceil),
 }
 
-IMPLEMENTED: Final = frozenset(_PLAIN) | frozenset(_BY_TYPE) | {("min", 2), ("max", 2), ("regex_replace", 3)}
+_CHOSEN: Final = frozenset([("min", 2), ("max", 2), ("regex_replace", 3)])
+IMPLEMENTED: Final = (frozenset(_PLAIN) | frozenset(_BY_TYPE) | _CHOSEN) - {(NUMBER, 1)}
