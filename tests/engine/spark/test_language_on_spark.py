@@ -26,7 +26,7 @@ pytestmark = pytest.mark.spark
 # as asked; by joins even if tasks could send each other what they find; and all that is
 # evaluated and aggregated, however little, in tasks
 PLACES = ("tasks", "shuffled", "joined", "evaluated")
-SEEDS = size(1, 300)
+SEEDS = size(1, 120)
 
 
 def difference_on(spark: SparkSession, case: Case, *places: str) -> str | None:
