@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+import sparks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +28,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session that Tidelog makes, in this process."""
-    pytest.importorskip("pyspark")
-    session: SparkSession = import_module("tidelog.engine.spark.session").local_session()
-    yield session
-    session.stop()
+    yield from sparks.session()

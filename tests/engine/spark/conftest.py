@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import sparks
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -27,10 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session that Tidelog makes, in this process."""
-    pytest.importorskip("pyspark")
-    session: SparkSession = import_module("tidelog.engine.spark.session").local_session()
-    yield session
-    session.stop()
+    yield from sparks.session()
 
 
 @pytest.fixture

@@ -1,0 +1,27 @@
+"""The Spark session of the tests in this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["session"]
+
+
+def session() -> Iterator[SparkSession]:
+    """The session that Tidelog makes; its tasks find the modules of the tests."""
+    pytest.importorskip("pyspark")
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+        made: SparkSession = import_module("tidelog.engine.spark.session").local_session()
+    yield made
+    made.stop()
