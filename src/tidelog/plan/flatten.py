@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 
 from tidelog.plan.flat import FlatProgram, FlatRule, Grouping, Kind, Stored, Unit
+from tidelog.program.library import NUMBER
 from tidelog.program.model import Program
 from tidelog.program.strata import components
 from tidelog.program.text import print_heads, print_rule, print_value
@@ -13,6 +15,7 @@ from tidelog.program.typed import (
     Best,
     Bind,
     Body,
+    Call,
     Expr,
     Group,
     Head,
@@ -22,6 +25,8 @@ from tidelog.program.typed import (
     Term,
     Var,
     Wildcard,
+    expressions,
+    subexpressions,
 )
 
 __all__ = ["flatten"]
@@ -87,7 +92,8 @@ class _Flattener:
 
     def _add(self, rule: Rule, part: str, head: str, values: tuple[Expr, ...], body: Body) -> None:
         flat = tuple(x if not isinstance(x, Absent) else self._absent(x) for x in body)
-        id_ = f"{rule.id} [{part}]"
+        mark = _mark(body) if (rule.id, head) in self.meant else ""
+        id_ = f"{rule.id} [{part}{mark}]"
         self.rules[id_] = FlatRule(id_, head, values, flat, self._text(rule), rule.span)
 
     def _text(self, rule: Rule) -> str:
@@ -158,6 +164,17 @@ class _Flattener:
             best = tuple((name, self.best[name]) for name in sorted(members) if name in self.best)
             name = ", ".join(self.relations[n].title or n for n in sorted(members))
             yield Unit(members, rules, recursive, self.groupings.get(component[0]), best, name)
+
+
+def _mark(body: Body) -> str:
+    """What tells a body from that of the same rule in other strata: which results have to be numbers."""
+    found: list[str] = []
+    pending = [e for literal in body for e in expressions(literal)]
+    for expr in pending:  # grows on the way
+        pending += subexpressions(expr)
+        if isinstance(expr, Call) and expr.function == NUMBER:
+            found.append(repr(expr))
+    return f", numbers {zlib.crc32(repr(found).encode())}" if found else ""
 
 
 def _hidden(name: str, kind: Kind, values: tuple[Expr, ...], title: str) -> Stored:

@@ -6,7 +6,7 @@ from math import inf, nan
 
 import pytest
 
-from oracle.language.case import Case, Delete, Insert, RuleText, Step
+from oracle.language.case import AddRule, Case, Delete, Insert, RuleText, Step
 from oracle.language.checking import difference
 
 KEPT = {
@@ -78,6 +78,37 @@ KEPT = {
             Step((Insert("Road", ((1, 4, 1.0), (4, 2, 1.0), (2, 3, inf))),)),
             Step((Insert("Road", ((1, 2, -inf),)),)),
             Step((Delete("Road", ((4, 2, 1.0),)),)),
+        ),
+    ),
+    "a rule that becomes part of a recursive minimum": Case(
+        declarations=(
+            "input relation Road(a: int, b: int, k: double)",
+            "output relation Best(a: int, b: int, d: double)",
+            "output relation Far(a: int)",
+        ),
+        rules=(
+            RuleText(("Best(x, y, d)",), ("Road(x, y, k)", "var d = k.group_by(x, y).min()")),
+            RuleText(("Far(x)",), ("Best(x, _, a)", "Road(_, _, k)", "a + k <= 5.0")),
+        ),
+        steps=(
+            Step((Insert("Road", ((1, 2, -inf), (2, 3, inf))),)),
+            Step(
+                (
+                    AddRule(
+                        RuleText(
+                            ("Best(x, z, d)",),
+                            (
+                                "Far(x)",
+                                "Best(x, y, a)",
+                                "Road(y, z, k)",
+                                "var d = (a + k).group_by(x, z).min()",
+                            ),
+                        )
+                    ),
+                )
+            ),
+            Step((Delete("Road", ((2, 3, inf),)), Insert("Road", ((2, 3, 4.0),)))),
+            Step((Insert("Road", ((3, 4, inf),)),)),
         ),
     ),
     "a recursion that says what is there": Case(
