@@ -36,7 +36,8 @@ class SparkReasoner:
     ) -> None:
         self.cuts = Cuts(spark, held=held)
         self.engine = SparkEngine(self.cuts, placement, Limits(), strategy, room)
-        self.run = Run(self.engine, strategy if strategy in STRATEGIES else "elastic", switch)
+        known = strategy if strategy in STRATEGIES else "elastic"
+        self.run = Run(self.engine, known, switch, clock=self.cuts.cost)
         self.flat = FlatProgram()
         self.stats = Stats()
         self._types: dict[str, tuple[Type, ...]] = {}
