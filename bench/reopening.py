@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--repeat", type=int, default=3, help="the best of so many (3)")
     options = parser.parse_args(arguments)
-    from tidelog.engine.spark.session import local_session  # slow to load, and only needed here
+    from tidelog.engine.spark.runtime.session import local_session  # slow to load, and only needed here
 
     spark = local_session()
     for work in _works(quick=options.quick):

@@ -69,7 +69,7 @@ class Line:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    from tidelog.engine.spark.session import local_session  # slow to load, and only needed here
+    from tidelog.engine.spark.runtime.session import local_session  # slow to load, and only needed here
 
     bench = Bench(local_session(conf={"spark.driver.memory": options.memory}), options.repeat)
     lines: list[Line] = []

@@ -22,6 +22,6 @@ def session() -> Iterator[SparkSession]:
     paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
-        made: SparkSession = import_module("tidelog.engine.spark.session").local_session()
+        made: SparkSession = import_module("tidelog.engine.spark.runtime.session").local_session()
     yield made
     made.stop()

@@ -16,7 +16,7 @@ import click
 from pyspark.sql import SparkSession
 
 from tidelog import Session, pipeline
-from tidelog.engine.spark.session import local_session
+from tidelog.engine.spark.runtime.session import local_session
 
 HERE = Path(__file__).parent
 OUT = Path("out") / "access"

@@ -12,10 +12,10 @@ from tidelog.data.types import Type
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.cost import UnitCost
-from tidelog.engine.local import bits
-from tidelog.engine.local.codec import Codes
+from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.dense import matrix as bits
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.run import Limits, Run, Stats
+from tidelog.engine.scheduler import Limits, Run, Stats
 from tidelog.plan.flat import FlatProgram, Unit
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import Program

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pipeline.days import write
 from tidelog import pipeline
-from tidelog.engine.spark.session import local_session
+from tidelog.engine.spark.runtime.session import local_session
 
 
 def main(folder: Path, day: int, last: int) -> None:

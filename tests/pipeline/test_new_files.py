@@ -101,7 +101,7 @@ def test_rows_that_several_files_have_stay_until_the_last_goes(tmp_path: Path, s
 def test_large_files_are_compared_by_spark(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidelog.pipeline.intake.SMALL", 0)
+    monkeypatch.setattr("tidelog.pipeline.sources.intake.SMALL", 0)
     shop = Shop(tmp_path, "parquet", spark)
     shop.write("a", [("tea", 90), ("salt", 40)])
     shop.run()

@@ -22,14 +22,14 @@ from tidelog.errors import EngineError
 from tidelog.program.text import print_relation
 from tidelog.program.typed import Role
 from tidelog.store.durable import latest
-from tidelog.store.frames import to_table
 from tidelog.store.manifest import Manifest
-from tidelog.store.segments import SIGN, difference
+from tidelog.tables.given import to_table
+from tidelog.tables.signed import SIGN, difference
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tidelog.pipeline.pipeline import Pipeline
+    from tidelog.pipeline.run import Pipeline
 
 pytestmark = pytest.mark.spark
 
@@ -172,7 +172,7 @@ def test_a_harmed_state_is_done_without(
 def test_a_state_of_another_version_is_done_without(
     place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidelog.session.resuming.__version__", "99")
+    monkeypatch.setattr("tidelog.session.backends.resume.__version__", "99")
     place.write(CHAIN | {(30, 31)}, set())
     with pipeline.open(place.spec, spark=spark) as work:
         outcome = work.run()
@@ -281,7 +281,7 @@ class History:
         return True
 
     def _run(self, text: str, given: Mapping[str, tuple[list[Any], list[Any]]]) -> None:
-        from tidelog.pipeline.intake import Found
+        from tidelog.pipeline.sources.intake import Found
 
         (self.folder / "program.dl").write_text(text)
         spec = {

@@ -10,8 +10,8 @@ import pytest
 
 from tidelog.errors import PipelineError
 from tidelog.pipeline import Spec, read_spec, spec_from
-from tidelog.pipeline.fingerprints import Look, look
-from tidelog.pipeline.paths import qualified, qualified_spec
+from tidelog.pipeline.sources.fingerprints import Look, look
+from tidelog.pipeline.sources.paths import qualified, qualified_spec
 from tidelog.pipeline.spec import Source, describe_source, expect_relations
 from tidelog.program.draft import load
 from tidelog.program.typed import Relation

@@ -12,7 +12,7 @@ from store.test_formats import EDGES, GOLDEN, LABELS, NAMED, REACH
 from tidelog import pipeline
 from tidelog.errors import StoreError
 from tidelog.store.durable import latest
-from tidelog.store.frames import to_table
+from tidelog.tables.given import to_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +33,7 @@ def spec(tmp_path: Path) -> dict[str, object]:
 def test_a_pipeline_goes_on_with_a_store_of_format_2(
     spec: dict[str, object], tmp_path: Path, spark: SparkSession
 ) -> None:
-    from tidelog.pipeline.intake import Found
+    from tidelog.pipeline.sources.intake import Found
 
     for number, reworked in ((3, True), (4, False)):
         with pipeline.open(spec, spark=spark) as work:
@@ -56,7 +56,7 @@ def test_a_pipeline_goes_on_with_a_store_of_format_2(
 def test_spark_is_not_given_a_segment_that_is_corrupt(
     spec: dict[str, object], tmp_path: Path, spark: SparkSession
 ) -> None:
-    from tidelog.pipeline.intake import Found, stored_frame
+    from tidelog.pipeline.sources.intake import Found, stored_frame
 
     with pipeline.open(spec, spark=spark) as work:
         relation = work.program.relations["Reach"]

@@ -15,9 +15,9 @@ import pytest
 
 from sizes import size
 from tidelog.errors import Severity, Source, report
-from tidelog.program import problems
 from tidelog.program.describe import describe_program, describe_strata
 from tidelog.program.draft import check, load
+from tidelog.program.elaborate import problems
 from tidelog.syntax.parser import read
 from tidelog.syntax.printer import print_program
 

@@ -7,8 +7,8 @@ import pytest
 import tidelog
 from tidelog import rdf
 from tidelog.errors import Severity
+from tidelog.formats.triples import parse_triples
 from tidelog.program.draft import check
-from tidelog.store.triples import parse_triples
 from tidelog.syntax.parser import parse
 from tidelog.syntax.printer import print_line
 from tidelog.syntax.tree import Rule

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import NAN, Value, canonical
-from tidelog.program.library import aggregate_result
+from tidelog.program.library.catalog import aggregate_result
 from tidelog.reference.aggregates import aggregate
 from tidelog.reference.evaluate import Failure
 

@@ -16,7 +16,7 @@ from tidelog.data import types
 from tidelog.data.types import BIGINT, BOOL, BYTES, DATE, DOUBLE, FLOAT, INT, STRING, TIMESTAMP, Option, Type
 from tidelog.data.values import NAN, Value, canonical
 from tidelog.program import typed
-from tidelog.program.library import can_cast
+from tidelog.program.library.catalog import can_cast
 from tidelog.program.typed import Binary, Call, Cast, Column, Constant, Expr, If, Let, Unary, Var
 from tidelog.reference.evaluate import Failure, evaluate
 

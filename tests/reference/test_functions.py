@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import NAN, Value, canonical
-from tidelog.program.library import (
+from tidelog.program.library.catalog import (
     AGGREGATES,
     FUNCTION_NAMES,
     GROUPS,

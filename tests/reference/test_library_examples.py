@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.program.declarations import Declarations
-from tidelog.program.expressions import Typer
-from tidelog.program.library import GROUPS, Example
-from tidelog.program.problems import Problems
+from tidelog.program.elaborate.declarations import Declarations
+from tidelog.program.elaborate.expressions import Typer
+from tidelog.program.elaborate.problems import Problems
+from tidelog.program.library.catalog import GROUPS, Example
 from tidelog.reference.evaluate import Failure, evaluate
 from tidelog.syntax import tree
 from tidelog.syntax.parser import parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tidelog
 from tidelog import Session
-from tidelog.session.state import State
+from tidelog.session.backends.in_process import State
 
 REACH = """
 input relation Edge(src: string, dst: string)

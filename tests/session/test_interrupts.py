@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 import tidelog
-from tidelog.engine.local import columns
+from tidelog.engine.local.codes import arrow as columns
 from tidelog.session import interrupt
 
 QUADS = """

@@ -8,9 +8,14 @@ from typing import Any
 import pytest
 
 import tidelog
-from tidelog.engine import watch
-from tidelog.engine.local import frame, index, loop, operations, runner, table, working
-from tidelog.engine.local.operations import Ledger
+from tidelog.engine import limits as watch
+from tidelog.engine.local.expressions import operations
+from tidelog.engine.local.expressions.operations import Ledger
+from tidelog.engine.local.rules import bytecode as frame
+from tidelog.engine.local.rules import rounds as loop
+from tidelog.engine.local.rules import runner
+from tidelog.engine.local.storage import index, table
+from tidelog.engine.local.storage import pending as working
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.session.session import Session
 

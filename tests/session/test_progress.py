@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tidelog
-from tidelog.engine import watch
+from tidelog.engine import limits as watch
 from tidelog.progress import Line, Progress
 from tidelog.session.session import Session
 

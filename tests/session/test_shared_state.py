@@ -20,11 +20,13 @@ from session.routes import reach
 from session.threads import in_threads, switching
 from sizes import size
 from tidelog.data.types import STRING, Decimal
-from tidelog.engine.local import collecting, columns, index
-from tidelog.engine.local.codec import Codec, Dictionary
+from tidelog.engine.local.codes import arrow as columns
+from tidelog.engine.local.codes import garbage as collecting
+from tidelog.engine.local.codes.codec import Codec, Dictionary
+from tidelog.engine.local.storage import index
 from tidelog.program.typed import Column, Relation, Role
-from tidelog.session import reading
-from tidelog.session.decoding import Decoder
+from tidelog.session.reading import readers as reading
+from tidelog.session.reading.decoding import Decoder
 
 PRICES = "input relation Price(item: int, cents: int) primary key (item)"
 NAMES = Relation("Name", (Column("name", STRING),), Role.INPUT)

@@ -12,7 +12,7 @@ from tidelog.data import types
 from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update
-from tidelog.store.segments import segment_schema
+from tidelog.tables.signed import signed_schema
 
 EDGE = Relation("Edge", (Column("src", types.INT), Column("dst", types.INT)), Role.INPUT)
 
@@ -30,7 +30,7 @@ class Leaving(Disk):
 def main(folder: Path, at: int) -> None:
     with Store(folder, Leaving(at)) as store:
         number = store.next_commit
-        rows = pa.table([[number], [number + 1], pa.array([1], pa.int8())], schema=segment_schema(EDGE))
+        rows = pa.table([[number], [number + 1], pa.array([1], pa.int8())], schema=signed_schema(EDGE))
         store.commit(Update("", {"Edge": EDGE}, {"Edge": rows}))
     print(number)
 

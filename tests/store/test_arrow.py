@@ -10,7 +10,7 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import DataError
 from tidelog.program.text import print_relation
-from tidelog.store.arrow import UNIT, arrow_type, relation_from_schema, schema
+from tidelog.tables.arrow import UNIT, arrow_type, relation_from_schema, schema
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,14 @@ from store.facts import TYPES, patiently, relation
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import DataError
+from tidelog.formats.assembly import Delimited
+from tidelog.formats.checking import PROBLEM, RAW, Form, Layout, check_batches
+from tidelog.formats.delimited import CSV, read_delimited
+from tidelog.formats.json_lines import read_lines, write_lines
 from tidelog.program.typed import Column, Relation, Role
-from tidelog.store.arrow import schema
-from tidelog.store.assembly import Delimited
-from tidelog.store.checking import PROBLEM, RAW, Form, Layout, check_batches
-from tidelog.store.delimited import CSV, read_delimited
-from tidelog.store.frames import to_table
-from tidelog.store.lines import read_lines, write_lines
-from tidelog.store.segments import SIGN, difference
+from tidelog.tables.arrow import schema
+from tidelog.tables.given import to_table
+from tidelog.tables.signed import SIGN, difference
 
 
 def target(of: Relation, *, sign: bool = False) -> Any:

@@ -18,7 +18,7 @@ from store.facts import named, relation
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import DataError, TidelogError
-from tidelog.store.frames import to_table
+from tidelog.tables.given import to_table
 
 EDGE = named(src=types.STRING, dst=types.STRING)
 

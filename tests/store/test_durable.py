@@ -27,12 +27,13 @@ from tidelog.program.draft import load
 from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update, latest
-from tidelog.store.frames import to_table
 from tidelog.store.manifest import Batch, Written, file_of, find_commits, read_manifest
 from tidelog.store.marker import MARKER
 from tidelog.store.migration import expect_same, expect_similar
-from tidelog.store.segments import MAX_SEGMENTS, difference
+from tidelog.store.segments import MAX_SEGMENTS
 from tidelog.store.states import Offer, usable_file
+from tidelog.tables.given import to_table
+from tidelog.tables.signed import difference
 
 EDGE = Relation("Edge", (Column("src", types.INT), Column("dst", types.INT)), Role.INPUT)
 NODE = Relation("Node", (Column("name", types.Option(types.STRING)),), Role.OUTPUT)

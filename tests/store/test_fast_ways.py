@@ -16,8 +16,9 @@ from store.facts import SCALARS, TYPES, patiently, values
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import to_text
-from tidelog.store import cells, fitting
-from tidelog.store.fitting import Misfit
+from tidelog.formats import cells
+from tidelog.tables import fitting
+from tidelog.tables.fitting import Misfit
 
 
 def outcome(fit: Callable[[Type, Any], Any], type_: Type, column: Any) -> tuple[object, ...]:

@@ -19,10 +19,10 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Row
 from tidelog.errors import DataError
+from tidelog.formats.files import EXTENSIONS, read_facts, write_facts
 from tidelog.program.typed import Relation
-from tidelog.store.arrow import schema
-from tidelog.store.files import EXTENSIONS, read_facts, write_facts
-from tidelog.store.frames import to_table
+from tidelog.tables.arrow import schema
+from tidelog.tables.given import to_table
 
 LOSSLESS = tuple(e for e in EXTENSIONS if e not in (".facts", ".tsv"))
 PACKED = (".csv.gz", ".jsonl.gz", ".facts.gz")

@@ -13,11 +13,11 @@ from tidelog.errors import StoreError
 from tidelog.program.draft import load
 from tidelog.program.typed import Relation
 from tidelog.store.durable import Store, Update, latest
-from tidelog.store.frames import to_table
 from tidelog.store.manifest import file_of
 from tidelog.store.marker import MARKER
-from tidelog.store.segments import difference
 from tidelog.store.states import Unusable, usable_file
+from tidelog.tables.given import to_table
+from tidelog.tables.signed import difference
 
 GOLDEN = Path(__file__).with_name("golden") / "format-2"
 PROGRAM = GOLDEN.with_suffix(".dl").read_text()

@@ -21,8 +21,8 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Row
 from tidelog.errors import DataError
-from tidelog.store.arrow import schema
-from tidelog.store.frames import relation_from_data, to_table
+from tidelog.tables.arrow import schema
+from tidelog.tables.given import relation_from_data, to_table
 
 EDGE = named(src=types.STRING, n=types.INT)
 ROWS = [("a", 1), ("b", 2), ("a", 3)]
@@ -253,7 +253,7 @@ def test_data_of_others_needs_neither_pandas_nor_polars() -> None:
         sys.meta_path.insert(0, Absent())
         from tidelog.data import types
         from tidelog.program.typed import Column, Relation, Role
-        from tidelog.store.frames import to_table
+        from tidelog.tables.given import to_table
         assert to_table(Relation("R", (Column("a", types.INT),), Role.INPUT), [(1,)]).num_rows == 1
         assert not {"numba", "pyspark"} & set(sys.modules)
     """

@@ -18,9 +18,9 @@ from tally import tally
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import DataError
+from tidelog.formats.files import read_facts, write_facts
 from tidelog.program.typed import Column, Relation, Role
-from tidelog.store.files import read_facts, write_facts
-from tidelog.store.frames import to_table
+from tidelog.tables.given import to_table
 
 ROUNDS = size(150, 20_000)
 LONGEST = 11_000  # characters of a message

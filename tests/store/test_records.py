@@ -18,11 +18,11 @@ from sizes import size
 from tally import tally
 from tidelog.data import types
 from tidelog.errors import DataError
+from tidelog.formats.assembly import OPEN_END, Delimited
+from tidelog.formats.checking import PROBLEM, RAW, Form, Layout, check_batches
+from tidelog.formats.delimited import CSV, TABS, Dialect, read_delimited
+from tidelog.formats.records import Records, ends_open
 from tidelog.program.typed import Column, Relation, Role
-from tidelog.store.assembly import OPEN_END, Delimited
-from tidelog.store.checking import PROBLEM, RAW, Form, Layout, check_batches
-from tidelog.store.delimited import CSV, TABS, Dialect, read_delimited
-from tidelog.store.records import Records, ends_open
 
 PIECES = [
     b'"',

@@ -9,7 +9,7 @@ import pytest
 from store.facts import named
 from tidelog.data import types
 from tidelog.errors import DataError
-from tidelog.store.frames import to_table
+from tidelog.tables.given import to_table
 
 
 @pytest.mark.parametrize("column", [pd.Series([1]), pl.Series([1])], ids=["pandas", "polars"])

@@ -12,9 +12,10 @@ from tidelog.data import types
 from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update
-from tidelog.store.frames import to_table
-from tidelog.store.segments import MAX_SEGMENTS, difference
+from tidelog.store.segments import MAX_SEGMENTS
 from tidelog.store.states import KeptState, Offer, Unusable, usable_file
+from tidelog.tables.given import to_table
+from tidelog.tables.signed import difference
 
 EDGE = Relation("Edge", (Column("src", types.INT), Column("dst", types.INT)), Role.INPUT)
 REACH = replace(EDGE, name="Reach", role=Role.OUTPUT)

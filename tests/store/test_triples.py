@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import tidelog
 from tidelog.errors import DataError
+from tidelog.formats.files import read_facts, read_triples, write_facts
+from tidelog.formats.triples import TERMS, parse_triples, write_ntriples
 from tidelog.program.draft import load
-from tidelog.store.files import read_facts, read_triples, write_facts
-from tidelog.store.triples import TERMS, parse_triples, write_ntriples
 
 T = load("input relation T(s: string, p: string, o: string)").relations["T"]
 

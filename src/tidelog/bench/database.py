@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tidelog.engine.local.columns import decode_table, encode_table
+from tidelog.engine.local.codes.arrow import decode_table, encode_table
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.run import Limits, Run
+from tidelog.engine.scheduler import Limits, Run
 from tidelog.plan.flat import FlatProgram
 from tidelog.plan.flatten import flatten
 from tidelog.program.draft import Draft

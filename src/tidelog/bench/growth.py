@@ -86,7 +86,9 @@ def measure_growth(
 
 def _prepare(case: Case, place: str) -> Any:
     """The session of Spark, if any, with everything loaded that a run needs."""
-    spark = None if place == IN_PROCESS else import_module("tidelog.engine.spark.session").local_session()
+    spark = (
+        None if place == IN_PROCESS else import_module("tidelog.engine.spark.runtime.session").local_session()
+    )
     facts = case.make()
     _expect_place(_materialise(facts.text, _tables(facts, spark), spark, place)[2], place)
     return spark

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from tidelog.maintain.best import bootstrap_best, update_best
 from tidelog.maintain.bootstrap import bootstrap
 from tidelog.maintain.differential import bootstrap_differential, update_differential
 from tidelog.maintain.dred import update_dred
 from tidelog.maintain.elastic import update_elastic
+from tidelog.maintain.extrema import bootstrap_best, update_best
 from tidelog.maintain.script import Mode, Script, Update
 from tidelog.plan.flat import FlatRule, Unit
 

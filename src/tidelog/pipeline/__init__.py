@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from tidelog.pipeline.spec import Spec, read_spec, spec_from
 
 if TYPE_CHECKING:
-    from tidelog.pipeline.outcome import Outcome
-    from tidelog.pipeline.pipeline import Pipeline
-    from tidelog.pipeline.standing import status
+    from tidelog.pipeline.report import Outcome
+    from tidelog.pipeline.run import Pipeline
+    from tidelog.pipeline.status import status
 
 __all__ = ["Outcome", "Pipeline", "Spec", "open", "read_spec", "run", "spec_from", "status", "stream"]
 

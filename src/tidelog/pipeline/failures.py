@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tidelog.engine.spark.failures import SPARK_ERRORS, reason
+from tidelog.engine.spark.runtime.failures import SPARK_ERRORS, reason
 from tidelog.errors import PipelineError
 
 __all__ = ["naming"]

@@ -13,17 +13,17 @@ from typing import Any, Final
 
 import pyarrow.compute as pc
 
-from tidelog.engine.local.record import Corrupt
+from tidelog.engine.local.storage.record import Corrupt
 from tidelog.errors import TidelogError
 from tidelog.pipeline.spec import Spec
 from tidelog.program.draft import load
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Session, open_session
-from tidelog.session.resuming import can_save, resume, save, stamp
+from tidelog.session.backends.resume import can_save, resume, save, stamp
 from tidelog.store.durable import Store
 from tidelog.store.manifest import Manifest
-from tidelog.store.segments import SIGN
 from tidelog.store.states import KeptState, Offer, Unusable, usable_file
+from tidelog.tables.signed import SIGN
 
 __all__ = ["Opened", "Opening"]
 

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tidelog.errors import PipelineError, StoreError
-from tidelog.pipeline.tables import Table
+from tidelog.pipeline.spec_tables import Table
+from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
-from tidelog.program.problems import did_you_mean
 from tidelog.program.typed import Relation, Role
 from tidelog.store.places import local_folder
 

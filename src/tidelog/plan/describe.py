@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
-from tidelog.plan.order import Compute, Filter, Join, Refute, Step, order
+from tidelog.plan.join_order import Compute, Filter, Join, Refute, Step, order
 from tidelog.program.text import print_body_literal, print_value
 from tidelog.program.typed import Absent, Binary, Literal, Match, Test
 

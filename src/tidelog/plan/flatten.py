@@ -6,9 +6,9 @@ import zlib
 from collections.abc import Iterator
 
 from tidelog.plan.flat import FlatProgram, FlatRule, Grouping, Kind, Stored, Unit
-from tidelog.program.library import NUMBER
+from tidelog.program.analysis.strata import components
+from tidelog.program.library.catalog import NUMBER
 from tidelog.program.model import Program
-from tidelog.program.strata import components
 from tidelog.program.text import print_heads, print_rule, print_value
 from tidelog.program.typed import (
     Absent,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tidelog.program.analysis.strata import reads
 from tidelog.program.model import Program
-from tidelog.program.strata import reads
 from tidelog.program.text import print_function, print_relation, print_rule
 from tidelog.program.typed import Function, Stratum
 

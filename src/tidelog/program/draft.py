@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, sort
-from tidelog.program.declarations import Declarations, declare
-from tidelog.program.functions import elaborate_functions, from_python
-from tidelog.program.lint import warn, warn_single_variables
+from tidelog.program.analysis.strata import stratify
+from tidelog.program.elaborate.declarations import Declarations, declare
+from tidelog.program.elaborate.functions import elaborate_functions, from_python
+from tidelog.program.elaborate.lint import warn, warn_single_variables
+from tidelog.program.elaborate.problems import Problems, did_you_mean, expect_text
+from tidelog.program.elaborate.rules import elaborate_rule
 from tidelog.program.model import EMPTY, Program
-from tidelog.program.problems import Problems, did_you_mean, expect_text
 from tidelog.program.query import Query, elaborate_query
-from tidelog.program.rules import elaborate_rule
-from tidelog.program.strata import stratify
 from tidelog.program.typed import Absent, Match, PythonFunction, Relation, Rule
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tidelog.errors import Source, Span
-from tidelog.program.declarations import Declarations, Signature
-from tidelog.program.problems import Problems
-from tidelog.program.rules import elaborate_rule
+from tidelog.program.elaborate.declarations import Declarations, Signature
+from tidelog.program.elaborate.problems import Problems
+from tidelog.program.elaborate.rules import elaborate_rule
 from tidelog.program.typed import Bind, Body, Column, Match, Relation, Role, Rule, Var
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read_body

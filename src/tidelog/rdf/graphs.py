@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidelog.formats.files import read_triples, write_facts
+from tidelog.formats.triples import TERMS
 from tidelog.rdf.terms import is_blank
-from tidelog.store.files import read_triples, write_facts
-from tidelog.store.triples import TERMS
 
 __all__ = ["distinct", "graph", "is_writable", "read", "triples", "union", "write"]
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tidelog.errors import SessionError
-from tidelog.program.problems import did_you_mean
+from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.rdf.graphs import is_writable
 from tidelog.rdf.ontology import LeftOut
 from tidelog.rdf.rdfs import RDFS

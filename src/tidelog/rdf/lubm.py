@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from tidelog.formats.triples import TERMS, parse_triples
 from tidelog.rdf.terms import TYPE
-from tidelog.store.triples import TERMS, parse_triples
 
 __all__ = ["FACULTY", "NAMESPACE", "universities", "university_ontology"]
 

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidelog.formats.triples import TERMS
 from tidelog.rdf.axioms import owl_axioms, rdfs_axioms
 from tidelog.rdf.clauses import Clause, Predicate, Use, to_clauses
 from tidelog.rdf.graphs import graph
@@ -25,7 +26,6 @@ from tidelog.rdf.ontology import Axiom, LeftOut
 from tidelog.rdf.shorten import shorten
 from tidelog.rdf.terms import TYPE, local_name
 from tidelog.rdf.words import unknown_words
-from tidelog.store.triples import TERMS
 from tidelog.syntax import tree
 from tidelog.syntax.printer import print_program
 

@@ -23,7 +23,7 @@ from typing import Final
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import NAN, Value, canonical, from_text, to_text
-from tidelog.program.library import MAX_BIGINT_BITS
+from tidelog.program.library.catalog import MAX_BIGINT_BITS
 
 __all__ = ["Undefined", "cast", "checked", "exact", "number_at"]
 

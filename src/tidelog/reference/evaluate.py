@@ -24,7 +24,7 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import BadValue, Value, canonical, joins, order_key
 from tidelog.program import typed
-from tidelog.program.library import MAX_BIGINT_SHIFT
+from tidelog.program.library.catalog import MAX_BIGINT_SHIFT
 from tidelog.program.typed import Expr
 from tidelog.reference.convert import Undefined, cast, checked, exact, number_at
 from tidelog.reference.functions import call_standard, joined

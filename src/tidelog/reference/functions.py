@@ -19,7 +19,7 @@ import re2
 
 from tidelog.data.types import Type
 from tidelog.data.values import NAN, Value, order_key, to_text
-from tidelog.program.library import MAX_TEXT, NO_NUMBER, NUMBER
+from tidelog.program.library.catalog import MAX_TEXT, NO_NUMBER, NUMBER
 from tidelog.reference.convert import Undefined, exact, number_at
 
 __all__ = ["IMPLEMENTED", "call_standard", "joined"]

@@ -14,24 +14,24 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tidelog.engine.run import Stats
-from tidelog.engine.watch import Limits, bytes_of
+from tidelog.engine.limits import Limits, bytes_of
+from tidelog.engine.scheduler import Stats
 from tidelog.errors import SessionError, shown
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft
+from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
-from tidelog.program.problems import did_you_mean
 from tidelog.program.typed import Role
 from tidelog.progress import Line, Report, end
-from tidelog.session.explaining import Explanation, explain
-from tidelog.session.facts import Facts, WholeFacts
+from tidelog.session.backends.in_process import State
+from tidelog.session.backends.protocol import Done, Home
+from tidelog.session.explain import Explanation, explain
 from tidelog.session.folders import FORMATS, others_beside, write_folder
-from tidelog.session.home import Done, Home
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
+from tidelog.session.reading.facts import Facts, WholeFacts
 from tidelog.session.rules import SessionRule
-from tidelog.session.state import State
-from tidelog.session.stats import CommitStats
+from tidelog.session.statistics import CommitStats
 from tidelog.session.subscriptions import Callback, Subscription, Subscriptions
 from tidelog.session.transaction import Transaction
 
@@ -299,9 +299,9 @@ def _home(spark: Any, placement: str | None) -> Callable[[str, Limits, Report | 
         return State
     if not callable(getattr(spark, "createDataFrame", None)):
         raise SessionError(f"`spark` is {shown(spark)}; give a SparkSession")
-    home: Callable[[str, Limits, Report | None], Home] = import_module("tidelog.session.on_spark").home(
-        spark, placement
-    )
+    home: Callable[[str, Limits, Report | None], Home] = import_module(
+        "tidelog.session.backends.choose"
+    ).home(spark, placement)
     return home
 
 

@@ -1,1 +1,1 @@
-"""Facts in and out: Arrow tables of a relation's exact types, made from frames, rows and files."""
+"""The durable store: relations on disk, in versions, of which the last complete one is always readable."""

@@ -52,16 +52,10 @@ from tidelog.store.marker import (
     shown_commit,
     was_shown_before,
 )
-from tidelog.store.segments import (
-    Segment,
-    is_long,
-    read_changes,
-    read_segments,
-    signed,
-    write_segment,
-)
+from tidelog.store.segments import Segment, is_long, read_changes, read_segments, write_segment
 from tidelog.store.states import KeptState, Offer, is_old, with_changes, write_state
 from tidelog.store.verifying import Verifier
+from tidelog.tables.signed import signed
 
 __all__ = ["Store", "Update", "latest"]
 

@@ -23,25 +23,19 @@ from pyarrow import parquet
 
 from tidelog.errors import StoreError
 from tidelog.program.typed import Relation
-from tidelog.store.arrow import schema
 from tidelog.store.disk import Disk, Output
 from tidelog.store.verifying import Verifier, corrupt
+from tidelog.tables.arrow import schema
+from tidelog.tables.signed import SIGN, signed_schema, total
 
 __all__ = [
-    "SIGN",
     "Segment",
-    "difference",
     "is_long",
     "read_changes",
     "read_segments",
-    "segment_schema",
-    "signed",
-    "sums",
-    "total",
     "write_segment",
 ]
 
-SIGN: Final = "#sign"
 MAX_SEGMENTS: Final = 8
 MAX_SHARE: Final = 0.25  # of the base's rows, in changes
 
@@ -58,45 +52,6 @@ class Segment:
     size: int
     is_base: bool
     digest: str = ""
-
-
-def segment_schema(relation: Relation) -> Any:
-    return schema(relation).append(pa.field(SIGN, pa.int8(), nullable=False))
-
-
-def signed(table: Any, sign: int) -> Any:
-    """A relation's table with one sign for all rows."""
-    signs = pa.repeat(pa.scalar(sign, pa.int8()), table.num_rows)
-    return table.append_column(pa.field(SIGN, pa.int8(), nullable=False), signs)
-
-
-def total(table: Any) -> Any:
-    """The sum of signed rows: each row once, with what its signs add up to, and not if that is 0."""
-    return sums(table).cast(table.schema)
-
-
-def sums(table: Any) -> Any:
-    """What `total` gives, of any number of equal rows: sums are 64-bit numbers."""
-    keys = [name for name in table.column_names if name != SIGN]
-    found = table.group_by(keys).aggregate([(SIGN, "sum")])
-    found = found.filter(pc.not_equal(found[f"{SIGN}_sum"], 0))
-    schema = table.schema.set(table.schema.get_field_index(SIGN), pa.field(SIGN, pa.int64(), nullable=False))
-    return pa.Table.from_arrays(
-        [found[f"{SIGN}_sum" if n == SIGN else n] for n in schema.names], schema=schema
-    )
-
-
-def difference(old: Any, new: Any) -> Any:
-    """What has to be added to one table of a relation to make it the other: signed rows.
-
-    Rows may be there several times; all signs of one that only one table has are the same.
-    """
-    both = pa.concat_tables([signed(new, 1), signed(old, -1)])
-    found = both.group_by(old.column_names).aggregate([(SIGN, "min"), (SIGN, "max")])
-    found = found.filter(pc.equal(found[f"{SIGN}_min"], found[f"{SIGN}_max"]))
-    return pa.Table.from_arrays(
-        [*(found[name] for name in old.column_names), found[f"{SIGN}_min"]], schema=both.schema
-    )
 
 
 def write_segment(disk: Disk, root: Path, file: str, table: Any, *, is_base: bool) -> Segment:
@@ -123,7 +78,7 @@ def read_segments(root: Path, relation: Relation, segments: Sequence[Segment], v
 
 def read_changes(root: Path, relation: Relation, segments: Sequence[Segment], verifier: Verifier) -> Any:
     """The sum of segments of a relation, signed rows; StoreError if one is not what it was."""
-    wanted = segment_schema(relation)
+    wanted = signed_schema(relation)
     parts = [_read(root / s.file, s, wanted, verifier) for s in segments]
     if len(parts) == 1:
         return parts[0]

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 
 from conformance.reasoners import LocalReasoner
 from tidelog.data.values import Row, Value
-from tidelog.engine.local.heads import INSTANCE, OTHERS, UNSETTLED
-from tidelog.engine.local.index import Chains
-from tidelog.engine.local.rows import ALIVE, OLD
-from tidelog.engine.local.table import Table
+from tidelog.engine.local.kernels.layout import ALIVE, INSTANCE, OLD, OTHERS, UNSETTLED
+from tidelog.engine.local.storage.index import Chains
+from tidelog.engine.local.storage.table import Table
 from tidelog.plan.flat import FlatRule, Unit
 from tidelog.program.typed import Absent, Bind, Constant, Match, Term, Test, Var
 from tidelog.reference.evaluate import Failure, Functions, evaluate

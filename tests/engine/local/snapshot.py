@@ -8,7 +8,7 @@ import numpy as np
 
 from conformance.reasoners import LocalReasoner
 from tidelog.data.values import Row
-from tidelog.engine.local.table import Table
+from tidelog.engine.local.storage.table import Table
 
 Exact: TypeAlias = dict[str, "Snapshot"]
 

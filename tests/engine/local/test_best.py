@@ -10,7 +10,7 @@ from conformance.reasoners import LocalReasoner
 from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.run import Run
+from tidelog.engine.scheduler import Run
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft, load
 from tidelog.reference.chibi import Chibi

@@ -10,8 +10,8 @@ import pytest
 from conformance.reasoners import LocalReasoner
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.local import bits
-from tidelog.engine.local.bits import BitRelation, Operand, Pattern, Source, pattern
+from tidelog.engine.local.dense import matrix as bits
+from tidelog.engine.local.dense.matrix import BitRelation, Operand, Pattern, Source, pattern
 from tidelog.errors import EngineError
 from tidelog.plan.flatten import flatten
 from tidelog.program.draft import Draft, load

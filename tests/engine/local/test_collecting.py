@@ -12,7 +12,7 @@ from engine.local.recount import check_state
 from oracle.generator import Generator
 from session.routes import home
 from tidelog.data.types import STRING
-from tidelog.engine.local import collecting
+from tidelog.engine.local.codes import garbage as collecting
 from tidelog.errors import EngineError
 from tidelog.reference.chibi import Chibi
 

@@ -11,11 +11,11 @@ from store.facts import SCALARS, TYPES, contents, patiently, relation, rows, tex
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Row
-from tidelog.engine.local.codec import NONE, Codec, Dictionary
-from tidelog.engine.local.columns import decode_table, encode_table
+from tidelog.engine.local.codes.arrow import decode_table, encode_table
+from tidelog.engine.local.codes.codec import NONE, Codec, Dictionary
 from tidelog.errors import DataError
-from tidelog.store.arrow import schema
-from tidelog.store.frames import to_table
+from tidelog.tables.arrow import schema
+from tidelog.tables.given import to_table
 
 LEAST = -(2**63)
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tidelog.engine.local import compiled
+from tidelog.engine.local.kernels import jit as compiled
 
 KERNEL = """
 from probe.compiled import njit

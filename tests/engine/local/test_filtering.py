@@ -8,8 +8,8 @@ import pytest
 from conformance.reasoners import LocalReasoner
 from oracle.generator import FLAVOURS, Generator
 from tidelog.data.types import INT, Option
-from tidelog.engine.local import filtering
-from tidelog.engine.local.filtering import worth_filtering
+from tidelog.engine.local.rules import suspects as filtering
+from tidelog.engine.local.rules.suspects import worth_filtering
 from tidelog.errors import EngineError
 from tidelog.program.typed import Match, Var
 from tidelog.reference.chibi import Chibi

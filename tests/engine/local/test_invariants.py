@@ -16,7 +16,7 @@ from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.run import Run
+from tidelog.engine.scheduler import Run
 from tidelog.errors import EngineError
 from tidelog.program.draft import load
 

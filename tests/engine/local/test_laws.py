@@ -19,7 +19,7 @@ from oracle.generator import Generator, Step
 from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.run import Limits, Run
+from tidelog.engine.scheduler import Limits, Run
 from tidelog.errors import EngineError
 from tidelog.plan.flatten import flatten
 from tidelog.program.draft import Draft, load

@@ -16,12 +16,12 @@ from conformance.reasoners import DenseReasoner, LocalReasoner
 from sizes import size
 from tally import tally
 from tidelog.data.zset import ZSet
+from tidelog.engine.limits import Limits
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.local.record import Corrupt, Record, read_record, write_record
-from tidelog.engine.local.saving import Saved, restored
-from tidelog.engine.local.trace import ENTRY_WIDTH, FOLLOWING, ITERATION, NOTED, QUEUED, ROW
-from tidelog.engine.run import Run
-from tidelog.engine.watch import Limits
+from tidelog.engine.local.kernels.layout import ENTRY_ROW, ENTRY_WIDTH, FOLLOWING, ITERATION, NOTED, QUEUED
+from tidelog.engine.local.storage.record import Corrupt, Record, read_record, write_record
+from tidelog.engine.local.storage.saved_state import Saved, restored
+from tidelog.engine.scheduler import Run
 from tidelog.errors import EngineError
 from tidelog.program.draft import load
 
@@ -147,7 +147,7 @@ def test_a_number_out_of_bounds_is_refused_wherever_it_is(kind: str) -> None:
             for bad in (-2, 10**5 + 100, 2**30 + 100):
                 record = read_record(whole)
                 array = record.arrays[number]
-                if name == "entries" and place % ENTRY_WIDTH not in (ROW, FOLLOWING, QUEUED, NOTED):
+                if name == "entries" and place % ENTRY_WIDTH not in (ENTRY_ROW, FOLLOWING, QUEUED, NOTED):
                     continue  # iterations and weights are not followed
                 array.reshape(-1)[place] = np.array(bad).astype(array.dtype)
                 with pytest.raises(Corrupt):

@@ -14,9 +14,9 @@ from oracle.generator import Generator
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.local.record import map_record, read_record, write_record
-from tidelog.engine.local.saving import Saved, restored
-from tidelog.engine.run import Run
+from tidelog.engine.local.storage.record import map_record, read_record, write_record
+from tidelog.engine.local.storage.saved_state import Saved, restored
+from tidelog.engine.scheduler import Run
 from tidelog.errors import EngineError
 from tidelog.program.model import Program
 

@@ -12,7 +12,7 @@ from engine.local.recount import check_state, stored_weights
 from engine.local.snapshot import contents
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.run import Run
+from tidelog.engine.scheduler import Run
 from tidelog.errors import EngineError
 from tidelog.plan.flat import Unit
 from tidelog.program.draft import load

@@ -15,9 +15,9 @@ from engine.local.vector_cases import SCALARS, TYPES, value
 from tidelog.data import types
 from tidelog.data.types import BOOL, DOUBLE, INT, STRING, Type
 from tidelog.data.values import Row, Value, canonical
-from tidelog.engine.local.aggregates import aggregate
-from tidelog.engine.local.codec import Codec
-from tidelog.program.library import AGGREGATE_NAMES, aggregate_result
+from tidelog.engine.local.codes.codec import Codec
+from tidelog.engine.local.expressions.aggregates import aggregate
+from tidelog.program.library.catalog import AGGREGATE_NAMES, aggregate_result
 from tidelog.reference import aggregates as reference
 from tidelog.reference.evaluate import Failure
 

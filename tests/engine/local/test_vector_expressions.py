@@ -13,13 +13,13 @@ from engine.local.vector_cases import FUNCTIONS, TYPES, Maker, value
 from engine.local.vector_rows import NO_CODE, agrees, assert_same, over
 from tidelog.data.types import BIGINT, BOOL, DATE, INT, STRING, Option, Type
 from tidelog.data.values import Value
-from tidelog.engine.local.codec import Codec
-from tidelog.engine.local.expressions import Evaluator
+from tidelog.engine.local.codes.codec import Codec
+from tidelog.engine.local.expressions.evaluator import Evaluator
 from tidelog.program import typed
-from tidelog.program.declarations import Declarations
-from tidelog.program.expressions import Typer
-from tidelog.program.library import GROUPS, Example
-from tidelog.program.problems import Problems
+from tidelog.program.elaborate.declarations import Declarations
+from tidelog.program.elaborate.expressions import Typer
+from tidelog.program.elaborate.problems import Problems
+from tidelog.program.library.catalog import GROUPS, Example
 from tidelog.program.typed import Binary, Call, Cast, Column, Constant, Expr, If, Let, Var
 from tidelog.reference.evaluate import Failure, evaluate
 from tidelog.syntax import tree

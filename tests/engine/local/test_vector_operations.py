@@ -10,8 +10,8 @@ from engine.local.vector_cases import SCALARS, STANDARD, TYPES, edges, generic_t
 from engine.local.vector_rows import assert_same
 from tidelog.data import types
 from tidelog.data.types import BOOL, DOUBLE, FLOAT, INT, Type
-from tidelog.engine.local.functions import IMPLEMENTED
-from tidelog.program.library import StandardFunction, can_cast
+from tidelog.engine.local.expressions.functions import IMPLEMENTED
+from tidelog.program.library.catalog import StandardFunction, can_cast
 from tidelog.program.typed import Binary, Call, Cast, Constant, Expr, Unary, Var
 
 NUMBERS = [t for t in SCALARS if types.is_number(t)]

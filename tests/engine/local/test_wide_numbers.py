@@ -11,11 +11,11 @@ from engine.local.recount import check_state
 from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.local import table as tables
-from tidelog.engine.local import trace as traces
-from tidelog.engine.local.heads import INSTANCE, OTHERS
-from tidelog.engine.local.table import Table
-from tidelog.engine.run import Run
+from tidelog.engine.local.kernels.layout import INSTANCE, OTHERS
+from tidelog.engine.local.storage import table as tables
+from tidelog.engine.local.storage import trace as traces
+from tidelog.engine.local.storage.table import Table
+from tidelog.engine.scheduler import Run
 from tidelog.errors import EngineError
 from tidelog.program.draft import load
 

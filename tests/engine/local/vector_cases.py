@@ -12,7 +12,14 @@ from tidelog.data import types
 from tidelog.data.types import BIGINT, BOOL, BYTES, DATE, DOUBLE, FLOAT, INT, STRING, TIMESTAMP, Option, Type
 from tidelog.data.values import Value, canonical
 from tidelog.program import typed
-from tidelog.program.library import GROUPS, ParamType, StandardFunction, TypeVariable, allows, can_cast
+from tidelog.program.library.catalog import (
+    GROUPS,
+    ParamType,
+    StandardFunction,
+    TypeVariable,
+    allows,
+    can_cast,
+)
 from tidelog.program.typed import Binary, Call, Cast, Column, Constant, Expr, If, Let, Unary, Var
 
 SCALARS: tuple[types.Scalar, ...] = (

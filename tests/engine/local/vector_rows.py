@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tidelog.data.values import Value
-from tidelog.engine.local.codec import Codec
-from tidelog.engine.local.expressions import Evaluator, Functions
+from tidelog.engine.local.codes.codec import Codec
+from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
 from tidelog.program.typed import Expr, variables
 from tidelog.reference.evaluate import Failure, evaluate
 

@@ -22,9 +22,9 @@ from typing import Any, TypeVar
 
 import psutil
 
-from tidelog.engine.spark.classes import class_path, spark_home
-from tidelog.engine.spark.gateway import MODULE_OPTIONS
-from tidelog.engine.spark.java import find_java
+from tidelog.engine.spark.runtime.class_archive import class_path, spark_home
+from tidelog.engine.spark.runtime.gateway import MODULE_OPTIONS
+from tidelog.engine.spark.runtime.java import find_java
 
 HOST = "127.0.0.1"
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that does not live long

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 import tidelog
 from engine.spark.cluster_functions import passed
-from tidelog.engine.spark.session import local_session
+from tidelog.engine.spark.runtime.session import local_session
 
 PROGRAM = """
 input relation Edge(src: int, dst: int)

@@ -43,7 +43,7 @@ def checkpoints(spark: SparkSession, tmp_path: Path) -> Path:
 def interpreted(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSession]:
     """Spark without compiled plans, which take longer to make than these take to run."""
     settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    own = import_module("tidelog.engine.spark.crossing").SETTINGS
+    own = import_module("tidelog.engine.spark.runtime.sessions").SETTINGS
     for name, value in settings.items():
         spark.conf.set(name, value)
         monkeypatch.setitem(own, name, value)
@@ -55,7 +55,7 @@ def interpreted(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterato
 @pytest.fixture
 def small_budget(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Makes the driver hold no more than so many rows, in sessions that may move."""
-    moving = import_module("tidelog.session.moving")
+    moving = import_module("tidelog.session.backends.adaptive")
 
     def set_budget(rows: int) -> None:
         monkeypatch.setitem(moving.MovingState.__init__.__kwdefaults__, "budget", rows)

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import tidelog
-from tidelog.engine.spark import holding
+from tidelog.engine.spark.frames import persistence as holding
 
 PROGRAM = """
 input relation Edge(src: int, dst: int)

@@ -9,16 +9,16 @@ from conformance.reasoners import Changes
 from tidelog.data.types import Type
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.local.codec import Codec
-from tidelog.engine.run import Run, Stats
-from tidelog.engine.spark.cuts import Cut, Cuts
+from tidelog.engine.limits import Limits
+from tidelog.engine.local.codes.codec import Codec
+from tidelog.engine.scheduler import Run, Stats
 from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
-from tidelog.engine.spark.holding import Holding
-from tidelog.engine.spark.layout import encode, stored
-from tidelog.engine.watch import Limits
+from tidelog.engine.spark.frames.checkpoints import Cut, Cuts
+from tidelog.engine.spark.frames.layout import encode, stored
+from tidelog.engine.spark.frames.persistence import Holding
 from tidelog.plan.flat import FlatProgram
 from tidelog.program.model import Program
-from tidelog.store.frames import to_table
+from tidelog.tables.given import to_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,7 +17,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tidelog.engine.spark.session import local_session
+from tidelog.engine.spark.runtime.session import local_session
 
 LISTENING = "0A"
 

@@ -41,8 +41,8 @@ SETTINGS = {
 def server(tmp_path: Path) -> Iterator[str]:
     """The address of a Connect server on this machine."""
     from engine.spark.cluster import BRIEF, free_port, java_home_in, listens, wait_for
-    from tidelog.engine.spark.classes import class_path, spark_home
-    from tidelog.engine.spark.gateway import MODULE_OPTIONS
+    from tidelog.engine.spark.runtime.class_archive import class_path, spark_home
+    from tidelog.engine.spark.runtime.gateway import MODULE_OPTIONS
 
     port = free_port()
     conf = {

@@ -13,8 +13,8 @@ import tidelog
 from session.crowd import PROGRAM, Crowd
 from session.threads import in_threads
 from sizes import size
-from tidelog.session.frame_state import FrameState
-from tidelog.session.moving import MovingState
+from tidelog.session.backends.adaptive import MovingState
+from tidelog.session.backends.spark import FrameState
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -37,7 +37,7 @@ ModuleNotFoundError: No module named 'prices'
 )
 def test_spark_s_errors_are_told_with_what_can_be_done(text: str, told: str) -> None:
     errors = pytest.importorskip("pyspark.errors")
-    failures = import_module("tidelog.engine.spark.failures")
+    failures = import_module("tidelog.engine.spark.runtime.failures")
     with pytest.raises(EngineError, match=told) as raised, failures.failures_told("hand over rows"):
         raise errors.PySparkException(text)
     assert "Nothing.scala" not in str(raised.value)

@@ -32,7 +32,7 @@ Reach(x, z) :- Reach(x, y), Edge(y, z).
 @pytest.fixture
 def in_files(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Frames are held as on a cluster, in this folder."""
-    holding = import_module("tidelog.engine.spark.holding")
+    holding = import_module("tidelog.engine.spark.frames.persistence")
     monkeypatch.setattr(holding, "_LOCAL", holding.re.compile("elsewhere"))
     return checkpoints
 
@@ -54,14 +54,14 @@ def over_connect(**settings: str) -> Any:
 
 @pytest.mark.parametrize("master", ["local", "local[2]", "local[*]", "local[2,4]"])
 def test_what_one_process_has_is_held_by_it(spark: SparkSession, master: str) -> None:
-    holding = import_module("tidelog.engine.spark.holding").holding
+    holding = import_module("tidelog.engine.spark.frames.persistence").holding
     for some in (session(master, None), session(master, "/a/folder"), over_connect(master=master)):
         assert holding(some).folder is None
 
 
 @pytest.mark.parametrize("master", ["spark://host:7077", "yarn", "k8s://host", "local-cluster[2,1,700]"])
 def test_a_cluster_needs_a_folder_for_checkpoints(spark: SparkSession, master: str) -> None:
-    holding = import_module("tidelog.engine.spark.holding").holding
+    holding = import_module("tidelog.engine.spark.frames.persistence").holding
     for without in (session(master, None), over_connect(master=master)):
         with pytest.raises(SessionError, match=r"cluster \(.*set spark\.checkpoint\.dir to a folder that"):
             holding(without)
@@ -82,7 +82,7 @@ def test_a_cluster_needs_a_folder_for_checkpoints(spark: SparkSession, master: s
 def test_folders_are_known_to_arrow_under_their_own_names(
     spark: SparkSession, folder: str, place: str
 ) -> None:
-    assert import_module("tidelog.engine.spark.holding")._address(folder) == place
+    assert import_module("tidelog.engine.spark.frames.persistence")._address(folder) == place
 
 
 def test_tasks_leave_their_files_beside_those_of_frames(spark: SparkSession, in_files: Path) -> None:

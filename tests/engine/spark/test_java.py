@@ -20,7 +20,7 @@ pytestmark = [
 
 @pytest.fixture
 def java() -> Any:
-    return import_module("tidelog.engine.spark.java")
+    return import_module("tidelog.engine.spark.runtime.java")
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ def test_steps_of_tasks_that_send_are_told_of(
 
 
 def test_the_line_goes_on_while_spark_works(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    ticking = import_module("tidelog.engine.spark.ticking")
+    ticking = import_module("tidelog.engine.spark.runtime.progress")
     monkeypatch.setattr(ticking, "EVERY", 0.001)
     monkeypatch.setenv("COLUMNS", "200")
     stream = io.StringIO()

@@ -17,7 +17,7 @@ import pytest
 
 import tidelog
 from tidelog import EngineError
-from tidelog.engine.spark.routes import Routes, find_routes, is_routable, named
+from tidelog.engine.spark.partitions.routes import Routes, find_routes, is_routable, named
 from tidelog.plan.flat import Unit
 from tidelog.plan.flatten import flatten
 from tidelog.program.draft import load
@@ -164,7 +164,7 @@ def test_a_random_history(
     parted: SparkSession, monkeypatch: pytest.MonkeyPatch, text: str, seed: int
 ) -> None:
     if text == TAXONOMY:  # nothing is little enough to be copied
-        monkeypatch.setattr("tidelog.engine.spark.units.BROADCAST", -1)
+        monkeypatch.setattr("tidelog.engine.spark.partitions.strata.BROADCAST", -1)
     random = Random(seed)
     here = tidelog.open(text=text)
     there = tidelog.open(text=text, spark=parted, placement="shuffled")
@@ -235,7 +235,7 @@ def test_it_is_told_how_it_was_done(parted: SparkSession, strategy: str) -> None
 def test_what_is_too_much_for_every_task_is_joined(
     parted: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidelog.engine.spark.units.BROADCAST", 1)
+    monkeypatch.setattr("tidelog.engine.spark.partitions.strata.BROADCAST", 1)
     db = tidelog.open(text=SWITCHED, spark=parted, placement="shuffled")
     with db.transaction() as tx:
         tx.insert("T", [("a", "p", "c"), ("p", "means", "liking"), ("x", "on", "a"), ("y", "on", "a")])
@@ -292,7 +292,7 @@ def test_an_update_that_does_too_much_work_begins_anew(
     parted: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     db = chain(parted, sends=True)
-    units = import_module("tidelog.engine.spark.units")
+    units = import_module("tidelog.engine.spark.partitions.strata")
     monkeypatch.setattr(units, "_LITTLE", 0)
     monkeypatch.setattr(units, "_PATIENCE", 0.0)
     assert why_after_a_deletion(db)[1] == "the update turned out to cost more"

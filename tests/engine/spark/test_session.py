@@ -146,11 +146,11 @@ def test_java_ends_when_python_is_killed(short_directory: Path) -> None:
 @pytest.mark.spark
 class TestInProcess:
     def test_is_the_same_session_when_asked_again(self, spark: SparkSession) -> None:
-        from_session = sys.modules["tidelog.engine.spark.session"]
+        from_session = sys.modules["tidelog.engine.spark.runtime.session"]
         assert from_session.local_session().sparkContext is spark.sparkContext
 
     def test_refuses_other_settings_while_it_runs(self, spark: SparkSession) -> None:
-        from_session = sys.modules["tidelog.engine.spark.session"]
+        from_session = sys.modules["tidelog.engine.spark.runtime.session"]
         with pytest.raises(EngineError, match="running in this process already"):
             from_session.local_session(cores=1)
 
@@ -162,7 +162,7 @@ class TestInProcess:
         assert spark.conf.get("spark.python.unix.domain.socket.enabled") == "true"
 
     def test_passes_the_options_of_spark_s_own_launcher(self, spark: SparkSession) -> None:
-        gateway = sys.modules["tidelog.engine.spark.gateway"]
+        gateway = sys.modules["tidelog.engine.spark.runtime.gateway"]
         jvm: Any = spark._jvm
         launcher = jvm.org.apache.spark.launcher.JavaModuleOptions
         wanted = set(launcher.defaultModuleOptionArray()) - {"--add-modules=jdk.incubator.vector"}
@@ -172,8 +172,8 @@ class TestInProcess:
 ARCHIVED = """
 import os
 from pathlib import Path
-from tidelog.engine.spark.classes import build_archive
-from tidelog.engine.spark.session import local_session
+from tidelog.engine.spark.runtime.class_archive import build_archive
+from tidelog.engine.spark.runtime.session import local_session
 archive = build_archive()
 session = local_session()
 java = session._jvm.java.lang.ProcessHandle.current().pid()
@@ -195,8 +195,9 @@ def test_an_archive_of_classes_is_used_once_it_is_made(short_directory: Path) ->
 SUBMITTED = """
 import os
 import sys
-from tidelog.engine.spark import gateway, session
-from tidelog.engine.spark.java import find_java
+from tidelog.engine.spark.runtime import gateway
+from tidelog.engine.spark.runtime import session
+from tidelog.engine.spark.runtime.java import find_java
 submitted = gateway.launch(find_java(), {})
 os.environ["PYSPARK_GATEWAY_PORT"] = str(submitted.port)
 os.environ["PYSPARK_GATEWAY_SECRET"] = submitted.secret
@@ -217,7 +218,7 @@ def test_the_java_that_spark_submit_started_is_used_and_its_master_told(short_di
 
 
 RESTART = """
-from tidelog.engine.spark.session import local_session
+from tidelog.engine.spark.runtime.session import local_session
 from tidelog.errors import EngineError
 try:
     local_session(conf={"spark.serializer": "no.such.Class"})
@@ -230,7 +231,7 @@ print(local_session().range(6).count())
 """
 
 NO_START = """
-from tidelog.engine.spark.session import local_session
+from tidelog.engine.spark.runtime.session import local_session
 from tidelog.errors import EngineError
 try:
     local_session(conf={"spark.driver.extraJavaOptions": "--add-modules=no.such.module"})
@@ -261,7 +262,7 @@ class TestFailingStarts:
 
 
 def test_without_pyspark_the_error_says_what_to_install(tmp_path: Path) -> None:
-    block = "import sys; sys.modules['pyspark'] = None; import tidelog.engine.spark.session"
+    block = "import sys; sys.modules['pyspark'] = None; import tidelog.engine.spark.runtime.session"
     done = python("-c", block, env=environment(tmp_path))
     assert done.stderr.splitlines()[-1].startswith("tidelog.errors.EngineError: ")
     assert "pip install 'tidelog[spark]'" in done.stderr

@@ -36,8 +36,8 @@ def shuffles_by_cut(
 ) -> ByCut:
     """How many shuffles each cut of the bootstrap of a chain needs, in order."""
     from engine.spark.reasoner import SparkReasoner
-    from tidelog.engine.spark import cuts
-    from tidelog.engine.spark.holding import Holding
+    from tidelog.engine.spark.frames import checkpoints as cuts
+    from tidelog.engine.spark.frames.persistence import Holding
 
     counted: list[int] = []
     cut = cuts.Cuts.cut
@@ -76,6 +76,6 @@ def test_other_rounds_shuffle_what_they_find_once(shuffles_by_cut: ByCut) -> Non
 def test_large_relations_are_sorted_where_they_are(
     shuffles_by_cut: ByCut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidelog.engine.spark.cuts._HASHED", 0)
+    monkeypatch.setattr("tidelog.engine.spark.frames.checkpoints._HASHED", 0)
     _, _, *rounds = shuffles_by_cut(CLOSURE)
     assert set(rounds) == {0}

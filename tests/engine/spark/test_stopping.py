@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelog
-from tidelog.engine.watch import Limits
+from tidelog.engine.limits import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -31,9 +31,9 @@ from oracle.language.case import (
     Upsert,
 )
 from oracle.language.model import MAX_ROUNDS, Change, Contents, Outcome, outcomes
-from tidelog.engine.local import bits
-from tidelog.engine.run import Run
-from tidelog.engine.watch import Limits
+from tidelog.engine.limits import Limits
+from tidelog.engine.local.dense import matrix as bits
+from tidelog.engine.scheduler import Run
 from tidelog.errors import EngineError, ProgramError, TidelogError
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft

@@ -13,7 +13,7 @@ from typing import Final
 from oracle.language.values import Values, constant
 from tidelog.data import types
 from tidelog.data.types import Type
-from tidelog.program.library import GROUPS, OPTION_T, ParamType, StandardFunction, T, allows, can_cast
+from tidelog.program.library.catalog import GROUPS, OPTION_T, ParamType, StandardFunction, T, allows, can_cast
 
 __all__ = ["Expressions", "FunctionText", "Scope"]
 

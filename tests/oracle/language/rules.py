@@ -15,7 +15,7 @@ from oracle.language.expressions import Expressions
 from oracle.language.values import bare
 from tidelog.data import types
 from tidelog.data.types import Type
-from tidelog.program.library import AGGREGATES, AggregateFunction, Kind, aggregate_result, allows
+from tidelog.program.library.catalog import AGGREGATES, AggregateFunction, Kind, aggregate_result, allows
 
 __all__ = ["RelationText", "Rules"]
 

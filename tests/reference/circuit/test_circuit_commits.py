@@ -203,7 +203,7 @@ def test_the_work_of_a_commit_follows_its_change(monkeypatch: pytest.MonkeyPatch
         tried.append(row)
         return unify(candidate, row)
 
-    monkeypatch.setattr("tidelog.reference.circuit.product.unify", counted)
+    monkeypatch.setattr("tidelog.reference.circuit.operators.product.unify", counted)
     circuit = Circuit()
     closure = program(rule("0", "R x y", "E x y"), rule("1", "R x z", "R x y", "E y z"))
     circuit.commit(closure, {"E": rows(*((n, n + 1) for n in range(30)))})

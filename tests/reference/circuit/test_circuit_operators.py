@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tidelog.data.zset import ZSet
-from tidelog.reference.circuit.distinct import IncrementalDistinct, NestedDistinct
 from tidelog.reference.circuit.incremental import Nested, Stream, incremental, nested_incremental
-from tidelog.reference.circuit.join import IncrementalJoin, NestedJoin, On, join
+from tidelog.reference.circuit.operators.distinct import IncrementalDistinct, NestedDistinct
+from tidelog.reference.circuit.operators.join import IncrementalJoin, NestedJoin, On, join
 from tidelog.reference.circuit.stream import run, run_binary
 
 Pair = tuple[int, int]

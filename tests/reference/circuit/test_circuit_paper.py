@@ -9,15 +9,15 @@ from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.reference.circuit import Circuit
 from tidelog.reference.circuit.clause import clauses
-from tidelog.reference.circuit.delay import Delay
-from tidelog.reference.circuit.delta0 import Delta0
-from tidelog.reference.circuit.distinct import IncrementalDistinct
-from tidelog.reference.circuit.eliminate import eliminate
-from tidelog.reference.circuit.gatekeep import Gatekeep
-from tidelog.reference.circuit.ground import Ground
-from tidelog.reference.circuit.index import Index, Whole
 from tidelog.reference.circuit.kit import Direction, Order, Prefix, Prefixes, Signal
-from tidelog.reference.circuit.product import Product
+from tidelog.reference.circuit.operators.delay import Delay
+from tidelog.reference.circuit.operators.delta0 import Delta0
+from tidelog.reference.circuit.operators.distinct import IncrementalDistinct
+from tidelog.reference.circuit.operators.eliminate import eliminate
+from tidelog.reference.circuit.operators.gatekeep import Gatekeep
+from tidelog.reference.circuit.operators.ground import Ground
+from tidelog.reference.circuit.operators.index import Index, Whole
+from tidelog.reference.circuit.operators.product import Product
 from tidelog.reference.circuit.rewrite import Fact, Rewrite, unify
 from tidelog.reference.circuit.stream import Group, run, streams, zsets
 
@@ -126,7 +126,7 @@ def test_with_an_index_only_rows_under_the_key_are_unified(monkeypatch: pytest.M
         tried.append(row)
         return unify(c, row)
 
-    monkeypatch.setattr("tidelog.reference.circuit.product.unify", counted)
+    monkeypatch.setattr("tidelog.reference.circuit.operators.product.unify", counted)
     for lookup, wanted in ((Index(), [AB]), (Whole(), [AB, BC, CD])):
         tried.clear()
         entries = lookup.step(ZSet.of([Order("E", (0,))]), facts)

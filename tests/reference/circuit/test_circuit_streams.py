@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.data.zset import ZSet
-from tidelog.reference.circuit.delay import Delay
-from tidelog.reference.circuit.delta0 import Delta0
-from tidelog.reference.circuit.differentiate import Differentiate
-from tidelog.reference.circuit.eliminate import eliminate
 from tidelog.reference.circuit.incremental import incremental
-from tidelog.reference.circuit.integrate import Integrate
-from tidelog.reference.circuit.lift import Lift, LiftOperator
+from tidelog.reference.circuit.operators.delay import Delay
+from tidelog.reference.circuit.operators.delta0 import Delta0
+from tidelog.reference.circuit.operators.differentiate import Differentiate
+from tidelog.reference.circuit.operators.eliminate import eliminate
+from tidelog.reference.circuit.operators.integrate import Integrate
+from tidelog.reference.circuit.operators.lift import Lift, LiftOperator
 from tidelog.reference.circuit.stream import Group, run, run_binary, streams, zsets
 
 Numbers = ZSet[int]

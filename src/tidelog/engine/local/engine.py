@@ -13,23 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.data.types import Scalar, Type
-from tidelog.engine.local import dense
-from tidelog.engine.local.best import Improvement
-from tidelog.engine.local.bits import BitRelation, Difference, Pattern, pattern, pays, sparse
-from tidelog.engine.local.candidates import Candidates
-from tidelog.engine.local.codec import Codec, Codes
-from tidelog.engine.local.collecting import Collector
-from tidelog.engine.local.filtering import worth_filtering
-from tidelog.engine.local.frame import MODES, Frame, Request
-from tidelog.engine.local.grouping import regroup
-from tidelog.engine.local.heads import end_round
-from tidelog.engine.local.layout import DELTA
-from tidelog.engine.local.loop import LARGE, Loop
-from tidelog.engine.local.rows import OLD
-from tidelog.engine.local.runner import Runner
-from tidelog.engine.local.table import Rows, Table
-from tidelog.engine.local.variants import Variants
-from tidelog.engine.local.working import Change, Working
+from tidelog.engine.local.codes.codec import Codec, Codes
+from tidelog.engine.local.codes.garbage import Collector
+from tidelog.engine.local.dense import conversion as dense
+from tidelog.engine.local.dense.matrix import BitRelation, Difference, Pattern, pattern, pays, sparse
+from tidelog.engine.local.extrema.best import Improvement
+from tidelog.engine.local.extrema.candidates import Candidates
+from tidelog.engine.local.kernels.heads import end_round
+from tidelog.engine.local.kernels.layout import DELTA, OLD
+from tidelog.engine.local.rules.bytecode import MODES, Frame, Request
+from tidelog.engine.local.rules.cache import Variants
+from tidelog.engine.local.rules.groups import regroup
+from tidelog.engine.local.rules.rounds import LARGE, Loop
+from tidelog.engine.local.rules.runner import Runner
+from tidelog.engine.local.rules.suspects import worth_filtering
+from tidelog.engine.local.storage.pending import Change, Working
+from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check, Claimed, Hurried, Tell, TurnDense
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
@@ -438,7 +437,7 @@ class LocalEngine:
         return self._runner.collect(self._variants.first(rule, driver), views, rows)
 
     def _note(self, relation: str, rows: Rows) -> None:
-        self.change(relation).working.note(rows)
+        self.change(relation).working.log(rows)
 
     # -- the end
 

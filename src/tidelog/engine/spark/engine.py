@@ -15,18 +15,18 @@ from dataclasses import replace
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
+from tidelog.engine.limits import Limits
 from tidelog.engine.protocol import Check, Claimed, Hurried, Tell
-from tidelog.engine.run import UnitStats
-from tidelog.engine.spark.choice import Placed, Placement, Sizes, passed_through, place
-from tidelog.engine.spark.cuts import Cut, Cuts, union
-from tidelog.engine.spark.groups import results
-from tidelog.engine.spark.instances import RANK, Range, find
-from tidelog.engine.spark.keeper import read_by
-from tidelog.engine.spark.kept import Kept, Work, nothing_kept, taken_over
-from tidelog.engine.spark.matching import same, without
-from tidelog.engine.spark.routes import is_routable
-from tidelog.engine.spark.units import WholeUnits
-from tidelog.engine.watch import Limits
+from tidelog.engine.scheduler import UnitStats
+from tidelog.engine.spark.frames.checkpoints import Cut, Cuts, union
+from tidelog.engine.spark.frames.relation_state import Kept, Work, nothing_kept, taken_over
+from tidelog.engine.spark.joins.groups import results
+from tidelog.engine.spark.joins.instances import RANK, Range, find
+from tidelog.engine.spark.joins.matching import same, without
+from tidelog.engine.spark.partitions.routes import is_routable
+from tidelog.engine.spark.partitions.strata import WholeUnits
+from tidelog.engine.spark.partitions.worker import read_by
+from tidelog.engine.spark.placement import Placed, Placement, Sizes, passed_through, place
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Unit

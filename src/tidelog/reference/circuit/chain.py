@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from tidelog.data.zset import ZSet
 from tidelog.reference.circuit.clause import Clause
-from tidelog.reference.circuit.distinct import IncrementalDistinct
 from tidelog.reference.circuit.kit import Prefixes, kit
 from tidelog.reference.circuit.level import Level
+from tidelog.reference.circuit.operators.distinct import IncrementalDistinct
 from tidelog.reference.circuit.rewrite import Fact
 from tidelog.reference.evaluate import Functions
 

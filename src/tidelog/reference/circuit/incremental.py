@@ -14,9 +14,9 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias, TypeVar
 
 from tidelog.data.zset import ZSet
-from tidelog.reference.circuit.differentiate import Differentiate
-from tidelog.reference.circuit.integrate import Integrate
-from tidelog.reference.circuit.lift import LiftOperator
+from tidelog.reference.circuit.operators.differentiate import Differentiate
+from tidelog.reference.circuit.operators.integrate import Integrate
+from tidelog.reference.circuit.operators.lift import LiftOperator
 from tidelog.reference.circuit.stream import run, streams, zsets
 
 __all__ = ["Nested", "Stream", "incremental", "nested_incremental"]

@@ -29,16 +29,16 @@ from dataclasses import dataclass
 
 from tidelog.data.zset import ZSet
 from tidelog.errors import EngineError
-from tidelog.reference.circuit.delay import Delay
-from tidelog.reference.circuit.delta0 import Delta0
-from tidelog.reference.circuit.distinct import IncrementalDistinct, NestedDistinct
-from tidelog.reference.circuit.eliminate import eliminate
-from tidelog.reference.circuit.gatekeep import Gatekeep
-from tidelog.reference.circuit.ground import Breach, Ground, Grounded
-from tidelog.reference.circuit.index import Index, Lookup, Whole
-from tidelog.reference.circuit.join import IncrementalJoin, On
 from tidelog.reference.circuit.kit import Direction, Kit, Order, Prefix, Signal
-from tidelog.reference.circuit.product import Key, Product
+from tidelog.reference.circuit.operators.delay import Delay
+from tidelog.reference.circuit.operators.delta0 import Delta0
+from tidelog.reference.circuit.operators.distinct import IncrementalDistinct, NestedDistinct
+from tidelog.reference.circuit.operators.eliminate import eliminate
+from tidelog.reference.circuit.operators.gatekeep import Gatekeep
+from tidelog.reference.circuit.operators.ground import Breach, Ground, Grounded
+from tidelog.reference.circuit.operators.index import Index, Lookup, Whole
+from tidelog.reference.circuit.operators.join import IncrementalJoin, On
+from tidelog.reference.circuit.operators.product import Key, Product
 from tidelog.reference.circuit.rewrite import Fact, Rewrite
 from tidelog.reference.circuit.stream import Group, zsets
 from tidelog.reference.evaluate import Functions

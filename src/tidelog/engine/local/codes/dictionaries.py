@@ -1,0 +1,92 @@
+"""The values of interned types in a record: texts end to end, with their lengths, or bytes so."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tidelog.data import types
+from tidelog.engine.local.codes.codec import Dictionary, is_direct
+from tidelog.engine.local.storage.record import Record, expect, expect_within
+
+__all__ = ["put_dictionary", "take_dictionary"]
+
+
+def put_dictionary(record: Record, item: types.Scalar, dictionary: Dictionary) -> list[Any]:
+    values = list(dictionary.values)
+    parts: Sequence[bytes | str] = values if isinstance(item, types.Bytes) else _texts(item, values)
+    lengths = np.fromiter(map(len, parts), np.int64, len(parts))
+    blob = b"".join(parts) if isinstance(item, types.Bytes) else _encoded(parts)  # type: ignore[arg-type]
+    return [_named(item), record.put(lengths), record.put(np.frombuffer(blob, np.uint8))]
+
+
+def take_dictionary(record: Record, saved: Any) -> tuple[types.Scalar, Dictionary]:
+    """A type and its values, each of them once; or Corrupt, or ValueError."""
+    expect(isinstance(saved, list) and len(saved) == 3, "a dictionary")
+    item = _type(saved[0])
+    lengths = record.array(saved[1], np.int64, None)
+    blob = record.array(saved[2], np.uint8, None).tobytes()
+    whole: bytes | str = blob if isinstance(item, types.Bytes) else blob.decode("utf-8", "surrogatepass")
+    expect_within(lengths, 0, len(whole) + 1, "the length of a value")
+    ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
+    expect(ends[-1] == len(whole), "the lengths of values")
+    parts: list[Any] = [whole[start:end] for start, end in pairwise(ends)]
+    return item, Dictionary.of(_values(item, parts))
+
+
+def _encoded(parts: Iterable[str]) -> bytes:
+    return "".join(parts).encode("utf-8", "surrogatepass")
+
+
+def _texts(item: types.Scalar, values: Sequence[Any]) -> Sequence[str]:
+    match item:
+        case types.String():
+            return values
+        case types.Decimal():
+            return list(map(str, values))
+        case _:
+            return [f"{value:x}" for value in values]  # a text of any length is read back, unlike digits
+
+
+def _values(item: types.Scalar, parts: list[Any]) -> list[Any]:
+    match item:
+        case types.String() | types.Bytes():
+            return parts
+        case types.Decimal():
+            return list(map(decimal.Decimal, parts))
+        case _:
+            return [int(part, 16) for part in parts]
+
+
+def _named(item: types.Scalar) -> list[Any]:
+    match item:
+        case types.Bit(width):
+            return ["bit", width]
+        case types.Signed(width):
+            return ["signed", width]
+        case types.Decimal(precision, scale):
+            return ["decimal", precision, scale]
+        case _:
+            return [str(item)]
+
+
+def _type(name: Any) -> types.Scalar:
+    item: types.Scalar | None = None
+    match name:
+        case ["bit", int(width)] if 1 <= width <= types.MAX_WIDTH:
+            item = types.Bit(width)
+        case ["signed", int(width)] if 1 <= width <= types.MAX_WIDTH:
+            item = types.Signed(width)
+        case ["decimal", int(precision), int(scale)] if 0 <= scale <= precision <= types.MAX_DIGITS:
+            item = types.Decimal(precision, scale)
+        case [str(text)]:
+            item = {str(t): t for t in (types.STRING, types.BYTES, types.BIGINT)}.get(text)
+        case _:
+            pass
+    expect(item is not None and not is_direct(item), "the type of a dictionary")
+    assert item is not None
+    return item

@@ -1,0 +1,1 @@
+"""Dense binary relations as bit matrices."""

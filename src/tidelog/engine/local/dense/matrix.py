@@ -1,0 +1,409 @@
+"""Dense binary relations as bit rows, and the recursions that can be run on them whole.
+
+A pair is one bit, so uniting and subtracting are operations on words, sixty-four pairs at a time. That pays
+when a good share of all pairs is there, as in the closure of a graph with a large cycle; the rows of `Table`
+pay otherwise. Which rules fit is `Pattern`: each is a base, or one step before the relation itself.
+
+A commit works out new rows from what there is then, and compares: in a graph with large cycles that is little
+work, since all nodes of a cycle share a row. A few changes that make no difference, as most do where much is
+connected, are recognised without it. Rows are never changed, so whoever holds the old ones may keep them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.data.types import Option
+from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.kernels import closure
+from tidelog.engine.local.storage.record import Record, expect, expect_within
+from tidelog.engine.local.storage.table import Table
+from tidelog.engine.protocol import Check
+from tidelog.errors import EngineError
+from tidelog.plan.flat import FlatProgram, FlatRule, Unit
+from tidelog.program.typed import Absent, Match, Var
+
+__all__ = ["BitRelation", "Bits", "Difference", "Operand", "Pattern", "Source", "pattern", "pays", "sparse"]
+
+_ENOUGH_ROWS = 20_000
+_FEW: Final = 64  # changes below which asking whether they make a difference pays
+_STEPS: Final = 20_000  # that may be looked at to tell
+_WORDS: Final = 2**26  # of rows that are filled between two looks at the limits
+
+
+# -- which units fit
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A relation below, as it is or with its columns changed over."""
+
+    relation: str
+    turned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A relation is its bases, and what a step and a pair of its own give: R(x, z) :- step(x, y), R(y, z).
+
+    Steps are relations below, and with `closed` also the bases themselves. With `turned`, all this is said of
+    the relation with its columns changed over. `others` are rules that are not recursive and of another form:
+    what they give is taken like asserted facts.
+    """
+
+    relation: str
+    bases: tuple[Operand, ...]
+    steps: tuple[Operand, ...]
+    closed: bool = False
+    turned: bool = False
+    others: tuple[FlatRule, ...] = ()
+
+    def below(self) -> set[str]:
+        """The relations that bases and steps are read from."""
+        return {o.relation for o in (*self.bases, *self.steps)}
+
+
+def pattern(unit: Unit, program: FlatProgram) -> Pattern | None:
+    """How a unit is computed on bit rows; None if it does not fit, or if another unit reads it."""
+    if len(unit.relations) != 1 or not unit.recursive or unit.best:
+        return None
+    (name,) = unit.relations
+    stored = program.relations[name]
+    if len(stored.types) != 2 or stored.types[0] != stored.types[1] or stored.keyed:
+        return None
+    if isinstance(stored.types[0], Option):  # `none` joins nothing, and a number of the matrix joins itself
+        return None
+    readers = (r for r in program.rules.values() if r.head != name)
+    if any(isinstance(x, Match | Absent) and x.relation == name for r in readers for x in r.body):
+        return None
+    own: list[tuple[Operand | None, ...]] = []
+    bases: list[Operand] = []
+    others: list[FlatRule] = []
+    for rule in unit.rules:
+        chain = _chain(rule, name)
+        if chain == (None,):
+            continue  # what it derives is there
+        if chain is not None and None in chain:
+            own.append(chain)
+        elif chain is not None and len(chain) == 1 and chain[0] is not None:
+            bases.append(chain[0])
+        elif any(isinstance(x, Match) and x.relation == name for x in rule.body):
+            return None
+        else:
+            others.append(rule)
+    fits = _directed(name, own, tuple(bases))
+    return None if fits is None else replace(fits, others=tuple(others))
+
+
+def _directed(name: str, own: list[tuple[Operand | None, ...]], bases: tuple[Operand, ...]) -> Pattern | None:
+    """The pattern if all recursion goes one way; the closure of the bases goes either."""
+    if own == [(None, None)]:
+        return Pattern(name, bases, (), closed=True)
+    if all(step is not None and itself is None for step, itself in own):
+        return Pattern(name, bases, tuple(step for step, _ in own if step is not None))
+    if all(itself is None and step is not None for itself, step in own):
+        steps = tuple(_turned(step) for _, step in own if step is not None)
+        return Pattern(name, tuple(map(_turned, bases)), steps, turned=True)
+    return None
+
+
+def _turned(operand: Operand) -> Operand:
+    return Operand(operand.relation, not operand.turned)
+
+
+def _chain(rule: FlatRule, name: str) -> tuple[Operand | None, ...] | None:
+    """The body of a rule as a chain from its head's first column to its second; None is its own relation."""
+    ends = [v.name for v in rule.values if isinstance(v, Var)]
+    atoms = [x for x in rule.body if isinstance(x, Match) and _is_plain(x)]
+    if len(set(ends)) != 2 or len(atoms) != len(rule.body) or len(atoms) not in (1, 2):
+        return None
+    for path in (atoms, atoms[::-1]):
+        operands = _follow(path, ends[0], ends[1], name)
+        if operands is not None:
+            return operands
+    return None
+
+
+def _is_plain(atom: Match) -> bool:
+    names = [t.name for t in atom.terms if isinstance(t, Var)]
+    return len(atom.terms) == 2 and len(set(names)) == 2
+
+
+def _follow(path: list[Match], start: str, end: str, name: str) -> tuple[Operand | None, ...] | None:
+    here = start
+    operands: list[Operand | None] = []
+    for atom in path:
+        first, second = (t.name for t in atom.terms if isinstance(t, Var))
+        if here not in (first, second):
+            return None
+        turned = here == second
+        here = first if turned else second
+        if atom.relation == name and turned:
+            return None
+        operands.append(None if atom.relation == name else Operand(atom.relation, turned))
+    middle = {t.name for atom in path for t in atom.terms if isinstance(t, Var)} - {start, end}
+    return tuple(operands) if here == end and len(middle) == len(path) - 1 else None
+
+
+def pays(rows: int, domain: int) -> bool:
+    """Whether a relation of so many rows over a domain of so many values is better kept as bits."""
+    return rows >= _ENOUGH_ROWS and domain * domain < 64 * rows
+
+
+def sparse(rows: int) -> bool:
+    """Whether a relation kept as bits has so few rows that it should be rows again."""
+    return rows < _ENOUGH_ROWS // 4
+
+
+# -- the relation
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The pairs of a relation below: all that there are now, and those that came and that left."""
+
+    now: Codes
+    came: Codes
+    left: Codes
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """Pairs of places: the row of place x is `rows[ids[x]]`. Nothing here is ever changed."""
+
+    rows: npt.NDArray[np.uint64]
+    ids: npt.NDArray[np.int64]
+    size: int
+
+    def pairs(self, places: npt.NDArray[np.int64] | None = None, less: Bits | None = None) -> Codes:
+        """The pairs of all or some places, without those of others."""
+        places = np.arange(len(self.ids)) if places is None else places
+        less = less or NO_BITS
+        found: Codes = closure.pairs(places, self.rows, self.ids, less.rows, less.ids)
+        return found
+
+    def has(self, place: int, other: int) -> bool:
+        if place >= len(self.ids) or other >> 6 >= self.rows.shape[1]:
+            return False
+        return bool(self.rows[self.ids[place], other >> 6] >> np.uint64(other & 63) & np.uint64(1))
+
+    def holds(self, place: int, other: int) -> bool:
+        """Whether the row of a place has all that the row of another has."""
+        if max(place, other) >= len(self.ids):
+            return False
+        more = self.rows[self.ids[other]] & ~self.rows[self.ids[place]]
+        return not more.any()
+
+
+NO_BITS: Final = Bits(np.zeros((1, 1), np.uint64), np.empty(0, np.int64), 0)
+Steps = tuple[
+    npt.NDArray[np.int64], npt.NDArray[np.int64]
+]  # where those of each place begin; where they lead
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The pairs of some places that one state has and another has not, worked out when they are read."""
+
+    names: Codes
+    places: npt.NDArray[np.int64]
+    bits: Bits
+    less: Bits
+    turned: bool
+
+    def __len__(self) -> int:
+        bits, less = self.bits, self.less
+        return int(closure.count_more(self.places, bits.rows, bits.ids, less.rows, less.ids))
+
+    def codes(self) -> Codes:
+        pairs = self.bits.pairs(self.places, self.less)
+        return self.names[pairs[:, ::-1] if self.turned else pairs]
+
+
+class BitRelation:
+    """`names` numbers the values: a value's row in it is its place."""
+
+    def __init__(self) -> None:
+        self.names = Table(1)
+        self.bits = NO_BITS
+        self.turned = False
+        self.pattern: Pattern | None = None
+        self._next: Bits | None = None
+        self._pattern: Pattern | None = None
+        self._changed: npt.NDArray[np.int64] = np.empty(0, np.int64)
+
+    @property
+    def size(self) -> int:
+        return self.bits.size
+
+    @property
+    def next_size(self) -> int:
+        """How many pairs there are after the commit at work."""
+        return (self._next or self.bits).size
+
+    def load(self, rows: Codes, turned: bool) -> None:
+        """Take the state before from rows."""
+        self.names.add(np.ascontiguousarray(rows.reshape(-1, 1)))
+        self.turned = turned
+        nowhere = self._steps([])
+        self.bits = self._rows(nowhere, self._steps([self._places(rows, turned)]))
+
+    def rename(self, codes: Codes) -> None:
+        """Give the values new codes; whoever holds the old names goes on holding them."""
+        names = Table(1)
+        names.add(codes[self.names.data[: self.names.rows]])
+        self.names = names
+
+    # -- saving
+
+    def saved(self, record: Record) -> dict[str, Any]:
+        """What it is between commits, but for its pattern."""
+        return {
+            "names": self.names.saved(record),
+            "rows": record.put(self.bits.rows),
+            "ids": record.put(self.bits.ids),
+            "turned": self.turned,
+        }
+
+    @classmethod
+    def restored(cls, record: Record, saved: Any) -> BitRelation:
+        """The relation that was saved, or Corrupt: ids are of rows, and bits of places that have a name."""
+        made = cls()
+        made.names = Table.restored(record, saved["names"], 1)
+        turned: Any = saved["turned"]
+        rows = record.array(saved["rows"], np.uint64, None, None)
+        ids = record.array(saved["ids"], np.int64, None)
+        named = made.names.rows
+        expect(type(turned) is bool and rows.size and len(ids) <= named, "bit rows")
+        made.turned = turned
+        expect_within(ids, 0, len(rows), "the row of a place")
+        last, used = divmod(named, 64)
+        expect(not rows[:, last + 1 :].any(), "a place without a name")
+        expect(
+            last >= rows.shape[1] or not (rows[:, last] >> np.uint64(used)).any(), "a place without a name"
+        )
+        made.bits = Bits(rows, ids, int(closure.count_pairs(rows, ids)))
+        return made
+
+    # -- commits
+
+    def update(
+        self,
+        fits: Pattern,
+        given: Source,
+        sources: Mapping[str, Source],
+        *,
+        anew: bool,
+        check: Check = lambda ahead=None: None,
+    ) -> int:
+        """Work out the new rows; the number of rounds, which is none if nothing can have changed.
+
+        `given` is what is asserted, and what rules of another form give. With `anew`, nothing is known of
+        what was there before but the pairs.
+        """
+        if self.turned != fits.turned:
+            self.load(self.rows(), fits.turned)
+        self._pattern, anew = fits, anew or self.pattern != fits
+        for source in (given, *sources.values()):
+            self.names.add(np.ascontiguousarray((source.now if anew else source.came).reshape(-1, 1)))
+        bases = [(given, fits.turned), *((sources[o.relation], o.turned) for o in fits.bases)]
+        steps = [(sources[o.relation], o.turned) for o in fits.steps] + (bases if fits.closed else [])
+        base = self._steps([self._places(source.now, turned) for source, turned in bases])
+        step = base
+        if not fits.closed:
+            step = self._steps([self._places(source.now, turned) for source, turned in steps])
+        if not anew and self._is_idle(steps, bases, step, base):
+            self._next, self._changed = self.bits, self._changed[:0]
+            return 0
+        self._next = self._rows(step, base, check)
+        self._changed = closure.changed(self.bits.rows, self.bits.ids, self._next.rows, self._next.ids)
+        return 1
+
+    def _places(self, pairs: Codes, turned: bool) -> Codes:
+        """Pairs of values as pairs of places, a column each."""
+        columns = np.array([self.names.find(np.ascontiguousarray(pairs[:, i : i + 1])) for i in (0, 1)])
+        if columns.size and columns.min() < 0:  # kernels would follow it
+            raise EngineError(
+                "a value of a dense relation has no place: a saved state was corrupt; delete it"
+            )
+        return columns[::-1] if turned else columns
+
+    def _steps(self, parts: Iterable[Codes]) -> Steps:
+        together = np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1)
+        starts, targets = closure.grouped(together[0], together[1], self.names.rows)
+        return starts, targets
+
+    def _rows(self, step: Steps, base: Steps, check: Check = lambda ahead=None: None) -> Bits:
+        component, count = closure.components(*step)
+        first, members = closure.grouped(component, np.arange(len(component)), count)
+        words = -(-max(self.names.rows, 1) // 64)
+        check(8 * max(count, 1) * words)
+        rows = np.zeros((max(count, 1), words), np.uint64)
+        done = 0
+        while done < count:
+            done = closure.fill(*step, *base, component, members, first, rows, done, _WORDS)
+            check()
+        return Bits(rows, component, int(closure.count_pairs(rows, component)))
+
+    def _is_idle(
+        self,
+        steps: list[tuple[Source, bool]],
+        bases: list[tuple[Source, bool]],
+        step: Steps,
+        base: Steps,
+    ) -> bool:
+        """Whether a few changes make no difference, as far as that is quickly told.
+
+        What left makes none if steps that are there still lead from one end of it to the other; what came, if
+        the row of its one end had all that it adds.
+        """
+        if sum(len(s.came) + len(s.left) for s, _ in (*steps, *bases)) > _FEW:
+            return False
+        for goals, parts in ((step, steps), (base, bases)):
+            for source, turned in parts:
+                for x, z in self._places(source.left, turned).T.tolist():
+                    if closure.leads_to(*step, x, *goals, z, _STEPS) != 1:
+                        return False
+        return all(
+            had(x, z)
+            for had, parts in ((self.bits.holds, steps), (self.bits.has, bases))
+            for source, turned in parts
+            for x, z in self._places(source.came, turned).T.tolist()
+        )
+
+    def largest_component(self, parts: list[tuple[Codes, bool]]) -> int:
+        """How many places the largest set of those has that lead to each other by steps."""
+        for pairs, _ in parts:
+            self.names.add(pairs.reshape(-1, 1))
+        component, count = closure.components(*self._steps([self._places(*part) for part in parts]))
+        return int(np.bincount(component, minlength=1).max()) if count else 0
+
+    def commit(self) -> None:
+        if self._next is not None:
+            self.bits, self.pattern = self._next, self._pattern
+        self._next = None
+
+    def rollback(self) -> None:
+        self._next = None
+
+    # -- reading
+
+    def entering(self) -> Difference:
+        return self._difference(self._next or self.bits, self.bits)
+
+    def leaving(self) -> Difference:
+        return self._difference(self.bits, self._next or self.bits)
+
+    def _difference(self, bits: Bits, less: Bits) -> Difference:
+        places = self._changed if self._next is not None else self._changed[:0]
+        return Difference(self.names.data[:, 0], places, bits, less, self.turned)
+
+    def rows(self) -> Codes:
+        """The pairs of the last commit."""
+        pairs = self.bits.pairs()
+        return self.names.data[:, 0][pairs[:, ::-1] if self.turned else pairs]

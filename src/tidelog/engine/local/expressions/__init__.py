@@ -1,0 +1,1 @@
+"""Expressions, functions and aggregates on columns of codes."""

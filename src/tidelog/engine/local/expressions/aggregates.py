@@ -1,0 +1,294 @@
+"""Aggregates over groups of rows, each row standing for `weight` instances.
+
+A group is never empty, and the order of its rows never matters. Sums and means are exact and rounded or
+checked once, at the end. Whole numbers and decimals are summed as units in 64 bits where their bounds show
+that this is enough, otherwise in two halves of 32 bits each; a group whose sum does not fit, and everything
+that is not a direct type, is left to plain Python.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.data import types
+from tidelog.data.types import Type
+from tidelog.engine.local.codes.codec import Codec, Codes, is_direct
+from tidelog.engine.local.expressions.arithmetic import half_even, limits, outside, to_units
+from tidelog.engine.local.expressions.comparisons import keys
+from tidelog.engine.local.expressions.conversions import EXACT_DOUBLE, nearest
+from tidelog.engine.local.expressions.operations import Ledger, Pulse, Undefined
+from tidelog.engine.local.expressions.vectors import Outcome, Reasons, Rows, Vector, bounds, distinct
+
+__all__ = ["aggregate"]
+
+_SAFE: Final = 2**62
+_LOW_HALF: Final = np.int64(2**32 - 1)
+_LARGEST: Final = np.int64(2**63 - 1)
+_FEW: Final = 2.0**30  # so many instances cannot make a sum of 32-bit halves overflow
+_MANY: Final = 4
+_NEUTRAL: Final = {np.add: 0, np.minimum: 2**63 - 1, np.maximum: -(2**63)}
+_FINEST: Final = 2**1074  # every double is a whole number of parts of this size
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """The rows of an aggregate: the number of their group, their arguments and their weight."""
+
+    count: int
+    numbers: Rows
+    args: tuple[Codes, ...]
+    types: tuple[Type, ...]
+    weights: Codes
+    result: Type
+    ledger: Ledger
+
+    def reduce(self, function: Any, values: npt.NDArray[Any]) -> Any:
+        """The values of each group, taken together by `add`, `minimum` or `maximum`."""
+        made = np.full(self.count, _NEUTRAL[function], values.dtype)
+        function.at(made, self.numbers, values)
+        return made
+
+    def in_order(self) -> _Groups:
+        """The same rows, group after group."""
+        if (self.numbers[1:] >= self.numbers[:-1]).all():
+            return self
+        order = np.argsort(self.numbers, kind="stable")
+        args = tuple(a[order] for a in self.args)
+        return replace(self, numbers=self.numbers[order], args=args, weights=self.weights[order])
+
+    def each(self, *columns: list[Any]) -> Iterator[tuple[list[Any], ...]]:
+        """Columns of rows in order, cut into groups."""
+        starts = np.searchsorted(self.numbers, np.arange(self.count + 1))
+        for start, end in pairwise(starts.tolist()):
+            yield tuple(column[start:end] for column in columns)
+
+
+def aggregate(
+    function: str,
+    groups: npt.NDArray[np.int64],
+    args: Sequence[Codes],
+    types: Sequence[Type],
+    result: Type,
+    weights: npt.NDArray[np.int64],
+    distinct: bool,
+    n_groups: int,
+    codec: Codec,
+    reasons: Reasons | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """One value for each group from 0 to `n_groups` - 1, or the reason why it has none.
+
+    `groups` says which group each row is in. With `distinct`, rows of a group that agree in all of `args`
+    count once. `check` is called now and then.
+    """
+    ledger = Ledger(codec, Reasons() if reasons is None else reasons, Pulse(check))
+    if n_groups == 0:
+        return Outcome(np.empty(0, np.int64), None, ledger.reasons)
+    kept = list(args[:1]) if function == "count_distinct" else list(args)
+    if distinct or function == "count_distinct":
+        rows = _once(groups, kept)
+        groups, kept, weights = groups[rows], [a[rows] for a in kept], np.ones(len(rows), np.int64)
+    rows_by_group = _Groups(n_groups, groups, tuple(kept), tuple(types), weights, result, ledger)
+    return _AGGREGATES[function](rows_by_group).outcome(n_groups, ledger.reasons)
+
+
+def _once(groups: Rows, args: Sequence[Codes]) -> Rows:
+    return distinct([groups, *args])[0]
+
+
+# -- counting and choosing
+
+
+def _count(groups: _Groups) -> Vector:
+    return Vector(groups.reduce(np.add, groups.weights))
+
+
+def _any(groups: _Groups) -> Vector:
+    return Vector(groups.reduce(np.maximum, groups.args[0]))
+
+
+def _all(groups: _Groups) -> Vector:
+    return Vector(groups.reduce(np.minimum, groups.args[0]))
+
+
+def _best(groups: _Groups, best: np.ufunc) -> Vector:
+    (places,), codes = keys(groups.ledger.codec, groups.types[0], groups.args[:1])
+    chosen = groups.reduce(best, places)
+    return Vector(chosen if codes is None else codes[chosen])
+
+
+def _arg_best(groups: _Groups, best: np.ufunc) -> Vector:
+    """The value where the second column is best; of several, the smallest value."""
+    codec = groups.ledger.codec
+    (by,), _ = keys(codec, groups.types[1], groups.args[1:2])
+    tied = by == groups.reduce(best, by)[groups.numbers]
+    (places,), codes = keys(codec, groups.types[0], groups.args[:1])
+    # whatever does not tie is put behind everything that does
+    chosen = groups.reduce(np.minimum, np.where(tied, places, _LARGEST))
+    return Vector(chosen if codes is None else codes[chosen])
+
+
+def _concat(groups: _Groups) -> Vector:
+    groups = groups.in_order()
+    columns = [groups.ledger.values(t, a) for t, a in zip(groups.types, groups.args, strict=True)]
+    rows = groups.each(groups.weights.tolist(), *columns)
+    return groups.ledger.tabulate(_concat_group, rows, groups.result)
+
+
+def _concat_group(weights: list[int], values: list[str], separators: Sequence[str] = ("",)) -> str:
+    if len(set(separators)) > 1:
+        raise Undefined("concat: one group has several separators")
+    weighted = sorted(zip(values, weights, strict=True))
+    return separators[0].join(v for v, weight in weighted for _ in range(weight))
+
+
+# -- sums and means of whole numbers and decimals
+
+
+def _short_sums(groups: _Groups) -> Codes | None:
+    """The exact sums in units, if the bounds of values and weights show that they fit 64 bits."""
+    largest = max(map(abs, bounds(groups.args[0])))
+    if largest * int(_count(groups).codes.max()) >= _SAFE:
+        return None
+    sums: Codes = groups.reduce(np.add, groups.args[0] * groups.weights)
+    return sums
+
+
+def _long_sums(groups: _Groups) -> list[int]:
+    """The exact sums in units, whatever their size."""
+    type_ = groups.types[0]
+    if is_direct(type_):
+        return _sums_of_halves(groups)
+    groups = groups.in_order()
+    values: list[Any] = groups.ledger.values(type_, groups.args[0])
+    if isinstance(type_, types.Decimal):
+        values = [to_units(type_, v) for v in values]
+    products = [v * w for v, w in zip(values, groups.weights.tolist(), strict=True)]
+    return [sum(mine) for (mine,) in groups.each(products)]
+
+
+def _sums_of_halves(groups: _Groups) -> list[int]:
+    """Upper and lower 32 bits summed apart; with very many instances, in Python's integers."""
+    codes, few = groups.args[0], groups.weights.sum(dtype=np.float64) < _FEW
+    weights: Any = groups.weights if few else groups.weights.astype(object)
+    upper = groups.reduce(np.add, (codes >> 32) * weights)
+    lower = groups.reduce(np.add, (codes & _LOW_HALF) * weights)
+    return [(u << 32) + rest for u, rest in zip(upper.tolist(), lower.tolist(), strict=True)]
+
+
+def _sum(groups: _Groups) -> Vector:
+    type_ = groups.types[0]
+    if types.is_float(type_):
+        return _float_results(groups, _float_sum)
+    short = _short_sums(groups) if is_direct(type_) else None
+    if short is not None and outside(short, *limits(type_)) is None:
+        return Vector(short)
+    ratios = ((units, _denominator(type_)) for units in _long_sums(groups))
+    return groups.ledger.tabulate(partial(nearest, groups.result), ratios, groups.result)
+
+
+def _avg(groups: _Groups) -> Vector:
+    type_ = groups.types[0]
+    if types.is_float(type_):
+        return _float_results(groups, _float_mean)
+    counts = _count(groups).codes
+    short = _short_sums(groups) if is_direct(type_) else None
+    if short is not None and isinstance(type_, types.Decimal):
+        return Vector(half_even(short, counts))  # a mean is never outside the limits of its values
+    if short is not None and max(*map(abs, bounds(short)), *bounds(counts)) <= EXACT_DOUBLE:
+        return Vector.of_numbers(short.astype(np.float64) / counts)
+    denominators = (count * _denominator(type_) for count in counts.tolist())
+    ratios = zip(_long_sums(groups), denominators, strict=True)
+    return groups.ledger.tabulate(partial(nearest, groups.result), ratios, groups.result)
+
+
+def _denominator(type_: Type) -> int:
+    return 10**type_.scale if isinstance(type_, types.Decimal) else 1
+
+
+# -- sums and means of floats and doubles
+
+
+def _float_results(groups: _Groups, of_group: Callable[[list[Any], list[int]], float]) -> Vector:
+    groups = groups.in_order()
+    values = groups.ledger.values(groups.types[0], groups.args[0])
+    rows = groups.each(values, groups.weights.tolist())
+    return groups.ledger.tabulate(of_group, rows, groups.result)
+
+
+def _float_sum(values: list[float], weights: list[int]) -> float:
+    if not all(map(math.isfinite, values)):
+        return _not_finite(values)
+    if max(weights) == 1:
+        try:
+            return math.fsum(values)
+        except OverflowError:  # on the way, which does not matter
+            pass
+    return _ratio(_exact(values, weights), _FINEST)
+
+
+def _float_mean(values: list[float], weights: list[int]) -> float:
+    if not all(map(math.isfinite, values)):
+        return _not_finite(values)
+    return _ratio(_exact(values, weights), _FINEST * sum(weights))
+
+
+def _not_finite(values: list[float]) -> float:
+    """What IEEE 754 gives where a value is NaN or infinite, in any order."""
+    return sum(v for v in values if not math.isfinite(v))
+
+
+def _exact(values: list[float], weights: list[int]) -> int:
+    """The exact sum, in units of the smallest double."""
+    if max(weights) == 1:
+        values = _few(values)
+        weights = [1] * len(values)
+    total = 0
+    for value, weight in zip(values, weights, strict=True):
+        numerator, denominator = value.as_integer_ratio()  # the denominator is a power of two
+        total += weight * numerator * (_FINEST // denominator)
+    return total
+
+
+def _few(values: list[float]) -> list[float]:
+    """Two or three doubles, as a rule, with the same exact sum: each is what the ones before it leave."""
+    if len(values) < _MANY:
+        return values
+    left = list(values)
+    parts: list[float] = []
+    try:
+        while rest := math.fsum(left):
+            parts.append(rest)
+            left.append(-rest)
+    except OverflowError:
+        return values
+    return parts
+
+
+def _ratio(numerator: int, denominator: int) -> float:
+    found = nearest(types.DOUBLE, numerator, denominator)
+    assert isinstance(found, float)
+    return found
+
+
+_AGGREGATES: Final[Mapping[str, Callable[[_Groups], Vector]]] = {
+    "count": _count,
+    "count_distinct": _count,
+    "sum": _sum,
+    "avg": _avg,
+    "min": lambda groups: _best(groups, np.minimum),
+    "max": lambda groups: _best(groups, np.maximum),
+    "arg_min": lambda groups: _arg_best(groups, np.minimum),
+    "arg_max": lambda groups: _arg_best(groups, np.maximum),
+    "any": _any,
+    "all": _all,
+    "concat": _concat,
+}

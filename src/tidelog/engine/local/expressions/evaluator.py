@@ -1,0 +1,234 @@
+"""Expressions on columns: the values of all rows at once, and why rows have none.
+
+- Operators, conversions and standard functions are operations on vectors (see `operations`): strict, and
+  the same for all rows.
+- `if`, `and` and `or` choose between rows. Each side is evaluated in the rows that take it and in no
+  others, so that an untaken branch neither fails nor costs anything.
+- Names, of `let` and of a function's parameters, are lazy (see `scopes`); they fail where they are read.
+- A function of the language is called once for each different combination of arguments that is known to be
+  one (see `sharing`), however many calls there are.
+- A Python function is called once for each different combination of its arguments in an operation. What it
+  raises is a failure.
+
+Every value is the code of a canonical value of its expression's type. The one value that a column cannot
+hold, the smallest number of 64 bits in an option, is a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, assert_never
+
+import numpy as np
+
+from tidelog.data import types
+from tidelog.data.types import Type
+from tidelog.data.values import BadValue, Value
+from tidelog.engine.local.codes.codec import NONE, Codec, Codes, scalar
+from tidelog.engine.local.expressions import arithmetic
+from tidelog.engine.local.expressions.comparisons import COMPARISONS, EQUALITIES, comparison, equality
+from tidelog.engine.local.expressions.conversions import conversion
+from tidelog.engine.local.expressions.functions import concat, standard
+from tidelog.engine.local.expressions.operations import Ledger, Operation, Pulse, Undefined, checked
+from tidelog.engine.local.expressions.scopes import Name, Scope, Selection
+from tidelog.engine.local.expressions.sharing import Sharing
+from tidelog.engine.local.expressions.vectors import Failures, Mask, Outcome, Reasons, Vector
+from tidelog.program import typed
+from tidelog.program.typed import Expr
+
+__all__ = ["Evaluator", "Functions", "Outcome"]
+
+Functions: TypeAlias = Mapping[str, typed.Function | typed.PythonFunction]
+
+
+class Evaluator:
+    """Evaluates expressions that call these functions; `reason` tells what its failures mean.
+
+    `check` is called now and then; what it raises ends the evaluation.
+    """
+
+    def __init__(
+        self,
+        codec: Codec,
+        functions: Functions,
+        reasons: Reasons | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.codec = codec
+        self.functions = functions
+        self.reasons = Reasons() if reasons is None else reasons
+        self._pulse = Pulse(check)
+        self._ledger = Ledger(codec, self.reasons, self._pulse)
+        self._sharing = Sharing(self._read)
+        self._operations: dict[tuple[object, ...], Operation] = {}
+
+    def reason(self, number: int) -> str:
+        return self.reasons.text(number)
+
+    def evaluate(
+        self,
+        expr: Expr,
+        columns: Mapping[str, Codes],
+        size: int,
+        failures: Mapping[str, Failures | None] | None = None,
+    ) -> Outcome:
+        """The expression in `size` rows, where its variables have the values of these columns.
+
+        `failures` tells for columns that are outcomes themselves where they failed.
+        """
+        known = failures or {}
+        self._sharing = Sharing(self._read)
+        names = {name: Name(None, None, Vector(codes, known.get(name))) for name, codes in columns.items()}
+        return self._value(expr, Scope(names, size)).outcome(size, self.reasons)
+
+    def _value(self, expr: Expr, scope: Scope) -> Vector:
+        if scope.size == 0:
+            return Vector(np.empty(0, np.int64))
+        match expr:
+            case typed.Constant():
+                return self._constant(expr)
+            case typed.Var(name):
+                return self._read(scope.find(name))
+            case typed.Unary(op, operand, type_):
+                operation = self._operation(arithmetic.unary, op, type_)
+                return self._ledger.run(operation, [self._value(operand, scope)])
+            case typed.Binary(op="and" | "or"):
+                return self._connective(expr, scope)
+            case typed.Binary(op, left, right):
+                operation = self._operation(self._binary, op, left.type)
+                return self._ledger.run(operation, [self._value(left, scope), self._value(right, scope)])
+            case typed.If():
+                return self._choice(expr, scope)
+            case typed.Let(name, value, body):
+                meaning = Name(value, scope)
+                if name.startswith("$"):  # part of a long row of operators: parts of parts would be deep
+                    self._read(meaning)
+                return self._value(body, scope.where(name, meaning))
+            case typed.Call():
+                return self._call(expr, scope)
+            case typed.Cast(operand, type_):
+                return self._cast(operand.type, type_, self._value(operand, scope))
+            case _:
+                assert_never(expr)
+
+    def _constant(self, constant: typed.Constant) -> Vector:
+        try:
+            code = self.codec.encode(constant.type, checked(constant.type, constant.value))
+        except (Undefined, BadValue) as problem:
+            return self._failed(str(problem))
+        return Vector(np.array([code], np.int64))
+
+    def _failed(self, reason: str) -> Vector:
+        return Vector(np.zeros(1, np.int64), np.array([self.reasons.number(reason)], np.int32))
+
+    def _read(self, name: Name) -> Vector:
+        if name.vector is None:
+            assert name.expr is not None
+            assert name.scope is not None
+            name.vector = self._value(name.expr, name.scope)
+        return name.vector
+
+    # -- operators
+
+    def _operation(self, build: Callable[..., Operation], *key: object) -> Operation:
+        """An operation, built once."""
+        found = self._operations.get((build.__name__, *key))
+        if found is None:
+            found = self._operations[(build.__name__, *key)] = build(*key)
+        return found
+
+    def _binary(self, op: str, type_: Type) -> Operation:
+        if op in EQUALITIES:
+            return equality(op, type_)
+        if op in COMPARISONS:
+            return comparison(op, type_, self.codec)
+        if op == "++":
+            return Operation((type_, type_), type_, concat)
+        return arithmetic.binary(op, type_)
+
+    # -- choices
+
+    def _connective(self, expr: typed.Binary, scope: Scope) -> Vector:
+        left = self._value(expr.left, scope)
+        is_open = left.codes == (expr.op == "and")
+        return self._in_rows(is_open & _sound(left), expr.right, scope, left)
+
+    def _choice(self, expr: typed.If, scope: Scope) -> Vector:
+        condition = self._value(expr.condition, scope)
+        holds, sound = condition.codes != 0, _sound(condition)
+        chosen = self._in_rows(holds & sound, expr.then, scope, condition)
+        return self._in_rows(~holds & sound, expr.otherwise, scope, chosen)
+
+    def _in_rows(self, mask: Mask, expr: Expr, scope: Scope, elsewhere: Vector) -> Vector:
+        """An expression in the rows of a mask, evaluated in them alone; in the others, what is there."""
+        if mask.all():
+            return self._value(expr, scope)
+        rows = np.flatnonzero(mask)
+        if not len(rows):
+            return elsewhere
+        return elsewhere.put(rows, self._value(expr, Selection(rows).part(scope)), scope.size)
+
+    # -- calls
+
+    def _call(self, call: typed.Call, scope: Scope) -> Vector:
+        function = self.functions.get(call.function)
+        if isinstance(function, typed.Function):
+            names = {p.name: Name(a, scope) for p, a in zip(function.parameters, call.args, strict=True)}
+            inner = Scope(names, scope.size)
+            return self._sharing.call(
+                call.function, list(names.values()), scope.size, lambda: self._value(function.body, inner)
+            )
+        arguments = [self._value(a, scope) for a in call.args]
+        if isinstance(function, typed.PythonFunction):
+            return self._ledger.run(_python(function, self._pulse), arguments)
+        argument_types = tuple(a.type for a in call.args)
+        operation = self._operation(
+            standard, call.function, argument_types, call.type, self.codec, self._pulse
+        )
+        return self._ledger.run(operation, arguments)
+
+    # -- conversions
+
+    def _cast(self, source: Type, target: Type, vector: Vector) -> Vector:
+        if source == target:
+            return vector
+        if isinstance(source, types.Option):
+            return self._cast_option(source.item, target, vector)
+        converted = self._ledger.run(self._operation(conversion, source, scalar(target)), [vector])
+        if not isinstance(target, types.Option):
+            return converted
+        some = self._operation(standard, "some", (target.item,), target, self.codec, self._pulse)
+        return self._ledger.run(some, [converted])
+
+    def _cast_option(self, item: types.Scalar, target: Type, vector: Vector) -> Vector:
+        """What there is, converted; `none` stays `none`, and as a string says so."""
+        there = (vector.codes != NONE) & _sound(vector)
+        if there.all():
+            return self._cast(item, target, vector)
+        none = NONE if isinstance(target, types.Option) else self.codec.encode(target, "none")
+        absent = Vector(np.full(len(vector), none), vector.failures)
+        rows = np.flatnonzero(there)
+        if not len(rows):
+            return absent
+        return absent.put(rows, self._cast(item, target, Vector(vector.codes[rows])), len(vector))
+
+
+def _sound(vector: Vector) -> Mask:
+    """Where a vector has values."""
+    if vector.failures is None:
+        return np.ones(1, np.bool_)
+    sound: Mask = vector.failures == 0
+    return sound
+
+
+def _python(function: typed.PythonFunction, pulse: Pulse) -> Operation:
+    def call(*arguments: Value) -> Value:
+        pulse.beat()
+        try:
+            return checked(function.result, function.call(*arguments))
+        except Undefined as problem:
+            raise Undefined(f"{function.name}: {problem}") from None
+        except Exception as error:  # whatever user code does, it does to its row alone
+            raise Undefined(f"{function.name}: {type(error).__name__}: {error}") from None
+
+    return Operation(tuple(p.type for p in function.parameters), function.result, call)

@@ -1,0 +1,171 @@
+"""One operation on columns, in two forms: *plain* on Python values, and *fast* on whole vectors.
+
+The plain form is complete: it gives the value of one row or raises `Undefined` or `BadValue` with the
+reason. It runs once for each different combination of arguments. The fast form, where there is one, gives
+the codes of all rows at once and a mask of the rows that it leaves to the plain form: those it cannot do
+exactly, and those that fail. A fast form is therefore right as soon as it is right about the rows it
+keeps, and it never has to say why a row fails.
+
+Operations are strict: a row in which an argument failed fails for the same reason, and neither form ever
+sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
+from time import perf_counter
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from tidelog.data import types
+from tidelog.data.types import Type
+from tidelog.data.values import NAN, BadValue, Value, canonical
+from tidelog.engine.local.codes.codec import NONE, Codec, Codes, double_codes, doubles, is_direct, scalar
+from tidelog.engine.local.expressions.vectors import Failures, Mask, Reasons, Vector, distinct, first_failures
+from tidelog.program.library.catalog import MAX_BIGINT_BITS
+
+__all__ = ["Fast", "Ledger", "Operation", "Plain", "Pulse", "Undefined", "checked"]
+
+Plain: TypeAlias = Callable[..., object]
+Fast: TypeAlias = Callable[..., tuple[Vector, Mask | None]]
+
+
+_BEAT: Final = 0.05  # seconds
+_BETWEEN: Final = 7  # rows without a beat; an operation that may take long in one row beats itself
+
+
+class Undefined(Exception):
+    """An operation has no value for these operands; the message says why, for users."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    arguments: tuple[Type, ...]
+    result: Type
+    plain: Plain
+    fast: Fast | None = None
+
+
+def checked(type_: Type, value: object) -> Value:
+    """The canonical value, if it is of its type and not beyond the bounds of a bigint."""
+    if isinstance(value, int) and value.bit_length() > MAX_BIGINT_BITS:
+        raise Undefined(f"a number of more than {MAX_BIGINT_BITS} bits")
+    return canonical(type_, value)
+
+
+class Pulse:
+    """Calls `check` when it was not called for a while, in the middle of whatever is evaluated."""
+
+    __slots__ = ("_check", "_clock", "_next")
+
+    def __init__(self, check: Callable[[], None], clock: Callable[[], float] = perf_counter) -> None:
+        self._check = check
+        self._clock = clock
+        self._next = 0.0
+
+    def beat(self) -> None:
+        now = self._clock()
+        if now >= self._next:
+            self._next = now + _BEAT
+            self._check()
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Where values and reasons get their numbers; it runs operations."""
+
+    codec: Codec
+    reasons: Reasons
+    pulse: Pulse = field(default_factory=lambda: Pulse(lambda: None))
+
+    def run(self, operation: Operation, vectors: Sequence[Vector]) -> Vector:
+        """The operation on vectors of at least one row."""
+        self.pulse.beat()
+        failed = first_failures(vectors)
+        if failed is not None:
+            return self._around(failed, operation, vectors)
+        if operation.fast is None:
+            return self._each(operation, vectors)
+        found, left = operation.fast(*vectors)
+        if left is None or not left.any():
+            return found
+        rows = np.flatnonzero(left)
+        return found.put(rows, self._each(operation, [v.take(rows) for v in vectors]), len(left))
+
+    def _around(self, failed: Failures, operation: Operation, vectors: Sequence[Vector]) -> Vector:
+        """The operation in the rows where no argument failed."""
+        size = max(map(len, vectors))
+        everywhere = np.array(np.broadcast_to(failed, size))
+        outside = Vector(np.zeros(size, np.int64), everywhere)
+        rows = np.flatnonzero(everywhere == 0)
+        if not len(rows):
+            return outside
+        sound = [Vector(v.codes) if len(v) == 1 else Vector(v.codes[rows]) for v in vectors]
+        return outside.put(rows, self.run(operation, sound), size)
+
+    def _each(self, operation: Operation, vectors: Sequence[Vector]) -> Vector:
+        """The plain form, once for each different combination of arguments."""
+        varying = [v.codes for v in vectors if len(v) > 1]
+        if not varying:
+            return self._plain(operation, vectors, 1)
+        rows, places = distinct(varying)
+        found = self._plain(operation, [v.take(rows) for v in vectors], len(rows))
+        return Vector(found.codes[places], None if found.failures is None else found.failures[places])
+
+    def _plain(self, operation: Operation, vectors: Sequence[Vector], size: int) -> Vector:
+        columns = [self.values(t, v.codes) for t, v in zip(operation.arguments, vectors, strict=True)]
+        spread = (repeat(c[0], size) if len(c) == 1 else c for c in columns)
+        rows = zip(*spread, strict=True) if columns else [()]
+        return self.tabulate(operation.plain, rows, operation.result)
+
+    def tabulate(self, plain: Plain, rows: Iterable[tuple[Any, ...]], result: Type) -> Vector:
+        """The value of a plain form for each row of arguments."""
+        values: list[Value] = []
+        failures: dict[int, int] = {}
+        stand_in = 0.0 if types.is_float(scalar(result)) else 0
+        encode, beat = self._code_of(result), self.pulse.beat
+        for number, row in enumerate(rows):
+            if not number & _BETWEEN:
+                beat()
+            try:
+                values.append(encode(checked(result, plain(*row))))
+            except (Undefined, BadValue) as problem:
+                failures[len(values)] = self.reasons.number(str(problem))
+                values.append(stand_in)
+        codes = _float_codes(values) if types.is_float(scalar(result)) else np.array(values, np.int64)
+        if not failures:
+            return Vector(codes)
+        marks = np.zeros(len(codes), np.int32)
+        marks[list(failures)] = list(failures.values())
+        return Vector(codes, marks)
+
+    def _code_of(self, type_: Type) -> Callable[[Any], Value]:
+        """What makes a code of a canonical value; floats stay what they are, to be encoded together."""
+        if types.is_float(scalar(type_)):
+            return _itself
+        if is_direct(type_) or isinstance(type_, types.Option):
+            return partial(self.codec.encode, type_)
+        return self.codec.dictionary(type_).code
+
+    def values(self, type_: Type, codes: Codes) -> list[Value]:
+        """The values of codes, floats decoded together."""
+        if not types.is_float(scalar(type_)):
+            return self.codec.decode_column(type_, codes)
+        numbers: list[Value] = [NAN if x != x else x for x in doubles(codes).tolist()]
+        if isinstance(type_, types.Option):
+            return [None if c == NONE else x for c, x in zip(codes.tolist(), numbers, strict=True)]
+        return numbers
+
+
+def _itself(value: Value) -> Value:
+    return value
+
+
+def _float_codes(values: Sequence[Any]) -> Codes:
+    codes = double_codes(np.array([0.0 if v is None else v for v in values], np.float64))
+    codes[[v is None for v in values]] = NONE
+    return codes

@@ -1,0 +1,124 @@
+"""Calls that are known to be the same are evaluated once.
+
+A function of the language may call another twice, which calls a third twice, and so on: the calls double with
+every step, their different arguments mostly do not. So each name that a call passes on gets a *number*, and
+names with the same number have the same values: a value by its vector, what was not evaluated so far by its
+expression, with the numbers of what that reads. A call with the numbers of an earlier one, in as many rows,
+is that call.
+
+Once calls are many, arguments that are made by operators alone are evaluated before they are numbered, and
+vectors are told apart by what they hold: `f(x + 1 + 2)` is then `f(x + 2 + 1)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from hashlib import blake2b
+from typing import Final, assert_never
+
+from tidelog.engine.local.expressions.scopes import Name, Scope
+from tidelog.engine.local.expressions.vectors import Vector
+from tidelog.program import typed
+from tidelog.program.typed import Expr
+
+__all__ = ["Sharing"]
+
+MANY: Final = 64  # calls in one evaluation
+_CELLS: Final = 2**24  # that results may have together before they are forgotten
+
+
+class Sharing:
+    """What one evaluation has found so far; `read` gives the value of a name."""
+
+    def __init__(self, read: Callable[[Name], Vector]) -> None:
+        self._read = read
+        self._numbers: dict[Hashable, int] = {}
+        self._names: dict[Name, int] = {}
+        self._vectors: dict[int, tuple[Vector, int]] = {}  # by identity, with their numbers
+        self._calls: dict[Hashable, Vector] = {}
+        self._made = 0
+        self._cells = 0
+
+    def call(self, function: str, names: Sequence[Name], size: int, evaluate: Callable[[], Vector]) -> Vector:
+        """The value of a call in so many rows, evaluated if it was not."""
+        self._made += 1
+        key = function, size, *(self._number(name) for name in names)
+        found = self._calls.get(key)
+        if found is None:
+            found = evaluate()
+            self._cells += len(found)
+            if self._cells > _CELLS:
+                self._calls.clear()
+                self._cells = len(found)
+            self._calls[key] = found
+        return found
+
+    def _number(self, name: Name) -> int:
+        """The number of a name, which it keeps whether or not it is evaluated later."""
+        if name not in self._names:
+            self._names[name] = self._find_number(name)
+        return self._names[name]
+
+    def _find_number(self, name: Name) -> int:
+        if isinstance(name.expr, typed.Var) and name.scope is not None:
+            return self._number(name.scope.find(name.expr.name))
+        if name.vector is None and name.expr is not None and self._made > MANY and _is_simple(name.expr):
+            self._read(name)
+        if name.vector is not None:
+            return self._number_of_vector(name.vector)
+        assert name.expr is not None
+        assert name.scope is not None
+        return self._part(name.expr, name.scope)
+
+    def _numbered(self, key: Hashable) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def _number_of_vector(self, vector: Vector) -> int:
+        known = self._vectors.get(id(vector))
+        if known is None:
+            key: Hashable = ("vector", len(self._vectors))
+            if self._made > MANY:
+                failures = b"" if vector.failures is None else vector.failures.tobytes()
+                key = "values", blake2b(vector.codes.tobytes()).digest(), blake2b(failures).digest()
+            known = self._vectors[id(vector)] = vector, self._numbered(key)
+        return known[1]
+
+    def _key(self, expr: Expr, scope: Scope) -> Hashable:
+        """What an expression is, with numbers in the place of names."""
+        match expr:
+            case typed.Constant(value):
+                return expr, repr(value) if isinstance(value, float) else None  # there are two zeros
+            case typed.Var(name):
+                return "name", self._number(scope.find(name))
+            case typed.Unary(op, operand, type_):
+                return op, type_, self._part(operand, scope)
+            case typed.Binary(op, left, right):
+                return op, left.type, self._part(left, scope), self._part(right, scope)
+            case typed.If(condition, then, otherwise):
+                return "if", *(self._part(part, scope) for part in (condition, then, otherwise))
+            case typed.Let(name, value, body):
+                return self._key(body, scope.where(name, Name(value, scope)))
+            case typed.Call(function, args):
+                return "call", function, expr.type, *(self._part(arg, scope) for arg in args)
+            case typed.Cast(operand, type_):
+                return "cast", operand.type, type_, self._part(operand, scope)
+            case _:
+                assert_never(expr)
+
+    def _part(self, expr: Expr, scope: Scope) -> int:
+        if isinstance(expr, typed.Var):
+            return self._number(scope.find(expr.name))
+        return self._numbered(self._key(expr, scope))
+
+
+def _is_simple(expr: Expr) -> bool:
+    """Whether an expression is made of names, constants and operators that are evaluated in all rows."""
+    match expr:
+        case typed.Constant() | typed.Var():
+            return True
+        case typed.Unary(operand=operand) | typed.Cast(operand=operand):
+            return _is_simple(operand)
+        case typed.Binary(op, left, right):
+            return op not in ("and", "or") and _is_simple(left) and _is_simple(right)
+        case _:
+            return False

@@ -1,0 +1,1 @@
+"""The best value per key, for recursive `min` and `max`."""

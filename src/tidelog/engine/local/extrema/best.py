@@ -1,0 +1,183 @@
+"""The best values of keys, on values alone: what supports them is another matter.
+
+*Improvement* goes in rounds: each finds the candidates that follow from what got better in the round before;
+of a key's candidates the best is compared with the row that the key has, and takes its place if it is better.
+A value on the way may be superseded, so a computation that fails on the way counts only if it fails at the
+end too. In the end the rows are as they were before: those that are to come and to leave are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.data.types import Type
+from tidelog.engine.local.codes.codec import Codec, Codes, is_direct
+from tidelog.engine.local.kernels.layout import ALIVE, CUR
+from tidelog.engine.local.rules.groups import distinct
+from tidelog.engine.local.storage.lookup import lookup
+from tidelog.engine.local.storage.table import Rows, Table
+from tidelog.maintain.script import View
+from tidelog.plan.flat import FlatRule, Unit
+from tidelog.program.typed import Best, Match
+
+__all__ = ["Collect", "Found", "Improvement"]
+
+Found = Iterable[tuple[str, Codes]]  # a relation, and candidates for it, a column each
+
+
+class Collect(Protocol):
+    """The heads of a rule's instances over these views, beginning with some rows of the literal `driver`."""
+
+    def __call__(
+        self, rule: FlatRule, driver: int | None, rows: Rows | None, views: Sequence[View]
+    ) -> Codes: ...
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A relation of the unit; `columns` are those of its key if it keeps the best value of another.
+
+    `before` are its tags at the beginning, `touched` rows that may have other ones.
+    """
+
+    table: Table
+    best: Best | None
+    type: Type | None
+    columns: tuple[int, ...]
+    before: npt.NDArray[np.uint8]
+    delta: Rows = field(default_factory=lambda: np.empty(0, np.int64))
+    touched: list[Rows] = field(default_factory=list)
+
+
+class Improvement:
+    """`note` is told which rows of a relation are about to change."""
+
+    def __init__(
+        self,
+        unit: Unit,
+        tables: Mapping[str, Table],
+        types: Mapping[str, tuple[Type, ...]],
+        codec: Codec,
+        note: Callable[[str, Rows], None],
+    ) -> None:
+        best = dict(unit.best)
+        self.unit = unit
+        self.codec = codec
+        self.note = note
+        self.candidates = 0
+        self.kept = {
+            name: _Kept(
+                tables[name],
+                best.get(name),
+                types[name][best[name].column] if name in best else None,
+                tuple(i for i in range(tables[name].arity) if name in best and i != best[name].column),
+                tables[name].tags[: tables[name].rows].copy(),
+            )
+            for name in unit.relations
+        }
+
+    # -- getting better
+
+    def run(self, found: Found, collect: Collect, check_round: Callable[[], None]) -> None:
+        """Rounds from the first candidates until nothing gets better."""
+        first = list(found)
+        while first:
+            check_round()
+            for kept in self.kept.values():
+                kept.table.tags[kept.delta] &= ~np.uint8(CUR)
+                kept.delta = kept.delta[:0]
+            for name, kept in self.kept.items():
+                heads = [h for n, h in first if n == name]
+                if heads:
+                    kept.delta = self._take(name, kept, np.concatenate(heads, axis=1))
+            first = list(self._later(collect))
+
+    def _later(self, collect: Collect) -> Iterator[tuple[str, Codes]]:
+        for rule in self.unit.rules:
+            for position in self.inner(rule):
+                literal = rule.body[position]
+                assert isinstance(literal, Match)
+                delta = self.kept[literal.relation].delta
+                if len(delta):
+                    yield rule.head, collect(rule, position, delta, self.views(rule, View.NEW))
+
+    def inner(self, rule: FlatRule) -> list[int]:
+        """The positions of a rule's atoms over the unit's own relations."""
+        return [i for i, x in enumerate(rule.body) if isinstance(x, Match) and x.relation in self.kept]
+
+    def views(self, rule: FlatRule, below: View) -> list[View]:
+        own = set(self.inner(rule))
+        return [View.FULL if i in own else below for i in range(len(rule.body))]
+
+    def _take(self, name: str, kept: _Kept, heads: Codes) -> Rows:
+        """The rows that are new or better than what their key had."""
+        self.candidates += heads.shape[1]
+        table = kept.table
+        candidates = np.ascontiguousarray(heads.T)
+        if kept.best is None:
+            rows = np.unique(table.add(candidates))
+            rows = rows[table.tags[rows] & ALIVE == 0]
+            self.note(name, rows)
+        else:
+            rows = self._improve(name, kept, kept.best, candidates)
+        kept.touched.append(rows)
+        table.tags[rows] |= np.uint8(ALIVE | CUR)
+        return rows
+
+    def _improve(self, name: str, kept: _Kept, best: Best, candidates: Codes) -> Rows:
+        table, column = kept.table, best.column
+        keys, numbers = distinct(candidates[:, kept.columns])
+        ranked = np.lexsort((self._order(kept, best, candidates[:, column]), numbers))
+        first = np.ones(len(ranked), np.bool_)
+        first[1:] = numbers[ranked][1:] != numbers[ranked][:-1]
+        rows = table.add(np.ascontiguousarray(candidates[ranked[first]]))  # one a key, in their order
+        held = np.full(len(rows), -1, np.int64)
+        which, holding = self._holding(kept, keys)
+        held[which] = holding
+        old = self._order(kept, best, table.data[np.maximum(held, 0), column])
+        better = (held < 0) | (self._order(kept, best, table.data[rows, column]) < old)
+        rows, held = rows[better], held[better & (held >= 0)]
+        self.note(name, np.concatenate([rows, held]))
+        kept.touched.append(held)
+        table.tags[held] &= ~np.uint8(ALIVE | CUR)
+        return rows
+
+    def _holding(self, kept: _Kept, keys: Codes) -> tuple[Rows, Rows]:
+        """Which keys have a row, and which."""
+        which, rows = lookup(kept.table, kept.columns, keys)
+        alive = (kept.table.tags[rows] & ALIVE) != 0
+        return which[alive], rows[alive]
+
+    def _order(self, kept: _Kept, best: Best, codes: Codes) -> npt.NDArray[np.int64]:
+        """Numbers that are smaller for better values."""
+        assert kept.type is not None
+        if is_direct(kept.type) or not len(codes):
+            places = codes
+        else:
+            places = self.codec.dictionary(kept.type).ranks()[codes]
+        return places if best.function == "min" else ~places
+
+    def put_back(self, name: str) -> tuple[Rows, Rows]:
+        """Make a relation's rows what they were before; those that are to come, and that are to leave."""
+        kept = self.kept[name]
+        tags = kept.table.tags
+        rows = np.unique(np.concatenate([np.empty(0, np.int64), *kept.touched]))
+        known = rows < len(kept.before)
+        was = np.zeros(len(rows), np.bool_)
+        was[known] = kept.before[rows[known]] & ALIVE != 0
+        now = tags[rows] & ALIVE != 0
+        tags[rows] &= ~np.uint8(ALIVE | CUR)
+        tags[rows[was]] |= np.uint8(ALIVE)
+        return rows[now & ~was], rows[was & ~now]
+
+    def given(self, name: str, rows: Rows) -> Codes:
+        """The asserted facts that have the keys of these rows."""
+        kept = self.kept[name]
+        if kept.best is not None and len(rows):
+            rows = lookup(kept.table, kept.columns, kept.table.data[rows][:, kept.columns])[1]
+        return np.asarray(kept.table.data[rows[kept.table.given[rows] == 1]].T)

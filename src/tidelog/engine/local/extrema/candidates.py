@@ -1,0 +1,72 @@
+"""Where the rows of a unit with a best value per key come from, at first and in a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.extrema.best import Improvement
+from tidelog.maintain.elastic import rederivation
+from tidelog.maintain.script import Derive, Mode, View
+from tidelog.plan.flat import FlatRule, Unit
+from tidelog.program.typed import Absent, Match
+
+if TYPE_CHECKING:
+    from tidelog.engine.local.engine import LocalEngine
+
+__all__ = ["Candidates"]
+
+
+class Candidates:
+    """Candidates are pairs of a relation and heads for it, a column each."""
+
+    def __init__(self, engine: LocalEngine, unit: Unit, work: Improvement) -> None:
+        self.engine = engine
+        self.unit = unit
+        self.work = work
+
+    def from_nothing(self) -> Iterator[tuple[str, Codes]]:
+        """What is asserted, and what follows from below alone."""
+        for name in self.unit.relations:
+            table = self.engine.tables[name]
+            yield name, table.data[np.flatnonzero(table.given[: table.rows])].T
+        for rule in self.unit.rules:
+            if not self.work.inner(rule):
+                yield self._all(rule)
+
+    def from_changes(self, kept: Iterable[FlatRule], came: Iterable[FlatRule]) -> Iterator[tuple[str, Codes]]:
+        """For the keys of suspects, and from all that entered or was asserted; `came` are new rules."""
+        best = dict(self.unit.best)
+        doubted = {name: self.engine.change(name).suspects for name in self.unit.relations}
+        for name, rows in doubted.items():
+            yield name, self.work.given(name, rows)
+            yield name, self.engine.tables[name].data[self.engine.change(name).given_came].T
+        for rule in kept:
+            if len(doubted[rule.head]):
+                asked = rederivation(rule, best[rule.head].column if rule.head in best else None)
+                tests = [View.NEW] * (len(asked.body) - len(rule.body) - 1)
+                views = [View.SUSPECTS, *self.work.views(rule, View.NEW), *tests]
+                yield rule.head, self.engine.collect(asked, 0, doubted[rule.head], views)
+            yield from self._entering(rule)
+        for rule in came:
+            yield self._all(rule)
+
+    def _all(self, rule: FlatRule) -> tuple[str, Codes]:
+        return rule.head, self.engine.collect(rule, None, None, self.work.views(rule, View.NEW))
+
+    def _entering(self, rule: FlatRule) -> Iterator[tuple[str, Codes]]:
+        """The heads of instances that use something that entered below."""
+        for i in _atoms_below(rule, self.unit.relations):
+            views = self.work.views(rule, View.NEW)
+            views[i] = View.ENTERING
+            driver = self.engine.driver(Derive(rule, i, tuple(views), Mode.INSERT))
+            if driver is not None and len(driver):
+                yield rule.head, self.engine.collect(rule, i, driver, views)
+
+
+def _atoms_below(rule: FlatRule, relations: Iterable[str]) -> list[int]:
+    own = set(relations)
+    return [i for i, x in enumerate(rule.body) if isinstance(x, Match | Absent) and x.relation not in own]

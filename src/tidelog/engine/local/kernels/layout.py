@@ -1,0 +1,248 @@
+"""The memory layouts that kernels share with Python: the only definition of each.
+
+A structure is an array of words; a constant is the place of a word in it. Python writes structures and
+kernels read them, both by these names and never by a number, so neither can disagree with the other.
+
+Kernels know a relation, an index, a trace, a rule's bytecode and a loop by the address of such a structure.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "ABSENT",
+    "ADD",
+    "AIMED",
+    "ALIVE",
+    "ARITY",
+    "AT",
+    "BASE",
+    "BIND",
+    "BIND_SOME",
+    "BOUNDS",
+    "BOUNDS_COLUMN",
+    "BOUNDS_WIDTH",
+    "CAP",
+    "CHAIN",
+    "COLUMNS",
+    "COLUMNS_FROM",
+    "COL_COLUMN",
+    "COL_FROM",
+    "COL_OP",
+    "COL_SLOT",
+    "COL_TO",
+    "COL_WIDTH",
+    "COVERED",
+    "CUR",
+    "CURSOR",
+    "DATA_AT",
+    "DELTA",
+    "DELTA_FROM",
+    "DELTA_TO",
+    "DONE",
+    "EMIT",
+    "EMITTED",
+    "END",
+    "ENTRIES",
+    "ENTRIES_AT",
+    "ENTRIES_CAP",
+    "ENTRY_ROW",
+    "ENTRY_WIDTH",
+    "EQ",
+    "EQUAL",
+    "EQUAL_SOME",
+    "FIL_FROM",
+    "FIL_KEYS",
+    "FIL_LEFT",
+    "FIL_OP",
+    "FIL_RIGHT",
+    "FIL_TO",
+    "FIL_WIDTH",
+    "FIRST_AT",
+    "FIRST_CAP",
+    "FOLLOWING",
+    "FOLLOWING_AT",
+    "FOUND",
+    "GE",
+    "GIVEN_AT",
+    "GROW_INDEX",
+    "GROW_LIST",
+    "GROW_OUT",
+    "GROW_TABLE",
+    "GROW_TRACE",
+    "GT",
+    "HASH_AT",
+    "HASH_MASK",
+    "HEAD",
+    "HEADER",
+    "HEADS_AT",
+    "HEADS_MASK",
+    "HIGH",
+    "HIGHEST",
+    "INDEX",
+    "INSERT",
+    "INSTANCE",
+    "INSTANCES",
+    "IS_ABOVE_LOW",
+    "IS_BELOW_HIGH",
+    "ITERATION",
+    "KEY_CHECKS",
+    "KEY_COLUMN",
+    "KEY_FROM",
+    "KEY_SLOT",
+    "KEY_TO",
+    "KEY_WIDTH",
+    "KIND",
+    "LE",
+    "LEVEL",
+    "LEVELS",
+    "LEVEL_WIDTH",
+    "LIST",
+    "LISTED",
+    "LOGGED",
+    "LOG_AT",
+    "LOG_BASE",
+    "LOG_CAP",
+    "LOG_ENTRY",
+    "LOG_LENGTH",
+    "LOG_WEIGHT",
+    "LOG_WIDTH",
+    "LOOP_HEADER",
+    "LOOP_MODE",
+    "LOOP_RANK",
+    "LOOP_RELATIONS",
+    "LOOP_RULES",
+    "LOW",
+    "LT",
+    "MASK",
+    "MEMBER",
+    "MODE",
+    "NE",
+    "NEXT",
+    "NONE",
+    "NOTED",
+    "NOT_BEGUN",
+    "OLD",
+    "ORDER_AT",
+    "ORIGIN",
+    "OTHERS",
+    "OUT_AT",
+    "OUT_CAP",
+    "OVERDELETE",
+    "PAUSE",
+    "POSITION",
+    "QUEUED",
+    "QUEUES_AT",
+    "QUEUES_CAP",
+    "RANGE",
+    "RANK",
+    "RANKED",
+    "REDERIVE",
+    "REL",
+    "REMOVE",
+    "ROUNDS",
+    "ROWS",
+    "SCAN",
+    "SETTLE",
+    "SOURCE",
+    "STEPS",
+    "SUBTRACT",
+    "SUPPORT_AT",
+    "SUPPORT_COUNT",
+    "SUPPORT_RANK",
+    "SUPPORT_WIDTH",
+    "TABLE_WIDTH",
+    "TAG_AT",
+    "TARGET",
+    "TEMP",
+    "TRACE_AT",
+    "TRACE_WIDTH",
+    "TUPLE",
+    "UNCOVERED",
+    "UNDO_AT",
+    "UNDO_CAP",
+    "UNDO_COUNT",
+    "UNDO_LENGTH",
+    "UNDO_RANK",
+    "UNDO_ROW",
+    "UNDO_TAG",
+    "UNDO_WIDTH",
+    "UNSETTLED",
+    "WAITING",
+    "WANTED",
+    "WEIGHT",
+    "WIDTH",
+    "WORKLIST_AT",
+    "WORKLIST_CAP",
+]
+
+NONE: Final = -(2**63)  # the code of none, in every column
+
+# -- a table: its arrays; in a commit, the worklist, of which a part is the delta, and the undo log; its trace
+DATA_AT, CAP, ROWS, TAG_AT, SUPPORT_AT, HASH_AT, HASH_MASK, ARITY, BASE, GIVEN_AT = range(10)
+WORKLIST_AT, WORKLIST_CAP, LISTED, DELTA_FROM, DELTA_TO = range(10, 15)
+UNDO_AT, UNDO_CAP, UNDO_LENGTH, TRACE_AT, TABLE_WIDTH = range(15, 20)
+
+# the tag of a row, in bits
+ALIVE, OLD, CUR, NEXT, LOGGED = 1, 2, 4, 8, 16
+
+# the support of a row: its rank, and how many instances support it
+SUPPORT_RANK, SUPPORT_COUNT, SUPPORT_WIDTH = range(3)
+
+# an entry of the undo log: a row, and what it was before the commit
+UNDO_ROW, UNDO_TAG, UNDO_RANK, UNDO_COUNT, UNDO_WIDTH = range(5)
+
+# the word of a count: INSTANCE times the number of instances, and OTHERS (see `heads`)
+INSTANCE, OTHERS = 2, 1
+
+# ranks of tuples that are to be given one, and of those that could not be
+AIMED, UNSETTLED = -1, 2**62
+
+# -- an index: chains by hash, or rows in order; then its columns
+HEADS_AT, HEADS_MASK, FOLLOWING_AT, COVERED, ORDER_AT, COLUMNS, COLUMNS_FROM = range(7)
+
+# -- a trace: its arrays and how much of them is in use
+ENTRIES_AT, ENTRIES_CAP, ENTRIES, FIRST_AT, FIRST_CAP, QUEUES_AT, QUEUES_CAP = range(7)
+WAITING, LOG_AT, LOG_CAP, LOG_LENGTH, LOG_BASE, WANTED, TRACE_WIDTH = range(7, 14)
+
+# an entry of a trace, in words of 32 bits; its weight is a word of 64 bits, the second of these
+ENTRY_ROW, ITERATION, WEIGHT, FOLLOWING, QUEUED, NOTED, ENTRY_WIDTH = 0, 1, 2, 4, 5, 6, 8
+
+# an entry of the log of a trace: an entry, and its weight before the commit
+LOG_ENTRY, LOG_WEIGHT, LOG_WIDTH = range(3)
+
+# -- the bytecode of a rule: a header
+LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)
+INSTANCES, STEPS, OUT_AT, OUT_CAP, EMITTED, TUPLE, ORIGIN, HEADER = range(8, 16)
+NOT_BEGUN = -2  # of LEVEL
+
+# a level for each atom, and one for the head
+KIND, REL, MASK, INDEX, KEY_FROM, KEY_TO, COL_FROM, COL_TO = range(8)
+FIL_FROM, FIL_TO, RANKED, AT, END, CURSOR, HIGHEST, BOUNDS, LEVEL_WIDTH = range(8, 17)
+LIST, DELTA, SCAN, CHAIN, RANGE, MEMBER, TEMP = range(7)  # its KIND
+
+# a key: a column, a slot, and whether `none` in it matches nothing
+KEY_COLUMN, KEY_SLOT, KEY_CHECKS, KEY_WIDTH = range(4)
+
+# a column: which one, what is done with it, and a slot
+COL_COLUMN, COL_OP, COL_SLOT, COL_WIDTH = range(4)
+BIND, EQUAL, BIND_SOME, EQUAL_SOME = range(4)  # its operation; the last two refuse `none`
+
+# a filter: an operation, then two slots, or a relation, the tags that refute, and the keys
+FIL_OP, FIL_LEFT, FIL_RIGHT, FIL_KEYS, FIL_WIDTH = range(5)
+EQ, NE, LT, LE, GT, GE, ABSENT = range(7)  # its operation
+
+# the bounds of a range: a column; the slots of the bounds, or 0; whether each is excluded
+BOUNDS_COLUMN, LOW, IS_ABOVE_LOW, HIGH, IS_BELOW_HIGH, BOUNDS_WIDTH = range(6)
+
+# what is done with a head that was found
+INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT = range(8)
+
+# how a kernel ends
+DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, PAUSE = range(7)
+
+# -- a loop: its header, then its relations, its rules, and the number of instances of each rule
+LOOP_RULES, LOOP_RELATIONS, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FOUND, LOOP_HEADER = range(8)
+
+UNCOVERED = 64  # rows behind those of an ordered index that are scanned instead

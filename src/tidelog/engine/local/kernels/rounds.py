@@ -1,0 +1,64 @@
+"""The kernel `hurry`: rounds of a loop in one go."""
+
+from __future__ import annotations
+
+from tidelog.engine.local.kernels.derive import run
+from tidelog.engine.local.kernels.heads import end_round
+from tidelog.engine.local.kernels.jit import njit
+from tidelog.engine.local.kernels.layout import (
+    DELTA_FROM,
+    DELTA_TO,
+    DONE,
+    FOUND,
+    HEADER,
+    INSTANCES,
+    LOOP_HEADER,
+    LOOP_MODE,
+    LOOP_RANK,
+    LOOP_RELATIONS,
+    LOOP_RULES,
+    POSITION,
+    REL,
+    ROUNDS,
+    STEPS,
+)
+from tidelog.engine.local.kernels.memory import load64, store64
+
+__all__ = ["hurry"]
+
+
+@njit(cache=True, nogil=True)
+def hurry(loop, most, large, steps, resume):  # type: ignore[no-untyped-def]
+    """Rounds of a loop, until one finds nothing, or more than is `large`, or there were so many.
+
+    Together they take no more than so many steps, but for the last round. It ends between rounds, or where
+    something has to grow: then the frame at POSITION is to be resumed.
+    """
+    frames, relations, mode = load64(loop, LOOP_RULES), load64(loop, LOOP_RELATIONS), load64(loop, LOOP_MODE)
+    first = LOOP_HEADER + relations
+    left = steps
+    while True:
+        position, rank = load64(loop, POSITION), load64(loop, LOOP_RANK)
+        while position < frames:
+            frame = load64(loop, first + position)
+            relation = load64(frame, HEADER + REL)
+            if resume or load64(relation, DELTA_FROM) < load64(relation, DELTA_TO):
+                status = run(frame, rank, 0, 0, steps, resume)
+                if status != DONE:
+                    store64(loop, POSITION, position)
+                    return status
+                resume = False
+                left -= steps - load64(frame, STEPS)
+                found = first + frames + position
+                store64(loop, found, load64(loop, found) + load64(frame, INSTANCES))
+            position += 1
+        total = 0
+        for i in range(relations):
+            total += end_round(load64(loop, LOOP_HEADER + i), mode)
+        store64(loop, POSITION, 0)
+        store64(loop, ROUNDS, load64(loop, ROUNDS) + 1)
+        store64(loop, LOOP_RANK, rank + 1)
+        store64(loop, FOUND, load64(loop, FOUND) + total)
+        left -= frames + total
+        if total == 0 or total > large or load64(loop, ROUNDS) >= most or left <= 0:
+            return DONE

@@ -1,0 +1,217 @@
+"""Kernels on traces: weights of tuples by iteration, and queues of those that changed."""
+
+from __future__ import annotations
+
+from tidelog.engine.local.kernels.jit import njit
+from tidelog.engine.local.kernels.layout import (
+    ALIVE,
+    ENTRIES,
+    ENTRIES_AT,
+    ENTRIES_CAP,
+    ENTRY_ROW,
+    ENTRY_WIDTH,
+    FIRST_AT,
+    FIRST_CAP,
+    FOLLOWING,
+    ITERATION,
+    LOG_AT,
+    LOG_BASE,
+    LOG_CAP,
+    LOG_ENTRY,
+    LOG_LENGTH,
+    LOG_WEIGHT,
+    LOG_WIDTH,
+    NOTED,
+    QUEUED,
+    QUEUES_AT,
+    QUEUES_CAP,
+    SUPPORT_AT,
+    TAG_AT,
+    TRACE_AT,
+    WAITING,
+    WANTED,
+    WEIGHT,
+)
+from tidelog.engine.local.kernels.memory import load8, load32, load64, store32, store64
+from tidelog.engine.local.kernels.support import rank_of
+
+__all__ = ["link", "publish_weights", "sift", "soonest_queue", "undo_weights", "weigh"]
+
+_LAST = -1  # of a queue
+
+
+@njit(inline="always")
+def _weight(entries, entry):  # type: ignore[no-untyped-def]
+    return load64(entries, (ENTRY_WIDTH * entry + WEIGHT) // 2)
+
+
+@njit(inline="always")
+def _set_weight(entries, entry, weight):  # type: ignore[no-untyped-def]
+    store64(entries, (ENTRY_WIDTH * entry + WEIGHT) // 2, weight)
+
+
+@njit(cache=True, nogil=True)
+def _queue(trace, entry):  # type: ignore[no-untyped-def]
+    """Have an entry looked at when its iteration comes."""
+    entries, queues = load64(trace, ENTRIES_AT), load64(trace, QUEUES_AT)
+    at = ENTRY_WIDTH * entry
+    if load32(entries, at + QUEUED) == 0:
+        iteration = load32(entries, at + ITERATION)
+        before = load32(queues, iteration)
+        store32(entries, at + QUEUED, before if before else _LAST)
+        store32(queues, iteration, entry + 1)
+        store64(trace, WAITING, load64(trace, WAITING) + 1)
+
+
+@njit(cache=True, nogil=True)
+def _add(trace, row, iteration):  # type: ignore[no-untyped-def]
+    """A new entry without weight."""
+    entries, first, entry = load64(trace, ENTRIES_AT), load64(trace, FIRST_AT), load64(trace, ENTRIES)
+    at = ENTRY_WIDTH * entry
+    store32(entries, at + ENTRY_ROW, row)
+    store32(entries, at + ITERATION, iteration)
+    _set_weight(entries, entry, 0)
+    store32(entries, at + FOLLOWING, load32(first, row))
+    store32(entries, at + QUEUED, 0)
+    store32(entries, at + NOTED, 0)
+    store32(first, row, entry + 1)
+    store64(trace, ENTRIES, entry + 1)
+    return entry
+
+
+@njit(cache=True, nogil=True)
+def weigh(relation, row, iteration, weight):  # type: ignore[no-untyped-def]
+    """Add to the derivations of a row at an iteration; false if there is no room for that."""
+    trace = load64(relation, TRACE_AT)
+    store64(trace, WANTED, iteration)
+    if row >= load64(trace, FIRST_CAP) or iteration >= load64(trace, QUEUES_CAP):
+        return False
+    if load64(trace, ENTRIES) >= load64(trace, ENTRIES_CAP) or load64(trace, LOG_LENGTH) >= load64(
+        trace, LOG_CAP
+    ):
+        return False
+    entries = load64(trace, ENTRIES_AT)
+    entry = load32(load64(trace, FIRST_AT), row) - 1
+    while entry >= 0 and load32(entries, ENTRY_WIDTH * entry + ITERATION) != iteration:
+        entry = load32(entries, ENTRY_WIDTH * entry + FOLLOWING) - 1
+    if entry < 0:
+        entry = _add(trace, row, iteration)
+    at = ENTRY_WIDTH * entry
+    before = _weight(entries, entry)
+    if entry < load64(trace, LOG_BASE) and load32(entries, at + NOTED) == 0:
+        log, logged = load64(trace, LOG_AT), load64(trace, LOG_LENGTH)
+        store64(log, LOG_WIDTH * logged + LOG_ENTRY, entry)
+        store64(log, LOG_WIDTH * logged + LOG_WEIGHT, before)
+        store64(trace, LOG_LENGTH, logged + 1)
+        store32(entries, at + NOTED, 1)
+    _set_weight(entries, entry, before + weight)
+    _queue(trace, entry)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _postpone(trace, row, iteration):  # type: ignore[no-untyped-def]
+    """Have a row that is not there looked at again when its next derivations come."""
+    entries = load64(trace, ENTRIES_AT)
+    entry, found, soonest = load32(load64(trace, FIRST_AT), row) - 1, -1, load64(trace, QUEUES_CAP)
+    while entry >= 0:
+        at = ENTRY_WIDTH * entry
+        other = load32(entries, at + ITERATION)
+        if iteration < other < soonest and _weight(entries, entry) > 0:
+            found, soonest = entry, other
+        entry = load32(entries, at + FOLLOWING) - 1
+    if found >= 0:
+        _queue(trace, found)
+
+
+@njit(cache=True, nogil=True)
+def sift(relation, iteration, departing, arriving):  # type: ignore[no-untyped-def]
+    """Empty the queue of an iteration; how many rows are to leave their place, and how many to come there.
+
+    Those leave that were to come at this iteration and have nothing there, or later and have something here.
+    """
+    trace = load64(relation, TRACE_AT)
+    entries, queues = load64(trace, ENTRIES_AT), load64(trace, QUEUES_AT)
+    tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
+    went = came = passed = 0
+    reference = load32(queues, iteration)
+    store32(queues, iteration, 0)
+    while reference > 0:
+        entry = reference - 1
+        at = ENTRY_WIDTH * entry
+        reference = load32(entries, at + QUEUED)
+        store32(entries, at + QUEUED, 0)
+        passed += 1
+        row = load32(entries, at + ENTRY_ROW)
+        is_there = load8(tags, row) & ALIVE
+        derived = _weight(entries, entry) > 0
+        moves = is_there and rank_of(support, row) > iteration
+        if derived and (moves or not is_there):
+            arriving[came] = row
+            came += 1
+        if is_there and ((derived and moves) or (not derived and rank_of(support, row) == iteration)):
+            departing[went] = row
+            went += 1
+        if not derived and not (is_there and rank_of(support, row) != iteration):
+            _postpone(trace, row, iteration)
+    store64(trace, WAITING, load64(trace, WAITING) - passed)
+    return went, came
+
+
+@njit(cache=True, nogil=True)
+def soonest_queue(trace, iteration):  # type: ignore[no-untyped-def]
+    """The first iteration from this one on that has a queue, or one that there is no room for."""
+    queues, last = load64(trace, QUEUES_AT), load64(trace, QUEUES_CAP)
+    while iteration < last and load32(queues, iteration) == 0:
+        iteration += 1
+    return iteration
+
+
+@njit(cache=True, nogil=True)
+def undo_weights(trace):  # type: ignore[no-untyped-def]
+    """Make entries what they were when the commit began."""
+    entries, queues, first = load64(trace, ENTRIES_AT), load64(trace, QUEUES_AT), load64(trace, FIRST_AT)
+    for iteration in range(load64(trace, QUEUES_CAP)):
+        reference = load32(queues, iteration)
+        store32(queues, iteration, 0)
+        while reference > 0:
+            at = ENTRY_WIDTH * (reference - 1)
+            reference = load32(entries, at + QUEUED)
+            store32(entries, at + QUEUED, 0)
+    log = load64(trace, LOG_AT)
+    for i in range(load64(trace, LOG_LENGTH)):
+        entry = load64(log, LOG_WIDTH * i + LOG_ENTRY)
+        _set_weight(entries, entry, load64(log, LOG_WIDTH * i + LOG_WEIGHT))
+        store32(entries, ENTRY_WIDTH * entry + NOTED, 0)
+    for entry in range(load64(trace, ENTRIES) - 1, load64(trace, LOG_BASE) - 1, -1):
+        at = ENTRY_WIDTH * entry
+        store32(first, load32(entries, at + ENTRY_ROW), load32(entries, at + FOLLOWING))
+    store64(trace, ENTRIES, load64(trace, LOG_BASE))
+    store64(trace, LOG_LENGTH, 0)
+    store64(trace, WAITING, 0)
+
+
+@njit(cache=True, nogil=True)
+def publish_weights(trace):  # type: ignore[no-untyped-def]
+    """Forget what entries were; how many more than before have no weight."""
+    entries, log, empty = load64(trace, ENTRIES_AT), load64(trace, LOG_AT), 0
+    for i in range(load64(trace, LOG_LENGTH)):
+        entry = load64(log, LOG_WIDTH * i + LOG_ENTRY)
+        store32(entries, ENTRY_WIDTH * entry + NOTED, 0)
+        empty += (_weight(entries, entry) == 0) - (load64(log, LOG_WIDTH * i + LOG_WEIGHT) == 0)
+    for entry in range(load64(trace, LOG_BASE), load64(trace, ENTRIES)):
+        empty += _weight(entries, entry) == 0
+    store64(trace, LOG_BASE, load64(trace, ENTRIES))
+    store64(trace, LOG_LENGTH, 0)
+    return empty
+
+
+@njit(cache=True, nogil=True)
+def link(trace):  # type: ignore[no-untyped-def]
+    """Make the chains of all entries."""
+    entries, first = load64(trace, ENTRIES_AT), load64(trace, FIRST_AT)
+    for entry in range(load64(trace, ENTRIES)):
+        at = ENTRY_WIDTH * entry
+        row = load32(entries, at + ENTRY_ROW)
+        store32(entries, at + FOLLOWING, load32(first, row))
+        store32(first, row, entry + 1)

@@ -1,0 +1,1 @@
+"""Rules at work: compiled to bytecode, cached and run, with groups and rounds."""

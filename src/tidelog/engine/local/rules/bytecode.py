@@ -1,0 +1,276 @@
+"""Frames: a stage of a variant as the kernels read it, made once and run as often as its rule is asked.
+
+A frame refers to tables and indexes by the addresses of their descriptions, which stay where they are, so it
+holds until one of its tables is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.data.types import Option
+from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.kernels import layout
+from tidelog.engine.local.kernels.derive import run
+from tidelog.engine.local.rules.compiler import Level, Stage, Variant
+from tidelog.engine.local.storage.index import Chains, Ordered, address
+from tidelog.engine.local.storage.pending import MASKS, NEGATED, Bindings, Working
+from tidelog.engine.local.storage.table import Rows, Table
+from tidelog.engine.protocol import Check
+from tidelog.maintain.script import Mode, View
+from tidelog.plan.join_order import Join
+from tidelog.program.typed import Absent, Var
+
+__all__ = ["MODES", "STEPS", "Frame", "Request", "TooMany", "make_room"]
+
+MODES: Final = {
+    Mode.INSERT: layout.INSERT,
+    Mode.REMOVE: layout.REMOVE,
+    Mode.REDERIVE: layout.REDERIVE,
+    Mode.SETTLE: layout.SETTLE,
+    Mode.OVERDELETE: layout.OVERDELETE,
+    Mode.ADD: layout.ADD,
+    Mode.SUBTRACT: layout.SUBTRACT,
+}
+STEPS: Final = 1_000_000  # of a kernel, before it looks up: some hundredths of a second
+_START: Final = 1024  # bindings that there is room for at first
+_MANY: Final = 64  # rows of a key from which on looking for those in a range pays
+_SAMPLE: Final = 4096
+_FUSED: Final = (layout.INSERT, layout.REMOVE, layout.OVERDELETE, layout.ADD, layout.SUBTRACT)
+_SWEPT: Final = (layout.LIST, layout.DELTA, layout.SCAN, layout.CHAIN)
+
+
+class TooMany(Exception):
+    """There are more bindings than were asked for; nothing was done with them."""
+
+
+class Request(NamedTuple):
+    """What a frame is made for: `first` is LIST or DELTA if rows of the first atom are given, or -1.
+
+    `inside` are the relations of the unit at work, whose ranks count; `entered` the slots of the bindings
+    that it begins with. Without a head to do something with, the mode is EMIT.
+    """
+
+    stage: int
+    views: tuple[View, ...]
+    first: int
+    mode: int
+    inside: frozenset[str]
+    entered: tuple[int, ...]
+
+
+class Frame:
+    def __init__(self, variant: Variant, request: Request, codes: Codes, tables: Mapping[str, Table]) -> None:
+        self.variant = variant
+        self.stage: Stage = variant.stages[request.stage]
+        self.request = request
+        self.tables: dict[str, Table] = {variant.rule.head: tables[variant.rule.head]}
+        self.indexes: list[tuple[Chains | Ordered, Table]] = []
+        for level in self.stage.levels:
+            names = [r.relation for r, _ in level.refutes] + ([level.join.relation] if level.join else [])
+            self.tables.update((name, tables[name]) for name in names)
+        emits = request.mode == layout.EMIT
+        self.shape = self.stage.emitted if emits or variant.head is None else variant.head
+        count = len(self.stage.levels)
+        self._slots = layout.HEADER + (count + 1) * layout.LEVEL_WIDTH
+        self._words = [0] * self._slots + [int(c) for c in codes]
+        width = max(t.arity for t in self.tables.values())
+        self._header(layout.TUPLE, self._place([0] * max(width, len(self.shape), 1)))
+        self._header(layout.HEAD, self._place([self._slots + s for s in self.shape]))
+        self._header(layout.WIDTH, len(self.shape))
+        self._header(layout.LEVELS, count)
+        self._header(layout.MODE, request.mode)
+        self._header(layout.TARGET, tables[variant.rule.head].at)
+        for number, level in enumerate(self.stage.levels):
+            self._fill(layout.HEADER + number * layout.LEVEL_WIDTH, level, number == 0)
+        self._header(layout.SOURCE, self._sources())
+        self._array = np.array(self._words, np.int64)
+        self._view = self._array.data
+        self.at = address(self._array)
+
+    # -- making
+
+    def _header(self, field: int, value: int) -> None:
+        self._words[field] = value
+
+    def _place(self, words: Sequence[int]) -> int:
+        """Add words; where they begin."""
+        self._words += words
+        return len(self._words) - len(words)
+
+    def _fill(self, at: int, level: Level, is_first: bool) -> None:
+        if level.join is None:
+            columns = self._fill_bindings(at)
+        else:
+            columns = self._fill_atom(at, level, level.join, is_first)
+        self._span(at + layout.COL_FROM, [x for c in columns for x in c])
+        filters: list[int] = []
+        for op, x, y in level.comparisons:
+            filters += (op, self._slots + x, self._slots + y, 0)
+        for refute, keys in level.refutes:
+            mask = NEGATED[self.request.views[refute.position]]
+            filters += (layout.ABSENT, self.tables[refute.relation].at, mask, self._place(self._keys(keys)))
+        self._span(at + layout.FIL_FROM, filters)
+
+    def _span(self, at: int, words: Sequence[int]) -> None:
+        """Add words and say where they begin and end."""
+        self._words[at] = self._place(words)
+        self._words[at + 1] = len(self._words)
+
+    def _keys(self, keys: Sequence[tuple[int, int, int]]) -> list[int]:
+        return [x for column, slot, checks in keys for x in (column, self._slots + slot, checks)]
+
+    def _fill_bindings(self, at: int) -> list[tuple[int, int, int]]:
+        entered = self.request.entered
+        self._words[at + layout.KIND] = layout.TEMP
+        self._words[at + layout.RANKED] = len(entered) + 1
+        return [(i, layout.BIND, self._slots + slot) for i, slot in enumerate(entered)]
+
+    def _fill_atom(self, at: int, level: Level, join: Join, is_first: bool) -> list[tuple[int, int, int]]:
+        """Say where an atom's rows come from; the columns to bind or compare."""
+        words, table, view = self._words, self.tables[join.relation], self.request.views[join.position]
+        words[at + layout.REL] = table.at
+        words[at + layout.RANKED] = int(join.relation in self.request.inside and view is not View.SUSPECTS)
+        words[at + layout.MASK] = MASKS[view]
+        negated = isinstance(self.variant.rule.body[join.position], Absent)
+        columns: list[tuple[int, int, int]] = []
+        for column, op, slot in level.columns:
+            term = join.terms[column]
+            refuses = negated and isinstance(term, Var) and isinstance(term.type, Option)
+            known = layout.BIND_SOME if refuses and op == layout.BIND else op
+            columns.append((column, known, self._slots + slot))
+        if is_first and self.request.first >= 0:
+            if view in (View.LEAVING, View.ENTERING):
+                words[at + layout.MASK] = MASKS[View.LEAVING] | MASKS[View.ENTERING]
+            words[at + layout.KIND] = self.request.first
+            # the key of a first atom are its constants: they are compared
+            return [(column, layout.EQUAL, self._slots + slot) for column, slot, _ in level.keys] + columns
+        self._span(at + layout.KEY_FROM, self._keys(level.keys))
+        self._fill_kind(at, level, table)
+        return columns
+
+    def _fill_kind(self, at: int, level: Level, table: Table) -> None:
+        words = self._words
+        key = tuple(column for column, _, _ in level.keys)
+        if level.keys and len(key) == table.arity:
+            words[at + layout.KIND] = layout.MEMBER
+        elif level.bounds is not None and (not key or _rows_per_key(table, key) >= _MANY):
+            column, low, after_low, high, after_high = level.bounds
+            order = table.ordered((*key, column))
+            words[at + layout.KIND], words[at + layout.INDEX] = layout.RANGE, order.at
+            slots = [0 if s is None else self._slots + s for s in (low, high)]
+            words[at + layout.BOUNDS] = self._place([column, slots[0], after_low, slots[1], after_high])
+            self.indexes.append((order, table))
+        elif level.keys:
+            index = table.index(key)
+            words[at + layout.KIND], words[at + layout.INDEX] = layout.CHAIN, index.at
+            self.indexes.append((index, table))
+        else:
+            words[at + layout.KIND] = layout.SCAN
+
+    def _sources(self) -> int:
+        """Where the values of heads come from, if the last level can be swept; otherwise 0."""
+        words, last = self._words, layout.HEADER + (len(self.stage.levels) - 1) * layout.LEVEL_WIDTH
+        if self.request.mode not in _FUSED or words[last] not in _SWEPT:
+            return 0
+        if words[last + layout.FIL_FROM] != words[last + layout.FIL_TO]:
+            return 0
+        first, end = words[last + layout.COL_FROM], words[last + layout.COL_TO]
+        columns = [words[i : i + 3] for i in range(first, end, 3)]
+        if any(op != layout.BIND for _, op, _ in columns):
+            return 0
+        places = {slot: column for column, _, slot in columns}
+        return self._place([places.get(self._slots + s, -1) for s in self.shape])
+
+    # -- running
+
+    def fits(self, tables: Mapping[str, Table]) -> bool:
+        """Whether it still refers to the tables that there are."""
+        return all(tables.get(name) is table for name, table in self.tables.items())
+
+    @property
+    def instances(self) -> int:
+        """How many the last run found."""
+        return int(self._view[layout.INSTANCES])
+
+    def run(
+        self,
+        target: Working,
+        rank: int,
+        given: Rows | None,
+        bindings: Bindings,
+        check: Check,
+        most: int | None = None,
+    ) -> Bindings:
+        """Run to the end; the bindings written down if there is no head. `check` is called now and then.
+
+        TooMany if there are more bindings than `most` (or some more).
+        """
+        held = given
+        size = 0 if given is None else len(given)
+        if self.stage.levels[0].join is None:
+            held = np.ascontiguousarray(bindings.data)
+            size = bindings.size
+        emits = self.request.mode == layout.EMIT
+        out = np.empty((len(self.shape) + 2, _START if emits else 0), np.int64)
+        self._write_to(out)
+        status = run(self.at, rank, 0 if held is None else address(held), size, STEPS, False)
+        while status != layout.DONE:
+            if status == layout.GROW_OUT:
+                if most is not None and out.shape[1] >= most:
+                    raise TooMany
+                check(2 * out.nbytes)
+                out = np.concatenate([out, np.empty_like(out)], axis=1)
+                self._write_to(out)
+            else:
+                make_room(status, self, target, check)
+            status = run(self.at, rank, 0, 0, STEPS, True)
+        emitted = self._view[layout.EMITTED]
+        return Bindings(list(self.shape), np.ascontiguousarray(out[:, :emitted]))
+
+    def _write_to(self, out: npt.NDArray[np.int64]) -> None:
+        self._view[layout.OUT_AT], self._view[layout.OUT_CAP] = address(out), out.shape[1]
+
+    def cover(self) -> None:
+        """Bring its indexes up to date."""
+        for index, table in self.indexes:
+            if isinstance(index, Chains):
+                index.cover(table.at, table.rows, len(table.tags))
+            else:
+                index.cover(table.at, table.rows, table.data)
+
+
+def make_room(status: int, frame: Frame, target: Working, check: Check) -> None:
+    """Grow what is full, and only that: lists that grew with the table would outgrow its rows.
+
+    What is about to be taken is checked first.
+    """
+    if status == layout.GROW_LIST:
+        check(target.growth)
+        target.grow_lists()
+    elif status == layout.GROW_TABLE:
+        check(target.table.growth)
+        target.table.grow()
+    elif status == layout.GROW_TRACE:
+        target.grow_trace()
+    elif status == layout.GROW_INDEX:
+        check(0)
+        frame.cover()
+    else:
+        check()
+
+
+def _rows_per_key(table: Table, key: tuple[int, ...]) -> float:
+    """About how many rows have the same values in some columns, judging by a sample."""
+    rows = table.rows
+    if rows <= _SAMPLE:
+        return rows / max(len(np.unique(table.data[:rows, key], axis=0)), 1)
+    sample = table.data[np.arange(0, rows, rows / _SAMPLE).astype(np.int64)][:, key]
+    different = len(np.unique(sample, axis=0))
+    if 2 * different < len(sample):  # most keys are in the sample
+        return rows / different
+    return 2 * rows * (len(sample) - different) / len(sample) ** 2  # as with birthdays that fall together

@@ -1,0 +1,92 @@
+"""Groups: the results of those that were touched, from the instances that they have now.
+
+Instances are rows with a count, how many instances a row stands for. A group is found through an index over
+its keys, so what a commit costs here follows the groups that it touched, not all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.engine.local.codes.codec import Codec, Codes
+from tidelog.engine.local.expressions.aggregates import aggregate
+from tidelog.engine.local.kernels.layout import ALIVE, INSTANCE
+from tidelog.engine.local.storage.lookup import lookup
+from tidelog.engine.local.storage.table import Rows, Table
+from tidelog.errors import EngineError
+from tidelog.plan.flat import Grouping
+from tidelog.program.typed import Constant
+
+__all__ = ["distinct", "regroup", "results"]
+
+
+def regroup(
+    grouping: Grouping,
+    instances: Table,
+    touched: Rows | None,
+    table: Table,
+    codec: Codec,
+    check: Callable[[], None],
+) -> tuple[Rows, Rows]:
+    """The rows of old and of new results, of the groups of instances that were touched, or of all."""
+    keys = None if touched is None else distinct(instances.data[touched, : grouping.keys])[0]
+    found = results(grouping, instances, _members(instances, keys), codec, check)
+    return _members(table, keys), table.add(found)
+
+
+def _members(table: Table, keys: Codes | None) -> Rows:
+    """The live rows whose first columns are one of these keys; all live rows if there are no keys to ask."""
+    if keys is None or keys.shape[1] == 0:
+        return table.alive() if keys is None or len(keys) else np.empty(0, np.int64)
+    if len(keys) == 0:
+        return np.empty(0, np.int64)
+    _, rows = lookup(table, tuple(range(keys.shape[1])), keys)
+    return np.asarray(rows[(table.tags[rows] & ALIVE) != 0])
+
+
+def results(
+    grouping: Grouping, table: Table, rows: Rows, codec: Codec, check: Callable[[], None] = lambda: None
+) -> Codes:
+    """The keys and aggregates of the groups that these rows make up, a row for each group."""
+    keys, numbers = distinct(table.data[rows, : grouping.keys])
+    columns = [keys]
+    weights = table.support[rows, 1] // INSTANCE
+    for agg, places in zip(grouping.aggregates, grouping.arguments, strict=True):
+        args = [np.ascontiguousarray(table.data[rows, i]) for i in places]
+        types = [a.type for a in agg.args]
+        for extra in agg.args[len(places) :]:
+            assert isinstance(extra, Constant)
+            args.append(np.full(len(rows), codec.encode(extra.type, extra.value)))
+        check()
+        outcome = aggregate(
+            agg.function,
+            numbers,
+            args,
+            types,
+            agg.result.type,
+            weights,
+            agg.distinct,
+            len(keys),
+            codec,
+            check=check,
+        )
+        if outcome.failures is not None and outcome.failures.any():
+            failure = outcome.failures[np.flatnonzero(outcome.failures)[0]]
+            raise EngineError(f"{outcome.reason(int(failure))}, in the rule `{grouping.origin}`")
+        columns.append(outcome.codes[:, None])
+    return np.ascontiguousarray(np.concatenate(columns, axis=1))
+
+
+def distinct(keys: Codes) -> tuple[Codes, npt.NDArray[np.int64]]:
+    """The distinct rows, and for each row the number of its equal among them."""
+    if keys.shape[1] == 0:
+        return keys[: min(len(keys), 1)], np.zeros(len(keys), np.int64)
+    if keys.shape[1] == 1:
+        values, numbers = np.unique(keys[:, 0], return_inverse=True)
+        return values[:, None], numbers
+    numbering = Table(keys.shape[1])
+    numbers = numbering.add(np.ascontiguousarray(keys))
+    return numbering.data[: numbering.rows], numbers

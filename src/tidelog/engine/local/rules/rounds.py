@@ -1,0 +1,76 @@
+"""Rounds in one go: while deltas are small, what a round costs is mostly going from step to step.
+
+The frames of a repetition are run in turn inside one kernel, which also ends the rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from tidelog.engine.local.kernels.layout import (
+    DONE,
+    FOUND,
+    LOOP_HEADER,
+    LOOP_MODE,
+    LOOP_RANK,
+    LOOP_RELATIONS,
+    LOOP_RULES,
+    POSITION,
+    ROUNDS,
+)
+from tidelog.engine.local.kernels.rounds import hurry
+from tidelog.engine.local.rules.bytecode import STEPS, Frame, make_room
+from tidelog.engine.local.storage.index import address
+from tidelog.engine.local.storage.pending import Working
+from tidelog.engine.protocol import Check
+
+__all__ = ["LARGE", "Loop"]
+
+LARGE: Final = 4096  # rows of a delta that are worth a round of their own
+
+
+class Loop:
+    """`targets` are the tables that the heads of the frames go to."""
+
+    def __init__(
+        self,
+        frames: Sequence[Frame],
+        targets: Sequence[Working],
+        relations: Sequence[Working],
+        mode: int,
+        rank: int,
+    ) -> None:
+        self._frames = frames
+        self._targets = targets
+        tables = [working.table.at for working in relations]
+        rules = [frame.at for frame in frames]
+        self._words = np.array([*[0] * LOOP_HEADER, *tables, *rules, *[0] * len(rules)], np.int64)
+        self._words[LOOP_RULES], self._words[LOOP_RELATIONS] = len(rules), len(tables)
+        self._words[LOOP_RANK], self._words[LOOP_MODE] = rank, mode
+        self._view = self._words.data
+
+    def run(self, most: int, check: Check) -> None:
+        """Up to so many rounds, until one finds nothing or much, or all together took long."""
+        at = address(self._words)
+        status = hurry(at, most, LARGE, STEPS, False)
+        while status != DONE:
+            position = int(self._view[POSITION])
+            make_room(status, self._frames[position], self._targets[position], check)
+            status = hurry(at, most, LARGE, STEPS, True)
+
+    @property
+    def rounds(self) -> int:
+        return int(self._view[ROUNDS])
+
+    @property
+    def found(self) -> int:
+        """How many rows all rounds listed."""
+        return int(self._view[FOUND])
+
+    @property
+    def instances(self) -> tuple[int, ...]:
+        """How many each frame found."""
+        return tuple(self._words[len(self._words) - len(self._frames) :].tolist())

@@ -1,0 +1,355 @@
+"""Running a compiled variant: descriptors filled in, tables grown when full, columns computed between stages.
+
+Rows whose computation fails: a removal passes them over (what was derived before did not fail). Otherwise
+the variant is run once more without its shortcuts, all atoms first, to see whether such a row satisfies
+everything else; only then is it an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.data.types import Option
+from tidelog.engine.local.codes.codec import NONE, Codec, Codes
+from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
+from tidelog.engine.local.kernels import layout
+from tidelog.engine.local.kernels.heads import apply_heads, apply_rows
+from tidelog.engine.local.rules.bytecode import MODES, Frame, Request, TooMany
+from tidelog.engine.local.rules.compiler import Stage, Variant
+from tidelog.engine.local.rules.fallback import carefully
+from tidelog.engine.local.storage.index import address
+from tidelog.engine.local.storage.pending import NEGATED, Bindings, Working
+from tidelog.engine.local.storage.table import Rows, Table
+from tidelog.engine.protocol import Check
+from tidelog.maintain.script import Mode, View
+from tidelog.plan.join_order import Compute, Filter, Refute
+from tidelog.program.typed import Binary, Expr, Var, Wildcard, variables
+
+__all__ = ["MOST", "Runner"]
+
+MOST: Final = 2**20  # bindings that are written down at once
+_FIRST_PART: Final = 1024  # rows
+_AT_ONCE: Final = 2**20  # heads, between two looks at the limits
+_LISTED: Final = (View.LEAVING, View.ENTERING)  # rows that are listed, not found
+
+
+class _Failed(Exception):
+    """A value could not be computed on the short way."""
+
+
+class Runner:
+    """`inside` are the relations of the unit at work; `check` is called now and then, and may raise."""
+
+    def __init__(self, working: Callable[[str], Working], tables: Mapping[str, Table], codec: Codec) -> None:
+        self.working = working
+        self.tables = tables
+        self.codec = codec
+        self.inside: frozenset[str] = frozenset()
+        self.check: Check = lambda ahead=None: None
+        self.evaluate_with({})
+        self.instances = 0
+        self.passed_over = False  # whether `collect` left out what failed
+
+    def run(
+        self, variant: Variant, views: Sequence[View], driver: Rows | None, mode: Mode, rank: int
+    ) -> None:
+        """Find all instances and do with their heads what the mode says.
+
+        Those that have to be written down on the way are found in parts, if they are many: a part for some
+        rows of the first atom each. So neither memory nor what happens before a limit acts grows with them.
+        """
+        first = variant.stages[0].levels[0].join if variant.stages[0].levels else None
+        is_written = len(variant.stages) > 1 or variant.head is None
+        if first is None or not is_written or (driver is None and views[first.position] in _LISTED):
+            self._run_part(variant, views, driver, mode, rank, None)
+            return
+        try:
+            self._run_part(variant, views, driver, mode, rank, MOST)
+        except TooMany:
+            rows = np.arange(self.working(first.relation).table.rows) if driver is None else driver
+            self._run_parts(variant, views, rows, mode, rank)
+
+    def _run_parts(
+        self, variant: Variant, views: Sequence[View], driver: Rows, mode: Mode, rank: int
+    ) -> None:
+        done, size = 0, _FIRST_PART
+        while done < len(driver):
+            self.check()
+            part = driver[done : done + size]
+            try:
+                self._run_part(variant, views, part, mode, rank, MOST if len(part) > 1 else None)
+            except TooMany:
+                size = max(1, size // 16)
+                continue
+            done += len(part)
+            size *= 2
+
+    def _run_part(
+        self,
+        variant: Variant,
+        views: Sequence[View],
+        driver: Rows | None,
+        mode: Mode,
+        rank: int,
+        most: int | None,
+    ) -> None:
+        start = Bindings([], np.array([[-1], [-1]], np.int64))
+        try:
+            self._run(variant, views, driver, mode, rank, start, most)
+        except _Failed:
+            carefully(self, variant, views, driver, mode, rank)
+
+    def evaluate_with(self, functions: Functions) -> None:
+        """Call these functions from now on."""
+        self.evaluator = Evaluator(self.codec, functions, check=lambda: self.check(0))
+
+    def rediscover(
+        self, variant: Variant, views: Sequence[View], values: Mapping[str, Codes], rank: int
+    ) -> None:
+        """Find all instances with these values of some variables; suspects among their heads come back."""
+        size = len(next(iter(values.values())))
+        nothing = np.full((2, size), -1, np.int64)
+        data = np.concatenate([np.array(list(values.values()), np.int64).reshape(-1, size), nothing])
+        start = Bindings([variant.slots[name] for name in values], data)
+        self._run(variant, views, None, Mode.REDERIVE, rank, start)
+
+    def _run(
+        self,
+        variant: Variant,
+        views: Sequence[View],
+        driver: Rows | None,
+        mode: Mode,
+        rank: int,
+        bindings: Bindings,
+        most: int | None = None,
+    ) -> None:
+        """TooMany if more bindings than `most` have to be written down; nothing was done then."""
+        target = self.working(variant.rule.head)
+        slots = self.slots(variant)
+        for number, stage in enumerate(variant.stages):
+            last = number == len(variant.stages) - 1
+            head = variant.head if last else None
+            if stage.levels:
+                does = layout.EMIT if head is None else MODES[mode]
+                given = driver if number == 0 else None
+                frame = self.frame(variant, number, views, given, does, bindings)
+                bindings = frame.run(target, rank, given, bindings, self.check, most)
+                self.instances += frame.instances if last else 0
+            if head is not None and stage.levels:
+                return
+            bindings = self._compute(variant, stage, views, bindings, slots, mode)
+        self._apply(variant, target, bindings, slots, mode, rank)
+
+    def collect(self, variant: Variant, views: Sequence[View], driver: Rows | None) -> Codes:
+        """The heads of all instances, a column each, without those that fail."""
+        bindings, slots = self._bindings(variant, views, driver, Mode.REMOVE)
+        return self._collect_sound(variant, bindings, slots)
+
+    def _collect_sound(self, variant: Variant, bindings: Bindings, slots: Codes) -> Codes:
+        """The heads of bindings; from fewer of them, until none fails."""
+        heads: list[Codes] = []
+        for value in variant.rule.values:
+            codes, kept = self._value(variant, value, bindings, slots, Mode.REMOVE)
+            if kept.size < bindings.size:
+                return self._collect_sound(variant, kept, slots)
+            heads.append(codes)
+        return np.array(heads, np.int64).reshape(len(heads), bindings.size)
+
+    def _bindings(
+        self, variant: Variant, views: Sequence[View], driver: Rows | None, mode: Mode
+    ) -> tuple[Bindings, Codes]:
+        """All instances, written down."""
+        target = self.working(variant.rule.head)
+        bindings = Bindings([], np.array([[-1], [-1]], np.int64))
+        slots = self.slots(variant)
+        for number, stage in enumerate(variant.stages):
+            if stage.levels:
+                given = driver if number == 0 else None
+                frame = self.frame(variant, number, views, given, layout.EMIT, bindings)
+                bindings = frame.run(target, 0, given, bindings, self.check)
+            bindings = self._compute(variant, stage, views, bindings, slots, mode)
+        return bindings, slots
+
+    def slots(self, variant: Variant) -> Codes:
+        """The codes of constants, in their slots."""
+        if variant.codes is None:
+            variant.codes = np.zeros(variant.size, np.int64)
+            for slot, constant in variant.constants:
+                variant.codes[slot] = self.codec.encode(constant.type, constant.value)
+        return variant.codes
+
+    def frame(
+        self,
+        variant: Variant,
+        stage: int,
+        views: Sequence[View],
+        given: Rows | None,
+        mode: int,
+        bindings: Bindings | None = None,
+    ) -> Frame:
+        """The frame of a stage, made if there is none that fits the tables."""
+        first = -1 if given is None else layout.LIST
+        entered = () if bindings is None else tuple(bindings.slots)
+        return self.frame_for(variant, Request(stage, tuple(views), first, mode, self.inside, entered))
+
+    def frame_for(self, variant: Variant, request: Request) -> Frame:
+        known = variant.frames.get(request)
+        if known is None or not known.fits(self.tables):
+            known = variant.frames[request] = Frame(variant, request, self.slots(variant), self.tables)
+        return known
+
+    # -- columns
+
+    def columns(
+        self, variant: Variant, bindings: Bindings, slots: Codes, exprs: Sequence[Expr]
+    ) -> dict[str, Codes]:
+        """The columns of the variables that expressions read."""
+        known: dict[str, Codes] = {}
+        for name in {v.name for e in exprs for v in variables(e)}:
+            slot = variant.slots[name]
+            if slot in bindings.slots:
+                known[name] = bindings.data[bindings.slots.index(slot)]
+            else:
+                known[name] = np.full(bindings.size, slots[slot])
+        return known
+
+    def _compute(
+        self,
+        variant: Variant,
+        stage: Stage,
+        views: Sequence[View],
+        bindings: Bindings,
+        slots: Codes,
+        mode: Mode,
+    ) -> Bindings:
+        for step in stage.computed:
+            if not bindings.size:
+                continue
+            if isinstance(step, Refute):
+                exprs = [t for t in step.terms if not isinstance(t, Wildcard)]
+                known = self.columns(variant, bindings, slots, exprs)
+                keep = self.clear_of(step, views[step.position], known, bindings.size)
+                bindings = Bindings(bindings.slots, np.ascontiguousarray(bindings.data[:, keep]))
+                continue
+            expr = step.value if isinstance(step, Compute) else step.condition
+            if isinstance(expr, Binary) and expr.op == "is":
+                bindings = self._same(variant, expr, bindings, slots, mode)
+                continue
+            codes, bindings = self._value(variant, expr, bindings, slots, mode)
+            if isinstance(step, Filter):
+                bindings = Bindings(bindings.slots, np.ascontiguousarray(bindings.data[:, codes != 0]))
+            else:
+                bindings = _with(bindings, variant.slots[step.variable.name], codes)
+        missing = [
+            variant.slots[s.variable.name]
+            for s in stage.computed
+            if isinstance(s, Compute) and variant.slots[s.variable.name] not in bindings.slots
+        ]
+        for slot in missing:  # nothing was left to compute
+            bindings = _with(bindings, slot, np.empty(0, np.int64))
+        return bindings
+
+    def _value(
+        self, variant: Variant, expr: Expr, bindings: Bindings, slots: Codes, mode: Mode
+    ) -> tuple[Codes, Bindings]:
+        """A computed column, and the bindings for which it could be computed."""
+        outcome = self.evaluator.evaluate(expr, self.columns(variant, bindings, slots, [expr]), bindings.size)
+        if outcome.failures is None or not outcome.failures.any():
+            return outcome.codes, bindings
+        if mode in (Mode.INSERT, Mode.SETTLE):
+            raise _Failed
+        self.passed_over = True
+        keep = outcome.failures == 0
+        return outcome.codes[keep], Bindings(bindings.slots, np.ascontiguousarray(bindings.data[:, keep]))
+
+    def _same(self, variant: Variant, expr: Binary, bindings: Bindings, slots: Codes, mode: Mode) -> Bindings:
+        """The bindings in which both sides are one element."""
+        right, bindings = self._value(variant, expr.right, bindings, slots, mode)
+        left, bindings = self._value(variant, expr.left, bindings, slots, mode)
+        return Bindings(bindings.slots, np.ascontiguousarray(bindings.data[:, left == right]))
+
+    def clear_of(
+        self, step: Refute, view: View, columns: Mapping[str, Codes], size: int
+    ) -> npt.NDArray[np.bool_]:
+        """Which rows a negated atom does not contradict."""
+        codes = [
+            columns[t.name] if isinstance(t, Var) else np.full(size, self.codec.encode(t.type, t.value))
+            for t in step.terms
+            if not isinstance(t, Wildcard)
+        ]
+        table = self.working(step.relation).table
+        data = np.array(codes, np.int64).reshape(len(codes), size).T
+        rows = table.find(np.ascontiguousarray(data))
+        visible = (NEGATED[view] >> table.tags[np.maximum(rows, 0)].astype(np.int64)) & 1
+        terms = [t for t in step.terms if not isinstance(t, Wildcard)]
+        optional = [i for i, t in enumerate(terms) if isinstance(t.type, Option)]
+        missing = np.asarray(data[:, optional] == NONE).any(axis=1)
+        return np.asarray((rows < 0) | (visible == 0) | missing)
+
+    def _apply(
+        self, variant: Variant, target: Working, bindings: Bindings, slots: Codes, mode: Mode, rank: int
+    ) -> None:
+        """Compute the heads and do with them what the mode says."""
+        heads: list[Codes] = []
+        asked = mode is Mode.REDERIVE and variant.rule.id.endswith("[rederive]")  # the head is known
+        for value in variant.rule.values if not asked else ():
+            codes, kept = self._value(variant, value, bindings, slots, mode)
+            if kept.size != bindings.size:  # a removal passed some over: begin again with what is left
+                self._apply(variant, target, kept, slots, mode, rank)
+                return
+            heads.append(codes)
+        self.instances += bindings.size
+        self.apply(target, np.array(heads, np.int64).reshape(len(heads), bindings.size), bindings, mode, rank)
+
+    def apply(self, target: Working, heads: Codes, bindings: Bindings, mode: Mode, rank: int) -> None:
+        """Do with heads what the mode says, a column each."""
+        if bindings.size > _AT_ONCE:
+            for at in range(0, bindings.size, _AT_ONCE):
+                part = Bindings(bindings.slots, np.ascontiguousarray(bindings.data[:, at : at + _AT_ONCE]))
+                self.apply(target, np.ascontiguousarray(heads[:, at : at + _AT_ONCE]), part, mode, rank)
+                self.check()
+            return
+        done = 0
+        room = np.empty(max(len(heads), 1), np.int64)
+        while done < bindings.size:
+            done, status = apply_heads(
+                target.table.at,
+                MODES[mode],
+                rank,
+                heads,
+                bindings.data[-2],
+                bindings.data[-1],
+                done,
+                address(room),
+            )
+            self._make_room(target, status)
+
+    def apply_rows(self, target: Working, rows: Rows, mode: Mode, rank: int) -> None:
+        """Do with asserted rows what the mode says."""
+        for at in range(0, len(rows), _AT_ONCE):
+            part, done = rows[at : at + _AT_ONCE], 0
+            while done < len(part):
+                done, status = apply_rows(target.table.at, MODES[mode], rank, part, done)
+                self._make_room(target, status)
+
+    def _make_room(self, target: Working, status: int) -> None:
+        if status == layout.GROW_TABLE:
+            self.check(target.table.growth)
+            target.table.grow()
+        elif status == layout.GROW_LIST:
+            self.check(target.growth)
+            target.grow_lists()
+        elif status == layout.GROW_TRACE:
+            target.grow_trace()
+
+    def examine(self, variant: Variant, views: Sequence[View]) -> None:
+        """Raise if an instance fails that satisfies everything else; do nothing with the others."""
+        carefully(self, variant, views, None, None, 0)
+
+
+def _with(bindings: Bindings, slot: int, codes: Codes) -> Bindings:
+    return Bindings([slot, *bindings.slots], np.concatenate([codes[None, :], bindings.data]))

@@ -1,0 +1,194 @@
+"""Indexes of tables: rows in chains by the hash of some columns, and rows in the order of some columns.
+
+Chains take in new rows one by one, also inside a kernel. Rows in order are merged with those that came since,
+once there are many of them; a reader looks at the others one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.engine.local.kernels.indexes import cover, merge
+from tidelog.engine.local.kernels.layout import (
+    COLUMNS,
+    COLUMNS_FROM,
+    COVERED,
+    FOLLOWING_AT,
+    HEADS_AT,
+    HEADS_MASK,
+    ORDER_AT,
+)
+from tidelog.engine.local.storage.record import Record, expect, expect_each, expect_within
+
+__all__ = ["Chains", "Ordered", "address", "longer", "power"]
+
+N = TypeVar("N", np.uint8, np.int32, np.int64)
+_SMALLEST = 64
+
+
+def address(array: npt.NDArray[N]) -> int:
+    """Where an array's values begin."""
+    return int(array.__array_interface__["data"][0])
+
+
+def power(size: int) -> int:
+    """The next power of two, at least two."""
+    return 1 << max(size - 1, 1).bit_length()
+
+
+def longer(array: npt.NDArray[N], length: int) -> npt.NDArray[N]:
+    """The array with zeros after it; itself, if it is longer."""
+    if len(array) > length:  # there was no memory for others when it grew
+        return array
+    made = np.empty((length, *array.shape[1:]), array.dtype)
+    made[: len(array)] = array
+    made[len(array) :] = 0
+    return made
+
+
+class _Index:
+    def __init__(self, columns: tuple[int, ...]) -> None:
+        self.columns = columns
+        self.described = np.zeros(COLUMNS_FROM + len(columns), np.int64)
+        self.described[COLUMNS] = len(columns)
+        self.described[COLUMNS_FROM:] = columns
+        self.at = address(self.described)
+        self.words = self.described.data
+        self.pinned = False  # whether others than rules ask it
+
+    @property
+    def covered(self) -> int:
+        """How many rows are in it: those before this number."""
+        return int(self.words[COVERED])
+
+    def _plain(self, saved: Any) -> None:
+        self.pinned = saved["pinned"]
+        expect(type(self.pinned) is bool, "an index")
+
+
+class Chains(_Index):
+    """Chains of rows by the hash of some columns."""
+
+    heads: npt.NDArray[np.int32]
+    following: npt.NDArray[np.int32]
+
+    def __init__(self, columns: tuple[int, ...]) -> None:
+        super().__init__(columns)
+        self.clear()
+
+    def cover(self, table_at: int, rows: int, capacity: int) -> None:
+        """Take in all rows of the table with this description."""
+        if len(self.following) < capacity:
+            self.resize(capacity)
+        if rows > len(self.heads):
+            self._begin(2 * rows)
+        if self.covered < rows:
+            cover(self.at, table_at)
+
+    def resize(self, capacity: int) -> None:
+        """Have room for so many rows."""
+        if len(self.following) < capacity:
+            kept = self.following[: self.covered]
+            self.following = np.empty(capacity, np.int32)
+            self.following[: len(kept)] = kept
+            self.words[FOLLOWING_AT] = address(self.following)
+
+    def clear(self) -> None:
+        """Forget all rows: they have got other numbers."""
+        self.following = np.empty(0, np.int32)
+        self.words[FOLLOWING_AT] = 0
+        self._begin(_SMALLEST)
+
+    def _begin(self, size: int) -> None:
+        """Take in all rows again, with heads for so many."""
+        self._lead(np.full(power(size), -1, np.int32), 0)
+
+    def _lead(self, heads: npt.NDArray[np.int32], covered: int) -> None:
+        self.heads = heads
+        self.words[HEADS_AT], self.words[HEADS_MASK] = address(heads), len(heads) - 1
+        self.words[COVERED] = covered
+
+    def saved(self, record: Record) -> dict[str, Any]:
+        return {
+            "columns": self.columns,
+            "pinned": self.pinned,
+            "heads": record.put(self.heads),
+            "following": record.put(self.following[: self.covered]),
+        }
+
+    @classmethod
+    def restored(cls, record: Record, saved: Any, arity: int, rows: int) -> Chains:
+        """The index that was saved, or Corrupt: a chain goes from each row to an earlier one, so it ends."""
+        made = cls(_columns(saved["columns"], arity))
+        made._plain(saved)
+        heads = record.array(saved["heads"], made.heads.dtype, None)
+        following = record.array(saved["following"], made.following.dtype, None)
+        covered = len(following)
+        expect(covered <= rows and len(heads) == power(len(heads)), "the size of an index")
+        expect_within(heads, -1, covered, "a row number")
+        expect_within(following, -1, covered, "a row number")
+        expect((following < np.arange(covered)).all(), "a chain that does not end")
+        made.following = following
+        made.words[FOLLOWING_AT] = address(following)
+        made._lead(heads, covered)
+        return made
+
+    @property
+    def nbytes(self) -> int:
+        return self.heads.nbytes + self.following.nbytes
+
+
+class Ordered(_Index):
+    """Rows in the order of their codes in some columns."""
+
+    def __init__(self, columns: tuple[int, ...]) -> None:
+        super().__init__(columns)
+        self.order: npt.NDArray[np.int64] = np.empty(0, np.int64)
+
+    def cover(self, table_at: int, rows: int, data: npt.NDArray[np.int64]) -> None:
+        """Take in all rows of the table with this description and these values."""
+        first = self.covered
+        if first == rows:
+            return
+        fresh = np.lexsort([data[first:rows, c] for c in reversed(self.columns)]).astype(np.int64) + first
+        merged = fresh
+        if first:
+            merged = np.empty(rows, np.int64)
+            merge(table_at, self.at, fresh, merged)
+        self._have(merged)
+
+    def _have(self, order: npt.NDArray[np.int64]) -> None:
+        self.order = order
+        self.words[ORDER_AT], self.words[COVERED] = address(order), len(order)
+
+    def saved(self, record: Record) -> dict[str, Any]:
+        return {"columns": self.columns, "pinned": self.pinned, "order": record.put(self.order)}
+
+    @classmethod
+    def restored(cls, record: Record, saved: Any, arity: int, rows: int) -> Ordered:
+        """The index that was saved, or Corrupt: it has each row that it covers once."""
+        made = cls(_columns(saved["columns"], arity))
+        made._plain(saved)
+        order = record.array(saved["order"], made.order.dtype, None)
+        expect(len(order) <= rows, "the size of an index")
+        expect_within(order, 0, len(order), "a row number")
+        expect_each(order, len(order))
+        made._have(order)
+        return made
+
+    def clear(self) -> None:
+        """Forget all rows: they have got other numbers."""
+        self.order = np.empty(0, np.int64)
+        self.words[ORDER_AT] = self.words[COVERED] = 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.order.nbytes
+
+
+def _columns(saved: Any, arity: int) -> tuple[int, ...]:
+    expect(isinstance(saved, list) and all(type(c) is int and 0 <= c < arity for c in saved), "columns")
+    return tuple(saved)

@@ -1,0 +1,395 @@
+"""A commit at work: which rows a view shows, and what was done to a table so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.kernels import layout
+from tidelog.engine.local.kernels.heads import end_round, publish, settle
+from tidelog.engine.local.kernels.layout import (
+    ADD,
+    AIMED,
+    ALIVE,
+    CUR,
+    INSTANCE,
+    OLD,
+    REMOVE,
+    SUPPORT_COUNT,
+    SUPPORT_RANK,
+    UNDO_RANK,
+    UNDO_ROW,
+    UNDO_TAG,
+    UNDO_WIDTH,
+    UNSETTLED,
+)
+from tidelog.engine.local.storage.index import address, longer
+from tidelog.engine.local.storage.table import Rows, Table
+from tidelog.engine.local.storage.trace import Trace
+from tidelog.maintain.script import Assertions, Mode, View
+
+__all__ = ["MASKS", "NEGATED", "Bindings", "Change", "Working"]
+
+
+def _mask(visible: Callable[[int], bool]) -> int:
+    return sum(1 << tag for tag in range(32) if visible(tag))
+
+
+_NEW = _mask(lambda t: bool(t & ALIVE))
+MASKS = {
+    View.OLD: _mask(lambda t: bool(t & OLD)),
+    View.MIDDLE: _mask(lambda t: t & (ALIVE | OLD) == ALIVE | OLD),
+    View.NEW: _NEW,
+    View.LEAVING: _mask(lambda t: t & (ALIVE | OLD) == OLD),
+    View.ENTERING: _mask(lambda t: t & (ALIVE | OLD) == ALIVE),
+    View.FULL: _NEW,
+    View.REST: _mask(lambda t: t & (ALIVE | CUR) == ALIVE),
+    View.DELTA: _mask(lambda t: t & (ALIVE | CUR) == ALIVE | CUR),
+    View.SUSPECTS: _mask(lambda t: True),
+}
+# the rows that contradict a negated atom, or as its delta make or break it
+NEGATED = {
+    View.OLD: MASKS[View.OLD],
+    View.MIDDLE: _mask(lambda t: bool(t & (ALIVE | OLD))),
+    View.NEW: _NEW,
+    View.LEAVING: MASKS[View.ENTERING],
+    View.ENTERING: MASKS[View.LEAVING],
+}
+
+
+class Working:
+    """A table in a commit: notes of what its rows were, and the rows listed so far, among them the delta."""
+
+    def __init__(self, name: str, table: Table) -> None:
+        self.name = name
+        self.table = table
+        self.ranked = False  # whether the unit at work is this table's own
+        self._undo_log = np.empty((64, UNDO_WIDTH), np.int64)
+        self._listed = np.empty(64, np.int64)
+        self.table.words[layout.UNDO_LENGTH] = 0
+        self._describe()
+        self.clear_list()
+
+    def _describe(self) -> None:
+        words = self.table.words
+        words[layout.UNDO_AT], words[layout.UNDO_CAP] = address(self._undo_log), len(self._undo_log)
+        words[layout.WORKLIST_AT], words[layout.WORKLIST_CAP] = address(self._listed), len(self._listed)
+
+    @property
+    def undo_log(self) -> npt.NDArray[np.int64]:
+        """Row, tag, rank and count before the commit, for each row that changed."""
+        return self._undo_log[: self.table.words[layout.UNDO_LENGTH]]
+
+    @property
+    def listed(self) -> Rows:
+        return self._listed[: self.table.words[layout.LISTED]]
+
+    @property
+    def delta(self) -> Rows:
+        words = self.table.words
+        return self._listed[words[layout.DELTA_FROM] : words[layout.DELTA_TO]]
+
+    @property
+    def delta_size(self) -> int:
+        words = self.table.words
+        return int(words[layout.DELTA_TO] - words[layout.DELTA_FROM])
+
+    @property
+    def listed_since(self) -> int:
+        """How many rows were listed since the last round ended."""
+        words = self.table.words
+        return int(words[layout.LISTED] - words[layout.DELTA_TO])
+
+    def clear_list(self) -> None:
+        words = self.table.words
+        words[layout.LISTED] = words[layout.DELTA_FROM] = words[layout.DELTA_TO] = 0
+
+    def clear_undo_log(self) -> None:
+        self.table.words[layout.UNDO_LENGTH] = 0
+
+    def list_rows(self, rows_: Rows) -> None:
+        """List rows, to be the next delta."""
+        words, count = self.table.words, int(self.table.words[layout.LISTED])
+        if len(self._listed) < count + len(rows_):
+            self._listed = longer(self._listed, max(count + len(rows_), 2 * len(self._listed)))
+            self._describe()
+        self.log(rows_)
+        self._listed[count : count + len(rows_)] = rows_
+        self.table.tags[rows_] |= np.uint8(layout.NEXT)
+        words[layout.LISTED] = count + len(rows_)
+
+    @property
+    def growth(self) -> int:
+        """About how many bytes `grow_lists` takes at once."""
+        words = self.table.words
+        notes = 2 * self._undo_log.nbytes if words[layout.UNDO_LENGTH] >= len(self._undo_log) else 0
+        return notes + (2 * self._listed.nbytes if words[layout.LISTED] >= len(self._listed) else 0)
+
+    def grow_lists(self) -> None:
+        words = self.table.words
+        try:
+            if words[layout.UNDO_LENGTH] >= len(self._undo_log):
+                self._undo_log = longer(self._undo_log, 2 * len(self._undo_log))
+            if words[layout.LISTED] >= len(self._listed):
+                self._listed = longer(self._listed, 2 * len(self._listed))
+        finally:  # also if there is no memory for one of them
+            self._describe()
+
+    def grow_trace(self) -> None:
+        assert self.table.trace is not None
+        self.table.trace.grow(len(self.table.tags))
+
+    def log(self, changing: Rows) -> None:
+        """Log what rows are, outside a kernel, unless it is logged or they are new."""
+        table = self.table
+        changing = changing[(changing < table.base) & (table.tags[changing] & layout.LOGGED == 0)]
+        count = int(table.words[layout.UNDO_LENGTH])
+        if len(self._undo_log) < count + len(changing):
+            self._undo_log = longer(self._undo_log, max(count + len(changing), 2 * len(self._undo_log)))
+            self._describe()
+        added = self._undo_log[count : count + len(changing)]
+        added[:, 0], added[:, 1], added[:, 2:] = changing, table.tags[changing], table.support[changing]
+        table.words[layout.UNDO_LENGTH] = count + len(changing)
+        table.tags[changing] |= np.uint8(layout.LOGGED)
+
+
+@dataclass(slots=True)
+class Bindings:
+    """Instances written down: a column for each slot, then the highest rank and the first atom's row."""
+
+    slots: list[int]
+    data: Codes
+
+    @property
+    def size(self) -> int:
+        return int(self.data.shape[1])
+
+
+_EMPTY = np.empty(0, np.int64)
+
+
+@dataclass(slots=True)
+class Change:
+    """What a commit has done to one relation so far."""
+
+    working: Working
+    given_before: list[tuple[Rows, npt.NDArray[np.uint8]]] = field(default_factory=list)
+    given_came: Rows = field(default_factory=lambda: _EMPTY)
+    given_went: Rows = field(default_factory=lambda: _EMPTY)
+    whole: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None = None
+    suspects: Rows = field(default_factory=lambda: _EMPTY)
+    aims: Rows = field(default_factory=lambda: _EMPTY)  # rows to be given a rank
+    doubted: int = 0  # how many rows were listed before those that only need another rank
+    unsettled: bool | None = None  # whether rows were left without a rank, if it was asked
+    arriving: Rows = field(default_factory=lambda: _EMPTY)  # rows that come at the iteration at work
+    replaced: list[Trace | None] = field(
+        default_factory=list
+    )  # the trace before the commit, if it is another
+    entering: Rows = field(default_factory=lambda: _EMPTY)
+    leaving: Rows = field(default_factory=lambda: _EMPTY)
+    highest: int = 0
+
+    @property
+    def size(self) -> int:
+        """About how many rows are alive: those that were, what came since, and what is listed."""
+        table = self.working.table
+        return table.live + len(self.entering) - len(self.leaving) + int(table.words[layout.LISTED])
+
+    @property
+    def moves(self) -> bool:
+        """Whether anything entered or left."""
+        return len(self.entering) > 0 or len(self.leaving) > 0
+
+    @property
+    def is_asserted(self) -> bool:
+        """Whether anything was asserted or retracted."""
+        return len(self.given_came) > 0 or len(self.given_went) > 0
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether any row came, went or changed its count."""
+        table = self.working.table
+        return self.whole is not None or len(self.working.undo_log) > 0 or table.rows > table.base
+
+    @property
+    def searched(self) -> Rows:
+        """The suspects that may have instances: the others had all of theirs counted, and have lost them."""
+        support = self.working.table.support[self.suspects]
+        return np.asarray(
+            self.suspects[(support[:, SUPPORT_COUNT] != 0) | (support[:, SUPPORT_RANK] == AIMED)]
+        )
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of a relation that has one."""
+        trace = self.working.table.trace
+        assert trace is not None
+        return trace
+
+    def touched(self) -> Rows:
+        """The rows that the commit may have changed."""
+        table = self.working.table
+        if self.whole is not None:
+            return np.arange(table.rows)
+        return np.concatenate([self.working.undo_log[:, UNDO_ROW], np.arange(table.base, table.rows)])
+
+    def asserted(self, step: Assertions) -> Rows:
+        """The asserted rows that a step is about."""
+        table = self.working.table
+        if step.mode is Mode.REDERIVE:
+            rows_ = self.suspects[table.given[self.suspects] == 1]
+            return np.asarray(rows_[~np.isin(rows_, self.given_came)])
+        if step.all:
+            return np.flatnonzero(table.given[: table.rows])
+        return self.given_went if step.mode.takes_away else self.given_came
+
+    def replace(self, old: Rows, new: Rows) -> None:
+        """Have some rows go and others come, which may be the same."""
+        table = self.working.table
+        self.working.log(np.union1d(old, new))
+        table.tags[old] &= ~np.uint8(ALIVE)
+        table.tags[new] |= np.uint8(ALIVE)
+        table.support[new] = 0, INSTANCE
+
+    def empty(self) -> None:
+        """Leave no row alive, whatever was done so far."""
+        table = self.working.table
+        if self.whole is None:
+            self._put_back()
+            self.whole = table.tags[: table.base].copy(), table.support[: table.base].copy()
+        table.tags[: table.rows] &= np.uint8(OLD)
+        table.tags[: table.base] |= np.uint8(layout.LOGGED)
+        table.support[table.base : table.rows] = 0
+        self.working.clear_list()
+        self.working.clear_undo_log()
+        self.suspects = self.aims = _EMPTY
+        self.highest = self.doubted = 0
+
+    def renew_trace(self, traced: bool) -> None:
+        """Begin a trace anew, or have none."""
+        table = self.working.table
+        if table.trace is not None:
+            table.trace.undo()
+        if not self.replaced:
+            self.replaced.append(table.trace)
+        table.keep(Trace(len(table.tags)) if traced else None)
+
+    def depart(self, iteration: int) -> int:
+        """Make the rows that no longer come at an iteration or after it the delta; how many they are."""
+        table = self.working.table
+        departing, self.arriving = self.trace.sift(table.at, iteration)
+        self.working.list_rows(departing)
+        return int(end_round(table.at, REMOVE))
+
+    def arrive(self, iteration: int) -> int:
+        """Have the delta leave, and make those that come at an iteration the delta; how many they are."""
+        table = self.working.table
+        end_round(table.at, REMOVE)
+        self.working.list_rows(self.arriving)
+        table.support[self.arriving] = iteration, INSTANCE
+        return int(end_round(table.at, ADD))
+
+    def lift(self, ranks: int) -> None:
+        """Add to the ranks of all rows that have one."""
+        table = self.working.table
+        present = table.alive()
+        present = present[table.support[present, SUPPORT_RANK] != UNSETTLED]
+        if ranks and len(present):
+            self.working.log(present)
+            table.support[present, SUPPORT_RANK] += ranks
+        self.highest += ranks
+
+    def doubt(self) -> None:
+        """List the rows without a rank as suspects."""
+        table = self.working.table
+        if table.unsettled:
+            alive = table.alive()
+            self.working.list_rows(alive[table.support[alive, SUPPORT_RANK] == UNSETTLED])
+
+    def aim(self) -> None:
+        """Make suspects of the rows that are to be there and have no rank."""
+        self.aims = np.concatenate([self.aims, self.working.listed[self.doubted :]])
+        self.working.table.support[self.aims] = AIMED, 0
+        self.suspects = self.aims
+
+    def rest(self) -> None:
+        """What was aimed at and not reached is there all the same."""
+        table = self.working.table
+        left = self.aims[table.tags[self.aims] & ALIVE == 0]
+        table.tags[left] |= np.uint8(ALIVE)
+        table.support[left] = UNSETTLED, 0
+        self.unsettled = len(left) > 0
+
+    def settle(self) -> None:
+        """The relation has its new state: find what entered and left."""
+        working, table = self.working, self.working.table
+        size = table.rows if self.whole is not None else len(working.undo_log) + table.rows - table.base
+        entering, leaving = np.empty(size, np.int64), np.empty(size, np.int64)
+        came, went = settle(table.at, self.whole is not None, entering, leaving)
+        self.entering, self.leaving = _trimmed(entering, came), _trimmed(leaving, went)
+        self.suspects = _EMPTY
+        working.clear_list()
+
+    def moved(self) -> Codes:
+        """The tuples that were there, are there, and have another rank; a row each."""
+        table = self.working.table
+        if self.whole is not None:
+            found = np.arange(table.base)
+            found = found[self.whole[0] & OLD != 0]
+        else:
+            log = self.working.undo_log
+            ranks = table.support[log[:, UNDO_ROW], SUPPORT_RANK]
+            found = log[(log[:, UNDO_TAG] & OLD != 0) & (log[:, UNDO_RANK] != ranks), UNDO_ROW]
+        return np.asarray(table.data[found[table.tags[found] & ALIVE != 0]])
+
+    def publish(self) -> None:
+        """What the commit made of the table is its state."""
+        table = self.working.table
+        publish(table.at, self.whole is not None)
+        table.live += len(self.entering) - len(self.leaving)
+        table.highest = self.highest
+        table.unsettled = table.unsettled if self.unsettled is None else self.unsettled
+        table.base = table.rows
+        if table.trace is not None:
+            table.trace.commit()
+        if table.wasteful:
+            with suppress(MemoryError):  # another commit may have more
+                table.compact()
+
+    def undo(self) -> None:
+        """Make the table what it was before the commit; rows that came stay, dead, unless they are many."""
+        table = self.working.table
+        if self.whole is not None:
+            table.tags[: table.base], table.support[: table.base] = self.whole
+            self.working.clear_undo_log()
+        self._put_back()
+        table.tags[table.base : table.rows] = 0
+        table.support[table.base : table.rows] = 0
+        table.given[table.base : table.rows] = 0
+        for changed, given in reversed(self.given_before):
+            table.given[changed] = given
+        if self.replaced:
+            table.keep(self.replaced[0])
+        elif table.trace is not None:
+            table.trace.undo()
+        if table.wasteful:  # what was too much is not to stay
+            with suppress(MemoryError):  # it may stay where there is no memory for less
+                table.compact()
+
+    def _put_back(self) -> None:
+        table = self.working.table
+        changed, tags, ranks, counts = self.working.undo_log.T
+        table.tags[changed] = tags
+        table.support[changed, 0] = ranks
+        table.support[changed, 1] = counts
+        self.working.clear_undo_log()
+
+
+def _trimmed(listed: Rows, count: int) -> Rows:
+    """The first rows of a list, in no more room than they need if that is much less."""
+    return listed[:count] if 2 * count > len(listed) else listed[:count].copy()

@@ -1,0 +1,114 @@
+"""A local engine between commits as a record, and back.
+
+The arrays of tables and indexes lie in the file as they lie in memory, so that reading it back from a disk of
+this machine is to map it. Whatever a kernel follows by its address (row numbers, chains, hash tables, entries
+of traces, ids of bit rows) is checked to be in bounds, and chains to end, before it is used: see `restored`
+of each class. A file is for the same version of Tidelog, on the same kind of machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from tidelog.data.types import Option, Type
+from tidelog.engine.cost import UnitCost
+from tidelog.engine.local.codes.codec import NONE, Codec, is_direct
+from tidelog.engine.local.codes.dictionaries import put_dictionary, take_dictionary
+from tidelog.engine.local.dense.matrix import BitRelation
+from tidelog.engine.local.engine import LocalEngine
+from tidelog.engine.local.storage.record import Corrupt, Record, expect, expect_within
+from tidelog.engine.local.storage.table import Table
+from tidelog.plan.flat import FlatProgram
+
+__all__ = ["Costs", "Restored", "Saved", "restored"]
+
+Costs = Mapping[frozenset[str], UnitCost]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What is to be saved: an engine at its last commit, and what its units have cost, but not its rules."""
+
+    engine: LocalEngine
+    costs: Costs
+    strategy: str = ""
+
+    def record(self) -> Record:
+        engine, record = self.engine, Record()
+        dictionaries = dict(engine.codec.dictionaries)  # a reader may ask for another type
+        record.values = {
+            "strategy": self.strategy,
+            "types": _types(engine.types),
+            "dictionaries": [put_dictionary(record, item, d) for item, d in dictionaries.items() if len(d)],
+            "tables": {name: table.saved(record) for name, table in engine.tables.items()},
+            "bits": {name: bits.saved(record) for name, bits in engine.bits.items()},
+            "fitting": sorted(engine.fitting()),
+            "read": sorted(engine.read),
+            "costs": [[sorted(names), asdict(cost)] for names, cost in self.costs.items()],
+        }
+        return record
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    engine: LocalEngine
+    costs: Costs
+
+
+def restored(record: Record, program: FlatProgram, strategy: str = "") -> Restored | None:
+    """What was saved of an engine with this program; None if it had another one. Corrupt if it cannot be."""
+    try:
+        return _restored(record, program, strategy)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+        raise Corrupt(f"{type(error).__name__}: {error}") from None
+
+
+def _restored(record: Record, program: FlatProgram, strategy: str) -> Restored | None:
+    values = record.values
+    types = {name: stored.types for name, stored in program.relations.items()}
+    if values["strategy"] != strategy or values["types"] != _types(types):
+        return None
+    engine = LocalEngine()
+    engine.codec.dictionaries.update(take_dictionary(record, saved) for saved in values["dictionaries"])
+    expect(values["tables"].keys() == types.keys(), "the tables")
+    for name, saved in values["tables"].items():
+        engine.tables[name] = table = Table.restored(record, saved, len(types[name]))
+        _expect_codes(engine.codec, types[name], table)
+    rows = sum(table.rows for table in engine.tables.values())
+    for table in engine.tables.values():
+        table.expect_iterations(rows + 1)  # at each but the last some tuple comes
+    for name, saved in values["bits"].items():
+        expect(len(types[name]) == 2, "a relation of pairs")
+        engine.bits[name] = bits = BitRelation.restored(record, saved)
+        _expect_codes(engine.codec, types[name][:1], bits.names)
+    engine.types.update(types)
+    engine.read = frozenset(map(str, values["read"]))
+    engine.prepare(program)
+    engine.have_fitting(values["fitting"])
+    return Restored(engine, {frozenset(map(str, names)): _cost(cost) for names, cost in values["costs"]})
+
+
+def _types(types: Mapping[str, tuple[Type, ...]]) -> dict[str, list[str]]:
+    return {name: list(map(str, types[name])) for name in sorted(types)}
+
+
+def _expect_codes(codec: Codec, types: tuple[Type, ...], table: Table) -> None:
+    """The codes of interned values are places in their dictionaries."""
+    for column, type_ in enumerate(types):
+        if not is_direct(type_):
+            codes = table.data[: table.rows, column]
+            codes = codes[codes != NONE] if isinstance(type_, Option) else codes
+            expect_within(codes, 0, len(codec.dictionary(type_)), "a code")
+
+
+def _cost(saved: Mapping[str, Any]) -> UnitCost:
+    made = UnitCost(**saved)
+    for name in ("arrivals", "departures"):
+        setattr(made, name, {int(digits): float(s) for digits, s in getattr(made, name).items()})
+    plain = [getattr(made, f.name) for f in fields(made) if f.name not in ("arrivals", "departures")]
+    times = [*plain, *made.arrivals.values(), *made.departures.values()]
+    expect(all(type(t) in (int, float) and math.isfinite(t) and t >= 0 for t in times), "the cost of a unit")
+    return made

@@ -1,0 +1,101 @@
+"""A relation as it is at one commit, whatever its form and whatever comes later.
+
+Rows keep their values and their numbers, and a matrix is replaced, never changed: so a snapshot is a few
+references, and copies little.
+
+- `RowSnapshot` of a table lists the rows that are there. It is made from their tags: OLD says what the last
+  commit said, also while another is at work. Compaction makes new arrays and leaves these alone.
+- `BitSnapshot` keeps bit rows, which are never changed, and how many names they had; names only grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.dense.matrix import BitRelation
+from tidelog.engine.local.kernels.layout import OLD
+from tidelog.engine.local.storage.table import Rows, Table
+
+__all__ = ["BitSnapshot", "Extent", "RowSnapshot", "live_rows", "matching"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Some codes of a column: from the least to the most, each of which may be left open, or a list."""
+
+    least: int | None = None
+    most: int | None = None
+    among: Codes | None = None
+
+    def holds(self, codes: Codes) -> npt.NDArray[np.bool_]:
+        """Which codes are among them."""
+        if self.among is not None:
+            return np.isin(codes, self.among)
+        inside = np.ones(len(codes), np.bool_)
+        if self.least is not None:
+            inside &= codes >= self.least
+        if self.most is not None:
+            inside &= codes <= self.most
+        return inside
+
+
+def live_rows(table: Table) -> Rows:
+    """The rows that the last commit left."""
+    tags, rows = table.tags, table.rows
+    return np.flatnonzero(tags[:rows] & OLD)
+
+
+def matching(codes: Codes, wanted: Mapping[int, int]) -> npt.NDArray[np.bool_]:
+    """Which rows have these codes in these columns."""
+    mask = np.ones(len(codes), np.bool_)
+    for column, code in wanted.items():
+        mask &= codes[:, column] == code
+    return mask
+
+
+class RowSnapshot:
+    def __init__(self, table: Table) -> None:
+        self._rows = live_rows(table)
+        self._data = table.data
+
+    @property
+    def size(self) -> int:
+        return len(self._rows)
+
+    def codes(self, count: int | None = None) -> Codes:
+        return self._data[self._rows[:count]]
+
+    def select(self, wanted: Mapping[int, int]) -> Codes:
+        codes = self.codes()
+        return codes[matching(codes, wanted)]
+
+
+class BitSnapshot:
+    def __init__(self, kept: BitRelation) -> None:
+        self.size = kept.size
+        self._bits, self._turned = kept.bits, kept.turned
+        self._names, self._known = kept.names.data[:, 0], kept.names.rows
+
+    def codes(self, count: int | None = None) -> Codes:
+        return self._codes(self._bits.pairs())[:count]
+
+    def select(self, wanted: Mapping[int, int]) -> Codes:
+        """Only the rows in question are looked at."""
+        places = {(c ^ self._turned): self._place(code) for c, code in wanted.items()}
+        known = [place for place in places.values() if place is not None]
+        if len(known) < len(places):
+            return np.empty((0, 2), np.int64)
+        pairs = self._bits.pairs(np.array([places[0]]) if places.get(0) is not None else None)
+        return self._codes(pairs if places.get(1) is None else pairs[pairs[:, 1] == places[1]])
+
+    def _place(self, code: int) -> int | None:
+        found = np.flatnonzero(self._names[: self._known] == code)
+        return int(found[0]) if len(found) else None
+
+    def _codes(self, pairs: Codes) -> Codes:
+        return self._names[pairs[:, ::-1] if self._turned else pairs]

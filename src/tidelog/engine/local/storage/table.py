@@ -1,0 +1,294 @@
+"""A relation as rows of codes: a tag, a rank and a count for each row, a hash table, and indexes.
+
+A row stays where it is until the table is compacted; one whose tuple is deleted is only marked, and comes
+back to life if the tuple returns. So row numbers name tuples, and the hash table and the indexes only grow.
+
+What a tag says (see `rows`): ALIVE, the tuple is in the current state; OLD, it was in the state before
+the commit; CUR, it is in the delta of this round; NEXT, it will be in that of the next; LOGGED, what it
+was before the commit is noted. Between commits a row is ALIVE and OLD, or has no tag.
+
+Kernels know a table by its description, a few words that are kept up to date here; the number of rows is
+there and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.engine.local.codes.codec import NONE, Codes
+from tidelog.engine.local.kernels import layout
+from tidelog.engine.local.kernels.rows import add_rows, assert_rows, find_rows, rehash, retract_rows
+from tidelog.engine.local.storage.index import Chains, Ordered, address, longer, power
+from tidelog.engine.local.storage.record import Record, expect, expect_each, expect_within
+from tidelog.engine.local.storage.trace import Trace
+from tidelog.errors import EngineError
+
+__all__ = ["Rows", "Table"]
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+SMALLEST = 64
+MOST_ROWS = 2**31 - 2  # hash tables and chains hold row numbers of 32 bits
+_SAMPLE: Final = 1024  # rows
+_NEARLY: Final = 7 / 8  # of the rows there may be
+
+
+class Table:
+    def __init__(self, arity: int) -> None:
+        self.arity = arity
+        self.live = 0
+        self.highest = 0  # at least the highest rank in use
+        self.unsettled = False  # whether there are rows that could not be given a rank
+        self.data: Codes = np.empty((SMALLEST, arity), np.int64)
+        self.tags: npt.NDArray[np.uint8] = np.zeros(SMALLEST, np.uint8)
+        self.given: npt.NDArray[np.uint8] = np.zeros(SMALLEST, np.uint8)
+        self.support: npt.NDArray[np.int64] = np.zeros((SMALLEST, layout.SUPPORT_WIDTH), np.int64)
+        self.hashed: npt.NDArray[np.int32] = np.full(4 * SMALLEST, -1, np.int32)
+        self.trace: Trace | None = None
+        self.indexes: dict[tuple[int, ...], Chains] = {}
+        self.orders: dict[tuple[int, ...], Ordered] = {}
+        self.described = np.zeros(layout.TABLE_WIDTH, np.int64)
+        self.words = self.described.data
+        self.at = address(self.described)
+        self._describe()
+
+    @property
+    def rows(self) -> int:
+        return int(self.words[layout.ROWS])
+
+    @property
+    def base(self) -> int:
+        """How many rows there were before the commit."""
+        return int(self.words[layout.BASE])
+
+    @base.setter
+    def base(self, rows: int) -> None:
+        self.words[layout.BASE] = rows
+
+    def _describe(self) -> None:
+        words = self.words
+        words[layout.DATA_AT], words[layout.ARITY] = address(self.data), self.arity
+        words[layout.TAG_AT], words[layout.CAP] = address(self.tags), len(self.tags)
+        words[layout.SUPPORT_AT], words[layout.GIVEN_AT] = address(self.support), address(self.given)
+        words[layout.HASH_AT], words[layout.HASH_MASK] = address(self.hashed), len(self.hashed) - 1
+
+    def keep(self, trace: Trace | None) -> None:
+        """Have this trace from now on, or none."""
+        self.trace = trace
+        self.words[layout.TRACE_AT] = 0 if trace is None else trace.at
+
+    # -- saving
+
+    def saved(self, record: Record) -> dict[str, Any]:
+        """What a table is between commits, by name; its arrays are put into a record."""
+        rows = self.rows
+        arrays = {
+            name: record.put(getattr(self, name)[:rows]) for name in ("data", "tags", "given", "support")
+        }
+        plain = {name: getattr(self, name) for name in ("live", "highest", "unsettled")}
+        return {
+            **arrays,
+            **plain,
+            "rows": rows,
+            "hashed": record.put(self.hashed),
+            "indexes": [index.saved(record) for index in self.indexes.values()],
+            "orders": [order.saved(record) for order in self.orders.values()],
+            "trace": None if self.trace is None else self.trace.saved(record),
+        }
+
+    @classmethod
+    def restored(cls, record: Record, saved: Any, arity: int) -> Table:
+        """The table that was saved, or Corrupt: every row number in it is that of a row."""
+        made, rows = cls(arity), saved["rows"]
+        expect(type(rows) is int and rows >= 0, "the number of rows")
+        if rows:
+            made._take(record, saved, rows)
+        made.live, made.highest, made.unsettled = (saved[name] for name in ("live", "highest", "unsettled"))
+        expect(type(made.highest) is int and made.highest >= 0 and type(made.unsettled) is bool, "the ranks")
+        expect(made.live == len(made.alive()), "the number of rows")
+        for index in saved["indexes"]:
+            chains = Chains.restored(record, index, arity, rows)
+            made.indexes[chains.columns] = chains
+        for index in saved["orders"]:
+            ordered = Ordered.restored(record, index, arity, rows)
+            made.orders[ordered.columns] = ordered
+        if saved["trace"] is not None:
+            made.keep(Trace.restored(record, saved["trace"], rows))
+        return made
+
+    def expect_iterations(self, most: int) -> None:
+        """Corrupt if a trace has later iterations than this; the ranks of its rows are iterations too."""
+        if self.trace is not None:
+            self.trace.expect_iterations(most)
+            expect_within(self.support[self.alive(), layout.SUPPORT_RANK], 0, most + 1, "an iteration")
+
+    def _take(self, record: Record, saved: Any, rows: int) -> None:
+        """Have the arrays of a record, so many rows."""
+        self.data = record.array(saved["data"], self.data.dtype, rows, self.arity)
+        self.tags = record.array(saved["tags"], self.tags.dtype, rows)
+        self.given = record.array(saved["given"], self.given.dtype, rows)
+        self.support = record.array(saved["support"], self.support.dtype, rows, layout.SUPPORT_WIDTH)
+        self.hashed = record.array(saved["hashed"], self.hashed.dtype, None)
+        settled = layout.ALIVE | layout.OLD
+        expect(((self.tags == 0) | (self.tags == settled)).all(), "a tag")
+        expect_within(self.given, 0, 2, "what is asserted")
+        size = len(self.hashed)
+        expect(size == power(size) and size > 2 * rows, "the size of a hash table")
+        expect_within(self.hashed, -1, rows, "a row number")
+        expect_each(self.hashed[self.hashed >= 0], rows)
+        self.words[layout.ROWS] = self.words[layout.BASE] = rows
+        self._describe()
+
+    # -- growing
+
+    def reserve(self, more: int) -> None:
+        """Make room for more rows."""
+        wanted = self.rows + more
+        capacity = len(self.tags)
+        if wanted > capacity:
+            if wanted > MOST_ROWS:
+                raise EngineError(
+                    f"a relation would have {wanted:,} rows, and one process can keep {MOST_ROWS:,} of them, "
+                    "deleted ones included until they are compacted; open the session on Spark, "
+                    "which divides relations among processes"
+                )
+            capacity = min(max(wanted, capacity + capacity // 2), MOST_ROWS)
+            try:
+                self.data = longer(self.data, capacity)
+                self.given = longer(self.given, capacity)
+                self.support = longer(self.support, capacity)
+                for index in self.indexes.values():
+                    index.resize(capacity)
+                self.tags = longer(self.tags, capacity)  # the last: it says how many rows there is room for
+            finally:  # also if there is no memory for one of them
+                self._describe()
+        if 2 * (wanted + 1) > len(self.hashed) - 1:
+            self.hashed = np.full(power(4 * wanted), -1, np.int32)
+            self._describe()
+            rehash(self.at)
+
+    @property
+    def growth(self) -> int:
+        """About how many bytes `grow` takes at once."""
+        return self.nbytes + self.nbytes // 2
+
+    def grow(self) -> None:
+        """Make room for half as many rows again, or for as many as there may be."""
+        room = MOST_ROWS - self.rows
+        self.reserve(max(1, min(max(SMALLEST, len(self.tags) // 2), room)))
+
+    # -- rows
+
+    def add(self, data: Codes) -> Rows:
+        """The rows of these tuples, added dead where they are not there."""
+        rows = np.empty(len(data), np.int64)
+        self.reserve(len(rows))
+        data = np.ascontiguousarray(data)
+        add_rows(self.at, address(data), len(data), rows)
+        return rows
+
+    def find(self, data: Codes) -> Rows:
+        """The rows of these tuples, negative where there is none."""
+        rows = np.empty(len(data), np.int64)
+        data = np.ascontiguousarray(data)
+        find_rows(self.at, address(data), len(data), rows)
+        return rows
+
+    def assert_rows(self, came: Codes, went: Codes) -> tuple[Rows, Rows]:
+        """Take a change of the asserted facts: the rows of those that are new, and that are gone."""
+        gone, new = np.empty(len(went), np.int64), np.empty(len(came), np.int64)
+        went, came = np.ascontiguousarray(went), np.ascontiguousarray(came)
+        self.reserve(len(came))
+        gone = gone[: retract_rows(self.at, address(went), len(went), gone)]
+        new = new[: assert_rows(self.at, address(came), len(came), new)]
+        self.given[gone] = 0
+        return new, gone
+
+    def alive(self) -> Rows:
+        return np.flatnonzero(self.tags[: self.rows] & layout.ALIVE)
+
+    def alike(self, columns: tuple[int, ...]) -> float:
+        """About how many rows agree with a row in these columns, judging by a sample; 0 if there are few."""
+        if self.rows < _SAMPLE:
+            return 0.0
+        sample = self.data[: self.rows : self.rows // _SAMPLE][:, columns]
+        _, counts = np.unique(sample, axis=0, return_counts=True)
+        pairs = len(sample) * (len(sample) - 1)
+        return self.rows * float((counts * (counts - 1)).sum()) / pairs
+
+    def index(self, columns: tuple[int, ...]) -> Chains:
+        """The index over these columns, made if it is not there, with every row in it."""
+        index = self.indexes.get(columns)
+        if index is None:
+            index = self.indexes[columns] = Chains(columns)
+        index.cover(self.at, self.rows, len(self.tags))
+        return index
+
+    def ordered(self, columns: tuple[int, ...]) -> Ordered:
+        """The rows in the order of these columns, made if it is not there, with every row in it."""
+        order = self.orders.get(columns)
+        if order is None:
+            order = self.orders[columns] = Ordered(columns)
+        order.cover(self.at, self.rows, self.data)
+        return order
+
+    def drop_indexes(self, used: set[int]) -> None:
+        """Forget the indexes that are not described at one of these places, unless others ask them."""
+        self.indexes = {k: i for k, i in self.indexes.items() if i.at in used or i.pinned}
+        self.orders = {k: o for k, o in self.orders.items() if o.at in used or o.pinned}
+
+    # -- compaction
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether most rows are of no use, or any where rows run out.
+
+        What is asserted is of use even where it is not alive.
+        """
+        rows = self.rows
+        if rows > _NEARLY * MOST_ROWS:
+            return len(self.useful()) < rows
+        if rows <= 1024 or self.live >= rows // 2:
+            return False
+        return len(self.useful()) < rows // 2
+
+    def useful(self) -> Rows:
+        """The rows that are alive or asserted."""
+        return np.flatnonzero((self.tags[: self.rows] & layout.ALIVE) | self.given[: self.rows])
+
+    def compact(self, codes: Mapping[int, Codes] | None = None) -> None:
+        """Leave useless rows behind; only between commits, since rows get new numbers.
+
+        `codes` are the new codes of the values in some columns; there is none where none was.
+        """
+        kept = self.useful()
+        capacity = max(SMALLEST, len(kept))
+        data = longer(self.data[kept], capacity)
+        for column, new in (codes or {}).items():
+            old = data[: len(kept), column]
+            data[: len(kept), column] = np.where(old == NONE, NONE, new[np.where(old == NONE, 0, old)])
+        tags, given = longer(self.tags[kept], capacity), longer(self.given[kept], capacity)
+        support, hashed = longer(self.support[kept], capacity), np.full(power(4 * capacity), -1, np.int32)
+        # nothing has changed so far, if there is no memory
+        self.data, self.tags, self.given, self.support, self.hashed = data, tags, given, support, hashed
+        self.words[layout.ROWS] = self.words[layout.BASE] = len(kept)
+        self._describe()
+        rehash(self.at)
+        if self.trace is not None:
+            self.trace.compact(kept, capacity)
+        for index in self.indexes.values():
+            index.clear()
+            index.resize(capacity)
+        for order in self.orders.values():
+            order.clear()
+
+    @property
+    def nbytes(self) -> int:
+        own = self.data.nbytes + self.tags.nbytes + self.given.nbytes
+        own += self.support.nbytes + self.hashed.nbytes
+        own += 0 if self.trace is None else self.trace.nbytes
+        own += sum(order.nbytes for order in self.orders.values())
+        return own + sum(index.nbytes for index in self.indexes.values())

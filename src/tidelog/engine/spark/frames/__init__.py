@@ -1,0 +1,1 @@
+"""Relations in DataFrames: layout, checkpoints, the state of a relation, staged changes."""

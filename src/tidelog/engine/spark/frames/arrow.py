@@ -1,0 +1,48 @@
+"""Tables of Arrow as DataFrames of Spark, and the types that one has and the other has not.
+
+Spark has no unsigned numbers: `bit<N>` of up to 64 bits is the next wider number with a sign, or for the
+widest a decimal of 20 digits. Everything else is what `store.arrow` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from tidelog.engine.spark.frames.persistence import holding
+from tidelog.engine.spark.runtime.job_names import JobNames
+from tidelog.engine.spark.runtime.sessions import created
+
+__all__ = ["publisher", "signed"]
+
+_SIGNED: Final = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+}
+
+# Larger tables would be copied into every plan that mentions them.
+_IN_PLAN: Final = 1 << 20  # bytes
+
+
+def publisher(spark: SparkSession) -> Callable[[Any], DataFrame]:
+    """What makes a DataFrame of a table, in this session."""
+    hold, jobs = holding(spark).hold, JobNames(spark)
+
+    def publish(table: Any) -> DataFrame:
+        frame = created(spark, table.cast(signed(table.schema)))
+        if table.nbytes <= _IN_PLAN:
+            return frame
+        with jobs.named("Tidelog · making a DataFrame of a relation"):
+            return hold(frame)
+
+    return publish
+
+
+def signed(schema: Any) -> Any:
+    """The schema with the types that Spark knows."""
+    return pa.schema([field.with_type(_SIGNED.get(field.type, field.type)) for field in schema])

@@ -1,0 +1,73 @@
+"""How what was worked out is held: in the memory of this machine, or in files that all machines share.
+
+With everything in one process (a master `local` or `local[…]`) blocks are held where they were made: they
+can only be lost together with whoever asks for them. On a cluster an executor may go at any moment, and its
+blocks with it. There a frame is written to the session's folder for checkpoints, from which any executor can
+go on. Either way the plan is cut, and how its rows are partitioned is remembered.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tidelog.engine.spark.frames.release import delete_when_unused
+from tidelog.engine.spark.partitions.scratch import Scratch
+from tidelog.errors import SessionError
+
+__all__ = ["Holding", "holding"]
+
+_LOCAL: Final = re.compile(r"local(\[[^\]]*\])?")
+_FILE: Final = re.compile("^file:/+")
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """`folder` is for files, which outlive executors; without one, blocks are held."""
+
+    folder: str | None = None
+
+    def hold(self, frame: DataFrame, *, eager: bool = False) -> DataFrame:
+        """The same rows, held once they are worked out: by the first action on all of them, or here."""
+        if self.folder is None:
+            return frame.localCheckpoint(eager=eager)
+        held = frame.checkpoint()  # if it came later, Spark would work the rows out twice
+        delete_when_unused(held)
+        return held
+
+    def scratch(self) -> Scratch:
+        """A new folder for the files of tasks, which every task reaches."""
+        return Scratch() if self.folder is None else Scratch.under(_address(self.folder))
+
+
+def holding(spark: SparkSession) -> Holding:
+    """How a session's frames are held; SessionError if it is on a cluster and has no folder for them."""
+    master = spark.conf.get("spark.master", None) or "local"
+    if _LOCAL.fullmatch(master):
+        return Holding()
+    folder = _folder(spark)
+    if not folder:
+        raise SessionError(
+            f"this Spark session works on a cluster ({master}), where executors may be lost, and has no "
+            "folder for checkpoints to keep what they have worked out: set spark.checkpoint.dir to a folder "
+            "that all machines share (on HDFS, S3, a network drive, …), or call "
+            'spark.sparkContext.setCheckpointDir("…") before tidelog.open'
+        )
+    return Holding(folder)
+
+
+def _folder(spark: SparkSession) -> str | None:
+    context = getattr(spark, "sparkContext", None)  # over Connect there is none
+    folder: str | None
+    folder = spark.conf.get("spark.checkpoint.dir", None) if context is None else context.getCheckpointDir()
+    return folder
+
+
+def _address(folder: str) -> str:
+    """A folder of Hadoop's as PyArrow writes it: a plain path, if it is one, and S3 under its own name."""
+    if _FILE.match(folder):
+        return _FILE.sub("/", folder)
+    return re.sub("^s3[an]:", "s3:", folder)

@@ -1,0 +1,95 @@
+"""Data that users give, as frames of a relation: columns in its order, of its types, nothing lost or dropped.
+
+A DataFrame is evaluated in its own session, once. If its columns have the very types of the relation, Spark
+only looks for missing values where there may be none. Any other is fitted in tasks, batch by batch, by the
+same code that fits local data, so that it is refused for the same reasons. What is not a DataFrame is fitted
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from tidelog.data import types
+from tidelog.data.types import Option, Type
+from tidelog.engine.spark.frames.checkpoints import Cut, Cuts
+from tidelog.engine.spark.frames.layout import PROBLEM, arrow_schema, columns, ddl, spark_type
+from tidelog.errors import DataError
+from tidelog.program.typed import Relation
+from tidelog.tables.arrow import scalar
+from tidelog.tables.given import to_table
+
+__all__ = ["is_frame", "take_in"]
+
+_COLUMN: Final = "problem_column"
+# of these, all that Spark can hold is canonical
+_PLAIN: Final = (types.Bool, types.Int, types.String, types.Bytes, types.Date, types.Timestamp)
+
+
+def is_frame(data: object) -> bool:
+    """Whether data is a DataFrame of Spark, classic or over Connect."""
+    return callable(getattr(data, "toArrow", None)) and hasattr(data, "sparkSession")
+
+
+def take_in(relation: Relation, data: Any, cuts: Cuts) -> Cut:
+    """The rows of data, or DataError."""
+    if not is_frame(data):
+        return cuts.table(relation.types, to_table(relation, data))
+    to_table(relation, data.limit(0).toArrow())  # are the columns the right ones?
+    kinds = dict(data.dtypes)
+    plain = relation.columns and all(_is_plain(kinds.get(c.name), c.type) for c in relation.columns)
+    with cuts.taken(data.toDF(*(f"q{i}" for i in range(len(kinds))))) as rows:
+        return (_plainly if plain else _fitted)(relation, rows, list(kinds), cuts)
+
+
+def _is_plain(kind: str | None, type_: Type) -> bool:
+    return isinstance(scalar(type_), _PLAIN) and kind == spark_type(type_)
+
+
+def _plainly(relation: Relation, data: DataFrame, names: Sequence[str], cuts: Cuts) -> Cut:
+    places = {name: i for i, name in enumerate(names)}
+    rows = data.selectExpr(*(f"q{places[c.name]} as c{i}" for i, c in enumerate(relation.columns)))
+    full = {i: c for i, c in enumerate(relation.columns) if not isinstance(c.type, Option)}
+    questions = (f"count_if(c{i} is null)" for i in full)
+    cut, missing = cuts.asked(cuts.distinct(rows, relation.types), *questions)
+    for column, times in zip(full.values(), missing, strict=True):
+        if times:
+            problem = (
+                f"a missing value is not of type {column.type}; "
+                f"declare the column option<{column.type}> to allow it"
+            )
+            raise DataError(relation.name, problem, column=column.name)
+    return cut
+
+
+def _fitted(relation: Relation, data: DataFrame, given: Sequence[str], cuts: Cuts) -> Cut:
+    schema = f"{ddl(relation.types)}, {PROBLEM} string, {_COLUMN} string"
+    questions = (f"first({PROBLEM}, true)", f"first({_COLUMN}, true)")
+    fitted = data.mapInArrow(partial(_fit, relation, given), schema)
+    names = columns(len(relation.columns))
+    once = fitted.repartition(cuts.partitions, *names).distinct()
+    cut, (problem, column) = cuts.asked(once, *questions)
+    if problem is not None:
+        raise DataError(relation.name, problem, column=column)
+    return cut.with_columns(cut.frame.select(*names))
+
+
+def _fit(relation: Relation, names: Sequence[str], batches: Iterable[Any]) -> Iterator[Any]:
+    """In a task: batches of the relation, or a row that tells what does not fit."""
+    schema = arrow_schema(relation.types)
+    for batch in batches:
+        problem = column = None
+        try:
+            table = to_table(relation, pa.Table.from_batches([batch]).rename_columns(names))
+            table = table.rename_columns(schema.names).cast(schema)
+        except DataError as error:
+            problem, column = error.problem, error.column
+            table = pa.table({f.name: pa.nulls(1, f.type) for f in schema})
+        size = table.num_rows
+        table = table.append_column(PROBLEM, pa.array([problem] * size, pa.string()))
+        yield from table.append_column(_COLUMN, pa.array([column] * size, pa.string())).to_batches()

@@ -1,0 +1,1 @@
+"""Rules as joins of DataFrames: instances, conditions, groups."""

@@ -1,0 +1,180 @@
+"""What Spark does not compute as we do: evaluated in tasks, by the local evaluator, batch by batch.
+
+A row in which something fails goes on, with the reason: whether that is an error depends on the negations
+that are still to come, and it is one only if everything else about the row holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, assert_never
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from tidelog.data.types import BOOL, Option, Type
+from tidelog.engine.local.codes.codec import Codec, Codes
+from tidelog.engine.local.expressions.evaluator import Evaluator
+from tidelog.engine.spark.frames.checkpoints import Cuts
+from tidelog.engine.spark.frames.layout import PROBLEM, columns, decode, encode, spark_type
+from tidelog.errors import shown
+from tidelog.plan.flat import FlatRule
+from tidelog.program.typed import Binary, Bind, Expr, Function, PythonFunction, Test, Var
+
+__all__ = ["Remainder", "evaluate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """The part of a rule that is left to compute: `body`, values before conditions, then the head's values.
+
+    `bound` are the columns of the variables that have values; `asked` the variables that are wanted further
+    on, as columns `x0`, `x1`, …
+    """
+
+    rule: FlatRule
+    body: tuple[Bind | Test, ...]
+    bound: Mapping[str, str]
+    types: Mapping[str, Type]
+    asked: tuple[Var, ...]
+    functions: Mapping[str, Function | PythonFunction]
+
+    @property
+    def given(self) -> tuple[Type, ...]:
+        return tuple(self.types[name] for name in self.bound)
+
+    @property
+    def made(self) -> tuple[Type, ...]:
+        """The types of the head's values and of what is asked for."""
+        heads = tuple(v.type for v in self.rule.values) or (BOOL,)
+        return (*heads, *(_optional(v.type) for v in self.asked))
+
+    @property
+    def names(self) -> list[str]:
+        heads = columns(len(self.rule.values))
+        return [*heads, *(f"x{i}" for i in range(len(self.asked)))]
+
+
+def _optional(type_: Type) -> Type:
+    """The type with none, for a variable that may have failed."""
+    return type_ if isinstance(type_, Option) else Option(type_)
+
+
+def evaluate(given: DataFrame, remainder: Remainder, cuts: Cuts) -> DataFrame:
+    """The heads of bindings, what is asked for, `top`, and a problem where there is one.
+
+    `given` has the columns of the bound variables, then `top`. Few bindings are evaluated here and now: to
+    start tasks for them would take longer.
+    """
+    cut = cuts.cut(given)
+    made = zip(remainder.names, remainder.made, strict=True)
+    schema = ", ".join(f"{name} {spark_type(type_)}" for name, type_ in made)
+    schema = f"{schema}, top bigint, {PROBLEM} string"
+    if cut.size <= cuts.small:
+        batches = list(_run(remainder, cut.frame.toArrow().to_batches(), cuts.check))
+        return cuts.sessions.made(pa.Table.from_batches(batches)) if batches else cuts.empty(schema).frame
+    return cut.frame.mapInArrow(partial(_run, remainder), schema)
+
+
+def _run(
+    remainder: Remainder, batches: Iterable[Any], check: Callable[[], None] = lambda: None
+) -> Iterator[Any]:
+    work = _Work(remainder, check)
+    for batch in batches:
+        if batch.num_rows:
+            yield from work.rows(batch).to_batches()
+
+
+class _Work:
+    """One evaluator for all batches."""
+
+    def __init__(self, remainder: Remainder, check: Callable[[], None]) -> None:
+        self.remainder = remainder
+        self.codec = Codec()
+        self.evaluator = Evaluator(self.codec, remainder.functions, check=check)
+
+    def rows(self, batch: Any) -> Any:
+        """What becomes of a batch of bindings."""
+        given = self.remainder.given
+        table = pa.Table.from_batches([batch])
+        size = table.num_rows
+        values = table.select(range(len(given))).rename_columns(columns(len(given))[: len(given)])
+        codes = encode(self.codec, given, values) if given else np.empty((0, size), np.int64)
+        judged = _Judged(self, dict(zip(self.remainder.bound, codes, strict=True)), size)
+        made = judged.run()
+        holds = judged.holds
+        problems = pa.array([judged.problem(i) for i in np.flatnonzero(holds).tolist()], pa.string())
+        rows = decode(self.codec, self.remainder.made, made[:, holds])
+        rows = rows.rename_columns(self.remainder.names)
+        top = table.column(table.num_columns - 1).filter(pa.array(holds))
+        return rows.append_column("top", top.cast(pa.int64())).append_column(PROBLEM, problems)
+
+
+class _Judged:
+    """The bindings of a batch: which satisfy what is left of the body, as far as it does not fail."""
+
+    def __init__(self, work: _Work, given: dict[str, Codes], size: int) -> None:
+        self.work = work
+        self.known = given
+        self.size = size
+        self.holds = np.ones(size, np.bool_)
+        self.failures: npt.NDArray[np.int32] = np.zeros(size, np.int32)
+        self.broken: dict[str, npt.NDArray[np.int32]] = {}
+
+    def run(self) -> Codes:
+        """The codes of the heads and of what is asked for, a row of codes for each column."""
+        for literal in self.work.remainder.body:
+            match literal:
+                case Bind(variable, value) if variable.name not in self.known:
+                    codes, failed = self._value(value)
+                    self.known[variable.name], self.broken[variable.name] = codes, failed
+                case Bind(variable, value):  # the negated atom that comes first has bound it
+                    self._test(Binary("==", variable, value, BOOL))
+                case Test(condition):
+                    self._test(condition)
+                case _ as never:
+                    assert_never(never)
+        rule = self.work.remainder.rule
+        made = [self._value(v)[0] for v in rule.values] or [np.ones(self.size, np.int64)]
+        made += [self._asked(v) for v in self.work.remainder.asked]
+        return np.array(made, np.int64).reshape(len(made), self.size)
+
+    def _test(self, condition: Expr) -> None:
+        codes, failed = self._value(condition)
+        self.holds &= (codes != 0) | (failed != 0)
+
+    def _value(self, expr: Expr) -> tuple[Codes, npt.NDArray[np.int32]]:
+        outcome = self.work.evaluator.evaluate(expr, self.known, self.size, self.broken)
+        failed = np.zeros(self.size, np.int32) if outcome.failures is None else outcome.failures
+        self.failures = np.where(self.failures == 0, failed, self.failures)
+        return outcome.codes, failed
+
+    def _asked(self, variable: Var) -> Codes:
+        """The values of a variable; none where it has failed, which no negated atom holds."""
+        type_ = _optional(variable.type)
+        none = self.work.codec.encode(type_, None)
+        codes = self.known[variable.name]
+        broken = self.broken.get(variable.name)
+        return codes if broken is None else np.where(broken != 0, none, codes)
+
+    def problem(self, row: int) -> str | None:
+        """Why a row has no head, with the values that it has, as the local engine says it."""
+        number = int(self.failures[row])
+        if number == 0:
+            return None
+        remainder, codec = self.work.remainder, self.work.codec
+        types = {
+            **remainder.types,
+            **{b.variable.name: b.variable.type for b in remainder.body if isinstance(b, Bind)},
+        }
+        known = [
+            f"{name} = {shown(codec.decode(types[name], int(codes[row])))}"
+            for name, codes in self.known.items()
+            if name[0] != "$" and not (name in self.broken and self.broken[name][row])
+        ]
+        where = f", where {', '.join(known)}" if known else ""
+        return f"{self.work.evaluator.reason(number)}{where}, in the rule `{remainder.rule.origin}`"

@@ -1,0 +1,75 @@
+"""The results of groups, in tasks: rows that belong together are brought together, and aggregated locally."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from tidelog.data.types import Type
+from tidelog.engine.local.codes.codec import Codec
+from tidelog.engine.local.kernels.layout import INSTANCE
+from tidelog.engine.local.rules import groups as local
+from tidelog.engine.local.storage.table import Table
+from tidelog.engine.spark.frames.checkpoints import Cut, Cuts
+from tidelog.engine.spark.frames.layout import PROBLEM, arrow_schema, columns, ddl, decode, encode, whole
+from tidelog.errors import TidelogError
+from tidelog.plan.flat import Grouping
+
+__all__ = ["results"]
+
+
+def results(
+    grouping: Grouping, instances: DataFrame, given: Sequence[Type], made: Sequence[Type], cuts: Cuts
+) -> Cut:
+    """A row for each group that the instances make up, with a rank and a count like any tuple."""
+    names = columns(len(given))
+    rows = cuts.cut(instances.select(*names, "count"))
+    if rows.size <= cuts.small:
+        return _here(grouping, rows.frame.toArrow(), given, made, cuts)
+    keys = names[: grouping.keys]
+    together = rows.frame.repartition(cuts.partitions, *keys) if keys else rows.frame.repartition(1)
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        table = whole(batches, [*names, "count"])
+        if table is not None:
+            yield from _aggregated(grouping, table, given, made).to_batches()
+
+    return cuts.checked(together.mapInArrow(run, f"{_schema(made)}, {PROBLEM} string"))
+
+
+def _schema(made: Sequence[Type]) -> str:
+    return f"{ddl(made)}, rank bigint, count bigint"
+
+
+def _here(grouping: Grouping, rows: Any, given: Sequence[Type], made: Sequence[Type], cuts: Cuts) -> Cut:
+    """Few rows are aggregated in the driver: to start tasks for them would take longer."""
+    if not rows.num_rows:
+        return cuts.empty(_schema(made))
+    table = _aggregated(grouping, rows, given, made, cuts.check)
+    return cuts.checked(cuts.sessions.made(table))
+
+
+def _aggregated(
+    grouping: Grouping,
+    rows: Any,
+    given: Sequence[Type],
+    made: Sequence[Type],
+    check: Callable[[], None] = lambda: None,
+) -> Any:
+    codec = Codec()
+    instances = Table(len(given))
+    try:
+        numbers = instances.add(np.ascontiguousarray(encode(codec, given, rows).T))
+        instances.support[numbers, 1] = INSTANCE * rows.column("count").to_numpy()
+        table = decode(codec, made, local.results(grouping, instances, numbers, codec, check).T)
+        problem = None
+    except TidelogError as error:  # told, not raised: trying again would not help
+        table, problem = pa.table({f.name: pa.nulls(1, f.type) for f in arrow_schema(made)}), str(error)
+    size = table.num_rows
+    table = table.append_column("rank", pa.array(np.zeros(size, np.int64)))
+    table = table.append_column("count", pa.array(np.ones(size, np.int64)))
+    return table.append_column(PROBLEM, pa.array([problem] * size, pa.string()))

@@ -1,0 +1,1 @@
+"""Strata evaluated by local engines, in tasks or in the driver, which may exchange what they find."""

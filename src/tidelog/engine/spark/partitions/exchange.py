@@ -1,0 +1,355 @@
+"""Steps of tasks, until nothing is left to send.
+
+A commit gives the tasks of a unit what has changed below it. What they then find of relations that are sent
+or copied (see `routes`) is given to those that it belongs to in the next step, and so on, until nothing new
+is found. Only changes travel: what came, and what went.
+
+Something may go that others rest on, which rest on it in turn across partitions. So a step in which anything
+went that was sent, or lost all that supported it and was found again in another way, is followed by steps in
+which it is taken back from whoever has it, and nothing is sent, until no more goes. Within a partition, what
+is received ranks above all that was there before (it supports nothing older), and only tuples that keep their
+rank stay with those that they were sent to. What is left after these steps can therefore be put in an order
+in which everything rests on what is before it. Then what was held back is sent.
+
+An update that does more work than it may is given up. Work is counted, not timed: in instances found and rows
+given to tasks, with a fixed number for each step. What a lost executor or a busy machine adds to the time is
+no reason to begin again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tidelog.engine.protocol import Tell
+from tidelog.engine.scheduler import UnitStats
+from tidelog.engine.spark.frames.checkpoints import Cut, Cuts, union
+from tidelog.engine.spark.frames.layout import columns
+from tidelog.engine.spark.joins.native import literal
+from tidelog.engine.spark.partitions.routes import Pattern, Routes, arranged, received, sent
+from tidelog.engine.spark.partitions.tasks import (
+    ASSERTED,
+    CAME,
+    HERE,
+    MOVED,
+    PART,
+    SIGN,
+    WENT,
+    Answers,
+    Changes,
+    Divided,
+    Given,
+    Late,
+    Settings,
+    answers,
+)
+from tidelog.errors import EngineError
+from tidelog.plan.flat import FlatProgram
+
+__all__ = ["STEP", "Outcome", "advanced", "everywhere", "matches", "to_arrange"]
+
+
+_ALL: Final = "true"
+STEP: Final = 100_000  # instances that are found in the time that it takes to start the tasks of a step
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a commit made of a unit: its state, the changes of its relations, and how it was done."""
+
+    divided: Divided
+    changes: Mapping[str, tuple[Cut, Cut]]
+    stats: UnitStats
+
+
+def advanced(
+    before: Divided,
+    program: FlatProgram,
+    given: Mapping[str, Given],
+    size: int,
+    settings: Settings,
+    cuts: Cuts,
+    tell: Tell,
+    asserted: Mapping[str, Cut],
+) -> Outcome:
+    """Bring a unit to its new state; `size` is how many rows it has.
+
+    If it begins from nothing and there are routes, `asserted` is what is asserted of its relations. It is
+    told of before each step but the first. EngineError if a task tells of a problem, and Late if they do more
+    work than they may; nothing has changed then, nor if `tell` raises.
+    """
+    work = _Exchange(program, size, settings, cuts, before)
+    work.step(given)
+    if before.routes is not None:
+        work.exchange(before.routes, tell)
+    divided = work.divided if before.files else replace(work.divided, work=work.work)
+    return Outcome(divided, work.changes(before.routes, asserted), work.stats)
+
+
+class _Way(NamedTuple):
+    """How tuples travel: from the relation in which they are found to the one in which they are received.
+
+    `allowed` says which of them do, `to` the partitions that they go to.
+    """
+
+    source: str
+    target: str
+    allowed: Callable[[str], str]
+    to: str
+
+
+# by the relation in which tuples are found, and that in which they are received, or none for those that stay
+Counts: TypeAlias = Mapping[tuple[str, str], Changes]
+
+
+@dataclass(slots=True)
+class _Exchange:
+    program: FlatProgram
+    size: int
+    settings: Settings
+    cuts: Cuts
+    divided: Divided
+    work: int = 0
+    steps: list[Answers] = field(default_factory=list)
+    owned: dict[str, list[list[int]]] = field(default_factory=dict)  # by relation: came and went, each step
+
+    def step(self, given: Mapping[str, Given]) -> None:
+        """Let the tasks take changes in."""
+        left = None if self.settings.most is None else self.settings.most - self.work
+        if left is not None and left <= 0:
+            raise Late
+        settings = self.settings._replace(most=left)
+        made = answers(self.divided, self.program, given, self.size, settings, self.cuts)
+        self.work += STEP + made.stats.instances + sum(g.size for g in given.values())
+        self.divided = made.divided
+        self.steps.append(made)
+        self.size += sum(sizes.came for sizes in made.sizes.values()) + sum(g.size for g in given.values())
+
+    @property
+    def stats(self) -> UnitStats:
+        first = self.steps[0].stats
+        more = len(self.steps) - 1
+        steps = f"{more} step{'s' if more > 1 else ''} of what tasks sent each other"
+        why = f"{first.why}, then {steps}" if more else first.why
+        instances = sum(step.stats.instances for step in self.steps)
+        return replace(first, why=why, rounds=self._rounds, instances=instances)
+
+    # -- what is sent
+
+    def exchange(self, routes: Routes, tell: Tell) -> None:
+        ways = list(self._ways(routes))
+        waiting: list[Answers] = []
+        while True:
+            self._check_rounds()
+            last = self.steps[-1]
+            counts = self._counts(last, routes, ways)
+            waiting.append(last)
+            given = self._lost(last, ways, counts)
+            if not given:
+                given = self._found(waiting, ways, counts)
+                waiting = []
+            if not given:
+                return
+            tell(self._rounds, sum(found.size for found in given.values()), self.size)
+            self.step(given)
+
+    @property
+    def _rounds(self) -> int:
+        return sum(step.stats.rounds for step in self.steps)
+
+    def _check_rounds(self) -> None:
+        most = self.settings.limits.max_iterations
+        if most is not None and self._rounds > most:
+            raise EngineError(
+                f"{self.program.units[-1].name} still changed after {most:,} rounds, the limit of iterations"
+            )
+
+    def _ways(self, routes: Routes) -> Iterator[_Way]:
+        for name in sorted(routes.owners):
+            column = routes.owners[name]
+            if sent(name) in self.program.relations:
+                yield _Way(sent(name), received(name), lambda _: _ALL, f"xxhash64(c{column})")
+            if name in routes.copied:
+                mine = self._mine(routes, name, routes.copied[name])
+                yield _Way(name, received(name), mine, _others(self.cuts))
+        for (name, column), patterns in routes.arranged.items():
+            mine = self._mine(routes, name, patterns)
+            yield _Way(name, arranged(name, column), mine, f"xxhash64(c{column})")
+
+    def _mine(self, routes: Routes, name: str, patterns: Sequence[Pattern]) -> Callable[[str], str]:
+        """What is meant by patterns, and belongs here."""
+        own = self._own(routes, name)
+        return lambda prefix: f"{own(prefix)} and ({matches(patterns, prefix)})"
+
+    def _own(self, routes: Routes, name: str) -> Callable[[str], str]:
+        """What belongs here."""
+        if name not in routes.copied:
+            return lambda _: _ALL
+        return lambda prefix: f"{_owner(routes, name, self.cuts, prefix)} = {HERE}"
+
+    def _counts(self, made: Answers, routes: Routes, ways: Sequence[_Way]) -> Counts:
+        """How many tuples came, went and moved, by way; and how many of the unit's own came and went."""
+        questions: dict[tuple[str, str], tuple[str, str]] = {}
+        counts: dict[tuple[str, str], Changes] = {}
+        staying = [_Way(name, "", self._own(routes, name), "") for name in routes.owners]
+        for way in (*ways, *staying):
+            counts[way.source, way.target] = made.sizes[way.source]
+            allowed = way.allowed(made.prefix(way.source))
+            if allowed != _ALL and any(made.sizes[way.source]):
+                questions[way.source, way.target] = way.source, allowed
+        for key, found in zip(questions, made.count(list(questions.values())), strict=True):
+            counts[key] = found
+        for name in routes.owners:
+            self.owned.setdefault(name, []).append(list(counts[name, ""][:2]))
+        return counts
+
+    def _lost(self, made: Answers, ways: Sequence[_Way], counts: Counts) -> dict[str, Given]:
+        """What has to be taken back."""
+        found: dict[str, list[Cut]] = {}
+        for way in ways:
+            count = counts[way.source, way.target]
+            size = count.went + count.moved
+            if size:
+                cut = self._routed(made, way, (WENT, MOVED), size)
+                found.setdefault(way.target, []).append(cut)
+        return {target: Given(None, self._together(cuts)) for target, cuts in found.items()}
+
+    def _found(self, waiting: Sequence[Answers], ways: Sequence[_Way], counts: Counts) -> dict[str, Given]:
+        """What has to be sent: what came, and was not taken back since."""
+        found: dict[str, list[Cut]] = {}
+        for way in ways:
+            if len(waiting) > 1:
+                cut = self._held_back(waiting, way)
+            else:
+                count = counts[way.source, way.target]
+                cut = self._routed(waiting[0], way, (CAME, ASSERTED), count.came + count.asserted)
+            if cut.size:
+                found.setdefault(way.target, []).append(cut)
+        return {target: Given(self._together(cuts), None) for target, cuts in found.items()}
+
+    def _routed(self, made: Answers, way: _Way, signs: Sequence[int], size: int) -> Cut:
+        cut = self._part(made, way, signs, size)
+        return cut.with_columns(_addressed(cut.frame, way.to))
+
+    @staticmethod
+    def _part(made: Answers, way: _Way, signs: Sequence[int], size: int) -> Cut:
+        return made.part(way.source, signs, size, way.allowed(made.prefix(way.source)), [HERE])
+
+    def _held_back(self, waiting: Sequence[Answers], way: _Way) -> Cut:
+        """What was found last in steps after which nothing was sent."""
+        events = [
+            self._part(made, way, (sign,), 1).frame.selectExpr("*", f"{at} as at", f"{sign} as {SIGN}")
+            for at, made in enumerate(waiting)
+            for sign in (CAME, WENT, MOVED)
+        ]
+        every = union(events)
+        names = [name for name in every.columns if name not in ("at", SIGN)]
+        last = every.groupBy(*names).agg(F.expr(f"max_by({SIGN}, at) as {SIGN}")).where(f"{SIGN} >= 0")
+        cut = self.cuts.cut(last.select(*names))
+        return cut.with_columns(_addressed(cut.frame, way.to))
+
+    def _together(self, cuts: Sequence[Cut]) -> Cut:
+        if len(cuts) == 1:
+            return cuts[0]
+        return self.cuts.combined(union([c.frame for c in cuts]), sum(c.size for c in cuts), *cuts)
+
+    # -- what it comes to
+
+    def changes(self, routes: Routes | None, asserted: Mapping[str, Cut]) -> dict[str, tuple[Cut, Cut]]:
+        """What came and went in the unit's relations."""
+        if routes is None:
+            (made,) = self.steps
+            return {
+                name: (made.part(name, (CAME,), sizes.came), made.part(name, (WENT,), sizes.went))
+                for name, sizes in made.sizes.items()
+            }
+        return {name: self._change(name, routes, asserted.get(name)) for name in routes.owners}
+
+    def _change(self, name: str, routes: Routes, asserted: Cut | None) -> tuple[Cut, Cut]:
+        parts: list[tuple[Cut, int]] = [(asserted, CAME)] if asserted is not None and asserted.size else []
+        for made, sizes in zip(self.steps, self.owned[name], strict=True):
+            own = self._own(routes, name)(made.prefix(name))
+            signed = zip((CAME, WENT), sizes, strict=True)
+            parts += ((made.part(name, (sign,), size, own), sign) for sign, size in signed if size)
+        types = self.program.relations[name].types
+        if len(self.steps) > 1 and any(sign == WENT for _, sign in parts):
+            return self._net(parts, columns(len(types)))
+        came, went = ([cut for cut, s in parts if s == sign] for sign in (CAME, WENT))
+        nothing = self.cuts.nothing(types)
+        return self._together(came) if came else nothing, self._together(went) if went else nothing
+
+    def _net(self, parts: Sequence[tuple[Cut, int]], names: Sequence[str]) -> tuple[Cut, Cut]:
+        """What has come and gone in the end."""
+        every = union([cut.frame.selectExpr(*names, f"{sign} as {SIGN}") for cut, sign in parts])
+        total = every.groupBy(*names).agg(F.expr(f"sum({SIGN}) as {SIGN}")).where(f"{SIGN} <> 0")
+        cut, (came, went) = self.cuts.asked(total, f"count_if({SIGN} > 0)", f"count_if({SIGN} < 0)")
+        return cut.part(f"{SIGN} > 0", came, names), cut.part(f"{SIGN} < 0", went, names)
+
+
+def matches(patterns: Sequence[Pattern], prefix: str = "") -> str:
+    """Whether a tuple is one of those that patterns mean."""
+    return " or ".join(
+        "(" + " and ".join(f"{prefix}c{i} = {literal(value)}" for i, value in pattern) + ")"
+        for pattern in patterns
+    )
+
+
+def everywhere(frame: DataFrame, patterns: Sequence[Pattern], owner: int, cuts: Cuts) -> DataFrame:
+    """Tuples with where they go: to all partitions, if they are meant by patterns, or to their own."""
+    keys = ", ".join(f"{key}L" for key in _keys(cuts))
+    to = f"if({matches(patterns)}, array({keys}), array(xxhash64(c{owner})))"
+    return frame.selectExpr("*", f"explode({to}) as {PART}")
+
+
+def to_arrange(asserted: Mapping[str, Cut], routes: Routes, cuts: Cuts) -> dict[str, Given]:
+    """What is asserted of relations when their unit begins, on the way to where they are arranged."""
+    made: dict[str, Given] = {}
+    for (name, column), patterns in routes.arranged.items():
+        cut = asserted.get(name)
+        if cut is not None:
+            owner = f"{_owner(routes, name, cuts)} as {HERE}"
+            rows = cut.frame.where(matches(patterns)).selectExpr("*", owner)
+            made[arranged(name, column)] = Given(
+                cut.with_columns(_addressed(rows, f"xxhash64(c{column})")), None
+            )
+    return made
+
+
+def _owner(routes: Routes, name: str, cuts: Cuts, prefix: str = "") -> str:
+    """The partition that a tuple belongs to."""
+    return f"pmod(hash(xxhash64({prefix}c{routes.owners[name]})), {cuts.partitions})"
+
+
+def _addressed(frame: DataFrame, to: str) -> DataFrame:
+    """Tuples as they are received, with where they go."""
+    names = [name for name in frame.columns if name != HERE]
+    moved = [f"{name} as c{i + 1}" for i, name in enumerate(names)]
+    return frame.selectExpr(f"cast({HERE} as bigint) as c0", *moved, f"{to} as {PART}")
+
+
+def _others(cuts: Cuts) -> str:
+    """All partitions but this."""
+    keys = ", ".join(f"{key}L" for key in _keys(cuts))
+    others = f"filter(sequence(0, {cuts.partitions - 1}), p -> p <> {HERE})"
+    return f"explode(transform({others}, p -> element_at(array({keys}), p + 1)))"
+
+
+_KEYS: dict[int, list[int]] = {}
+
+
+def _keys(cuts: Cuts) -> list[int]:
+    """For each partition a number that is hashed to it."""
+    parts = cuts.partitions
+    found: dict[int, int] = {}
+    many = 16 * parts
+    while parts not in _KEYS:
+        rows: list[Any] = cuts.spark.range(many).selectExpr("id", f"pmod(hash(id), {parts}) as p").collect()
+        found = {row.p: row.id for row in rows}
+        if len(found) == parts:
+            _KEYS[parts] = [found[p] for p in range(parts)]
+        many *= 2
+    return [*_KEYS[parts]]

@@ -1,0 +1,491 @@
+"""Whole units by local engines: in tasks, one engine for each partition, or one in the driver.
+
+In tasks, the changes of what is partitioned (a recursion's seeds, and what is asserted of its relations)
+travel in one frame: a number that says whose a row is, whether it came or went, the columns of every relation
+side by side, and the value that the recursion passes through, by which they are partitioned. The changes of
+all else that the rules read are sent along with the task. A task brings its keeper from its last state to the
+next; it answers with what changed in the unit, and a note of the file that it left for the next commit.
+
+Where there are routes (see `routes`), tasks also answer with what they have to send, and with what they have
+given another rank; `exchange` sees to it that it gets where it belongs.
+
+That file is the whole state only now and then (a *base*). In between it is what the commit gave the task (a
+*log*), which the next one does again: that takes no longer than it took, and to write every state out would.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tidelog.engine.limits import Limits
+from tidelog.engine.local.storage.record import Corrupt, Record
+from tidelog.engine.scheduler import UnitStats
+from tidelog.engine.spark.frames.checkpoints import Cut, Cuts, union
+from tidelog.engine.spark.frames.layout import arrow_schema, columns, spark_type, stored, whole
+from tidelog.engine.spark.partitions.routes import Routes, sent
+from tidelog.engine.spark.partitions.scratch import Scratch
+from tidelog.engine.spark.partitions.worker import Changed, Keeper, Signed, signed_rows
+from tidelog.errors import EngineError, TidelogError
+from tidelog.plan.flat import FlatProgram
+
+__all__ = [
+    "ASSERTED",
+    "CAME",
+    "HERE",
+    "MOVED",
+    "PART",
+    "SIGN",
+    "WENT",
+    "Answers",
+    "Changes",
+    "Divided",
+    "Given",
+    "Late",
+    "Settings",
+    "answers",
+    "collected",
+]
+
+HERE, PART, SIGN = "here", "part", "sign"
+_WHICH, _NOTE = "which", "note"
+CAME, WENT, MOVED, ASSERTED = 1, -1, 0, 2  # of a tuple: that it was given another rank, or came asserted
+_SIGNS: Final = (CAME, WENT, MOVED, ASSERTED)
+_BATCH: Final = 200_000  # rows
+_LOGS: Final = 8
+_SHARE: Final = 0.25  # of the unit's rows, in changes since the last base
+
+
+class Settings(NamedTuple):
+    """What keepers are told; with `most`, no task may find more instances."""
+
+    strategy: str
+    limits: Limits
+    most: int | None = None
+
+
+class Late(Exception):
+    """Tasks have done more work than they may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What came and went of a relation that a unit is worked out from, with its sizes."""
+
+    came: Cut | None
+    went: Cut | None
+
+    @property
+    def size(self) -> int:
+        return sum(cut.size for cut in (self.came, self.went) if cut is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """A unit that tasks keep: its programs, from the base's on, and for each partition the files since then.
+
+    `through` are the columns by which its relations are divided; None if one task has it all. `moved` counts
+    the changes since the base, `work` is what it took to begin it (see `exchange`).
+    """
+
+    programs: tuple[FlatProgram, ...]
+    through: Mapping[str, int] | None
+    routes: Routes | None = None
+    files: tuple[tuple[str, ...], ...] = ()
+    moved: int = 0
+    work: int = 0
+
+    @property
+    def all_files(self) -> Iterator[str]:
+        return (name for files in self.files for name in files)
+
+
+class Changes(NamedTuple):
+    """How many tuples of a relation came, went, were given another rank, and came asserted, if that is told.
+
+    It is told when a unit that sends begins: then what came asserted is known, and not part of the answer,
+    but for what all partitions have copies of.
+    """
+
+    came: int
+    went: int
+    moved: int
+    asserted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What the tasks of a step have answered: the state that they left, what changed, and how it was done.
+
+    Changes are of the unit's relations and of what is to be sent; those of all lie in one frame.
+    """
+
+    divided: Divided
+    stats: UnitStats
+    sizes: Mapping[str, Changes]
+    _task: _Task
+    _made: Cut
+
+    def part(
+        self, relation: str, signs: Sequence[int], size: int, also: str = "true", more: Sequence[str] = ()
+    ) -> Cut:
+        """The tuples of a relation that came, went or moved, with further columns.
+
+        `also` is a further condition, on columns of the relation with its prefix.
+        """
+        names = columns(len(self._task.program.relations[relation].types))
+        own = [f"{self.prefix(relation)}{name} as {name}" for name in names]
+        return self._made.part(f"{self._are(relation, *signs)} and ({also})", size, [*own, *more])
+
+    def count(self, asked: Sequence[tuple[str, str]]) -> list[Changes]:
+        """How many tuples of relations came, went and moved, of those for which a condition holds."""
+        if not asked:
+            return []
+        questions = [
+            f"count_if({self._are(relation, sign)} and ({also}))"
+            for relation, also in asked
+            for sign in _SIGNS
+        ]
+        found = list(self._made.frame.selectExpr(*questions).collect()[0])
+        many = len(_SIGNS)
+        return [Changes(*found[i : i + many]) for i in range(0, len(found), many)]
+
+    def prefix(self, relation: str) -> str:
+        """What the columns of a relation begin with in conditions."""
+        return f"m{self._task.made.index(relation)}"
+
+    def _are(self, relation: str, *signs: int) -> str:
+        of = ", ".join(map(str, signs))
+        return f"{_WHICH} = {self._task.made.index(relation)} and {SIGN} in ({of})"
+
+
+def answers(
+    before: Divided,
+    program: FlatProgram,
+    given: Mapping[str, Given],
+    size: int,
+    settings: Settings,
+    cuts: Cuts,
+) -> Answers:
+    """Bring a unit to its next state; `size` is how many rows it has.
+
+    EngineError if a task tells of a problem, or Late; nothing has changed then.
+    """
+    through = before.through
+    divided = sorted(n for n in given if through is None or n in through)
+    broadcast = {n: _shipped(program, n, given[n]) for n in given if n not in divided}
+    moved = before.moved + sum(g.size for g in given.values())
+    is_base = not before.files or len(before.programs) >= _LOGS or moved > _SHARE * size
+    task = _Task(
+        before, program, broadcast, divided, _made(program, before.routes), is_base, settings, cuts.scratch
+    )
+    rows = _rows(given, task, through, cuts)
+    made, told = cuts.told(rows.mapInArrow(task.run, task.answer_ddl), _NOTE)
+    notes = [json.loads(note) for note in told]
+    problem = next((note["problem"] for note in notes if note.get("problem")), None)
+    if problem is not None:
+        raise EngineError(problem)
+    if any(note.get("late") for note in notes):
+        raise Late
+    notes.sort(key=lambda note: note["partition"])
+    files = tuple(
+        (note["file"],) if is_base else (*old, note["file"])
+        for note, old in zip(notes, before.files or [()] * len(notes), strict=True)
+    )
+    programs = (program,) if is_base else (*before.programs, program)
+    after = Divided(programs, through, before.routes, files, 0 if is_base else moved, before.work)
+    sizes = {
+        name: Changes(*(sum(note["sizes"][number][i] for note in notes) for i in range(len(_SIGNS))))
+        for number, name in enumerate(task.made)
+    }
+    return Answers(after, _stats(program, notes), sizes, task, made)
+
+
+def _made(program: FlatProgram, routes: Routes | None) -> list[str]:
+    """The relations whose changes are the answer: all of the unit, but what was received."""
+    unit = program.units[-1]
+    names = unit.relations
+    return sorted(names if routes is None else names - routes.received.keys())
+
+
+def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> UnitStats:
+    """What the tasks did, as one: the most rounds, all instances, and what most of them say of how."""
+    made = UnitStats(program.units[-1].name, "", "")
+    how = [(note["strategy"], note["why"]) for note in notes]
+    made.strategy, made.why = max(how, key=how.count)
+    made.rounds = max(note["rounds"] for note in notes)
+    made.instances = sum(note["instances"] for note in notes)
+    return made
+
+
+# -- what goes into tasks
+
+
+def _rows(
+    given: Mapping[str, Given], task: _Task, through: Mapping[str, int] | None, cuts: Cuts
+) -> DataFrame:
+    """The changes of what is divided, so that every partition has a task, whether or not it has rows."""
+    tagged = [
+        _tagged(cut.frame, number, sign, None if through is None else through[name], task)
+        for number, name in enumerate(task.divided)
+        for cut, sign in ((given[name].came, 1), (given[name].went, -1))
+        if cut is not None and cut.size
+    ]
+    parts = cuts.partitions if through is not None else 1
+    if not tagged:
+        return _marked(cuts.spark.range(0, parts, 1, parts), task).drop(PART)
+    if not cuts.sessions.are_two:  # adaptive execution may be on, which starts no tasks for no rows
+        tagged.append(_marked(cuts.spark.range(1, numPartitions=1), task))
+    rows = union(tagged)
+    rows = rows.repartition(parts, PART) if through is not None else rows.repartition(1)
+    return rows.drop(PART)
+
+
+def _marked(numbers: DataFrame, task: _Task) -> DataFrame:
+    """Rows that are no relation's."""
+    empty = [F.lit(None).cast(type_).alias(name) for name, type_ in task.wide]
+    part = F.lit(0).cast("bigint").alias(PART)
+    return numbers.select(F.lit(-1).alias(_WHICH), F.lit(0).alias(SIGN), part, *empty)
+
+
+def _tagged(frame: DataFrame, number: int, sign: int, key: int | None, task: _Task) -> DataFrame:
+    """Rows of one relation, with nulls in the columns of the others; they may say where they go."""
+    part = F.lit(0).cast("bigint") if key is None else F.xxhash64(f"c{key}")
+    if PART in frame.columns:
+        part = F.col(PART)
+    own = {f"r{number}{c}": c for c in columns(len(task.types(number)))}
+    wide = [
+        F.col(own[name]).alias(name) if name in own else F.lit(None).cast(type_).alias(name)
+        for name, type_ in task.wide
+    ]
+    return frame.select(F.lit(number).alias(_WHICH), F.lit(sign).alias(SIGN), part.alias(PART), *wide)
+
+
+def _shipped(program: FlatProgram, name: str, given: Given) -> tuple[bytes, bytes]:
+    """Changes as they are sent along with a task."""
+    names = columns(len(program.relations[name].types))
+    return _packed(signed_rows(program, name, *(collected(cut, names) for cut in (given.came, given.went))))
+
+
+def collected(cut: Cut | None, names: Sequence[str]) -> Any:
+    """The rows of a cut, here; None if there are none."""
+    return cut.frame.select(*names).toArrow() if cut is not None and cut.size else None
+
+
+def _packed(rows: Signed) -> tuple[bytes, bytes]:
+    came, went = (_stream(table) for table in rows)
+    return came, went
+
+
+def _stream(table: Any) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
+
+
+def _unpacked(packed: tuple[bytes, bytes]) -> Signed:
+    came, went = (pa.ipc.open_stream(rows).read_all() for rows in packed)
+    return Signed(came, went)
+
+
+def _logged(record: Record) -> dict[str, Signed]:
+    """The changes that a log has, or Corrupt."""
+    try:
+        packed = {
+            n: [record.array(i, np.uint8, None) for i in numbers] for n, numbers in record.values.items()
+        }
+        changes = {name: _unpacked((came.tobytes(), went.tobytes())) for name, (came, went) in packed.items()}
+        for table in (table for signed in changes.values() for table in signed):
+            table.validate(full=True)
+    except (AttributeError, TypeError, ValueError, OSError) as error:  # Arrow's errors are ValueErrors too
+        raise Corrupt(f"a log: {error}") from None
+    return changes
+
+
+# -- in tasks
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What runs in every task; it is sent to executors, so it holds nothing of Spark.
+
+    `divided` are the relations whose changes come as rows, `made` those whose changes are the answer.
+    """
+
+    before: Divided
+    program: FlatProgram
+    broadcast: Mapping[str, tuple[bytes, bytes]]
+    divided: Sequence[str]
+    made: Sequence[str]
+    is_base: bool
+    settings: Settings
+    scratch: Scratch
+
+    def types(self, number: int) -> Any:
+        return self.program.relations[self.divided[number]].types
+
+    @property
+    def wide(self) -> list[tuple[str, str]]:
+        """The columns of what is divided, side by side."""
+        return _side_by_side("r", [self.types(number) for number in range(len(self.divided))])
+
+    @property
+    def _told(self) -> frozenset[str]:
+        """The relations of which it matters what was given another rank: others have their tuples."""
+        routes = self.before.routes
+        if routes is None:
+            return frozenset()
+        return frozenset((*routes.copied, *(name for name, _ in routes.arranged))).union(
+            name for name in self.made if name.endswith(sent(""))
+        )
+
+    @property
+    def answer_ddl(self) -> str:
+        wide = _side_by_side("m", [self.program.relations[name].types for name in self.made])
+        fields = ", ".join(f"{name} {type_}" for name, type_ in wide)
+        return f"{_WHICH} int, {SIGN} int, {HERE} int, {fields}, {_NOTE} string"
+
+    def run(self, batches: Iterable[Any]) -> Iterator[Any]:
+        context = TaskContext.get()
+        number = 0 if context is None else context.partitionId()
+        try:
+            yield from self._answers(number, self._own(batches))
+        except TidelogError as error:  # told, not raised: trying again would not help
+            note = json.dumps({"partition": number, "problem": str(error)})
+            yield from self._batches(-1, 0, number, {}, 1, note)
+        except Late:
+            note = json.dumps({"partition": number, "late": True})
+            yield from self._batches(-1, 0, number, {}, 1, note)
+
+    def _own(self, batches: Iterable[Any]) -> dict[str, Signed]:
+        """The changes of what is divided."""
+        names = [_WHICH, SIGN, *(name for name, _ in self.wide)]
+        table = whole(batches, names)
+        if table is None:
+            return {}
+        which, sign = (table.column(name).to_numpy() for name in (_WHICH, SIGN))
+        changed = {}
+        for number, name in enumerate(self.divided):
+            own = columns(len(self.types(number)))
+            came, went = (
+                table.filter(pa.array((which == number) & (sign == s)))
+                .select([f"r{number}{c}" for c in own])
+                .rename_columns(own)
+                for s in (1, -1)
+            )
+            changed[name] = Signed(came, went)
+        return changed
+
+    def _answers(self, number: int, own: Changed) -> Iterator[Any]:
+        files = self.before.files[number] if self.before.files else ()
+        keeper = self._keeper(files)
+        given = {name: _unpacked(rows) for name, rows in self.broadcast.items()} | dict(own)
+        stats = keeper.advance(self.program, given, self.settings.limits, self._within_limit(keeper))
+        sizes = []
+        for place, name in enumerate(self.made):
+            changed = self._changes(keeper, name)
+            sizes.append([changed[sign].num_rows if sign in changed else 0 for sign in _SIGNS])
+            for sign, rows in changed.items():
+                columns_ = {f"m{place}{c}": rows.column(c) for c in rows.column_names}
+                yield from self._batches(place, sign, number, columns_, rows.num_rows, None)
+        keeper.commit()
+        note = {
+            "partition": number,
+            "file": self.scratch.write(keeper.state() if self.is_base else self._log(own)),
+            "sizes": sizes,
+            "strategy": stats.strategy,
+            "why": stats.why,
+            "rounds": stats.rounds,
+            "instances": stats.instances,
+        }
+        yield from self._batches(-1, 0, number, {}, 1, json.dumps(note))
+
+    def _changes(self, keeper: Keeper, name: str) -> dict[int, Any]:
+        """What changed in a relation, by sign."""
+        routes = self.before.routes
+        if routes is not None and name in routes.owners and not self.before.files:
+            came, asserted = keeper.apart(name, routes.copied.get(name, ()))
+            return {CAME: came, ASSERTED: asserted}
+        came, went = keeper.changes(name)
+        return {CAME: came, WENT: went, **({MOVED: keeper.moved(name)} if name in self._told else {})}
+
+    def _within_limit(self, keeper: Keeper) -> Callable[[], None]:
+        """What is to be called now and then."""
+        most = self.settings.most
+        if most is None:
+            return _nothing
+
+        def check() -> None:
+            if keeper.instances > most:
+                raise Late
+
+        return check
+
+    def _log(self, own: Changed) -> Record:
+        record = Record()
+        changed = {**self.broadcast, **{name: _packed(rows) for name, rows in own.items()}}
+        record.values = {
+            name: [record.put(np.frombuffer(rows, np.uint8)) for rows in packed]
+            for name, packed in changed.items()
+        }
+        return record
+
+    def _keeper(self, files: Sequence[str]) -> Keeper:
+        """The keeper as the last commit left it."""
+        strategy, limits, _ = self.settings
+        steady = self.before.routes is not None
+        if not files:
+            return Keeper(strategy, steady=steady)
+        base, *logs = files
+        try:
+            keeper = Keeper.of(self.scratch.read(base), self.before.programs[0], strategy, steady=steady)
+            for log, program in zip(logs, self.before.programs[1:], strict=True):
+                keeper.advance(program, _logged(self.scratch.read(log)), limits, _nothing)
+                keeper.commit()
+        except Corrupt as problem:
+            raise EngineError(
+                f"a state that a task saved in {self.scratch.folder} is corrupt ({problem}); "
+                "open the session again"
+            ) from None
+        return keeper
+
+    def _batches(
+        self, which: int, sign: int, here: int, made: Mapping[str, Any], size: int, note: str | None
+    ) -> Iterator[Any]:
+        """Tuples of one relation, or a note, in the layout of answers."""
+        if not size:
+            return iter(())
+        kinds = {
+            f"m{i}{f.name}": f.type
+            for i, name in enumerate(self.made)
+            for f in arrow_schema(self.program.relations[name].types)
+        }
+        filled = {name: made.get(name, pa.nulls(size, kind)) for name, kind in kinds.items()}
+        numbers = [pa.array(np.full(size, n, np.int32)) for n in (which, sign, here)]
+        notes = pa.nulls(size, pa.string()) if note is None else pa.array([note], pa.string())
+        table = pa.table([*numbers, *filled.values(), notes], names=[_WHICH, SIGN, HERE, *filled, _NOTE])
+        batches: Iterator[Any] = iter(table.to_batches(max_chunksize=_BATCH))
+        return batches
+
+
+def _side_by_side(letter: str, kinds: Sequence[Any]) -> list[tuple[str, str]]:
+    """The columns of several relations, as Spark names their types."""
+    return [
+        (f"{letter}{number}{c.name}", spark_type(c.type))
+        for number, types in enumerate(kinds)
+        for c in stored(types).columns
+    ]
+
+
+def _nothing() -> None:
+    """Tasks are ended by Spark."""

@@ -1,0 +1,1 @@
+"""Spark itself: sessions, Java, job names, cancellation, progress, failures."""

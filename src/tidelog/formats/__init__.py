@@ -1,0 +1,1 @@
+"""Files of facts: delimited text, JSON lines, Parquet, RDF."""

@@ -1,0 +1,177 @@
+"""Columns of text as columns of values, and back: what all text formats share.
+
+A cell is read as `from_text` reads it, floats also as C and Python write them (`nan`, `-inf`). A null is an
+empty cell, which is `none` in an option column, the empty text or no bytes in a column of those, and an error
+elsewhere. As in `fitting`, kernels do whole columns where they provably agree with that and decline
+otherwise; then each distinct text is read once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, assert_never
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidelog.data import types
+from tidelog.data.types import Type
+from tidelog.data.values import BadValue, Value, canonical, from_text, to_text
+from tidelog.tables.arrow import arrow_type, is_wide, scalar, type_of
+from tidelog.tables.fitting import Misfit, distinct, fit_arrow, fit_values, within
+
+__all__ = ["read_cells", "write_cells"]
+
+_FRACTION: Final = r"^-?[0-9]{1,38}(\.[0-9]{1,38})?$"  # so many digits are exact in Arrow's widest decimal
+_NUMBER: Final = r"^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
+_SPELLINGS: Final = {
+    **dict.fromkeys(("nan", "+nan", "-nan"), "NaN"),
+    **dict.fromkeys(("inf", "+inf", "infinity", "+infinity"), "Infinity"),
+    **dict.fromkeys(("-inf", "-infinity"), "-Infinity"),
+}
+_NOTHING: Final = frozenset(["nan", "na", "n/a", "null", "none", "nil", "\\n", "?"])
+_DAY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_MOMENT: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
+
+
+def read_cells(type_: Type, cells: Any) -> Any:
+    """The column of a type that texts stand for; or Misfit."""
+    item = scalar(type_)
+    option = isinstance(type_, types.Option)
+    if isinstance(item, types.String | types.Bytes) and not option:
+        cells = cells.fill_null("")
+    if isinstance(item, types.String):
+        return cells
+    if option or not cells.null_count:
+        try:
+            read = _fast(item, cells)
+        except pa.ArrowException:
+            read = None
+        if read is not None and within(type_, read):
+            return read
+    return _slow(type_, cells)
+
+
+def _fast(item: types.Scalar, cells: Any) -> Any:
+    """What kernels read, or None unless it is sure that `from_text` reads the same."""
+    target = arrow_type(item)
+    match item:
+        case types.Bool():
+            known = pc.is_in(cells, pa.array(["true", "false"]), skip_nulls=True)
+            known = pc.or_(known, cells.is_null())
+            return pc.equal(cells, "true") if pc.all(known).as_py() in (True, None) else None
+        case types.Int() | types.Bit() | types.Signed() if not is_wide(item):
+            # Arrow takes more than one text for a number; those that it writes itself are safe
+            numbers = cells.cast(target)
+            return (
+                numbers if pc.all(pc.equal(numbers.cast(pa.string()), cells)).as_py() is not False else None
+            )
+        case types.Float() | types.Double():
+            return _floats(item, cells)
+        case types.Decimal():
+            return cells.cast(pa.decimal256(76, 38)).cast(target) if _all_match(cells, _FRACTION) else None
+        case types.Date():
+            return cells.cast(target) if _all_match(cells, _DAY) else None
+        case types.Timestamp():
+            if _all_match(cells, _MOMENT + "Z$"):
+                return cells.cast(target)
+            return cells.cast(pa.timestamp("us")).cast(target) if _all_match(cells, _MOMENT + "$") else None
+        case types.Int() | types.BigInt() | types.Bit() | types.Signed() | types.Bytes() | types.String():
+            return None
+        case _:
+            assert_never(item)
+
+
+def _all_match(cells: Any, pattern: str) -> bool:
+    return pc.all(pc.match_substring_regex(cells, pattern)).as_py() is not False
+
+
+def _floats(item: types.Scalar, cells: Any) -> Any:
+    if not _all_match(cells, _NUMBER):
+        return None
+    numbers = cells.cast(pa.float64())
+    if pc.any(pc.is_inf(numbers)).as_py():
+        return None
+    try:
+        return fit_arrow(types.Option(item), numbers)
+    except Misfit:
+        return None  # the text is to be named, not the number
+
+
+def _slow(type_: Type, cells: Any) -> Any:
+    """Each distinct text read once, in the order in which they first occur."""
+    known = cells.unique()
+    values: list[Value] = []
+    for text in known.to_pylist():
+        try:
+            values.append(_value(type_, text))
+        except BadValue as bad:
+            row = cells.index(text).as_py() if text is not None else _first_null(cells)
+            raise Misfit(row, text, str(bad)) from None
+    column = fit_values(type_, values)
+    return column.take(pc.index_in(cells, known)) if values else column
+
+
+def _value(type_: Type, text: str | None) -> Value:
+    if text is None and not isinstance(type_, types.Option):
+        raise BadValue(
+            f"an empty cell is not of type {type_}; fill it, or declare the column option<{type_}>"
+        )
+    if text is None:
+        return None
+    try:
+        return from_text(type_, _SPELLINGS.get(text.lower(), text) if types.is_float(scalar(type_)) else text)
+    except BadValue as bad:
+        hint = "; take the blanks around it away" if text.strip() != text else _missing(type_, text)
+        raise BadValue(f"{bad}{hint or _example(scalar(type_))}") from None
+
+
+def _missing(type_: Type, text: str) -> str:
+    """What to do about a text that others write for a missing value."""
+    if text.lower() not in _NOTHING:
+        return ""
+    column = "" if isinstance(type_, types.Option) else f", in a column of option<{type_}>"
+    return f"; leave the cell empty if the value is missing{column}"
+
+
+def _example(item: types.Scalar) -> str:
+    match item:
+        case types.Bool():
+            return "; write true or false"
+        case types.Date():
+            return "; write it as 2024-12-31"
+        case types.Timestamp():
+            return "; write it as 2024-12-31T23:59:59Z"
+        case types.Bytes():
+            return "; write bytes as hexadecimal digits"
+        case _:
+            return "; correct the cell, or declare the column with another type"
+
+
+def _first_null(cells: Any) -> int:
+    found: int = cells.is_null().index(True).as_py()
+    return found
+
+
+# -- writing
+
+
+def write_cells(column: Any) -> Any:
+    """The texts of a column, null where the value is missing: as `to_text` writes them."""
+    type_ = type_of(column.type)
+    assert type_ is not None, f"no relation has a column of {column.type}"
+    match type_:
+        case types.Bool() | types.Int() | types.Bit() | types.String() | types.Date():
+            return column.cast(pa.string())
+        case types.Timestamp():
+            return _moments(column)
+        case types.Decimal():
+            texts = column.cast(pa.string())
+            if not pc.any(pc.match_substring(texts, "E")).as_py():
+                return texts
+    return distinct(column, lambda value: to_text(type_, canonical(type_, value)), pa.string())
+
+
+def _moments(column: Any) -> Any:
+    naive = column.cast(pa.timestamp("us")).cast(pa.string())
+    short = pc.replace_substring_regex(naive, r"\.000000$", "")
+    return pc.binary_join_element_wise(pc.replace_substring(short, " ", "T"), "Z", "")

@@ -1,0 +1,327 @@
+"""Rows one by one: which fit a relation, and what is wrong with each of the others.
+
+`frames` and `files` stop at the first value that does not fit, since there nothing is taken unless all is.
+Here a bad row is an answer like any other. Values are read as those modules read them, a column at a time;
+only where a column has a bad value is each distinct value looked at by itself.
+
+The result is a table of the relation's columns, with nulls where a value is bad, and of those named below.
+Where rows come from is not known here: columns that are to stay with their rows are carried along. Of
+delimited text they are carried for bad rows only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import Any, Final, assert_never
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidelog.data.types import Type
+from tidelog.data.values import BadValue
+from tidelog.errors import DataError
+from tidelog.formats.assembly import LINE, Assembled, Delimited, assembled
+from tidelog.formats.cells import read_cells
+from tidelog.formats.json_lines import read_object, read_value
+from tidelog.formats.triples import TERMS, parse_triples
+from tidelog.program.typed import Relation
+from tidelog.tables.arrow import UNIT, arrow_type, scalar
+from tidelog.tables.fitting import Misfit, fit_arrow, fit_values
+from tidelog.tables.signed import SIGN
+
+__all__ = ["PROBLEM", "RAW", "Form", "Layout", "check_batches"]
+
+PROBLEM: Final = "#problem"  # why a row is bad; null of a good one
+RAW: Final = "#raw"  # a bad row as it was found, as text
+_SIGNS: Final = {"+": 1, "+1": 1, "1": 1, "-": -1, "-1": -1}
+
+
+class Form(Enum):
+    """What a source's columns are."""
+
+    CELLS = "lines of delimited text"
+    VALUES = "typed values"
+    JSON = "lines of JSON"
+    TEXT = "lines"
+    TRIPLES = "lines of N-Triples"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a source's rows become a relation's.
+
+    `names` are the source's names of the relation's columns; `sign` that of the column that says whether a
+    row comes or goes, if there is one; `carried` those of columns that stay as they are. `delimited` is how
+    text in cells is laid out.
+    """
+
+    relation: Relation
+    form: Form
+    names: tuple[str, ...]
+    sign: str | None = None
+    carried: tuple[str, ...] = ()
+    delimited: Delimited | None = None
+
+
+@dataclass(slots=True)
+class _Part:
+    """Columns under way: a problem for each row, or None."""
+
+    columns: list[Any]
+    problems: list[str | None]
+
+
+def check_batches(layout: Layout, target: Any, batches: Iterator[Any]) -> Iterator[Any]:
+    """Batches of a source as batches of checked rows, in the schema `target`."""
+    if layout.form is Form.CELLS:
+        assert layout.delimited is not None, "it is known how cells are laid out"
+        for found in assembled(layout.delimited, layout.carried, batches):
+            yield from _check_records(layout, target, found).to_batches()
+        return
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        if layout.form in (Form.JSON, Form.TRIPLES):
+            table = table.filter(pc.invert(pc.match_substring_regex(table[LINE], _skipped(layout.form))))
+        yield from _check(layout, table).cast(target).to_batches()
+
+
+def _skipped(form: Form) -> str:
+    """Lines that are no rows."""
+    return r"^\s*$" if form is Form.JSON else r"^[ \t]*(#.*)?\r?$"
+
+
+def _check(layout: Layout, table: Any) -> Any:
+    part = _rows(layout, table)
+    if layout.sign is not None and layout.form is not Form.JSON:
+        part.columns.append(_signs(table[layout.sign].to_pylist(), part.problems))
+    bad = [i for i, problem in enumerate(part.problems) if problem is not None]
+    raw: list[str | None] = [None] * table.num_rows
+    for i, text in zip(bad, _raw(layout, table.take(pa.array(bad, pa.int64()))), strict=True):
+        raw[i] = text
+    return _checked(layout, part, raw, [table[name] for name in layout.carried])
+
+
+def _checked(layout: Layout, part: _Part, raw: list[str | None], carried: list[Any]) -> Any:
+    names = [c.name for c in layout.relation.columns] or [UNIT]
+    names += [SIGN] if layout.sign is not None else []
+    extra = [pa.array(part.problems, pa.string()), pa.array(raw, pa.string())]
+    return pa.table([*part.columns, *extra, *carried], [*names, PROBLEM, RAW, *layout.carried])
+
+
+def _rows(layout: Layout, table: Any) -> _Part:
+    problems: list[str | None] = [None] * table.num_rows
+    match layout.form:
+        case Form.JSON:
+            return _from_json(layout, table[LINE].cast(pa.binary()).to_pylist())
+        case Form.TRIPLES:
+            columns = _triples(_texts(table[LINE], problems).to_pylist(), problems)
+        case Form.TEXT:
+            columns = [_texts(table[LINE], problems)]
+        case Form.VALUES:
+            columns = [table[name] for name in layout.names]
+        case Form.CELLS:
+            raise AssertionError("cells are in records")
+        case _:
+            assert_never(layout.form)
+    return _fitted_part(layout, columns, problems, table.num_rows)
+
+
+def _fitted_part(layout: Layout, columns: list[Any], problems: list[str | None], rows: int) -> _Part:
+    fit = fit_arrow if layout.form is Form.VALUES else read_cells
+    part = _Part([], problems)
+    for column, declared in zip(columns, layout.relation.columns, strict=True):
+        part.columns.append(_fitted(declared.name, declared.type, column, fit, problems))
+    if not layout.relation.columns:
+        part.columns.append(pa.repeat(True, rows))
+    return part
+
+
+# -- records
+
+
+def _check_records(layout: Layout, target: Any, found: Assembled) -> Any:
+    cells = found.records.cells
+    problems = [found.problem(record) for record in range(cells.num_rows)]
+    if found.header_problem is not None:
+        blank = pa.chunked_array([pa.nulls(cells.num_rows, pa.string())])
+        columns, signs = [blank for _ in layout.names], [None] * cells.num_rows
+    else:
+        columns = [cells[name] for name in layout.names]
+        signs = [] if layout.sign is None else cells[layout.sign].to_pylist()
+    if not layout.names and layout.sign is None:
+        _expect_units(cells.column(0).to_pylist(), problems)
+    part = _fitted_part(layout, columns, problems, cells.num_rows)
+    if layout.sign is not None:
+        part.columns.append(_signs(signs, problems))
+    raw: list[str | None] = [None] * cells.num_rows
+    places: list[tuple[Any, ...]] = [(None,) * len(layout.carried)] * cells.num_rows
+    for record, problem in enumerate(problems):
+        if problem is not None:
+            raw[record] = found.text(record)
+            places[record] = found.place(record)
+    listed = list(zip(*places, strict=True)) or [()] * len(layout.carried)
+    carried = [pa.array(c, target.field(n).type) for n, c in zip(layout.carried, listed, strict=True)]
+    table = _checked(layout, part, raw, carried).cast(target)
+    return table if layout.names or layout.sign is not None else table.filter(cells.column(0).is_valid())
+
+
+def _expect_units(cells: Sequence[str | None], problems: list[str | None]) -> None:
+    """The row of a relation without columns is a line by itself; a blank line is none."""
+    for row, cell in enumerate(cells):
+        if cell is not None and cell.strip() != UNIT:
+            _note(problems, row, f"the line is not {UNIT}, the row of a relation without columns")
+
+
+def _note(problems: list[str | None], row: int, problem: str) -> None:
+    """Each row has one problem: the first."""
+    if problems[row] is None:
+        problems[row] = problem
+
+
+# -- columns
+
+
+def _fitted(
+    name: str, type_: Type, column: Any, fit: Callable[[Type, Any], Any], problems: list[str | None]
+) -> Any:
+    """The column of the type, null where a value is bad; those rows get a problem."""
+    good = pa.array([p is None for p in problems], pa.bool_())
+    try:
+        if pc.all(good).as_py() is not False:
+            return fit(type_, column)
+    except Misfit:
+        pass
+    known = column.unique()
+    target = arrow_type(type_)
+    fitted, said = [], []
+    for i in range(len(known)):
+        one, problem = _fit_one(target, partial(fit, type_, pa.chunked_array([known.slice(i, 1)])))
+        fitted.append(one)
+        said.append(problem)
+    places = pc.index_in(column, known)
+    for row, place in enumerate(places.to_pylist()):
+        problem = said[place]
+        if problem is not None:
+            _note(problems, row, f"column {name}: {problem}")
+    return pa.chunked_array(fitted, target).take(places)
+
+
+def _fit_one(target: Any, fit: Callable[[], Any]) -> tuple[Any, str | None]:
+    """The array of one value, or of one null and what is wrong."""
+    try:
+        made = fit()
+    except Misfit as bad:
+        return pa.nulls(1, target), bad.problem
+    return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made, None
+
+
+def _signs(values: Sequence[object], problems: list[str | None]) -> Any:
+    signs = [_SIGNS.get(str(value)) for value in values]
+    for row, (sign, value) in enumerate(zip(signs, values, strict=True)):
+        if sign is None:
+            _note(
+                problems,
+                row,
+                f"the sign is {value!r}; write + or 1 for a row that comes, - or -1 for one that goes",
+            )
+    return pa.array(signs, pa.int8())
+
+
+# -- lines
+
+
+def _texts(lines: Any, problems: list[str | None]) -> Any:
+    """Lines as text; one that is not UTF-8 gets a problem."""
+    try:
+        return lines.cast(pa.string())
+    except pa.ArrowInvalid:
+        pass
+    texts: list[str] = []
+    for row, line in enumerate(lines.to_pylist()):
+        try:
+            texts.append(line.decode())
+        except UnicodeDecodeError as error:
+            wrong = line[error.start : error.end]
+            _note(problems, row, f"{wrong!r} is not UTF-8; save the file in that encoding")
+            texts.append("")
+    return pa.chunked_array([pa.array(texts, pa.string())])
+
+
+def _triples(lines: Sequence[str], problems: list[str | None]) -> list[Any]:
+    """Subjects, predicates and objects; all at once if nothing is wrong."""
+    try:
+        table = parse_triples("\n".join(lines).encode(), "")
+        if table.num_rows == len(lines):
+            return list(table.columns)
+    except DataError:
+        pass
+    found: list[Any] = []
+    for row, line in enumerate(lines):
+        try:
+            table = parse_triples(line.encode(), "")
+        except DataError as error:
+            _note(problems, row, error.problem)
+            table = TERMS.empty_table()
+        if table.num_rows == 1:
+            found.append(table)
+        else:
+            _note(problems, row, "the line is not one triple; write <subject> <predicate> <object> .")
+            found.append(pa.table([[""], [""], [""]], schema=TERMS))
+    return list(pa.concat_tables([TERMS.empty_table(), *found]).columns)
+
+
+def _from_json(layout: Layout, lines: Sequence[bytes]) -> _Part:
+    problems: list[str | None] = [None] * len(lines)
+    rows: list[dict[str, Any]] = []
+    for row, line in enumerate(lines):
+        try:
+            rows.append(read_object(line))
+        except ValueError as error:
+            _note(problems, row, str(error))
+            rows.append({})
+    part = _Part([], problems)
+    for name, declared in zip(layout.names, layout.relation.columns, strict=True):
+        part.columns.append(_json_column(declared.name, declared.type, [r.get(name) for r in rows], problems))
+    if not layout.relation.columns:
+        part.columns.append(pa.repeat(True, len(lines)))
+    if layout.sign is not None:
+        part.columns.append(_signs([r.get(layout.sign) for r in rows], problems))
+    return part
+
+
+def _json_column(name: str, type_: Type, found: list[Any], problems: list[str | None]) -> Any:
+    item = scalar(type_)
+    values: list[object] = []
+    for row, value in enumerate(found):
+        try:
+            values.append(read_value(item, value) if isinstance(value, str) else value)
+        except BadValue as bad:
+            _note(problems, row, f"column {name}: {bad}")
+            values.append(None)
+    try:
+        return fit_values(type_, values)
+    except Misfit:
+        pass
+    target = arrow_type(type_)
+    ones = []
+    for row, value in enumerate(values):
+        one, problem = _fit_one(target, partial(fit_values, type_, [value]))
+        ones.append(one)
+        if problem is not None:
+            _note(problems, row, f"column {name}: {problem}")
+    return pa.chunked_array(ones, target)
+
+
+# -- as they were
+
+
+def _raw(layout: Layout, table: Any) -> list[str]:
+    if layout.form is not Form.VALUES:
+        lines = table[LINE].cast(pa.binary()).to_pylist()
+        return [line.decode(errors="backslashreplace") for line in lines]
+    shown = (*layout.names, layout.sign) if layout.sign is not None else layout.names
+    return [json.dumps(row, default=str, ensure_ascii=False) for row in table.select(shown).to_pylist()]

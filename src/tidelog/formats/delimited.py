@@ -1,0 +1,149 @@
+"""CSV, and the tab-separated files that Soufflé reads and writes.
+
+CSV has a header, which names the columns in any order; a file without one is read by position when its reader
+says so. A tab-separated file has neither header nor quotes, so it cannot hold every text: what it cannot hold
+is refused when it is written. `records` says what a record is.
+
+A relation without columns has a line `()` for each row, as Soufflé writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidelog.data import types
+from tidelog.errors import DataError, shown
+from tidelog.formats.cells import read_cells, write_cells
+from tidelog.formats.records import CSV, MARK, TABS, Dialect, Records, cells_shown, first_record
+from tidelog.program.typed import Relation
+from tidelog.tables.arrow import UNIT
+from tidelog.tables.fitting import Misfit
+from tidelog.tables.given import make_table, unit_table
+
+__all__ = ["CSV", "TABS", "Dialect", "read_delimited", "write_delimited"]
+
+_BATCH: Final = 1 << 16
+
+
+def read_delimited(
+    relation: Relation, content: bytes, file: str, dialect: Dialect, *, header: bool = True
+) -> Any:
+    """The facts in a file's content; `file` is its name, for messages. Only CSV can have a `header`."""
+    content = content.removeprefix(MARK)
+    if not relation.columns:
+        return _read_units(relation, content, file)
+    document = _Document(relation, content, file, dialect, header=header and dialect.quotes)
+    columns = [_read_column(document, c.name, c.type) for c in relation.columns]
+    return make_table(relation, columns)
+
+
+def _read_units(relation: Relation, content: bytes, file: str) -> Any:
+    lines = content.decode(errors="backslashreplace").splitlines()
+    for number, line in enumerate(lines):
+        if line.strip() not in ("", UNIT):
+            problem = f"{shown(line)} is not {UNIT}, the row of a relation without columns"
+            raise DataError(relation.name, problem, value=line).in_file(file, number + 1)
+    return unit_table(sum(line.strip() == UNIT for line in lines))
+
+
+def _read_column(document: _Document, name: str, type_: types.Type) -> Any:
+    try:
+        return read_cells(type_, document.records.cells.column(name))
+    except Misfit as bad:
+        line = document.line(bad.row)
+        error = DataError(document.relation.name, bad.problem, column=name, row=bad.row, value=bad.value)
+        raise error.in_file(document.file, line) from None
+
+
+class _Document:
+    """A text of good records, with or without a header; or DataError."""
+
+    def __init__(
+        self, relation: Relation, content: bytes, file: str, dialect: Dialect, *, header: bool
+    ) -> None:
+        self.relation = relation
+        self.file = file
+        names, start = [c.name for c in relation.columns], 0
+        if header and content:
+            names, start = self._header(names, content, dialect)
+        self._skipped = 1 if start else 0
+        try:
+            self.records = Records(content[start:], names, dialect)
+        except pa.ArrowInvalid as error:
+            raise self._error(str(error), None) from None
+        for record, problem in self.records.problems.items():
+            raise self._error(problem, self.line(record))
+
+    def line(self, record: int) -> int:
+        """The line in which a record begins, counted from 1."""
+        return self.records.line(record) + self._skipped + 1
+
+    def _header(self, names: list[str], content: bytes, dialect: Dialect) -> tuple[list[str], int]:
+        """The names in the first line, and where the second begins."""
+        try:
+            found, start = first_record(content, dialect)
+        except UnicodeDecodeError:
+            raise self._error("the first line is not UTF-8; save the file in that encoding", 1) from None
+        if not set(names) <= set(found):
+            problem = (
+                f"the first line has {cells_shown(found)}; "
+                f"a header has to name the columns {', '.join(names)}; "
+                "for a file without a header, pass --no-header (in Python, header=False)"
+            )
+            raise self._error(problem, 1)
+        if len(found) > len(names):
+            extra = [c for c in found if c not in names] or sorted({c for c in found if found.count(c) > 1})
+            problem = f"the file has columns that the relation has not: {cells_shown(extra)}; leave them out"
+            raise self._error(problem, 1)
+        return found, start
+
+    def _error(self, problem: str, line: int | None) -> DataError:
+        return DataError(self.relation.name, problem).in_file(self.file, line)
+
+
+# -- writing
+
+
+def write_delimited(table: Any, dialect: Dialect) -> Iterator[bytes]:
+    """The content of a file, in parts."""
+    if table.column_names == [UNIT]:
+        yield f"{UNIT}\n".encode() * table.num_rows
+        return
+    if dialect.quotes:
+        yield (",".join(_quoted(pa.array(table.column_names)).to_pylist()) + "\n").encode()
+    for start in range(0, table.num_rows, _BATCH):
+        part = table.slice(start, _BATCH)
+        fields = zip(part.schema, part.columns, strict=True)
+        columns = [_quoted(c) if dialect.quotes else _bare(f, c) for f, c in fields]
+        lines = pc.binary_join_element_wise(*columns, dialect.delimiter)
+        content = ("\n".join(lines.to_pylist()) + "\n").encode()
+        # a reader takes the first mark away
+        yield MARK + content if not start and not dialect.quotes and content.startswith(MARK) else content
+
+
+def _quoted(column: Any) -> Any:
+    """Texts in quotes where they need them; an empty text always, since without them it is missing."""
+    cells = write_cells(column)
+    needed = pc.match_substring_regex(cells, '^$|[",\r\n]')
+    if not pc.any(needed).as_py():
+        return cells.fill_null("")
+    doubled = pc.replace_substring(cells, '"', '""')
+    quoted = pc.binary_join_element_wise('"', doubled, '"', "")
+    return pc.if_else(needed, quoted, cells).fill_null("")
+
+
+def _bare(field: Any, column: Any) -> Any:
+    cells = write_cells(column)
+    lost = pc.match_substring_regex(cells, "^$|[\t\r\n]" if field.nullable else "[\t\r\n]")
+    if pc.any(lost).as_py():
+        row = pc.index(lost, True).as_py()
+        problem = "a tab-separated file cannot hold this text (tabs, line ends, or empty in an option column)"
+        value = cells[row].as_py()
+        raise DataError(
+            None, f"{shown(value)}: {problem}; write CSV or Parquet", column=field.name, value=value
+        )
+    return cells.fill_null("")

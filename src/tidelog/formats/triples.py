@@ -1,0 +1,143 @@
+"""RDF triples: N-Triples in and out, Turtle in.
+
+A triple is a row of three texts, each a term as N-Triples writes it: `<http://example.org/a>`, `_:b1`,
+`"text"@en`, `"1"^^<http://www.w3.org/2001/XMLSchema#integer>`. Texts are equal where terms are: escapes are
+undone where N-Triples allows it, and language tags are in small letters.
+
+N-Triples are taken as they stand, relative IRIs included: nothing here looks inside an IRI. Turtle resolves
+them, and so needs a base, from the document itself or from who reads it. Labels that Turtle leaves out
+(`[ ]`, lists) are given in the order in which they occur, so that equal files give equal rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import count, islice
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyoxigraph import RdfFormat, parse
+
+from tidelog.data import types
+from tidelog.errors import DataError, shown
+from tidelog.program.typed import Relation
+from tidelog.tables.given import make_table
+
+__all__ = ["TERMS", "parse_triples", "read_ntriples", "read_turtle", "write_ntriples"]
+
+TERMS: Final = pa.schema([pa.field(name, pa.string(), nullable=False) for name in ("s", "p", "o")])
+_READ: Final = 1 << 13  # few enough for a processor's cache
+_WRITE: Final = 1 << 16
+_MARK: Final = "\ufeff".encode()  # what some editors put before a text
+_MADE_UP: Final = re.compile(r"_:[0-9a-f]{24,32}")  # how the parser labels what has no label
+_WHERE: Final = re.compile(
+    r"^Parser error (at line \d+ (column \d+|between columns \d+ and \d+)|between .*?): | \(line \d+\)$"
+)
+
+
+def parse_triples(content: bytes, file: str, *, turtle: bool = False, base: str | None = None) -> Any:
+    """The triples of a text as a table of `TERMS`, in order, repetitions included; or DataError.
+
+    `file` is the text's name, for messages.
+    """
+    form = RdfFormat.TURTLE if turtle else RdfFormat.N_TRIPLES
+    try:
+        found = parse(content.removeprefix(_MARK), form, base_iri=base, lenient=not turtle)
+        batches = list(_batches(iter(found)))
+    except SyntaxError as error:
+        raise _wrong(error, file, turtle) from None
+    except MemoryError:  # what the parser says of its own limit
+        problem = "a literal or another term is longer than 16 MiB, which is the limit; shorten it"
+        raise DataError(None, problem).in_file(file) from None
+    except ValueError as error:
+        raise DataError(None, f"{base!r} cannot be the base of IRIs: {error}").in_file(file) from None
+    table = pa.Table.from_batches(batches, TERMS)
+    _expect_plain(table, file)
+    return _labelled(table) if turtle else table
+
+
+def _batches(found: Iterator[Any]) -> Iterator[Any]:
+    while terms := [str(x) for t in islice(found, _READ) for x in (t.subject, t.predicate, t.object)]:
+        yield pa.record_batch([pa.array(terms[i::3], pa.string()) for i in range(3)], schema=TERMS)
+
+
+def _wrong(error: SyntaxError, file: str, turtle: bool) -> DataError:
+    problem = _WHERE.sub("", _WHERE.sub("", str(error)))
+    if "No scheme found" in problem:
+        problem = "a relative IRI, and nothing to resolve it with; begin the file with @base, or give a base"
+    line = error.lineno
+    if line is not None and "line jumps" in problem:  # which the parser sees from the next line
+        line, problem = line - 1, "a triple has to be on one line, with a dot at its end"
+    return DataError(None, f"not {'Turtle' if turtle else 'N-Triples'}: {problem}").in_file(file, line)
+
+
+def _expect_plain(table: Any, file: str) -> None:
+    """Triples about triples, which are new in RDF 1.2, have no place in three columns."""
+    nested = pc.match_substring_regex(table["o"], "^<[^>]*> ")
+    if pc.any(nested).as_py():
+        row = pc.index(nested, True).as_py()
+        value = table["o"][row].as_py()
+        problem = f"triples inside triples cannot be read; take the statement about `{value}` out"
+        raise DataError(None, problem, row=row, value=value).in_file(file)
+
+
+def _labelled(table: Any) -> Any:
+    """The same triples with numbered labels where the parser made them up."""
+    subjects, objects = table["s"].to_pylist(), table["o"].to_pylist()
+    blank = dict.fromkeys(t for row in zip(subjects, objects, strict=True) for t in row if t.startswith("_:"))
+    made_up = [label for label in blank if _MADE_UP.fullmatch(label)]
+    numbered = (f"_:b{n}" for n in count())
+    names = dict(zip(made_up, (label for label in numbered if label not in blank), strict=False))
+    if not names:
+        return table
+    renamed = [pa.array([names.get(t, t) for t in column], pa.string()) for column in (subjects, objects)]
+    return pa.table([renamed[0], table["p"], renamed[1]], schema=TERMS)
+
+
+# -- as facts of a relation
+
+
+def read_ntriples(relation: Relation, content: bytes, file: str) -> Any:
+    """The facts of a relation of three texts."""
+    return _read(relation, content, file, turtle=False)
+
+
+def read_turtle(relation: Relation, content: bytes, file: str) -> Any:
+    return _read(relation, content, file, turtle=True)
+
+
+def _read(relation: Relation, content: bytes, file: str, *, turtle: bool) -> Any:
+    if [c.type for c in relation.columns] != [types.STRING] * 3:
+        problem = "triples are for relations with three columns of type string"
+        raise DataError(relation.name, problem).in_file(file)
+    return make_table(relation, parse_triples(content, file, turtle=turtle).columns)
+
+
+def write_ntriples(table: Any) -> Iterator[bytes]:
+    """The content of a file, in parts; a table that holds other things than triples is refused."""
+    if len(table.schema) != 3 or any(not pa.types.is_string(f.type) for f in table.schema):
+        raise DataError(None, "N-Triples hold three columns of type string; write CSV or Parquet")
+    for start in range(0, table.num_rows, _WRITE):
+        part = table.slice(start, _WRITE)
+        _expect_triples(part, start)
+        lines = pc.binary_join_element_wise(*part.columns, ".\n", " ")
+        yield "".join(lines.to_pylist()).encode()
+
+
+_SHAPES: Final = (
+    ("subject", "^(<[^>\n]*>|_:\\S+)$", "an IRI in angle brackets or a blank node"),
+    ("predicate", "^<[^>\n]*>$", "an IRI in angle brackets"),
+    ("object", '^(<[^>\n]*>|_:\\S+|"[^\n]*"(@\\S+|\\^\\^<[^>\n]*>)?)$', "a term of N-Triples"),
+)
+
+
+def _expect_triples(part: Any, start: int) -> None:
+    for field, column, (role, shape, expected) in zip(part.schema, part.columns, _SHAPES, strict=True):
+        fits = pc.match_substring_regex(column, shape)
+        if not pc.all(fits).as_py():
+            row = pc.index(fits, False).as_py()
+            value = column[row].as_py()
+            problem = f"{shown(value)} cannot be the {role} of a triple, which is {expected}"
+            raise DataError(None, problem, column=field.name, row=start + row, value=value)

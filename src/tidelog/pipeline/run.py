@@ -1,0 +1,268 @@
+"""A pipeline at work: from what its sources say now to the next commit, and to its sinks.
+
+A run is: finish what an earlier one was stopped in; read the sources that are not as they were; take the
+difference to what the store holds; let a session work out what follows; write the files of the sinks; commit
+through the store; show. Before the commit nothing has happened, after it everything will: what is left to be
+done is done by the next run (see `store.durable` and `sinks`).
+
+The session is made from the store (`opening`) and kept for the next run; if anything fails it is dropped, and
+made again.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from types import TracebackType
+from typing import Any
+
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from tidelog.engine.spark.runtime.filesystem import default_file_system
+from tidelog.engine.spark.runtime.job_names import JobNames
+from tidelog.engine.spark.runtime.session import local_session
+from tidelog.errors import PipelineError, ProgramError, StoreError
+from tidelog.pipeline.opening import Opened, Opening
+from tidelog.pipeline.report import Count, Outcome, SourceReport
+from tidelog.pipeline.sinks.outlets import Outlets
+from tidelog.pipeline.sinks.writing import place
+from tidelog.pipeline.sources.intake import Found, Intake
+from tidelog.pipeline.sources.paths import qualified_spec, shown_path
+from tidelog.pipeline.spec import Spec, expect_relations
+from tidelog.program.draft import load
+from tidelog.program.model import Program
+from tidelog.program.typed import Relation, Role
+from tidelog.session import Changes, Session
+from tidelog.store.durable import Store, Update
+from tidelog.store.migration import expect_same, expect_similar
+from tidelog.tables.signed import SIGN, signed
+
+__all__ = ["Pipeline"]
+
+
+class Pipeline:
+    """A pipeline that is open: it holds its store, and nobody else writes to it. Use it in a `with` block.
+
+    Without `spark` it makes a local Spark session. `progress` is called with what is being done: a text, or
+    what a session reports of itself.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        spark: SparkSession | None = None,
+        progress: Callable[[Any], object] | None = None,
+    ) -> None:
+        self.spec = spec
+        self._report = progress
+        self._progress: Callable[[str], object] = progress or (lambda _: None)
+        self._functions = _functions(spec)
+        self._text = _program_text(spec)
+        self.program: Program = load(self._text, str(spec.program), self._functions)
+        expect_relations(spec, self.program)
+        self.store = Store(spec.store)
+        try:
+            self._expect_program()
+            self._progress("starting Spark")
+            self.spark = spark if spark is not None else local_session("tidelog", conf=spec.spark or None)
+            self.spec = spec = qualified_spec(spec, default_file_system(self.spark))
+        except BaseException:
+            self.store.close()
+            raise
+        self._jobs = JobNames(self.spark)
+        self._progress = self._naming(self._progress)
+        self.intake = Intake(self.spark, self.store, self._progress)
+        self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
+        self._opening = Opening(spec, self._functions, self.spark, self.store, self._report, self._progress)
+        self._opened: Opened | None = None
+
+    def close(self) -> None:
+        self._opened = None
+        self.store.close()
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- a run
+
+    def run(self, *, reread: bool = False) -> Outcome:
+        """Bring the results up to date; `reread` reads sources even if they seem to be as they were."""
+        self.finish()
+        found = Found()
+        with self._jobs.named("Tidelog pipeline"):
+            for name, source in self.spec.sources.items():
+                self.intake.take(found, source, self.program.relations[name], reread=reread)
+        if self._is_current(found):
+            return self._outcome()
+        return self.commit(found)
+
+    def finish(self) -> None:
+        """Do what an earlier run had committed to when it was stopped."""
+        if not self.store.is_shown:
+            with self._jobs.named("Tidelog pipeline"):
+                self._outlets.show()
+
+    def commit(self, found: Found) -> Outcome:
+        """Apply what was found, make it durable and show it."""
+        with self._jobs.named("Tidelog pipeline"):
+            return self._commit(found)
+
+    def _commit(self, found: Found) -> Outcome:
+        try:
+            session, changes = self._apply(found)
+            sinks = self._outlets.prepare(session, changes)
+            self._outlets.quarantine(found.bad)
+            current = self.store.current
+            streams = {**({} if current is None else current.streams), **found.streams}
+            prints = {**({} if current is None else current.sources), **found.prints}
+            known = {name: prints[name] for name in prints if name in self.spec.sources}
+            state = self._opening.offer(session)
+            self.store.commit(Update(self._text, self._stored(), changes, known, streams, sinks, state))
+        except BaseException:
+            self._opened = None  # it may be ahead of the store
+            raise
+        self._opening.committed()
+        self._outlets.show()
+        return self._outcome(found, changes)
+
+    def session(self) -> Session:
+        """The session with the last commit, to be read from."""
+        if self._opened is None:
+            self._opened = self._opening.open(self._text)
+        return self._opened.session
+
+    def _naming(self, progress: Callable[[str], object]) -> Callable[[str], object]:
+        """Progress that Spark's own pages show too, as the names of jobs."""
+
+        def tell(text: str) -> None:
+            progress(text)
+            self._jobs.name(f"Tidelog pipeline · {text}")
+
+        return tell
+
+    # -- the program
+
+    def _expect_program(self) -> None:
+        """StoreError if the store cannot, or is not to, go on with this program."""
+        current = self.store.current
+        if current is None or current.program == self._text:
+            return
+        try:
+            before = load(current.program, "the stored program", self._functions)
+        except ProgramError as error:
+            raise StoreError(f"the program in the store {self.spec.store} cannot be read:\n{error}") from None
+        expect = expect_same if self.spec.program_changes == "refuse" else expect_similar
+        expect(before, self.program, str(self.spec.store))
+
+    def _stored(self) -> dict[str, Relation]:
+        """The relations that the store is to have."""
+        shown = {sink.relation for sink in self.spec.sinks}
+        return {
+            name: relation
+            for name, relation in self.program.relations.items()
+            if relation.role is not Role.INTERNAL or name in shown
+        }
+
+    # -- what follows
+
+    def _is_current(self, found: Found) -> bool:
+        """Whether there is nothing to commit: no difference, the same program, the same sinks."""
+        current = self.store.current
+        return (
+            current is not None
+            and current.program == self._text
+            and found.prints == current.sources
+            and not any(report.difference or report.bad for report in found.reports.values())
+            and all(sink.key in current.sinks for sink in self.spec.sinks)
+        )
+
+    def _apply(self, found: Found) -> tuple[Session, Mapping[str, Any]]:
+        """Work out what follows; the changes of the stored relations, as signed rows."""
+        current = self.store.current
+        if self._opened is None and current is None:
+            self._opened = self._opening.empty()
+        session = self.session()
+        self._progress("working out what follows")
+        with session.transaction() as tx:
+            if current is None or current.program != self._text:
+                tx.replace_program(self._text, str(self.spec.program))
+            for name in found.came:
+                tx.delete(name, found.went[name])
+                tx.insert(name, found.came[name])
+        known = {} if current is None else current.relations
+        return session, {
+            name: _signed(tx.changes, name) if name in known else signed(session[name].to_arrow(), 1)
+            for name in self._stored()
+        }
+
+    # -- the end
+
+    def _outcome(self, found: Found | None = None, changes: Mapping[str, Any] | None = None) -> Outcome:
+        """What was done, or without arguments that nothing was to be done."""
+        current = self.store.current
+        assert current is not None, "a commit has been made"
+        places = {s.name: place(s, current.sinks[s.key].commit) for s in self.spec.sinks}
+        if found is None or changes is None:
+            return Outcome(current.commit, is_new=False, places=places)
+        outputs = [r.name for r in self._stored().values() if r.role is not Role.INPUT]
+        session = self.session()
+        reworked = "" if self._opened is None else self._opened.reworked
+        self._opened = Opened(session)  # it is told once
+        return Outcome(
+            current.commit,
+            is_new=True,
+            sources={n: _reported(report, changes[n]) for n, report in found.reports.items()},
+            changes={name: _count(changes[name]) for name in outputs},
+            sizes={name: len(session[name]) for name in outputs},
+            places=places,
+            bad_rows=tuple(found.bad_rows),
+            quarantine=self.spec.quarantine and shown_path(self.spec.quarantine),
+            reworked=reworked,
+        )
+
+
+def _signed(changes: Changes, name: str) -> Any:
+    table = changes[name].to_arrow()
+    return table.rename_columns([*table.column_names[:-1], SIGN])
+
+
+def _count(rows: Any) -> Count:
+    came = rows.filter(pc.equal(rows[SIGN], 1)).num_rows
+    return Count(came, rows.num_rows - came)
+
+
+def _reported(report: SourceReport, rows: Any) -> SourceReport:
+    """What a source changed: a stream may insert what is there, and delete what is not."""
+    return replace(report, difference=_count(rows)) if report.is_read else report
+
+
+def _program_text(spec: Spec) -> str:
+    problem = f"{spec.name}: program: {spec.program}"
+    try:
+        return spec.program.read_bytes().decode()
+    except OSError as error:
+        raise PipelineError(f"{problem} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise PipelineError(f"{problem} is not UTF-8 text (at byte {error.start})") from None
+
+
+def _functions(spec: Spec) -> list[Callable[..., object]]:
+    """The annotated public functions of the modules that the description names."""
+    found: list[Callable[..., object]] = []
+    for name in spec.functions:
+        try:
+            module = import_module(name)
+        except Exception as error:  # whatever the module raises, it is the user's
+            raise PipelineError(f"{spec.name}: functions: {name} cannot be imported: {error}") from None
+        members = inspect.getmembers(module, inspect.isfunction)
+        found += [f for n, f in members if f.__module__ == name and not n.startswith("_")]
+    return found

@@ -1,0 +1,1 @@
+"""Sinks: results written so that readers always find one whole version."""

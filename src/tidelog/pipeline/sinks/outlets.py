@@ -1,0 +1,120 @@
+"""From a commit to the sinks: what is written before it, and what is shown after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from tidelog.pipeline.sinks.writing import deliver, discard, is_file_sink, prepare, show, sign_column
+from tidelog.pipeline.sources.intake import stored_frame, verified_reader
+from tidelog.pipeline.sources.paths import as_pattern
+from tidelog.pipeline.sources.reading import spark_schema
+from tidelog.pipeline.spec import Sink, Spec
+from tidelog.program.typed import Relation, Role
+from tidelog.session import Session
+from tidelog.store.durable import Store
+from tidelog.store.manifest import Written
+from tidelog.tables.signed import SIGN, signed
+
+__all__ = ["Outlets"]
+
+
+class Outlets:
+    """`relations` are those of the program."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        relations: Mapping[str, Relation],
+        spark: SparkSession,
+        store: Store,
+        progress: Callable[[str], object],
+    ) -> None:
+        self._spec = spec
+        self._relations = relations
+        self._spark = spark
+        self._store = store
+        self._progress = progress
+
+    # -- before the commit
+
+    def prepare(self, session: Session, changes: Mapping[str, Any]) -> dict[str, Written]:
+        """Write the files of the sinks that something changes for; when each sink was last written.
+
+        A sink of changes that is new begins with all there is.
+        """
+        number = self._store.next_commit
+        before = {} if self._store.current is None else self._store.current.sinks
+        sinks: dict[str, Written] = {}
+        for sink in self._spec.sinks:
+            is_new = sink.key not in before
+            if not is_new and not changes[sink.relation].num_rows:
+                sinks[sink.key] = before[sink.key]
+                continue
+            is_whole = is_new or sink.kind == "outputs"
+            sinks[sink.key] = Written(number, is_whole)
+            if is_file_sink(sink):
+                self._progress(f"writing {sink.name}")
+                frame = self._contents(sink, session, None if is_whole else changes[sink.relation])
+                prepare(sink, self._relations[sink.relation], frame, number)
+        return sinks
+
+    def _contents(self, sink: Sink, session: Session, changes: Any) -> DataFrame:
+        """What is to be written: the changes, or all there is if there are none."""
+        view = session[sink.relation]
+        if sink.kind == "outputs":
+            frame: DataFrame = view.to_spark()
+            return frame
+        relation = self._relations[sink.relation]
+        rows = signed(view.to_arrow(), 1) if changes is None else changes
+        made = self._spark.createDataFrame(rows.cast(spark_schema(relation, sign=True)))
+        return made.withColumnRenamed(SIGN, sign_column(relation))
+
+    def quarantine(self, bad: Mapping[str, DataFrame]) -> None:
+        """Write the bad rows of each source."""
+        for sink, relation in self._quarantines():
+            discard(sink)  # what an earlier attempt at this commit found
+            if relation.name in bad:
+                prepare(sink, relation, bad[relation.name], self._store.next_commit)
+
+    def _quarantines(self) -> Iterator[tuple[Sink, Relation]]:
+        if self._spec.quarantine is None:
+            return
+        for name in (*self._spec.sources, *self._spec.streams):
+            path = f"{self._spec.quarantine}/{name}"
+            yield Sink("changes", name, "json", path), Relation(name, (), Role.INPUT)
+
+    # -- after the commit
+
+    def show(self) -> None:
+        """Show the files that were prepared for the last commit, and write to the other sinks."""
+        current = self._store.current
+        assert current is not None, "a commit has been made"
+        for sink in self._spec.sinks:
+            written = current.sinks.get(sink.key)
+            if written is None:  # described since: the next commit writes it
+                continue
+            relation = self._relations[sink.relation]
+            if is_file_sink(sink):
+                show(sink, relation, written.commit)
+            elif written.commit == current.commit:
+                self._progress(f"writing {sink.name}")
+                deliver(sink, relation, self._delivered(sink, relation, written), current.commit)
+        for sink, relation in self._quarantines():
+            show(sink, relation, current.commit)
+        self._store.mark_shown()
+
+    def _delivered(self, sink: Sink, relation: Relation, written: Written) -> DataFrame:
+        """What a sink that is no folder of files gets for the last commit, from the store."""
+        frame = stored_frame(self._spark, self._store, relation)
+        if sink.kind == "outputs":
+            return frame
+        sign = sign_column(relation)
+        if written.is_whole:
+            return frame.withColumn(sign, sf.lit(1).cast("tinyint"))
+        file = self._store.changes_file(relation.name)
+        assert file is not None, "a sink is written when something has changed"
+        return verified_reader(self._spark).parquet(as_pattern(file)).withColumnRenamed(SIGN, sign)

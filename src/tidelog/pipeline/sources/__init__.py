@@ -1,0 +1,1 @@
+"""Sources: where they are, whether they changed, and their rows, checked."""

@@ -1,0 +1,192 @@
+"""From the sources to what is to be applied: the difference to what the store holds, and the bad rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as sf
+
+from tidelog.errors import PipelineError
+from tidelog.formats.assembly import HEADER, OPEN_END
+from tidelog.formats.checking import PROBLEM
+from tidelog.pipeline.failures import naming
+from tidelog.pipeline.report import SHOWN, Count, SourceReport, too_bad
+from tidelog.pipeline.sources.fingerprints import Look, look
+from tidelog.pipeline.sources.listing import spark_listing
+from tidelog.pipeline.sources.paths import as_pattern
+from tidelog.pipeline.sources.reading import (
+    BadRow,
+    Raw,
+    bad_rows,
+    checked,
+    collected,
+    good_rows,
+    in_blocks,
+    in_whole_files,
+    read_raw,
+    shown_file,
+    spark_schema,
+)
+from tidelog.pipeline.spec import Source
+from tidelog.program.typed import Relation
+from tidelog.store.durable import Store
+from tidelog.store.manifest import Batch
+from tidelog.tables.given import to_table
+from tidelog.tables.signed import SIGN, difference, sums
+
+__all__ = ["Found", "Intake", "stored_frame", "verified_reader"]
+
+SMALL: Final = 32 << 20  # bytes in files that are read in one job, and compared in this process
+
+
+@dataclass(slots=True)
+class Found:
+    """What is to be applied in one commit: the new and the gone facts of each source, and its bad rows."""
+
+    came: dict[str, Any] = field(default_factory=dict)
+    went: dict[str, Any] = field(default_factory=dict)
+    reports: dict[str, SourceReport] = field(default_factory=dict)
+    prints: dict[str, str] = field(default_factory=dict)
+    streams: dict[str, Batch] = field(default_factory=dict)
+    bad: dict[str, DataFrame] = field(default_factory=dict)
+    bad_rows: list[BadRow] = field(default_factory=list)
+
+
+class Intake:
+    def __init__(self, spark: SparkSession, store: Store, progress: Callable[[str], object]) -> None:
+        self._spark = spark
+        self._store = store
+        self._progress = progress
+        self._listing = spark_listing(spark)
+
+    def take(self, found: Found, source: Source, relation: Relation, *, reread: bool) -> None:
+        """What is different in a source since the last commit; nothing is read if it is as it was."""
+        now = look(source, relation, self._listing)
+        found.prints[relation.name] = "" if now is None else now.fingerprint
+        before = "" if self._store.current is None else self._store.current.sources.get(relation.name, "")
+        if now is not None and before and not reread:
+            if now.fingerprint == before:
+                found.reports[relation.name] = SourceReport(is_read=False)
+                return
+            if self._take_added(found, source, relation, now.added(before)):
+                return
+        self._progress(f"reading {relation.name}")
+        self._report(found, relation, *self._read(found, source, relation, now))
+
+    def _take_added(self, found: Found, source: Source, relation: Relation, added: Look | None) -> bool:
+        """Take what the files say that came since, if only these have to be read and can be; whether so."""
+        if added is None:
+            return False
+        if not added.files:
+            found.reports[relation.name] = SourceReport(is_read=False)
+            return True
+        self._progress(f"reading what is new of {relation.name}")
+        told = list(found.bad_rows)
+        try:
+            came, _ = self._read(found, source, relation, added, partly=True)
+        except PipelineError:  # it turns out well if it is read with all others, or is told then
+            found.bad_rows = told
+            found.bad.pop(relation.name, None)
+            return False
+        self._report(found, relation, came, to_table(relation, []), new_files=len(added.files))
+        return True
+
+    def _read(
+        self, found: Found, source: Source, relation: Relation, files: Look | None, *, partly: bool = False
+    ) -> tuple[Any, Any]:
+        """The rows that the store has not, and those that only it has; `partly`, from these files alone."""
+        only = sorted(file.path for file in files.files.values()) if files is not None and partly else []
+        raw = read_raw(self._spark, source, relation, only=only)
+        if files is not None and files.size <= SMALL:
+            with naming(raw.place):
+                small, bad = collected(raw)
+            self._set_aside(found, source, raw.place, bad)
+            return self._small_difference(relation, to_table(relation, small))
+        with self._checked(found, source, raw) as good:
+            return self._difference(relation, good)
+
+    def take_batch(self, found: Found, source: Source, raw: Raw) -> None:
+        """What a batch of a stream says: signs of one row add up, above 0 it is to be there, below not."""
+        relation = raw.layout.relation
+        with naming(raw.place):
+            good, bad = collected(raw)
+        self._set_aside(found, source, raw.place, bad)
+        if source.sign is None:
+            self._report(found, relation, to_table(relation, good), to_table(relation, []))
+            return
+        rows = sums(good)
+        signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
+        came, went = (to_table(relation, facts.filter(kept)) for kept in (signs > 0, signs < 0))
+        self._report(found, relation, came, went)
+
+    @contextmanager
+    def _checked(self, found: Found, source: Source, raw: Raw) -> Iterator[DataFrame]:
+        """The good rows of a source, its bad ones counted; both from one look at it."""
+        with naming(raw.place):
+            frame = checked(in_blocks(raw)).persist()
+            try:
+                if not frame.where(sf.col(f"`{PROBLEM}`") == OPEN_END).isEmpty():
+                    frame.unpersist()
+                    raw = in_whole_files(raw)
+                    frame = checked(raw).persist()
+                is_bad = not frame.where(f"`{PROBLEM}` is not null").isEmpty()
+                bad = bad_rows(raw, frame).orderBy("file", "row").toArrow() if is_bad else None
+                self._set_aside(found, source, raw.place, bad)
+                yield good_rows(frame, raw.layout.relation)
+            finally:
+                frame.unpersist()
+
+    def _set_aside(self, found: Found, source: Source, place: str, bad: Any) -> None:
+        """Count the bad rows of a source, and keep them for the quarantine; or PipelineError."""
+        count = 0 if bad is None else bad.num_rows
+        found.reports[source.relation] = SourceReport(is_read=True, bad=count)
+        if not count:
+            return
+        headers = bad.filter(pc.starts_with(bad["problem"], HEADER)).to_pylist()
+        for row in headers:
+            raise PipelineError(f"{place}: {shown_file(row['file'])}: {row['problem'].removeprefix(HEADER)}")
+        first = [BadRow(place, **row) for row in bad.slice(0, SHOWN).to_pylist()]
+        if source.bad_rows == "fail":
+            raise PipelineError(too_bad(place, count, first))
+        found.bad_rows += first[: SHOWN - len(found.bad_rows)]
+        found.bad[source.relation] = self._spark.createDataFrame(bad)
+
+    def _report(self, found: Found, relation: Relation, came: Any, went: Any, new_files: int = 0) -> None:
+        found.came[relation.name], found.went[relation.name] = came, went
+        bad = found.reports[relation.name].bad
+        found.reports[relation.name] = SourceReport(True, Count(came.num_rows, went.num_rows), bad, new_files)
+
+    def _small_difference(self, relation: Relation, new: Any) -> tuple[Any, Any]:
+        """What `_difference` finds, without Spark."""
+        rows = difference(self._store.table(relation), new)
+        signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
+        return facts.filter(signs > 0), facts.filter(signs < 0)
+
+    def _difference(self, relation: Relation, new: DataFrame) -> tuple[Any, Any]:
+        """The rows that are new and those that are gone, since the last commit."""
+        if not self._store.files(relation.name):
+            return to_table(relation, new.distinct()), to_table(relation, [])
+        old = stored_frame(self._spark, self._store, relation)
+        return to_table(relation, new.subtract(old)), to_table(relation, old.subtract(new))
+
+
+def verified_reader(spark: SparkSession) -> DataFrameReader:
+    """A reader of the store's segments, which compares every page with its checksum."""
+    return spark.read.option("parquet.page.verify-checksum.enabled", "true")
+
+
+def stored_frame(spark: SparkSession, store: Store, relation: Relation) -> DataFrame:
+    """What a store holds of a relation, as a DataFrame."""
+    files = [as_pattern(file) for file in store.files(relation.name)]
+    if not files:
+        return spark.createDataFrame(spark_schema(relation).empty_table())
+    names = [sf.col(f"`{name}`") for name in spark_schema(relation).names]
+    frame = verified_reader(spark).parquet(*files)
+    if len(files) > 1:
+        frame = frame.groupBy(*names).agg(sf.sum(f"`{SIGN}`").alias(SIGN)).where(f"`{SIGN}` > 0")
+    return frame.select(*names)

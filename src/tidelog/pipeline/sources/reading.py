@@ -1,0 +1,318 @@
+"""Sources as DataFrames of checked rows.
+
+Text formats are read as lines of bytes and checked by what reads facts anywhere else in Tidelog
+(`store.checking`), so that a file means in a pipeline what it means in a session; typed formats are read by
+Spark, and their values made to fit. Each row carries its place: the file, and its number there, from 1 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
+
+from tidelog.engine.spark.frames.arrow import signed
+from tidelog.errors import PipelineError
+from tidelog.formats.assembly import LINE, Delimited
+from tidelog.formats.checking import PROBLEM, RAW, Form, Layout, check_batches
+from tidelog.pipeline.failures import naming
+from tidelog.pipeline.sources.delimited import delimited, file_options
+from tidelog.pipeline.spec import Source
+from tidelog.program.typed import Relation
+from tidelog.tables.arrow import schema
+from tidelog.tables.signed import SIGN
+
+__all__ = [
+    "BAD",
+    "BadRow",
+    "Raw",
+    "bad_rows",
+    "checked",
+    "collected",
+    "good_rows",
+    "in_batch",
+    "in_blocks",
+    "in_whole_files",
+    "read_raw",
+    "shown_file",
+    "spark_schema",
+]
+
+BAD: Final = ["file", "row", "problem", "raw"]
+_FILE: Final = "#file"
+_BLOCK: Final = "#block"
+_ROW: Final = "#row"
+_FORMS: Final = {
+    "csv": Form.CELLS,
+    "tsv": Form.CELLS,
+    "json": Form.JSON,
+    "text": Form.TEXT,
+    "ntriples": Form.TRIPLES,
+}
+_WITH_PLACES: Final = ("csv", "tsv", "json", "text", "ntriples", "parquet", "orc", "avro")
+_LINES: Final = (Form.CELLS, Form.JSON, Form.TEXT, Form.TRIPLES)
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A source as it is, and how its rows become the relation's; `place` is what messages call it."""
+
+    place: str
+    frame: DataFrame
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that does not fit: the source's file, if it has files, and the row's number there."""
+
+    source: str
+    file: str | None
+    row: int | None
+    problem: str
+    raw: str
+
+    def __str__(self) -> str:
+        shown = None if self.file is None else shown_file(self.file)
+        place = f"{self.source}: {shown}, row {self.row}" if shown else self.source
+        return f"{place}: {self.problem}" + ("" if shown else f": {self.raw}")
+
+
+def shown_file(file: str) -> str:
+    """A file as messages name it."""
+    return file.removeprefix("file://").removeprefix("file:")
+
+
+# -- reading
+
+
+def read_raw(
+    spark: SparkSession,
+    source: Source,
+    relation: Relation,
+    *,
+    stream: bool = False,
+    only: Sequence[str] = (),
+) -> Raw:
+    """A source, as Spark reads it, or `only` some of its files, as it reads them with all others."""
+    place = f"{'streams' if stream else 'sources'}.{relation.name}"
+    with naming(place):
+        form = _form(source)
+        reader: Any = spark.readStream if stream else spark.read
+        part = replace(source, paths=tuple(only)) if only else source
+        layout = delimited(place, spark, source, relation) if form is Form.CELLS else None
+        if source.table is not None:
+            frame = reader.options(**source.options).table(source.table)
+        elif form in _LINES:
+            frame = _load(reader.format("text").options(**_line_options(form, source)), part)
+            frame = frame.withColumn(LINE, sf.col(LINE).cast("binary"))  # the bytes, UTF-8 or not
+        else:
+            frame = _load(_values(spark, reader, source, infers=not stream and not only), part)
+        return Raw(place, *_arranged(place, source, relation, form, frame, layout, stream=stream))
+
+
+def _line_options(form: Form, source: Source) -> dict[str, str]:
+    """Lines end at LF, as in sessions, where what is in them says what a CR is; a line of text has none."""
+    if form is Form.TEXT:
+        return dict(source.options)
+    return {**file_options(source.options), "lineSep": "\n"}
+
+
+def in_batch(raw: Raw, batch: DataFrame) -> Raw:
+    """A batch of a stream: only there can rows be numbered."""
+    numbered = batch.withColumn(_ROW, sf.monotonically_increasing_id()) if raw.layout.carried else batch
+    return replace(raw, frame=numbered)
+
+
+def _form(source: Source) -> Form:
+    if source.options.get("multiLine", "").lower() == "true" and source.format == "json":
+        return Form.VALUES  # a document, not lines: Spark takes it apart
+    return _FORMS.get(source.format, Form.VALUES) if source.table is None else Form.VALUES
+
+
+def _load(reader: Any, source: Source) -> DataFrame:
+    """Streams read one path, as a text; others any number, as a list."""
+    streams = type(reader).__name__ == "DataStreamReader"
+    paths = [source.paths[0] if streams else list(source.paths)] if source.paths else []
+    frame: DataFrame = reader.load(*paths)
+    return frame
+
+
+def _values(spark: SparkSession, reader: Any, source: Source, *, infers: bool) -> Any:
+    """A reader of typed values: it finds out their types itself, or has those of the whole source."""
+    made = reader.format(source.format).options(**source.options)
+    if source.paths and not infers:
+        made = made.schema(_load(spark.read.format(source.format).options(**source.options), source).schema)
+    return made
+
+
+def _arranged(
+    place: str,
+    source: Source,
+    relation: Relation,
+    form: Form,
+    frame: DataFrame,
+    delimited: Delimited | None,
+    *,
+    stream: bool,
+) -> tuple[DataFrame, Layout]:
+    """Only the columns that are asked for, and where each row is."""
+    wanted = tuple(source.columns.get(c.name, c.name) for c in relation.columns)
+    kept = [sf.col(LINE)]
+    if form is Form.VALUES:
+        sign = () if source.sign is None else (source.sign,)
+        _expect(place, [*wanted, *sign], frame)
+        kept = [sf.col(f"`{n}`") for n in dict.fromkeys(wanted)]
+        kept += [sf.col(f"`{n}`").cast("string").alias(n) for n in sign]
+    has_places = source.format in _WITH_PLACES and source.table is None
+    if has_places:
+        file, block = sf.col("_metadata.file_path"), sf.col("_metadata.file_block_start")
+        kept += [file.alias(_FILE), block.alias(_BLOCK)]
+        kept += [] if stream else [sf.monotonically_increasing_id().alias(_ROW)]
+    carried = (_FILE, _BLOCK, _ROW) if has_places else ()
+    return frame.select(*kept), Layout(relation, form, wanted, source.sign, carried, delimited)
+
+
+def _expect(place: str, wanted: list[str], frame: DataFrame) -> None:
+    missing = [n for n in wanted if n not in frame.columns]
+    if missing:
+        problem = f"the source has no column {', '.join(missing)}; it has {', '.join(frame.columns)}"
+        raise PipelineError(f'{place}: {problem}; write columns = {{ OURS = "THEIRS" }}')
+
+
+# -- checking
+
+
+def spark_schema(relation: Relation, *, sign: bool = False) -> Any:
+    """The Arrow schema of a relation in DataFrames: types that Spark has, and every column may be null."""
+    fields = [field.with_nullable(True) for field in signed(schema(relation))]
+    return pa.schema([*fields, *([pa.field(SIGN, pa.int8())] if sign else [])])
+
+
+def in_blocks(raw: Raw) -> Raw:
+    """The same source, whose files tasks may read in parts."""
+    delimited = raw.layout.delimited
+    if delimited is None:
+        return raw
+    parts = replace(delimited, has_whole_files=False)
+    return replace(raw, layout=replace(raw.layout, delimited=parts))
+
+
+def in_whole_files(raw: Raw) -> Raw:
+    """The same source, each file of which is read by one task."""
+    assert raw.layout.delimited is not None, "only in delimited text does a record go over line ends"
+    whole = replace(raw.layout.delimited, has_whole_files=True)
+    frame = raw.frame.repartition(_FILE).sortWithinPartitions(_FILE, _BLOCK, _ROW)
+    return Raw(raw.place, frame, replace(raw.layout, delimited=whole))
+
+
+def checked(raw: Raw) -> DataFrame:
+    """The rows of a source as the relation's, each with what is wrong with it."""
+    target = _target(raw)
+    return raw.frame.mapInArrow(partial(check_batches, raw.layout, target), from_arrow_schema(target))
+
+
+def collected(raw: Raw) -> tuple[Any, Any]:
+    """The good rows of a small source, and the bad ones, as Arrow tables: one job, in no other process."""
+    target = _target(raw)
+    whole = raw.frame.toArrow()
+    parts = _in_order(whole) if raw.layout.form is Form.CELLS else whole
+    batches = check_batches(raw.layout, target, iter(parts.to_batches()))
+    table = pa.Table.from_batches(batches, target)
+    is_good = table[PROBLEM].is_null()
+    names = spark_schema(raw.layout.relation, sign=raw.layout.sign is not None).names
+    good = table.filter(is_good).select(names)
+    bad = table.filter(pc.invert(is_good))
+    nowhere = [pa.nulls(len(bad), pa.string()), pa.nulls(len(bad), pa.int64())]
+    places = _places(bad, whole, _headers(raw)) if raw.layout.carried else nowhere
+    return good, pa.table([*places, bad[PROBLEM], bad[RAW]], BAD)
+
+
+def _blocks(whole: Any) -> list[dict[str, Any]]:
+    """The blocks of all files, in order: the number that Spark gave the first row, and how many there are."""
+    counts = whole.group_by([_FILE, _BLOCK]).aggregate([(_ROW, "min"), (_ROW, "count")])
+    blocks: list[dict[str, Any]] = counts.sort_by([(_FILE, "ascending"), (_BLOCK, "ascending")]).to_pylist()
+    return blocks
+
+
+def _in_order(whole: Any) -> Any:
+    """The rows with the blocks of each file one after the other; Spark's numbers only grow."""
+    numbers = whole[_ROW].to_numpy()
+    blocks = _blocks(whole)
+    starts = np.searchsorted(numbers, [block[f"{_ROW}_min"] for block in blocks])
+    slices = [whole.slice(start, b[f"{_ROW}_count"]) for start, b in zip(starts, blocks, strict=True)]
+    return pa.concat_tables([whole.slice(0, 0), *slices])
+
+
+def _places(bad: Any, whole: Any, headers: int) -> list[Any]:
+    """The file of each bad row and its number there; `whole` are all rows, `headers` lines not counted."""
+    starts: dict[tuple[str, int], int] = {}
+    before: dict[str, int] = {}
+    for block in _blocks(whole):
+        file = block[_FILE]
+        starts[file, block[_BLOCK]] = before.get(file, 0) - block[f"{_ROW}_min"] + 1
+        before[file] = before.get(file, 0) + block[f"{_ROW}_count"]
+    found = bad.select([_FILE, _BLOCK, _ROW]).to_pylist()
+    numbers = [starts[row[_FILE], row[_BLOCK]] + row[_ROW] - headers for row in found]
+    return [bad[_FILE], pa.array(numbers, pa.int64())]
+
+
+def _headers(raw: Raw) -> int:
+    """How many lines of a file are no rows."""
+    return 1 if raw.layout.delimited is not None and raw.layout.delimited.header else 0
+
+
+def _target(raw: Raw) -> Any:
+    layout = raw.layout
+    target = spark_schema(layout.relation, sign=layout.sign is not None)
+    for name in (PROBLEM, RAW):
+        target = target.append(pa.field(name, pa.string()))
+    for name in layout.carried:
+        target = target.append(pa.field(name, to_arrow_type(raw.frame.schema[name].dataType)))
+    return target
+
+
+def good_rows(frame: DataFrame, relation: Relation) -> DataFrame:
+    names = spark_schema(relation).names
+    return frame.where(sf.col(f"`{PROBLEM}`").isNull()).select(*(sf.col(f"`{n}`") for n in names))
+
+
+def bad_rows(raw: Raw, frame: DataFrame) -> DataFrame:
+    """The bad rows of a checked source, with the columns `BAD`."""
+    bad = frame.where(sf.col(f"`{PROBLEM}`").isNotNull())
+    text = [sf.col(f"`{PROBLEM}`").alias("problem"), sf.col(f"`{RAW}`").alias("raw")]
+    if not raw.layout.carried:
+        nowhere = [sf.lit(None).cast("string").alias("file"), sf.lit(None).cast("bigint").alias("row")]
+        return bad.select(*nowhere, *text)
+    starts = _starts(raw.frame)
+    return bad.join(sf.broadcast(starts), [_FILE, _BLOCK]).select(
+        sf.col(f"`{_FILE}`").alias("file"),
+        (sf.col(f"`{_ROW}`") - sf.col("first") + sf.col("before") + 1 - _headers(raw)).alias("row"),
+        *text,
+    )
+
+
+def _starts(frame: DataFrame) -> DataFrame:
+    """For each block of each file: the number that Spark gave its first row, and the rows before it."""
+    blocks = frame.groupBy(_FILE, _BLOCK).agg(
+        sf.min(f"`{_ROW}`").alias("first"), sf.count(sf.lit(1)).alias("count")
+    )
+    earlier = blocks.select(
+        sf.col(f"`{_FILE}`").alias("same"),
+        sf.col(f"`{_BLOCK}`").alias("start"),
+        sf.col("count").alias("rows"),
+    )
+    is_before = (sf.col("same") == sf.col(f"`{_FILE}`")) & (sf.col("start") < sf.col(f"`{_BLOCK}`"))
+    return (
+        blocks.join(earlier, is_before, "left")
+        .groupBy(_FILE, _BLOCK, "first")
+        .agg(sf.coalesce(sf.sum("rows"), sf.lit(0)).alias("before"))
+    )

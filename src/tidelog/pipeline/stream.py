@@ -1,0 +1,153 @@
+"""Streams: batches of changes that drive commits, each batch exactly once.
+
+Spark numbers the batches of a stream, keeps in a folder how far it has come (`checkpoints` in the store), and
+after a stop gives the batch that it was at again, with the same rows under the same number. The manifest of
+the commit that a batch made names that number, so a batch that comes again is known and passed over: there is
+no moment at which it is neither in the store nor to come again.
+
+Rows of a batch with a column of signs come or go; signs of the same row in one batch add up.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from tidelog.engine.spark.runtime.failures import reason
+from tidelog.errors import PipelineError, StoreError
+from tidelog.pipeline.failures import naming
+from tidelog.pipeline.report import Outcome
+from tidelog.pipeline.run import Pipeline
+from tidelog.pipeline.sources.intake import Found
+from tidelog.pipeline.sources.paths import as_uri
+from tidelog.pipeline.sources.reading import Raw, in_batch, read_raw
+from tidelog.pipeline.spec import Source
+from tidelog.store.manifest import Batch
+
+__all__ = ["follow"]
+
+_CHECKPOINTS: Final = "checkpoints"
+_POLL: Final = 0.2  # seconds
+
+
+def follow(
+    pipeline: Pipeline,
+    *,
+    once: bool = False,
+    interval: float = 0.0,
+    report: Callable[[Outcome], object] | None = None,
+) -> None:
+    """Bring the sources up to date, then follow the streams until interrupted; `once` takes what is there.
+
+    A batch begins at the earliest `interval` seconds after the one before. `report` is told of every commit.
+    """
+    told = report or (lambda _: None)
+    if not pipeline.spec.streams:
+        raise PipelineError(f"{pipeline.spec.name}: streams: is missing; write [streams.RELATION]")
+    outcome = pipeline.run()
+    if outcome.is_new:
+        told(outcome)
+    _Following(pipeline, told).until_the_end(once=once, interval=interval)
+
+
+class _Following:
+    """The streams of a pipeline at work; batches of all of them take turns."""
+
+    def __init__(self, pipeline: Pipeline, report: Callable[[Outcome], object]) -> None:
+        self._pipeline = pipeline
+        self._report = report
+        self._turn = threading.Lock()
+        self._failure: BaseException | None = None
+        self._has_failed = threading.Event()
+
+    def until_the_end(self, *, once: bool, interval: float) -> None:
+        with self._started(once=once, interval=interval) as queries:
+            while any(query.isActive for query in queries) and not self._has_failed.wait(_POLL):
+                pass
+            if self._failure is None:
+                for query in queries:
+                    self._expect_well(query)
+        if self._failure is not None:
+            raise self._failure
+
+    @contextmanager
+    def _started(self, *, once: bool, interval: float) -> Iterator[list[Any]]:
+        queries: list[Any] = []
+        py4j = logging.getLogger("py4j.clientserver")
+        level = py4j.level
+        py4j.setLevel(logging.CRITICAL)  # or it prints a traceback of what is raised in the end anyway
+        try:
+            for name, source in self._pipeline.spec.streams.items():
+                queries.append(self._start(name, source, once=once, interval=interval))
+            yield queries
+        finally:
+            for query in queries:
+                query.stop()
+            py4j.setLevel(level)
+
+    def _start(self, name: str, source: Source, *, once: bool, interval: float) -> Any:
+        pipeline = self._pipeline
+        raw = read_raw(pipeline.spark, source, pipeline.program.relations[name], stream=True)
+        checkpoint = pipeline.store.folder / _CHECKPOINTS / name.replace("::", ".")
+        self._expect_whole(name, checkpoint)
+
+        def take(batch: DataFrame, number: int) -> None:
+            with self._turn:
+                try:
+                    self._take(source, in_batch(raw, batch), Batch(_identity(checkpoint), number))
+                except BaseException as error:
+                    self._failure = error
+                    self._has_failed.set()
+                    # Java waits for an answer, and takes none but an Exception for a failure
+                    raise PipelineError("the batch was not committed") from None
+
+        trigger: dict[str, Any] = (
+            {"availableNow": True} if once else {"processingTime": f"{interval} seconds"}
+        )
+        with naming(raw.place):
+            writer = raw.frame.writeStream.foreachBatch(take).queryName(raw.place).trigger(**trigger)
+            return writer.option("checkpointLocation", as_uri(checkpoint)).start()
+
+    def _take(self, source: Source, raw: Raw, batch: Batch) -> None:
+        """Commit a batch, unless it has been."""
+        current = self._pipeline.store.current
+        last = current.streams.get(source.relation) if current is not None else None
+        if last is not None and last.stream == batch.stream and last.number >= batch.number:
+            return
+        found = Found(streams={source.relation: batch})
+        self._pipeline.intake.take_batch(found, source, raw)
+        self._report(self._pipeline.commit(found))
+
+    def _expect_well(self, query: Any) -> None:
+        try:
+            failure = query.exception()
+        except PySparkException as error:
+            failure = error
+        if failure is not None:
+            raise PipelineError(f"{query.name}: {reason(failure)}")
+
+    def _expect_whole(self, name: str, checkpoint: Path) -> None:
+        """StoreError if Spark is done with a batch that the store does not have."""
+        current = self._pipeline.store.current
+        last = current.streams.get(name) if current is not None else None
+        commits = checkpoint / "commits"
+        done = max((int(f.name) for f in commits.glob("*") if f.name.isdigit()), default=-1)
+        if done > (-1 if last is None else last.number):
+            raise StoreError(
+                f"the stream {name} has gone on to batch {done}, which the store does not have; "
+                f"delete {checkpoint} to read the stream from its beginning"
+            )
+
+
+def _identity(checkpoint: Path) -> str:
+    """What Spark calls the stream that a folder belongs to: another one begins at batch 0 again."""
+    identity: str = json.loads((checkpoint / "metadata").read_text())["id"]
+    return identity

@@ -1,0 +1,1 @@
+"""From syntax to a typed program: names, types, safety, warnings."""

@@ -1,0 +1,185 @@
+"""Functions that programs define, in the language or in Python.
+
+Functions of the language are typed like rules and never call themselves, directly or in a circle.
+Functions of Python take their types from annotations: `bool`, `int`, `float` (a double), `str`, `bytes`,
+`datetime.date`, `datetime.datetime`, any of them `| None` for an option; every other type of the language
+is written `Annotated[int, "bit<32>"]`. They must be pure, and are known to other processes by module and
+name, so a lambda or a function inside a function is refused.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types as python_types
+import typing
+from collections.abc import Callable, Iterable
+from datetime import date, datetime
+
+from tidelog.data import types
+from tidelog.data.types import Type
+from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Source, shown
+from tidelog.program.analysis.strata import components
+from tidelog.program.elaborate.declarations import Declarations, resolve_type
+from tidelog.program.elaborate.expressions import Typer
+from tidelog.program.elaborate.problems import Problems
+from tidelog.program.library.catalog import FUNCTION_NAMES
+from tidelog.program.typed import Column, Function, PythonFunction
+from tidelog.syntax import tree
+from tidelog.syntax.cursor import Cursor, Unexpected
+from tidelog.syntax.expressions import type_name
+from tidelog.syntax.lexer import KEYWORDS, tokenize
+from tidelog.syntax.variables import calls
+
+__all__ = ["elaborate_functions", "from_python"]
+
+
+# -- of the language
+
+
+def elaborate_functions(functions: Iterable[tree.Function], known: Declarations, problems: Problems) -> None:
+    """Type the bodies of declared functions and enter them."""
+    by_name = {f.name: f for f in functions}
+    recursive = _report_cycles(by_name, problems)
+    for function in by_name.values():
+        elaborated = _elaborate(function, known, problems)
+        if elaborated is not None and function.name not in recursive:
+            known.functions[function.name] = elaborated
+
+
+def _report_cycles(functions: dict[str, tree.Function], problems: Problems) -> set[str]:
+    """Report the functions that call themselves, directly or in a circle; their names."""
+    called = {
+        name: list(dict.fromkeys(c.function for c in calls(f.body) if c.function in functions))
+        for name, f in functions.items()
+    }
+    recursive: set[str] = set()
+    for component in components(called):
+        first = min(component, key=lambda name: functions[name].span.start)
+        if len(component) > 1 or first in called[first]:
+            recursive.update(component)
+            for name in component:
+                note = _circle(first, called) if name == first else f"`{name}` and `{first}` call each other"
+                problems.report(
+                    "E109",
+                    functions[name].name_span,
+                    f"the function `{name}` calls itself",
+                    note=note,
+                    hint="functions cannot be recursive; a rule can",
+                )
+    return recursive
+
+
+def _elaborate(function: tree.Function, known: Declarations, problems: Problems) -> Function | None:
+    signature = known.calls[function.name]
+    assert signature.result is not None
+    typer = Typer(known, problems)
+    typer.variables = dict(signature.columns)
+    body = typer.check(function.body, signature.result)
+    parameters = tuple(Column(name, type_) for name, type_ in signature.columns if type_ is not None)
+    if body is None:
+        return None
+    return Function(function.name, parameters, signature.result, body, function.span)
+
+
+def _circle(function: str, called: dict[str, list[str]]) -> str:
+    """A shortest way of calls from a function to itself."""
+    callers: dict[str, str] = {}
+    queue = [function]
+    for name in queue:
+        for other in called[name]:
+            if other not in callers:
+                callers[other] = name
+                queue.append(other)
+        if function in callers:
+            break
+    way = [function, callers[function]]
+    while way[-1] != function:
+        way.append(callers[way[-1]])
+    return " calls ".join(f"`{name}`" for name in reversed(way))
+
+
+# -- of Python
+
+_PYTHON: dict[object, Type] = {
+    bool: types.BOOL,
+    int: types.INT,
+    float: types.DOUBLE,
+    str: types.STRING,
+    bytes: types.BYTES,
+    date: types.DATE,
+    datetime: types.TIMESTAMP,
+}
+
+
+def from_python(function: Callable[..., object], name: str | None = None) -> PythonFunction:
+    """A Python function with types from its annotations, or a ProgramError that says what is missing."""
+    qualname = getattr(function, "__qualname__", "")
+    module = getattr(function, "__module__", None)
+    known_as = name or str(getattr(function, "__name__", None) or shown(function))
+    if not module or not qualname or "<" in qualname or not inspect.isfunction(function):
+        raise _refusal(known_as, "it is not a function that its module knows by name")
+    if not known_as.isidentifier() or not known_as[0].islower():
+        raise _refusal(known_as, "its name has to start with a small letter")
+    if known_as in FUNCTION_NAMES:
+        raise _refusal(known_as, "there is a standard function of that name")
+    if known_as in KEYWORDS:
+        raise _refusal(known_as, "its name is a word of the language; register it under another")
+    hints = _hints(function, known_as)
+    parameters = tuple(
+        _parameter(p, hints, known_as) for p in inspect.signature(function).parameters.values()
+    )
+    if "return" not in hints:
+        raise _refusal(known_as, "its result has no annotation")
+    result = _type(hints["return"], known_as, "result")
+    return PythonFunction(known_as, parameters, result, module, qualname, function)
+
+
+def _refusal(name: str, reason: str) -> ProgramError:
+    return ProgramError(
+        [Diagnostic("E115", NOWHERE, f"the Python function `{name}` cannot be used: {reason}")]
+    )
+
+
+def _hints(function: Callable[..., object], name: str) -> dict[str, object]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except Exception as error:  # an annotation in quotes is any code
+        raise _refusal(name, f"its annotations cannot be read ({error})") from None
+
+
+def _parameter(parameter: inspect.Parameter, hints: dict[str, object], name: str) -> Column:
+    if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+        raise _refusal(name, f"`{parameter}` is not a plain parameter")
+    if parameter.name not in hints:
+        raise _refusal(name, f"the parameter `{parameter.name}` has no annotation")
+    return Column(parameter.name, _type(hints[parameter.name], name, f"parameter `{parameter.name}`"))
+
+
+def _type(hint: object, name: str, what: str) -> Type:
+    if isinstance(hint, type) and hint in _PYTHON:
+        return _PYTHON[hint]
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        text = next((a for a in args[1:] if isinstance(a, str)), None)
+        if text is not None:
+            return _named_type(text, name, what)
+    if origin in (typing.Union, python_types.UnionType) and len(args) == 2 and type(None) in args:
+        item = _type(next(a for a in args if a is not type(None)), name, what)
+        if not isinstance(item, types.Option):
+            return types.Option(item)
+    raise _refusal(
+        name, f'the type of its {what} is unknown; write `Annotated[…, "decimal(10, 2)"]`, for example'
+    )
+
+
+def _named_type(text: str, name: str, what: str) -> Type:
+    source = Source(f"<type of the {what}>", text)
+    problems = Problems()
+    cursor = Cursor(source, tokenize(source)[0], problems.found)
+    try:
+        type_ = resolve_type(type_name(cursor), Declarations(), problems)
+    except Unexpected:
+        type_ = None
+    if type_ is None or cursor.token.kind != "end":
+        raise _refusal(name, f"`{text}`, the type of its {what}, is no type of the language")
+    return type_

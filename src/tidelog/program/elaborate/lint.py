@@ -1,0 +1,180 @@
+"""Warnings: what is surely legal and probably not meant. Read off the tree, so mistakes hide none."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from tidelog.program.analysis.firing import dead_rules
+from tidelog.program.elaborate.problems import Problems
+from tidelog.syntax import tree
+from tidelog.syntax.variables import calls, expression_variables, expressions, literal_variables
+
+__all__ = ["warn", "warn_single_variables"]
+
+
+def warn(program: tree.Program, problems: Problems) -> None:
+    """Report what is declared and never used, what can never be true, and what reaches no output."""
+    relations = {i.name: i for i in program.items if isinstance(i, tree.Relation)}
+    rules = [i for i in program.items if isinstance(i, tree.Rule)]
+    _warn_relations(relations, rules, problems)
+    _warn_unreachable(relations, rules, problems)
+    _warn_functions(program.items, problems)
+    _warn_aliases(program.items, problems)
+
+
+def warn_single_variables(rule: tree.Rule, problems: Problems) -> None:
+    """A variable that occurs once joins nothing: it is a slip, or should be `_`."""
+    seen: Counter[str] = Counter()
+    first: dict[str, tree.Variable] = {}
+    for variable in _rule_variables(rule):
+        seen[variable.name] += 1
+        first.setdefault(variable.name, variable)
+    for name, count in seen.items():
+        if count == 1 and not name.startswith("_"):
+            problems.report(
+                "W003",
+                first[name].span,
+                f"`{name}` occurs only once in this rule",
+                hint=f"write `_`, or `_{name}` to keep the name, if any value will do",
+            )
+
+
+def _rule_variables(rule: tree.Rule) -> Iterator[tree.Variable]:
+    for literal in (*rule.heads, *rule.body):
+        yield from literal_variables(literal)
+        for simple in _flat([literal]):
+            if isinstance(simple, tree.Assignment):
+                yield tree.Variable(simple.name, simple.name_span)
+
+
+# -- relations
+
+
+def _flat(literals: Sequence[tree.Literal]) -> Iterator[tree.Literal]:
+    for literal in literals:
+        if isinstance(literal, tree.Disjunction):
+            for alternative in literal.alternatives:
+                yield from _flat(alternative)
+        else:
+            yield literal
+
+
+def _reads(rule: tree.Rule) -> Iterator[str]:
+    for literal in _flat(rule.body):
+        if isinstance(literal, tree.Atom):
+            yield literal.relation
+        elif isinstance(literal, tree.Negation):
+            yield literal.atom.relation
+
+
+def _warn_relations(relations: dict[str, tree.Relation], rules: list[tree.Rule], problems: Problems) -> None:
+    read = {name for rule in rules for name in _reads(rule)}
+    derived = {head.relation for rule in rules for head in rule.heads}
+    for name, relation in relations.items():
+        if name not in read and relation.role != "output":
+            what = "is declared and never used" if name not in derived else "is derived and never used"
+            hint = "declare it `output`" if name in derived and not relation.role else None
+            problems.report("W001", relation.name_span, f"`{name}` {what}", hint=hint)
+        elif name not in derived and relation.role != "input":
+            problems.report(
+                "W002",
+                relation.name_span,
+                f"`{name}` is always empty: it is no input, and no rule derives it",
+            )
+    told = {n for n, r in relations.items() if n in read and n not in derived and r.role != "input"}
+    for rule in _dead(relations, rules, told):
+        problems.report("W008", rule.span, "this rule never gives a row: what it reads is always empty")
+
+
+def _dead(relations: dict[str, tree.Relation], rules: list[tree.Rule], told: set[str]) -> list[tree.Rule]:
+    """The rules that read, in each alternative, a relation that can have no rows and was not told of."""
+    live = told | {name for name, relation in relations.items() if relation.role == "input"}
+    live |= {name for rule in rules for name in _reads(rule) if name not in relations}
+    return dead_rules(rules, live)
+
+
+def _warn_unreachable(
+    relations: dict[str, tree.Relation], rules: list[tree.Rule], problems: Problems
+) -> None:
+    """Internal relations that are read, but by nothing that ends in an output or was told to be unused."""
+    read = {name for rule in rules for name in _reads(rule)}
+    if not any(relation.role == "output" for relation in relations.values()):
+        return
+    useful = {name for name, relation in relations.items() if relation.role == "output" or name not in read}
+    deriving: dict[str, list[tree.Rule]] = defaultdict(list)
+    for rule in rules:
+        for head in rule.heads:
+            deriving[head.relation].append(rule)
+    queue = list(useful)
+    done: set[int] = set()
+    for name in queue:
+        for rule in deriving[name]:
+            if id(rule) not in done:
+                done.add(id(rule))
+                more = set(_reads(rule)) - useful
+                useful |= more
+                queue += more
+    for name, relation in relations.items():
+        if not relation.role and name not in useful:
+            problems.report("W007", relation.name_span, f"no output depends on `{name}`")
+
+
+# -- functions and types
+
+
+def _expressions(items: Sequence[tree.Item]) -> Iterator[tree.Expr]:
+    for item in items:
+        if isinstance(item, tree.Function):
+            yield item.body
+        elif isinstance(item, tree.Rule):
+            for literal in _flat((*item.heads, *item.body)):
+                yield from _literal_expressions(literal)
+
+
+def _literal_expressions(literal: tree.Literal) -> Iterator[tree.Expr]:
+    match literal:
+        case tree.Atom(args=args) | tree.Negation(tree.Atom(args=args)):
+            yield from (a.value for a in args)
+        case tree.Condition(value) | tree.Assignment(value=value):
+            yield value
+
+
+def _warn_functions(items: Sequence[tree.Item], problems: Problems) -> None:
+    called = {call.function for expr in _expressions(items) for call in calls(expr)}
+    for item in items:
+        if isinstance(item, tree.Function):
+            if item.name not in called:
+                problems.report("W004", item.name_span, f"the function `{item.name}` is never called")
+            read = {v.name for v in expression_variables(item.body)}
+            for parameter in item.parameters:
+                if parameter.name not in read and not parameter.name.startswith("_"):
+                    message = f"the parameter `{parameter.name}` is never used"
+                    problems.report("W003", parameter.span, message)
+
+
+def _warn_aliases(items: Sequence[tree.Item], problems: Problems) -> None:
+    used = {name for item in items for type_ in _types(item) for name in _names(type_)}
+    for item in items:
+        if isinstance(item, tree.Alias) and item.name not in used:
+            problems.report("W005", item.name_span, f"the type `{item.name}` is never used")
+
+
+def _types(item: tree.Item) -> Iterator[tree.TypeName]:
+    match item:
+        case tree.Relation(columns=columns):
+            yield from (c.type for c in columns)
+        case tree.Function(parameters=parameters, result=result):
+            yield from (p.type for p in parameters)
+            yield result
+        case tree.Alias(type=type_):
+            yield type_
+    for expr in _expressions([item]):
+        yield from (e.type for e in expressions(expr) if isinstance(e, tree.Cast))
+
+
+def _names(type_: tree.TypeName) -> Iterator[str]:
+    yield type_.name
+    for arg in type_.args:
+        if isinstance(arg, tree.TypeName):
+            yield from _names(arg)

@@ -1,0 +1,348 @@
+"""Rules: heads, alternatives, and what is grouped.
+
+A literal of a rule with aggregates belongs *after* the group if it needs a result of it, directly or
+through variables that only such literals bind; all others belong inside, wherever they stand. So the
+order of literals means nothing here either.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tidelog.data.types import INT, STRING, Type
+from tidelog.program import typed
+from tidelog.program.elaborate.atoms import Placed, place
+from tidelog.program.elaborate.bodies import MAX_ALTERNATIVES, BodyMaker, Simple, alternatives
+from tidelog.program.elaborate.declarations import Declarations
+from tidelog.program.elaborate.expressions import Typer
+from tidelog.program.elaborate.problems import Problems
+from tidelog.program.library import catalog as library
+from tidelog.program.text import canonical_id
+from tidelog.program.typed import Aggregate, Body, Constant, Group, Head, Role, Rule, Var
+from tidelog.syntax import tree
+from tidelog.syntax.variables import literal_variables
+
+__all__ = ["elaborate_rule"]
+
+Scope: TypeAlias = dict[str, Type | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Grouping:
+    """A rule's body taken apart at its aggregates."""
+
+    results: tuple[tuple[tree.Assignment, tree.Aggregate], ...]
+    inside: tuple[tree.Literal, ...]
+    after: tuple[tree.Literal, ...]
+
+    @property
+    def behind(self) -> frozenset[str]:
+        """The variables that have no value inside the group."""
+        bound = {name for literal in self.after for name in _binds(literal)}
+        return frozenset(bound.union(a.name for a, _ in self.results))
+
+
+def elaborate_rule(rule: tree.Rule, known: Declarations, problems: Problems) -> Rule | None:
+    """The typed rule, or None after a report."""
+    heads = [place(h, known, problems, head=True) for h in rule.heads]
+    for head, placed in zip(rule.heads, heads, strict=True):
+        _check_target(rule, head, placed, known, problems)
+    maker = _RuleMaker(rule, [h for h in heads if h is not None], known, problems)
+    grouping = _grouping(rule.body)
+    made = maker.plain(rule.body) if grouping is None else maker.grouped(grouping)
+    return made if None not in heads else None
+
+
+def _check_target(
+    rule: tree.Rule, head: tree.Atom, placed: Placed | None, known: Declarations, problems: Problems
+) -> None:
+    relation = known.relations.get(head.relation)
+    if placed and relation and relation.key is not None and relation.role is Role.INPUT and rule.body:
+        problems.report(
+            "E107",
+            head.name_span,
+            f"`{head.relation}` has a primary key, so its rows are given and cannot be derived",
+            hint="derive another relation and read both",
+        )
+
+
+class _RuleMaker:
+    def __init__(self, rule: tree.Rule, heads: list[Placed], known: Declarations, problems: Problems) -> None:
+        self.rule = rule
+        self.heads = heads
+        self.known = known
+        self.problems = problems
+
+    def plain(self, body: Sequence[tree.Literal]) -> Rule | None:
+        made = self._alternatives(body, {}, frozenset())
+        if made is None:
+            return None
+        bodies, heads = made
+        return self._rule(heads, bodies, None, ((),))
+
+    def grouped(self, grouping: _Grouping) -> Rule | None:
+        """Inside, then the group, then what comes after with the keys and results alone."""
+        keys = self._keys(grouping)
+        inside = self._expand(grouping.inside)
+        if keys is None or inside is None:
+            return None
+        bodies: list[Body | None] = []
+        groups: list[Group | None] = []
+        scopes: list[Scope] = []
+        bound: Scope = {}
+        for literals in inside:
+            maker = BodyMaker(self.known, self.problems, {})
+            maker.typer.behind_group = grouping.behind
+            bodies.append(maker.make(literals))
+            groups.append(self._group(grouping, keys, maker.typer))
+            scopes.append(maker.typer.variables)
+            bound |= maker.typer.variables
+        group = groups[0]
+        scope = {name: bound.get(name) for name in keys}
+        for assignment, _ in grouping.results:
+            if bound.get(assignment.name) is not None:
+                message = f"`{assignment.name}` has a value already"
+                self.problems.report("E303", assignment.name_span, message)
+        results = group.aggregates if group else ()
+        scope |= {a.name: None for a, _ in grouping.results} | {a.result.name: a.result.type for a in results}
+        made = self._alternatives(grouping.after, scope, _typed(bound) - set(scope))
+        sound = tuple(b for b in bodies if b is not None)
+        if made is None or group is None or len(sound) < len(bodies) or not self._agree(groups, scopes):
+            return None
+        return self._rule(made[1], sound, group, made[0])
+
+    def _rule(
+        self, heads: tuple[Head, ...], bodies: tuple[Body, ...], group: Group | None, after: tuple[Body, ...]
+    ) -> Rule:
+        rule_id = canonical_id(heads, bodies, group, after)
+        return Rule(rule_id, heads, bodies, group, after, self.rule.span)
+
+    # -- alternatives and heads
+
+    def _expand(self, literals: Sequence[tree.Literal]) -> list[tuple[Simple, ...]] | None:
+        expanded = alternatives(literals)
+        if expanded is None:
+            message = f"this rule has more than {MAX_ALTERNATIVES} alternatives when `;` is multiplied out"
+            hint = "split it with a relation of its own for each choice"
+            self.problems.report("E304", self.rule.span, message, hint=hint)
+        return expanded
+
+    def _alternatives(
+        self, literals: Sequence[tree.Literal], scope: Scope, away: frozenset[str]
+    ) -> tuple[tuple[Body, ...], tuple[Head, ...]] | None:
+        """The typed alternatives, with the heads that all of them share."""
+        expanded = self._expand(literals)
+        if expanded is None:
+            return None
+        bodies: list[Body | None] = []
+        heads: list[tuple[Head, ...] | None] = []
+        scopes: list[Scope] = []
+        for choice in expanded:
+            maker = BodyMaker(self.known, self.problems, scope, away)
+            bodies.append(maker.make(choice))
+            heads.append(self._heads(maker.typer))
+            scopes.append(maker.typer.variables)
+        sound = tuple(b for b in bodies if b is not None)
+        shared = heads[0]
+        if shared is None or len(sound) < len(bodies) or not self._agree(heads, scopes):
+            return None
+        return sound, shared
+
+    def _agree(self, made: Sequence[object], scopes: Sequence[Scope]) -> bool:
+        """Whether all alternatives gave the same thing; they differ only in the types of variables."""
+        if None in made:
+            return False
+        if all(m == made[0] for m in made):
+            return True
+        decisive = _reads_of(self.rule)
+        name, first, other = next(
+            (n, t, s[n]) for s in scopes for n, t in scopes[0].items() if n in decisive and s.get(n, t) != t
+        )
+        self.problems.report(
+            "E208",
+            self.rule.span,
+            f"`{name}` is `{first}` in one alternative of this rule and `{other}` in another",
+            hint="give it one type in all of them, or make a rule of each",
+        )
+        return False
+
+    def _heads(self, typer: Typer) -> tuple[Head, ...] | None:
+        heads: list[Head] = []
+        for placed in self.heads:
+            values = [
+                typer.infer(arg) if type_ is None else typer.check(arg, type_)
+                for arg, (_, type_) in zip(placed.args, placed.columns, strict=True)
+            ]
+            sound = tuple(v for v in values if v is not None)
+            if len(sound) == len(placed.args):
+                heads.append(Head(placed.atom.relation, sound))
+        return tuple(heads) if len(heads) == len(self.heads) else None
+
+    # -- groups
+
+    def _keys(self, grouping: _Grouping) -> tuple[str, ...] | None:
+        """The names that every aggregate of the rule groups by."""
+        names: list[tuple[str, ...]] = []
+        for _, aggregate in grouping.results:
+            for key in aggregate.keys:
+                if not isinstance(key, tree.Variable):
+                    message = "`group_by` takes variables, not expressions"
+                    hint = "give the value a name first: `var k = …`, then `group_by(k)`"
+                    self.problems.report("E403", key.span, message, hint=hint)
+                    return None
+            keys = [k.name for k in aggregate.keys if isinstance(k, tree.Variable)]
+            names.append(tuple(dict.fromkeys(keys)))
+            if set(names[-1]) != set(names[0]):
+                self.problems.report(
+                    "E405",
+                    aggregate.span,
+                    "the aggregates of one rule share one group",
+                    hint="group by the same variables, or make two rules",
+                )
+                return None
+        return names[0]
+
+    def _group(self, grouping: _Grouping, keys: tuple[str, ...], typer: Typer) -> Group | None:
+        spans = {k.name: k.span for _, a in grouping.results for k in a.keys if isinstance(k, tree.Variable)}
+        typed_keys = [typer.infer(tree.Variable(name, spans[name])) for name in keys]
+        aggregates = [self._aggregate(a, value, typer) for a, value in grouping.results]
+        sound_keys = tuple(k for k in typed_keys if isinstance(k, Var))
+        sound = tuple(a for a in aggregates if a is not None)
+        if len(sound_keys) < len(keys) or len(sound) < len(aggregates):
+            return None
+        return Group(sound_keys, sound)
+
+    def _aggregate(
+        self, assignment: tree.Assignment, aggregate: tree.Aggregate, typer: Typer
+    ) -> Aggregate | None:
+        function = library.lookup_aggregate(aggregate.function)
+        value = typer.infer(aggregate.value)
+        if function is None:
+            hint = self.problems.suggest(aggregate.function, library.AGGREGATE_NAMES)
+            message = f"there is no aggregate `{aggregate.function}`"
+            self.problems.report("E406", aggregate.name_span, message, hint=hint)
+            return None
+        extra = self._extra(function, aggregate, typer)
+        if value is None or extra is None:
+            return None
+        result = library.aggregate_result(function.name, value.type)
+        if result is None:
+            message = f"`{function.name}` needs {function.argument.value}, but this is `{value.type}`"
+            self.problems.report("E407", aggregate.value.span, message)
+            return None
+        counts = function.name == "count_distinct"
+        name = "count" if counts else function.name
+        return Aggregate(
+            Var(assignment.name, INT if counts else result),
+            name,
+            (value, *extra),
+            counts or aggregate.distinct,
+        )
+
+    def _extra(
+        self, function: library.AggregateFunction, aggregate: tree.Aggregate, typer: Typer
+    ) -> tuple[typed.Expr, ...] | None:
+        """What the aggregate takes besides its value, defaults filled in."""
+        required = sum(1 for e in function.extra if e.default is None)
+        if not required <= len(aggregate.args) <= len(function.extra):
+            wanted = ", ".join(e.name for e in function.extra) or "nothing"
+            message = f"`{function.name}` takes {wanted} in its parentheses"
+            self.problems.report("E407", aggregate.span, message)
+            return None
+        values: list[typed.Expr] = []
+        for number, extra in enumerate(function.extra):
+            if number >= len(aggregate.args):
+                values.append(Constant(extra.default, STRING))
+                continue
+            value = self._one_extra(function, extra, aggregate.args[number], typer)
+            if value is None:
+                return None
+            values.append(value)
+        return tuple(values)
+
+    def _one_extra(
+        self, function: library.AggregateFunction, extra: library.Extra, arg: tree.Expr, typer: Typer
+    ) -> typed.Expr | None:
+        value = typer.infer(arg)
+        if value is None:
+            return None
+        if not library.allows(extra.kind, value.type):
+            message = f"`{extra.name}` of `{function.name}` is {extra.kind.value}, but this is `{value.type}`"
+            self.problems.report("E407", arg.span, message)
+            return None
+        if extra.kind is library.Kind.STRING and not isinstance(value, Constant):
+            self.problems.report("E407", arg.span, f"`{extra.name}` of `{function.name}` is a constant")
+            return None
+        return value
+
+
+def _typed(scope: Scope) -> frozenset[str]:
+    """The names that have a value; those of unknown type were told of already."""
+    return frozenset(name for name, type_ in scope.items() if type_ is not None)
+
+
+# -- taking a body apart
+
+
+def _grouping(body: Sequence[tree.Literal]) -> _Grouping | None:
+    results = tuple(
+        (x, x.value) for x in body if isinstance(x, tree.Assignment) and isinstance(x.value, tree.Aggregate)
+    )
+    if not results:
+        return None
+    first = {id(a) for a, _ in results}
+    others = [x for x in body if id(x) not in first]
+    after = _needing(others, {a.name for a, _ in results})
+    return _Grouping(
+        results,
+        tuple(x for x in others if id(x) not in after),
+        tuple(x for x in others if id(x) in after),
+    )
+
+
+def _needing(literals: list[tree.Literal], results: set[str]) -> set[int]:
+    """The identities of the literals that need one of these variables, or one that only they bind."""
+    reading: dict[str, list[int]] = defaultdict(list)
+    inside: Counter[str] = Counter()  # how many of the literals inside bind a variable
+    for i, literal in enumerate(literals):
+        for name in _reads(literal):
+            reading[name].append(i)
+        inside.update(_binds(literal))
+    after: set[int] = set()
+    queue = list(results)
+    for name in queue:
+        for i in reading.pop(name, ()):
+            if i not in after:
+                after.add(i)
+                bound = _binds(literals[i])
+                inside.subtract(bound)
+                queue += [b for b in bound if not inside[b]]
+    return {id(literals[i]) for i in after}
+
+
+def _reads_of(rule: tree.Rule) -> set[str]:
+    """The variables that the heads and the aggregates of a rule are made of."""
+    decisive: list[tree.Literal] = [*rule.heads]
+    decisive += [
+        x for x in rule.body if isinstance(x, tree.Assignment) and isinstance(x.value, tree.Aggregate)
+    ]
+    return {name for literal in decisive for name in _reads(literal)}
+
+
+def _reads(literal: tree.Literal) -> set[str]:
+    return {v.name for v in literal_variables(literal)}
+
+
+def _binds(literal: tree.Literal) -> set[str]:
+    match literal:
+        case tree.Atom():
+            return {a.value.name for a in literal.args if isinstance(a.value, tree.Variable)}
+        case tree.Assignment(name):
+            return {name}
+        case tree.Disjunction(choices):
+            return {name for choice in choices for x in choice for name in _binds(x)}
+        case _:
+            return set()

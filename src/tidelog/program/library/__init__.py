@@ -1,0 +1,1 @@
+"""The standard library as data: functions, aggregates and conversions."""

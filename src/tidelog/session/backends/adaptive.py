@@ -1,0 +1,200 @@
+"""A session on Spark whose data is in the driver while it fits, and in frames from then on.
+
+Moving changes nothing that users see: the last commit is copied into frames as it is, and what a transaction
+has said so far goes along. Two things cause it: a DataFrame that has too many rows to be brought here, and a
+commit whose tables outgrow the budget while it works, which is then begun again in frames. There is no way
+back: data that was too large once is likely to be so again.
+
+Both homes have the same locks (see `locks`). The one becomes the other while all of them are held, so whoever
+holds any of them deals with one home, and a snapshot is of one commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+import numpy as np
+
+from tidelog.engine.limits import Limits
+from tidelog.engine.spark.frames.arrow import publisher
+from tidelog.engine.spark.frames.layout import decode
+from tidelog.engine.spark.ingest import is_frame
+from tidelog.engine.spark.runtime.job_names import JobNames
+from tidelog.plan.flat import Unit
+from tidelog.program.model import Program
+from tidelog.program.query import Query
+from tidelog.program.typed import Relation
+from tidelog.progress import Report
+from tidelog.session.backends.in_process import State
+from tidelog.session.backends.protocol import Done, Staging
+from tidelog.session.backends.spark import FrameState
+from tidelog.session.backends.staging import StagedData
+from tidelog.session.locks import Locks
+from tidelog.session.reading.decoding import Decoder
+from tidelog.session.reading.facts import Facts, WholeFacts
+
+__all__ = ["BUDGET", "MovingState"]
+
+BUDGET: Final = 10_000_000  # rows of all tables together, some 50 bytes each
+_UNITS: Final = 10  # that may keep their share of it in the driver when the rest is in frames
+
+
+class _TooLarge(Exception):
+    """The tables have outgrown the budget."""
+
+
+class MovingState:
+    def __init__(
+        self,
+        strategy: str,
+        limits: Limits,
+        report: Report | None = None,
+        *,
+        spark: Any,
+        budget: int = BUDGET,
+    ) -> None:
+        self._jobs = JobNames(spark)
+        self.locks = Locks()
+        self.current: State | FrameState = State(
+            strategy, limits, report, publisher(spark), "driver: the data fits", self._jobs.taking, self.locks
+        )
+        self._make: Callable[[], FrameState] = lambda: FrameState(
+            strategy, limits, report, spark=spark, placement=None, room=budget // _UNITS, locks=self.locks
+        )
+        self._budget = budget
+
+    # -- as the home that it is now
+
+    @property
+    def program(self) -> Program:
+        return self.current.program
+
+    @property
+    def commit(self) -> int:
+        return self.current.commit
+
+    @property
+    def report(self) -> Report | None:
+        return self.current.report
+
+    def view(self, relation: Relation) -> WholeFacts:
+        with self.locks.reading:
+            return self.current.view(relation)
+
+    def placed(self) -> list[tuple[Unit, str]]:
+        return self.current.placed()
+
+    def still(self) -> AbstractContextManager[None]:
+        return self.current.still()
+
+    def answer(self, query: Query, check: Callable[[], None]) -> Facts:
+        with self.locks.turn:
+            return self.current.answer(query, check)
+
+    def saved(self) -> Any:
+        return self.current.saved()
+
+    def resume(self, program: Program, found: Any) -> bool:
+        return self.current.resume(program, found)
+
+    def stage(self, relation: Relation) -> Staging:
+        return _MovingStaging(relation, self)
+
+    def carry_out(
+        self, program: Program, staged: Mapping[str, _MovingStaging], check: Callable[[], None], *, keep: bool
+    ) -> Done:
+        local = self.current
+
+        def checked() -> None:
+            check()
+            if isinstance(local, State):
+                self.expect_room(local)
+
+        try:
+            here = {name: facts.here() for name, facts in staged.items()}
+            return self.current.carry_out(program, here, checked, keep=keep)
+        except _TooLarge:
+            self.move()
+        here = {name: facts.here() for name, facts in staged.items()}
+        return self.current.carry_out(program, here, check, keep=keep)
+
+    # -- moving
+
+    def expect_room(self, local: State, more: int = 0) -> None:
+        if more + sum(table.rows for table in local.engine.tables.values()) > self._budget:
+            raise _TooLarge
+
+    def make_room(self, relation: Relation, frame: Any) -> None:
+        """Move, if a DataFrame is too large to be brought here."""
+        if isinstance(self.current, State):
+            try:
+                with self._jobs.taking(relation.name):
+                    rows = frame.count()
+                with self.locks.turn:  # a query has tables of its own meanwhile
+                    self.expect_room(self.current, rows)
+            except _TooLarge:
+                self.move()
+
+    def move(self) -> None:
+        """Copy the last commit into frames; they are the home from now on."""
+        local = self.current
+        assert isinstance(local, State)
+        frames = self._make()
+        tables = local.engine.tables
+
+        def rows(name: str) -> tuple[Any, Any]:
+            types = local.flat.relations[name].types
+            given = tables[name].data[np.flatnonzero(tables[name].given[: tables[name].rows])]
+            codec = local.engine.codec
+            facts, asserted = (decode(codec, types, codes.T) for codes in (local.engine.rows(name), given))
+            return facts, asserted
+
+        with self.locks.turn:
+            frames.adopt(local.program, local.flat, local.commit, rows)
+            with self.locks.reading:
+                self.current = frames
+
+
+class _MovingStaging:
+    """What a transaction says about a relation, wherever the data is at the moment."""
+
+    def __init__(self, relation: Relation, home: MovingState) -> None:
+        self.relation = relation
+        self._home = home
+        self._of = home.current
+        self._staging: Staging = home.current.stage(relation)
+
+    def here(self) -> Any:
+        """It, where the data is now."""
+        if self._of is not self._home.current:
+            assert isinstance(self._staging, StagedData)
+            assert isinstance(self._of, State)
+            decoder = Decoder(self._of.engine.codec)
+            came, went = (decoder.table(self.relation, codes) for codes in self._staging.staged.net())
+            self._of, self._staging = self._home.current, self._home.current.stage(self.relation)
+            self._staging.insert(came)
+            self._staging.delete(went)
+        return self._staging
+
+    def _for(self, data: object) -> Staging:
+        if is_frame(data):
+            self._home.make_room(self.relation, data)
+        staging: Staging = self.here()
+        return staging
+
+    def insert(self, data: object) -> None:
+        self._for(data).insert(data)
+
+    def delete(self, data: object) -> None:
+        self._for(data).delete(data)
+
+    def upsert(self, data: object) -> None:
+        self._for(data).upsert(data)
+
+    def delete_keys(self, keys: object) -> None:
+        self._for(keys).delete_keys(keys)
+
+    def delete_all(self) -> None:
+        self._for(None).delete_all()

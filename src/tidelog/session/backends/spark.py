@@ -1,0 +1,260 @@
+"""A program and its facts in frames of Spark at the last commit, and the one way from there to the next.
+
+Invariant: outside `carry_out` and `answer` the engine holds exactly the last commit. Whatever ends them early
+leads back to it, and frames that only the work needed are released.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from typing import Any
+
+from tidelog.engine.limits import Limits, memory_errors
+from tidelog.engine.scheduler import Run, Stats
+from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
+from tidelog.engine.spark.frames.checkpoints import Cut, Cuts
+from tidelog.engine.spark.frames.staging import FrameStaging, expect_one_each
+from tidelog.engine.spark.placement import Placement
+from tidelog.engine.spark.runtime.cancellation import Stopper
+from tidelog.engine.spark.runtime.job_names import step_name
+from tidelog.engine.spark.runtime.progress import Ticker
+from tidelog.errors import SessionError
+from tidelog.plan.flat import FlatProgram, Unit
+from tidelog.program.model import EMPTY, Program
+from tidelog.program.query import Query
+from tidelog.program.typed import Relation
+from tidelog.progress import Line, Progress, Report, end
+from tidelog.session.backends.in_process import only_query
+from tidelog.session.backends.protocol import Done
+from tidelog.session.interrupt import is_interrupted
+from tidelog.session.locks import AT_WORK, Locks
+from tidelog.session.reading.changes import Changes, RelationChanges
+from tidelog.session.reading.frames import FrameChanges, FrameFacts, WholeFrame
+
+__all__ = ["FrameState"]
+
+
+class FrameState:
+    """`locks.turn` is held by whoever works with Spark, `locks.reading` by whoever publishes or makes views.
+
+    Views need no lock later, since frames never change.
+
+    Without a placement, each unit has its own; `room` are the rows of one that the driver may keep.
+    """
+
+    def __init__(
+        self,
+        strategy: str,
+        limits: Limits,
+        report: Report | None = None,
+        *,
+        spark: Any,
+        placement: Placement | None,
+        room: int = 0,
+        locks: Locks | None = None,
+    ) -> None:
+        if strategy not in STRATEGIES and placement == "shuffled":
+            raise SessionError(
+                f"the strategy `{strategy}` is carried out in the driver or in tasks; shuffled, choose "
+                f"{' or '.join(STRATEGIES)}"
+            )
+        self.report = report
+        self.cuts = Cuts(spark)
+        self.engine = SparkEngine(self.cuts, placement, limits, strategy, room)
+        self.program: Program = EMPTY
+        self.commit = -1
+        self.locks = locks or Locks()
+        self._is_busy = False
+        in_frames = strategy if strategy in STRATEGIES else "elastic"
+        self._run = Run(
+            self.engine, in_frames, placed=self.engine.placed, begun=self._begun, clock=self.cuts.cost
+        )
+        self._doing = ""
+        self._tell: Report | None = None
+        self._told = "", 0
+        self._limits = limits
+        self._flat = FlatProgram()
+        self._is_adopted = False
+
+    @contextmanager
+    def working(self, doing: str) -> Iterator[None]:
+        """Spark, for us alone; `doing` is what its pages call it."""
+        with self.locks.turn:
+            if self._is_busy:
+                raise SessionError(AT_WORK)
+            self._is_busy = True
+            try:
+                with self.cuts.working(doing):
+                    self._doing = doing
+                    yield
+            finally:
+                self._is_busy = False
+
+    @contextmanager
+    def _stepping(self) -> Iterator[None]:
+        """While this lasts, steps are reported as they begin, once a round."""
+        ticker = Ticker(self.cuts.spark, self.report) if isinstance(self.report, Line) else None
+        self._tell = self.report if ticker is None else ticker.step
+        try:
+            with ticker or nullcontext():
+                yield
+        finally:
+            self._tell = None
+            end(self.report)
+
+    @contextmanager
+    def _stoppable(self, check: Callable[[], None]) -> Iterator[None]:
+        """Inside this block, what Spark is at is cancelled when an interrupt is noted or time is up."""
+        timeout = self._limits.timeout
+        late = math.inf if timeout is None else time.perf_counter() + timeout
+        with Stopper(self.cuts.spark, lambda: is_interrupted() or time.perf_counter() > late) as stopper:
+            try:
+                yield
+            except Exception:
+                if stopper.has_stopped:  # then it is not Spark that failed
+                    check()
+                    self._run.expect_time()
+                raise
+
+    def _begun(self, step: Progress) -> None:
+        self.cuts.jobs.name(step_name(self._doing, step))
+        if self._tell is not None and (step.name, step.round) != self._told:
+            self._told = step.name, step.round
+            self._tell(step)
+
+    def carry_out(
+        self,
+        program: Program,
+        staged: Mapping[str, FrameStaging],
+        check: Callable[[], None],
+        *,
+        keep: bool,
+    ) -> Done:
+        flat = self._flat
+        if program is not self.program or self._is_adopted:
+            flat = self.engine.flat(program)
+        held = [cut for facts in staged.values() for cut in facts.cuts()]
+        doing = f"Tidelog commit {self.commit + 1}" if keep else "Tidelog preview"
+        with self.working(doing), self._stepping():
+            try:
+                with memory_errors(), self._stoppable(check):
+                    stats = self._advance(flat, staged, check)
+                    changes = self._changes(program, self.commit + 1 if keep else None)
+                check()
+            except BaseException:
+                self._undo(held)
+                raise
+            if keep:
+                self._publish(program, flat)
+            else:
+                self._undo(held)
+        return Done(changes, stats)
+
+    def answer(self, query: Query, check: Callable[[], None]) -> FrameFacts:
+        with self.working("Tidelog query"), self._stepping():
+            flat = only_query(query, self.program, self._flat)
+            held = self.cuts.held()  # an open transaction may have said something
+            try:
+                with memory_errors(), self._stoppable(check):
+                    self.engine.prepare(flat)
+                    self._run.commit(FlatProgram(), flat, self._limits, check, self._tell)
+                found = self.engine.work(query.relation.name).now.facts
+                return FrameFacts(query.relation, found, self.cuts)
+            finally:
+                self._undo(held)
+
+    def view(self, relation: Relation) -> WholeFrame:
+        with self.locks.reading:
+            return WholeFrame(relation, self.engine.kept[relation.name], self.cuts)
+
+    def placed(self) -> list[tuple[Unit, str]]:
+        with self.locks.turn:
+            return [(unit, self.engine.placed(unit)) for unit in self._flat.units]
+
+    def still(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def stage(self, relation: Relation) -> FrameStaging:
+        working = partial(self.working, f"Tidelog · taking in {relation.name}")
+        with self.locks.turn:
+            kept = self.engine.kept.get(relation.name)
+            return FrameStaging(relation, kept, self.cuts, working)
+
+    def saved(self) -> None:
+        """Nothing: frames are not in this process."""
+
+    def resume(self, program: Program, found: object) -> bool:
+        return False
+
+    def adopt(
+        self,
+        program: Program,
+        flat: FlatProgram,
+        commit: int,
+        rows: Callable[[str], tuple[Any, Any]],
+    ) -> None:
+        """Take over a commit: `rows` gives the tuples of a relation and those asserted, as tables.
+
+        What supports the tuples is not known, so that the next commit works them out and compares.
+        """
+        derived = {rule.head for rule in flat.rules.values()} | set(flat.groupings)
+        with self.working("Tidelog · moving data into frames"):
+            for name, stored in flat.relations.items():
+                facts, given = (self.cuts.table(stored.types, table) for table in rows(name))
+                self.engine.adopt(name, stored.types, facts, given, is_derived=name in derived)
+            self.engine.forget(flat)
+        self.program, self._flat, self.commit = program, flat, commit
+        self._is_adopted = True
+
+    # -- how
+
+    def _advance(
+        self, flat: FlatProgram, staged: Mapping[str, FrameStaging], check: Callable[[], None]
+    ) -> Stats:
+        self.engine.prepare(flat)
+        for name, facts in staged.items():
+            if name in flat.relations:
+                self.engine.assert_rows(name, *facts.net())
+        return self._run.commit(self._flat, flat, self._limits, check, self._tell)
+
+    def _changes(self, program: Program, commit: int | None) -> Changes:
+        """What the commit at work has done so far, relations that it drops included."""
+        self.cuts.jobs.name(f"{self._doing} · looking at keys")
+        changed: dict[str, RelationChanges] = {}
+        for name, relation in program.relations.items():
+            came, went = self.engine.changes(name)
+            expect_one_each(relation, came, self.engine.work(name).now)
+            if came.size or went.size:
+                changed[name] = self._change(relation, came, went)
+        for name, relation in self.program.relations.items():
+            if name not in program.relations and self.engine.size(name):
+                went = self.engine.kept[name].facts
+                changed[name] = self._change(relation, self.cuts.nothing(relation.types), went)
+        relations = {**self.program.relations, **program.relations}
+        return Changes(commit, changed, relations, self._no_change)
+
+    def _change(self, relation: Relation, came: Cut, went: Cut) -> FrameChanges:
+        facts = (FrameFacts(relation, cut, self.cuts) for cut in (came, went))
+        return FrameChanges(relation, *facts)
+
+    def _no_change(self, relation: Relation) -> FrameChanges:
+        nothing = self.cuts.nothing(relation.types)
+        return self._change(relation, nothing, nothing)
+
+    def _publish(self, program: Program, flat: FlatProgram) -> None:
+        with self.locks.reading:
+            self.engine.commit()
+            self.engine.forget(flat)
+            self.program, self._flat = program, flat
+            self._is_adopted = False
+            self.commit += 1
+        self.cuts.release(self.engine.cuts_in_use())
+
+    def _undo(self, held: Sequence[Cut]) -> None:
+        self.engine.rollback()
+        self.engine.forget(self._flat)
+        self.cuts.release([*self.engine.cuts_in_use(), *held])

@@ -1,0 +1,195 @@
+"""What a transaction says about asserted facts, before it is committed: for each row, the last thing said.
+
+A relation with a primary key has one row per key at any moment: what the transaction inserts is compared with
+what is there and with what it has inserted itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.engine.local.codes.arrow import encode_table
+from tidelog.engine.local.codes.codec import Codec, Codes
+from tidelog.engine.local.kernels.layout import ALIVE
+from tidelog.engine.local.storage.lookup import lookup
+from tidelog.engine.local.storage.table import Rows, Table
+from tidelog.errors import DataError, shown
+from tidelog.program.typed import Relation
+from tidelog.session.interrupt import let_interrupt
+from tidelog.session.reading.readers import Committed
+from tidelog.tables.given import to_table
+from tidelog.tables.keys import key_of, rows_of_keys
+
+__all__ = ["Staged", "StagedData", "conflict", "expect_keys"]
+
+
+class StagedData:
+    """What a transaction says about one relation, as users say it.
+
+    `encoding` lends the codec for codes, `taking` is around taking in the data of a relation.
+    """
+
+    def __init__(
+        self,
+        staged: Staged,
+        encoding: Callable[[], AbstractContextManager[Codec]],
+        taking: Callable[[str], AbstractContextManager[None]],
+    ) -> None:
+        self.staged = staged
+        self._relation = staged.relation
+        self._encoding = encoding
+        self._taking = taking
+
+    def insert(self, data: object) -> None:
+        table = self._taken(self._relation, data)
+        with self._encoding() as codec:
+            self.staged.insert(_codes(codec, self._relation, table))
+
+    def delete(self, data: object) -> None:
+        table = self._taken(self._relation, data)
+        with self._encoding() as codec:
+            self.staged.delete(_codes(codec, self._relation, table))
+
+    def upsert(self, data: object) -> None:
+        table = self._taken(self._relation, data)
+        with self._encoding() as codec:
+            self.staged.upsert(_codes(codec, self._relation, table))
+
+    def delete_keys(self, keys: object) -> None:
+        key = key_of(self._relation)
+        table = self._taken(key, rows_of_keys(key, keys))
+        with self._encoding() as codec:
+            self.staged.delete_keys(_codes(codec, key, table))
+
+    def delete_all(self) -> None:
+        with self._encoding():
+            self.staged.delete_all()
+
+    def _taken(self, shape: Relation, data: object) -> object:
+        with self._taking(self._relation.name):
+            return to_table(shape, data)
+
+
+def _codes(codec: Codec, relation: Relation, table: object) -> Codes:
+    """The codes of a table, a row each."""
+    return np.ascontiguousarray(encode_table(codec, relation, table, let_interrupt).T)
+
+
+class Staged:
+    """The rows of one relation that a transaction inserts (+1) or deletes (-1).
+
+    `committed` is the relation as it is, None if it is new.
+    """
+
+    def __init__(self, relation: Relation, committed: Committed | None, codec: Codec) -> None:
+        self.relation = relation
+        self._committed = committed
+        self._codec = codec
+        self._rows = Table(len(relation.columns))
+        self._signs: npt.NDArray[np.int8] = np.zeros(64, np.int8)
+
+    def insert(self, codes: Codes) -> None:
+        """Rows that are to be there; DataError if another row has the key of one."""
+        if self.relation.key is not None:
+            self._expect_one_each(codes)
+            which, held = self._holders(codes[:, self.relation.key])
+            other = np.flatnonzero((codes[which] != held).any(axis=1))
+            if len(other):
+                first = int(other[0])
+                raise conflict(self.relation, self._codec, held[first], codes[which[first]])
+        self._put(codes, 1)
+
+    def upsert(self, codes: Codes) -> None:
+        """Rows that take the place of those with their keys."""
+        assert self.relation.key is not None
+        self._expect_one_each(codes)
+        _, held = self._holders(codes[:, self.relation.key])
+        self._put(held, -1)
+        self._put(codes, 1)
+
+    def delete(self, codes: Codes) -> None:
+        self._put(codes, -1)
+
+    def delete_keys(self, keys: Codes) -> None:
+        self._put(self._holders(keys)[1], -1)
+
+    def delete_all(self) -> None:
+        """What is asserted is to go, what was inserted is not to come."""
+        self._signs[:] = np.minimum(self._signs, 0)
+        if self._committed is not None:
+            self._put(self._committed.given(), -1)
+
+    def net(self) -> tuple[Codes, Codes]:
+        """The rows that are to be there, and those that are not."""
+        signs = self._signs[: self._rows.rows]
+        data = self._rows.data[: self._rows.rows]
+        return data[signs == 1], data[signs == -1]
+
+    # -- rows and keys
+
+    def _put(self, codes: Codes, sign: int) -> None:
+        rows = self._rows.add(codes)
+        if self._rows.rows > len(self._signs):
+            longer = np.zeros(2 * self._rows.rows, np.int8)
+            longer[: len(self._signs)] = self._signs
+            self._signs = longer
+        self._signs[rows] = sign
+
+    def _said(self, codes: Codes) -> npt.NDArray[np.int8]:
+        """What this transaction said last about rows; 0 if nothing."""
+        rows = self._rows.find(codes)
+        return np.where(rows >= 0, self._signs[np.maximum(rows, 0)], 0)
+
+    def _holders(self, keys: Codes) -> tuple[Rows, Codes]:
+        """The rows that are there under these keys: the key's number, and the row's codes."""
+        assert self.relation.key is not None
+        which, rows = lookup(self._rows, self.relation.key, keys)
+        came = self._signs[rows] == 1
+        found = [(which[came], self._rows.data[rows[came]])]
+        if self._committed is not None:
+            which, codes = self._committed.holders(self.relation.key, keys)
+            unsaid = self._said(codes) == 0
+            found.append((which[unsaid], codes[unsaid]))
+        return np.concatenate([w for w, _ in found]), np.concatenate([c for _, c in found])
+
+    def _expect_one_each(self, codes: Codes) -> None:
+        """DataError if two different rows have one key."""
+        assert self.relation.key is not None
+        rows = Table(codes.shape[1]).add(codes)
+        keys = Table(len(self.relation.key)).add(codes[:, self.relation.key])
+        if not len(codes) or rows.max() == keys.max():
+            return
+        first = np.empty(int(keys.max()) + 1, np.int64)
+        first[keys[::-1]] = np.arange(len(codes))[::-1]
+        other = int(np.flatnonzero(rows[first[keys]] != rows)[0])
+        raise conflict(self.relation, self._codec, codes[first[keys[other]]], codes[other])
+
+
+def expect_keys(relation: Relation, table: Table, came: Codes, codec: Codec) -> None:
+    """DataError if a row that came has the key of another that is there; for facts that rules state."""
+    if relation.key is None or not len(came):
+        return
+    which, rows = lookup(table, relation.key, came[:, relation.key])
+    alive = (table.tags[rows] & ALIVE) != 0
+    which, held = which[alive], table.data[rows[alive]]
+    other = np.flatnonzero((came[which] != held).any(axis=1))
+    if len(other):
+        raise conflict(relation, codec, held[int(other[0])], came[which[int(other[0])]])
+
+
+def conflict(relation: Relation, codec: Codec, held: Codes, new: Codes) -> DataError:
+    """Two rows with one key."""
+    assert relation.key is not None
+    there, wanted = (
+        tuple(codec.decode(t, int(c)) for t, c in zip(relation.types, row, strict=True))
+        for row in (held, new)
+    )
+    key = ", ".join(f"{relation.columns[i].name} = {shown(wanted[i])}" for i in relation.key)
+    rows = f"{shown(there)} and {shown(wanted)}"
+    remedy = "keep one of them, or upsert to replace a row that is there"
+    problem = f"the key {key} would have two rows: {rows}; {remedy}"
+    return DataError(relation.name, problem, value=wanted)

@@ -1,0 +1,49 @@
+"""How a session keeps its relations: stratum by stratum, in the order in which commits work them out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidelog.plan.flat import Unit
+from tidelog.session.reading.rendering import counted, text_table
+
+__all__ = ["Explanation", "Stratum", "explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Relations that are maintained together. `where` is the place of that work and why, on Spark."""
+
+    name: str
+    relations: tuple[str, ...]
+    rules: int
+    recursive: bool
+    where: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    strata: tuple[Stratum, ...]
+
+    def __repr__(self) -> str:
+        headers = ["stratum", "rules", "recursive"]
+        lines = [[s.name, str(s.rules), "yes" if s.recursive else "no"] for s in self.strata]
+        if any(s.where for s in self.strata):
+            headers.append("where")
+            lines = [[*line, s.where] for line, s in zip(lines, self.strata, strict=True)]
+        shown = text_table(headers, lines) if lines else ""
+        return f"{counted(len(self.strata), 'stratum').replace('stratums', 'strata')}\n\n{shown}".rstrip()
+
+    __str__ = __repr__
+
+
+def explain(placed: Sequence[tuple[Unit, str]]) -> Explanation:
+    """What is to be said of units, each with its place; those without rules are left out."""
+    return Explanation(
+        tuple(
+            Stratum(u.name, tuple(sorted(u.relations)), max(len(u.rules), 1), u.recursive, where)
+            for u, where in placed
+            if u.rules or u.grouping is not None
+        )
+    )

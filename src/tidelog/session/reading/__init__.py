@@ -1,0 +1,1 @@
+"""What readers hold: facts and changes as of one commit, in process or in frames."""

@@ -1,0 +1,124 @@
+"""Codes as values, for readers in any thread.
+
+Codes never change their meaning, and dictionaries guard what they keep themselves, so decoding needs no lock
+here. In a session on Spark, tables can be had as DataFrames too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from tidelog.data.types import Option
+from tidelog.data.values import BadValue, Value, canonical
+from tidelog.engine.local.codes.arrow import decode_table
+from tidelog.engine.local.codes.codec import NONE, Codec, Codes, is_direct
+from tidelog.engine.local.storage.snapshot import Extent
+from tidelog.errors import DataError, SessionError
+from tidelog.program.elaborate.problems import did_you_mean
+from tidelog.program.typed import Relation
+from tidelog.tables.fitting import native
+
+__all__ = ["Decoder", "Fact", "position", "to_pandas", "to_polars"]
+
+# its values are of the columns' types, which type checkers cannot know
+Fact: TypeAlias = tuple[Any, ...]
+
+_CHUNK: Final = 1 << 16
+
+
+class Decoder:
+    """`publish` makes a DataFrame of an Arrow table; a session that is not on Spark has none."""
+
+    def __init__(self, codec: Codec, publish: Callable[[Any], Any] | None = None) -> None:
+        self._codec = codec
+        self._publish = publish
+
+    def table(self, relation: Relation, codes: Codes) -> Any:
+        """The Arrow table of these codes, a row each."""
+        return decode_table(self._codec, relation, np.ascontiguousarray(codes.T))
+
+    def rows(self, relation: Relation, codes: Codes) -> Iterator[Fact]:
+        """The tuples of these codes, decoded some at a time."""
+        if not relation.columns:
+            yield from [()] * len(codes)
+            return
+        for start in range(0, len(codes), _CHUNK):
+            part = codes[start : start + _CHUNK]
+            columns = [self._codec.decode_column(t, part[:, i]) for i, t in enumerate(relation.types)]
+            yield from zip(*columns, strict=True)
+
+    def to_spark(self, table: Any) -> Any:
+        """An Arrow table as a DataFrame."""
+        if self._publish is None:
+            raise SessionError(
+                "the session is not on Spark; open it with tidelog.open(…, spark=session), or take to_arrow()"
+            )
+        return self._publish(table)
+
+    def code(self, relation: Relation, place: int, value: object) -> int | None:
+        """The code of a value in a column, None if no row can have it; DataError if it does not fit."""
+        column = relation.columns[place]
+        try:
+            return self._codec.find(column.type, canonical(column.type, native(value)))
+        except BadValue as bad:
+            raise DataError(relation.name, str(bad), column=column.name, value=value) from None
+
+    def extent(self, relation: Relation, place: int, low: object, high: object) -> Extent:
+        """The codes of a column that stand for values neither below `low` nor above `high`."""
+        type_ = relation.columns[place].type
+        if is_direct(type_):
+            least, most = (None if v is None else self.code(relation, place, v) for v in (low, high))
+            return Extent(NONE + 1 if isinstance(type_, Option) and least is None else least, most)
+        dictionary = self._codec.dictionary(type_)
+        first, last = (_canonical(relation, place, bound) for bound in (low, high))
+        return Extent(among=dictionary.between(first, last))
+
+    def row_codes(self, relation: Relation, row: object) -> Codes | None:
+        """The codes of a row; None if it is no row of the relation, or no row can be like it."""
+        if not isinstance(row, tuple | list) or len(row) != len(relation.columns):
+            return None
+        try:
+            codes = [self.code(relation, i, value) for i, value in enumerate(row)]
+        except DataError:
+            return None
+        return None if None in codes else np.array(codes, np.int64)
+
+
+def _canonical(relation: Relation, place: int, value: object) -> Value | None:
+    """A value as the column's type has it; None for no value."""
+    column = relation.columns[place]
+    if value is None:
+        return None
+    try:
+        return canonical(column.type, native(value))
+    except BadValue as bad:
+        raise DataError(relation.name, str(bad), column=column.name, value=value) from None
+
+
+def position(relation: Relation, column: str) -> int:
+    """The place of a column, or DataError."""
+    names = [c.name for c in relation.columns]
+    if column not in names:
+        hint = did_you_mean(column, names) or f"the columns are {', '.join(names)}"
+        raise DataError(relation.name, f"there is no column `{column}`; {hint}")
+    return names.index(column)
+
+
+def to_pandas(table: Any) -> Any:
+    _expect_installed("pandas")
+    return table.to_pandas()
+
+
+def to_polars(table: Any) -> Any:
+    return _expect_installed("polars").from_arrow(table)
+
+
+def _expect_installed(package: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError:
+        raise SessionError(f"{package} is not installed; `pip install {package}`") from None

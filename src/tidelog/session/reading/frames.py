@@ -1,0 +1,143 @@
+"""Facts in frames of Spark: read where they are, and brought here only if somebody asks for values.
+
+A frame is immutable, so a view of a commit stays as it was without any further care.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tidelog.data.values import BadValue, canonical
+from tidelog.engine.local.codes.codec import Codec, Codes
+from tidelog.engine.local.storage.snapshot import Extent
+from tidelog.engine.spark.frames.checkpoints import Cut, Cuts
+from tidelog.engine.spark.frames.layout import encode, named
+from tidelog.engine.spark.frames.relation_state import Kept
+from tidelog.engine.spark.joins.matching import without
+from tidelog.engine.spark.joins.native import literal
+from tidelog.errors import DataError
+from tidelog.program.typed import Constant, Relation
+from tidelog.session.names import free_name
+from tidelog.session.reading.changes import RelationChanges
+from tidelog.session.reading.decoding import Decoder, position
+from tidelog.session.reading.facts import Facts, WholeFacts
+
+__all__ = ["FrameChanges", "FrameFacts", "WholeFrame"]
+
+_NOTHING = np.empty((0, 0), np.int64)
+
+
+class FrameFacts(Facts):
+    """Rows in a frame; codes are private to whoever reads them."""
+
+    def __init__(self, relation: Relation, cut: Cut, cuts: Cuts) -> None:
+        self._codec = Codec()
+        super().__init__(relation, Decoder(self._codec, cuts.publish), _NOTHING)
+        cut.held.share()  # the frame may be asked for at any time
+        self._cut = cut
+        self._cuts = cuts
+
+    def __len__(self) -> int:
+        return self._cut.size
+
+    def to_spark(self) -> Any:
+        return named(self._outward, self.relation)
+
+    @cached_property
+    def _outward(self) -> Any:
+        return self._cuts.sessions.outward(self._cut.frame)
+
+    # -- parts, found by Spark
+
+    def __contains__(self, row: object) -> bool:
+        if not isinstance(row, tuple | list) or len(row) != len(self.relation.columns):
+            return False
+        try:
+            condition = self._condition(dict(enumerate(row)))
+        except DataError:
+            return False
+        with self._reading():
+            return bool(self._cut.frame.where(condition).take(1))
+
+    def where(self, **values: object) -> Facts:
+        condition = self._condition({position(self.relation, n): value for n, value in values.items()})
+        return self._held_part(self._cut.frame.where(condition))
+
+    def _held_part(self, frame: Any) -> FrameFacts:
+        with self._reading():
+            return FrameFacts(self.relation, self._cuts.shared(frame), self._cuts)
+
+    def _reading(self) -> AbstractContextManager[None]:
+        return self._cuts.jobs.named(f"Tidelog · reading {self.relation.name}")
+
+    def _condition(self, wanted: dict[int, object]) -> str:
+        """That a row has these values in these places, as SQL; DataError if one does not fit."""
+        parts = ["true"]
+        for place, value in wanted.items():
+            column = self.relation.columns[place]
+            try:
+                constant = Constant(canonical(column.type, value), column.type)
+            except BadValue as bad:
+                raise DataError(self.relation.name, str(bad), column=column.name, value=value) from None
+            parts.append(f"c{place} <=> {literal(constant)}")
+        return " and ".join(parts)
+
+    def between(self, column: str, low: object = None, high: object = None) -> Facts:
+        self._all()  # bounds are looked up among values that are known
+        return super().between(column, low, high)
+
+    # -- codes
+
+    @cached_property
+    def _collected(self) -> Codes:
+        return self._encoded(self._cut.frame)
+
+    def _encoded(self, frame: Any) -> Codes:
+        with self._reading():
+            rows = frame.toArrow()
+        return np.ascontiguousarray(encode(self._codec, self.relation.types, rows).T)
+
+    def _all(self) -> Codes:
+        return self._collected
+
+    def _first(self, count: int) -> Codes:
+        return self._encoded(self._cut.frame.limit(count))
+
+    def _between(self, place: int, wanted: Extent) -> Codes:
+        codes = self._all()
+        return codes[wanted.holds(codes[:, place])]
+
+
+class WholeFrame(FrameFacts, WholeFacts):
+    """A relation of a session, as of one commit."""
+
+    def __init__(self, relation: Relation, kept: Kept, cuts: Cuts) -> None:
+        super().__init__(relation, kept.facts, cuts)
+        kept.given.held.share()
+        self._kept = kept
+
+    @property
+    def given(self) -> Facts:
+        return FrameFacts(self.relation, self._kept.given, self._cuts)
+
+    @property
+    def derived(self) -> Facts:
+        return self._held_part(without(self._kept.facts.frame, self._kept.given.small, self._kept.types))
+
+
+class FrameChanges(RelationChanges):
+    """The change of one relation, in two frames."""
+
+    def __init__(self, relation: Relation, came: FrameFacts, went: FrameFacts) -> None:
+        super().__init__(relation, came, went)
+        self._frames = came, went
+
+    def to_spark(self) -> Any:
+        name = free_name("sign", {c.name for c in self.relation.columns})
+        signed = zip(self._frames, (1, -1), strict=True)
+        came, went = (f.to_spark().selectExpr("*", f"cast({s} as tinyint) as {name}") for f, s in signed)
+        return came.unionByName(went)

@@ -1,0 +1,1 @@
+"""Users' data as checked Arrow tables of a relation's exact types."""

@@ -1,0 +1,155 @@
+"""Which Arrow type each of our types is, and the other way round.
+
+Every type has one Arrow type that holds all its values without loss. Whole numbers of up to 64 bits are the
+smallest (u)intN that fits; wider ones and `bigint` are strings of digits, since no decimal of Arrow holds
+them all and strings are what every reader of Arrow understands. An option is the same type, nullable; every
+other column is declared not nullable.
+
+A relation without columns is a table with one column of the name `UNIT`, true in every row: a table without
+columns forgets how many rows it has as soon as it is sliced, concatenated or written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any, Final, assert_never
+
+import pyarrow as pa
+
+from tidelog.data import types
+from tidelog.data.types import Type
+from tidelog.errors import DataError
+from tidelog.program.elaborate.declarations import MAX_COLUMNS
+from tidelog.program.typed import Column, Relation, Role
+
+__all__ = ["UNIT", "arrow_type", "is_text", "is_wide", "relation_from_schema", "scalar", "schema", "type_of"]
+
+UNIT: Final = "()"
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+
+
+def scalar(type_: Type) -> types.Scalar:
+    return type_.item if isinstance(type_, types.Option) else type_
+
+
+def is_wide(type_: Type) -> bool:
+    """Whether it is a type of whole numbers that may not fit 64 bits, and so is text in Arrow."""
+    match scalar(type_):
+        case types.BigInt():
+            return True
+        case types.Bit(width) | types.Signed(width):
+            return width > 64
+        case _:
+            return False
+
+
+def arrow_type(type_: Type) -> Any:
+    match item := scalar(type_):
+        case types.Bool():
+            return pa.bool_()
+        case types.Int():
+            return pa.int64()
+        case types.BigInt() | types.String():
+            return pa.string()
+        case types.Bit(width):
+            return _whole(width, (pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()))
+        case types.Signed(width):
+            return _whole(width, (pa.int8(), pa.int16(), pa.int32(), pa.int64()))
+        case types.Float():
+            return pa.float32()
+        case types.Double():
+            return pa.float64()
+        case types.Decimal(precision, scale):
+            return pa.decimal128(precision, scale)
+        case types.Bytes():
+            return pa.binary()
+        case types.Date():
+            return pa.date32()
+        case types.Timestamp():
+            return pa.timestamp("us", "UTC")
+        case _:
+            assert_never(item)
+
+
+def _whole(width: int, sizes: tuple[Any, ...]) -> Any:
+    return next((size for size in sizes if width <= size.bit_width), pa.string())
+
+
+def schema(relation: Relation) -> Any:
+    """The schema of a relation's tables."""
+    if not relation.columns:
+        return pa.schema([pa.field(UNIT, pa.bool_(), nullable=False)])
+    return pa.schema(
+        [pa.field(c.name, arrow_type(c.type), isinstance(c.type, types.Option)) for c in relation.columns]
+    )
+
+
+# -- from Arrow
+
+
+def is_text(arrow: Any) -> bool:
+    return bool(
+        pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow)
+    )
+
+
+def type_of(arrow: Any) -> types.Scalar | None:
+    """The type that holds what an Arrow type does; None if there is none.
+
+    Whole numbers become `int` wherever that holds them: it is the number that programs compute with.
+    """
+    kinds = pa.types
+    if kinds.is_dictionary(arrow) or kinds.is_run_end_encoded(arrow):
+        return type_of(arrow.value_type)
+    if kinds.is_decimal(arrow):
+        fits = arrow.precision <= types.MAX_DIGITS and 0 <= arrow.scale <= arrow.precision
+        return types.Decimal(arrow.precision, arrow.scale) if fits else None
+    if kinds.is_uint64(arrow):
+        return types.Bit(64)
+    tests = (
+        (kinds.is_boolean, types.BOOL),
+        (kinds.is_integer, types.INT),
+        (kinds.is_float64, types.DOUBLE),
+        (kinds.is_floating, types.FLOAT),
+        (is_text, types.STRING),
+        (_is_bytes, types.BYTES),
+        (kinds.is_date, types.DATE),
+        (kinds.is_timestamp, types.TIMESTAMP),
+    )
+    return next((type_ for test, type_ in tests if test(arrow)), None)
+
+
+def _is_bytes(arrow: Any) -> bool:
+    kinds = pa.types
+    tests = (kinds.is_binary, kinds.is_large_binary, kinds.is_binary_view, kinds.is_fixed_size_binary)
+    return any(test(arrow) for test in tests)
+
+
+def relation_from_schema(name: str, given: Any, *, options: Collection[str] | None = None) -> Relation:
+    """The input relation that holds tables of a schema.
+
+    `options` names the columns that may have missing values; without it, those that the schema says may.
+    """
+    if len(given) > MAX_COLUMNS:
+        raise DataError(name, f"the data has {len(given)} columns; {MAX_COLUMNS} are allowed; leave some out")
+    missing = {f.name for f in given if f.nullable} if options is None else set(options)
+    unknown = sorted(missing.difference(given.names))
+    if unknown:
+        raise DataError(name, f"the data has no columns {', '.join(unknown)}, which are to be options")
+    if given.names == [UNIT]:
+        return Relation(name, (), Role.INPUT)
+    return Relation(name, tuple(_column(name, f, f.name in missing) for f in given), Role.INPUT)
+
+
+def _column(relation: str, field: Any, option: bool) -> Column:
+    if not _NAME.fullmatch(field.name) or field.name == "_":
+        problem = (
+            f"{field.name!r} cannot be the name of a column; rename it (letters, digits and underscores)"
+        )
+        raise DataError(relation, problem)
+    type_ = type_of(field.type)
+    if type_ is None:
+        problem = f"there is no type for {field.type} of Arrow; convert the column, or leave it out"
+        raise DataError(relation, problem, column=field.name)
+    return Column(field.name, types.Option(type_) if option else type_)

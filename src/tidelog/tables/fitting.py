@@ -1,0 +1,379 @@
+"""One column of given data made to fit its type, or the first value that does not.
+
+Two ways to the same answer. The fast one works on whole columns and never refuses: where it cannot vouch
+for every value, it declines. The slow one then looks at each value as `canonical` does, and either finds
+the culprit or accepts them all. So what is accepted depends on the slow way alone, and the fast way is to be
+read as a list of cases in which it would find nothing.
+
+What fits is what loses nothing: a whole number in a column of floating point if it is exact, a moment in
+another zone or unit if microseconds hold it, a decimal with other digits if they are zeros. Only a number of
+double precision is rounded in a column of `float`, which is what that type is for.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime
+from typing import Any, Final, assert_never
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidelog.data import types
+from tidelog.data.types import Type
+from tidelog.data.values import LEAST, BadValue, Value, canonical, from_text, to_text
+from tidelog.errors import shown
+from tidelog.tables.arrow import arrow_type, is_text, is_wide, scalar, type_of
+
+__all__ = ["DAYS", "MOMENTS", "Misfit", "distinct", "fit_arrow", "fit_values", "native", "rescale", "within"]
+
+DAYS: Final = tuple((d - date(1970, 1, 1)).days for d in (date.min, date.max))
+MOMENTS: Final = (DAYS[0] * 86_400_000_000, (DAYS[1] + 1) * 86_400_000_000 - 1)
+
+
+class Misfit(Exception):
+    """The first value of a column that does not fit."""
+
+    def __init__(self, row: int, value: object, problem: str) -> None:
+        super().__init__(problem)
+        self.row = row
+        self.value = value
+        self.problem = problem
+
+
+# -- Python values
+
+_CLASSES: Final[dict[type, frozenset[type]]] = {
+    types.Bool: frozenset({bool}),
+    types.Float: frozenset({float}),
+    types.Double: frozenset({float, int}),
+    types.Decimal: frozenset({decimal.Decimal}),
+    types.String: frozenset({str}),
+    types.Bytes: frozenset({bytes}),
+    types.Date: frozenset({date}),
+    types.Timestamp: frozenset({datetime}),
+}
+_WHOLE: Final = frozenset({int})
+_COUNT: Final = pa.decimal128(20, 0)  # holds every number of 64 bits
+_ROOM: Final = 76  # the digits of Arrow's widest decimal
+
+
+def fit_values(type_: Type, values: Sequence[object]) -> Any:
+    """An Arrow column of the type, from Python values; or Misfit."""
+    classes = frozenset(map(type, values)) - {type(None)}
+    if classes <= _CLASSES.get(type(scalar(type_)), _WHOLE):
+        built = _build(type_, values)
+        if built is not None:
+            return built
+    built = _build(type_, list(_checked(type_, values)))
+    assert built is not None, "canonical values fit their type"
+    return built
+
+
+def _build(type_: Type, values: Sequence[Any]) -> Any:
+    """The column, or None if Arrow or the type's bounds refuse one of the values."""
+    item = scalar(type_)
+    try:
+        if is_wide(item):
+            texts = [None if v is None else to_text(item, v) for v in values]
+            column = pa.array(texts, pa.string())
+            fits = _in_bounds(item, (v for v in values if v is not None))
+        elif isinstance(item, types.Float):
+            column = _single(pa.array(values, pa.float64()))
+            fits = True
+        else:
+            column = pa.array(values, arrow_type(item))
+            fits = _shallow(values) if isinstance(item, types.Decimal) else within(type_, column)
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        return None
+    if column is None or not fits or (column.null_count and not isinstance(type_, types.Option)):
+        return None
+    return _one_zero(column) if types.is_float(item) else column
+
+
+def _shallow(values: Iterable[decimal.Decimal | None]) -> bool:
+    """Whether Arrow is exact about Python's decimals: not if it has to take away more than 38 digits."""
+    exponents = (v.as_tuple().exponent for v in values if v is not None)
+    return all(isinstance(e, int) and e >= -types.MAX_DIGITS for e in exponents)
+
+
+def _in_bounds(item: types.Scalar, values: Iterable[int]) -> bool:
+    bounds = types.int_range(item)
+    return bounds is None or all(bounds[0] <= v <= bounds[1] for v in values)
+
+
+def _checked(type_: Type, values: Iterable[object]) -> Iterator[Value]:
+    for row, value in enumerate(values):
+        try:
+            yield _check(type_, value)
+        except BadValue as bad:
+            raise Misfit(row, value, f"{_short(str(bad))}{_remedy(type_, value)}") from None
+
+
+def _check(type_: Type, value: object) -> Value:
+    plain = native(value)
+    item = scalar(type_)
+    if (
+        isinstance(item, types.Float | types.Double)
+        and isinstance(plain, int)
+        and canonical(item, plain) != plain
+    ):
+        raise BadValue(f"{shown(plain)} is not exact as {item}")
+    return canonical(type_, plain)
+
+
+def native(value: object) -> object:
+    """What NumPy, pandas and Arrow wrap, unwrapped; their missing values are None."""
+    if isinstance(value, np.datetime64):
+        return _moment(value)
+    if isinstance(value, np.generic) and not isinstance(value, np.void):
+        return value.item()
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, pa.Scalar):
+        raise BadValue(_unrepresentable(value))
+    if getattr(value, "nanosecond", 0):
+        raise BadValue(f"{value} is finer than a microsecond")
+    if isinstance(value, datetime) and hasattr(value, "to_pydatetime"):
+        return value.to_pydatetime()
+    return value
+
+
+def _unrepresentable(value: Any) -> str:
+    """Why Python has no such value."""
+    if is_text(value.type):
+        return f"{shown(value.as_buffer().to_pybytes())} is not text: it is not UTF-8"
+    if pa.types.is_temporal(value.type):
+        return f"{value.value} as {value.type} is outside the years 1 to 9999, or finer than a microsecond"
+    return f"a value of Arrow's type {value.type} has no counterpart in Python"
+
+
+def _moment(value: np.datetime64) -> object:
+    if np.isnat(value):
+        return None
+    if np.datetime_data(value.dtype)[0] == "D":
+        return value.item()
+    rounded = value.astype("datetime64[us]")
+    if rounded != value:
+        raise BadValue(f"{value} is finer than a microsecond")
+    return rounded.item()
+
+
+# -- messages
+
+_WANTED: Final[dict[type, str]] = {
+    types.Bool: "True or False",
+    types.Float: "a float",
+    types.Double: "a float",
+    types.Decimal: "a decimal.Decimal or an int",
+    types.String: "a str",
+    types.Bytes: "bytes",
+    types.Date: "a datetime.date",
+    types.Timestamp: "a datetime.datetime",
+}
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 300 else f"{text[:200]}… ({len(text)} characters)"
+
+
+def _remedy(type_: Type, value: object) -> str:
+    """What to do about a value that does not fit; a missing value's message says it already."""
+    item = scalar(type_)
+    wanted = _WANTED.get(type(item), "an int")
+    match item, value:
+        case (_, None):
+            return ""
+        case (_, float()) if value != value:
+            return f"; give {wanted}, or None in an option column if it is missing"
+        case (types.Decimal(), decimal.Decimal()) if not value.is_finite():
+            return "; give a number, or None in an option column if it is missing"
+        case (types.Int() | types.Bit() | types.Signed(), int()) if not isinstance(value, bool):
+            return "; declare the column with a wider type, such as bigint"
+        case (types.Float() | types.Double(), int()):
+            return "; declare the column bigint or decimal"
+        case (types.Decimal(), decimal.Decimal()):
+            return "; round it, or declare the column with more digits"
+        case (types.Date(), datetime()):
+            return "; give value.date(), of a pandas column column.dt.date, or declare the column timestamp"
+        case _:
+            return f"; give {wanted}, or declare the column with the type of the data"
+
+
+# -- Arrow columns
+
+
+def fit_arrow(type_: Type, column: Any) -> Any:
+    """An Arrow column of the type, from one of any Arrow type; or Misfit."""
+    fitted = _fast(type_, column)
+    return fit_values(type_, _values(type_, column)) if fitted is None else fitted
+
+
+def _fast(type_: Type, column: Any) -> Any:
+    """The column converted by kernels, or None if one of them declines."""
+    item = scalar(type_)
+    if column.null_count and not isinstance(type_, types.Option):
+        return None
+    try:
+        plain = _plain(column)
+        converted = _convert(item, plain)
+        if converted is None or not within(type_, converted):
+            return None
+        if is_text(converted.type) and not is_wide(item):
+            converted.validate(full=True)  # others may have written what is not UTF-8
+    except (pa.ArrowException, BadValue):
+        return None
+    return _one_zero(converted) if types.is_float(item) else converted
+
+
+def _plain(column: Any) -> Any:
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    if pa.types.is_run_end_encoded(column.type):
+        return pc.run_end_decode(column)
+    return column
+
+
+def _convert(item: types.Scalar, column: Any) -> Any:
+    """The column with the type's Arrow type, its values unchanged; None where that is not sure."""
+    source, target = column.type, arrow_type(item)
+    if source == target and not is_wide(item):
+        return column
+    if pa.types.is_null(source):
+        return column.cast(target)
+    match item:
+        case types.Int() | types.BigInt() | types.Bit() | types.Signed():
+            return _whole(item, column)
+        case types.Float():
+            return _single(column) if pa.types.is_floating(source) else _from_whole(column, target)
+        case types.Double():
+            return column.cast(target) if pa.types.is_floating(source) else _from_whole(column, target)
+        case types.Decimal():
+            return rescale(column if pa.types.is_decimal(source) else _from_whole(column, _COUNT), target)
+        case types.Bool() | types.String() | types.Bytes() | types.Date() | types.Timestamp():
+            return column.cast(target) if type_of(source) == item else None
+        case _:
+            assert_never(item)
+
+
+def _whole(item: types.Scalar, column: Any) -> Any:
+    """Whole numbers; those of DuckDB and Spark that pass 64 bits come as decimals without a fraction."""
+    source = column.type
+    if not is_wide(item):
+        return column.cast(arrow_type(item)) if _is_whole(source) else None
+    if pa.types.is_integer(source) and not isinstance(item, types.Bit):
+        return column.cast(pa.string())
+    if _is_whole(source) or is_text(source):
+        return distinct(column.cast(pa.string()), lambda text: _digits(item, text), pa.string())
+    return None
+
+
+def _is_whole(source: Any) -> bool:
+    return bool(pa.types.is_integer(source) or (pa.types.is_decimal(source) and source.scale == 0))
+
+
+def _digits(item: types.Scalar, text: str) -> str:
+    value = from_text(item, text)
+    if to_text(item, value) != text:
+        raise BadValue(f"{shown(text)} is not how {shown(value)} is written")
+    return text
+
+
+def _from_whole(column: Any, target: Any) -> Any:
+    return column.cast(target) if pa.types.is_integer(column.type) else None
+
+
+def rescale(column: Any, target: Any) -> Any:
+    """Decimals with other digits, all of them exact.
+
+    Arrow notices a value that passes its precision, but not one that passes the bits of its type while it is
+    given more digits behind the point; so there must be room for them, here or in a wider type.
+    """
+    if column is None:
+        return None
+    digits = column.type.precision - column.type.scale + target.scale
+    if digits <= types.MAX_DIGITS:
+        return column.cast(target)
+    return column.cast(pa.decimal256(_ROOM, target.scale)).cast(target) if digits <= _ROOM else None
+
+
+def _single(column: Any) -> Any:
+    """Rounded to single precision, or None if a finite number becomes infinite."""
+    wide = column.cast(pa.float64())
+    rounded = wide.cast(pa.float32())
+    lost = pc.and_(pc.is_inf(rounded), pc.is_finite(wide))
+    return None if pc.any(lost).as_py() else rounded
+
+
+def _one_zero(column: Any) -> Any:
+    """With 0.0 for -0.0, and one NaN for all of them."""
+    positive = pc.add(column, pa.scalar(0.0, column.type))
+    odd = pc.is_nan(positive)
+    if not pc.any(odd).as_py():
+        return positive
+    return pc.if_else(odd, pa.scalar(float("nan"), column.type), positive)
+
+
+def within(type_: Type, column: Any) -> bool:
+    """Whether the values of a column of the type's Arrow type are within the type's bounds."""
+    item = scalar(type_)
+    match item:
+        case types.Date():
+            bounds, numbers = DAYS, column.cast(pa.int32())
+        case types.Timestamp():
+            bounds, numbers = MOMENTS, column.cast(pa.int64())
+        case types.Bit(width) | types.Signed(width) if width not in (8, 16, 32, 64) and width < 64:
+            bounds, numbers = types.int_range(item) or (0, 0), column
+        case types.Int() | types.Signed(64) if isinstance(type_, types.Option):  # one stands for none
+            bounds, numbers = (LEAST + 1, -LEAST - 1), column
+        case _:
+            return True
+    extremes = pc.min_max(numbers)
+    low, high = extremes["min"].as_py(), extremes["max"].as_py()
+    return low is None or bool(bounds[0] <= low and high <= bounds[1])
+
+
+def distinct(column: Any, convert: Any, target: Any) -> Any:
+    """A column of `convert(value)`, which is called once for each distinct value."""
+    known = column.unique()
+    converted = pa.array([None if v is None else convert(v) for v in known.to_pylist()], target)
+    return converted.take(pc.index_in(column, known)) if len(known) else converted
+
+
+def _values(type_: Type, column: Any) -> list[object]:
+    """The values as Python has them; what Python cannot have stays a scalar of Arrow, which fits nothing."""
+    values = [v for chunk in column.chunks for v in _chunk_values(chunk)]
+    encoded = pa.types.is_dictionary(column.type) or pa.types.is_run_end_encoded(column.type)
+    kind = column.type.value_type if encoded else column.type
+    if is_wide(type_) and is_text(kind):
+        return [_number(v) for v in values]
+    if types.is_integer(scalar(type_)) and _is_whole(kind):
+        return [int(v) if isinstance(v, decimal.Decimal) else v for v in values]
+    return values
+
+
+def _chunk_values(chunk: Any) -> list[object]:
+    try:
+        values: list[object] = chunk.to_pylist()
+    except (ValueError, OverflowError, pa.ArrowException):
+        return [_scalar_value(s) for s in chunk]
+    return values
+
+
+def _scalar_value(wrapped: Any) -> object:
+    try:
+        value: object = wrapped.as_py()
+    except (ValueError, OverflowError, pa.ArrowException):
+        return wrapped
+    return value
+
+
+def _number(text: object) -> object:
+    """The number that a text in its one form stands for; any other text as it is."""
+    try:
+        value = from_text(types.BIGINT, str(text))
+    except BadValue:
+        return text
+    return value if to_text(types.BIGINT, value) == text else text

@@ -1,0 +1,172 @@
+"""Given data as a table of a relation: its columns, in its order, of its Arrow types.
+
+Invariant: a table that `to_table` returns has exactly the schema of the relation and only values of its
+types. Nothing is converted that could lose something, and nothing is dropped: a column too many is an error.
+Columns are matched by name; where data has no names, or is of tuples whose names are other ones, by place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import pyarrow as pa
+
+from tidelog.data import types
+from tidelog.data.types import Type
+from tidelog.errors import DataError
+from tidelog.program.typed import Relation
+from tidelog.tables.arrow import UNIT, relation_from_schema, scalar, schema
+from tidelog.tables.fitting import Misfit, fit_arrow, fit_values
+from tidelog.tables.shapes import BadShape, Given, take_apart
+
+__all__ = ["make_table", "relation_from_data", "to_table", "unit_table"]
+
+
+def to_table(relation: Relation, data: object) -> Any:
+    """The data as an Arrow table of the relation, or DataError."""
+    try:
+        given = take_apart(data)
+    except BadShape as bad:
+        raise DataError(relation.name, bad.problem, row=bad.row, value=bad.value) from None
+    if not relation.columns:
+        return _units(relation, given)
+    columns = _arrange(relation, given)
+    return make_table(relation, [_fit(relation, i, column) for i, column in enumerate(columns)])
+
+
+def make_table(relation: Relation, columns: list[Any]) -> Any:
+    """The table of columns that fit already."""
+    return pa.Table.from_arrays(columns, schema=schema(relation))
+
+
+def unit_table(rows: int) -> Any:
+    """The table of a relation without columns."""
+    return pa.table(
+        {UNIT: pa.repeat(True, rows)}, schema=pa.schema([pa.field(UNIT, pa.bool_(), nullable=False)])
+    )
+
+
+def relation_from_data(name: str, data: object, *, options: Collection[str] | None = None) -> Relation:
+    """The input relation that holds data with named columns.
+
+    A column is an option if `options` names it; without that, if the data has a missing value in it.
+    """
+    try:
+        given = take_apart(data)
+    except BadShape as bad:
+        raise DataError(name, bad.problem, row=bad.row, value=bad.value) from None
+    if given.names is None:
+        raise DataError(name, "the columns of the data have no names; declare the relation, or give a frame")
+    table = pa.table([_inferred(name, *c) for c in zip(given.names, given.columns, strict=True)], given.names)
+    missing = [n for n, column in zip(given.names, table.columns, strict=True) if column.null_count]
+    return relation_from_schema(name, table.schema, options=missing if options is None else options)
+
+
+def _inferred(relation: str, name: str, column: Any) -> Any:
+    if isinstance(column, pa.ChunkedArray):
+        return column
+    try:
+        return pa.array(column)
+    except pa.ArrowException as error:
+        raise DataError(
+            relation, f"the values have no one type ({error}); convert them", column=name
+        ) from None
+
+
+# -- which column is which
+
+
+def _units(relation: Relation, given: Given) -> Any:
+    if given.columns and given.names != (UNIT,):
+        shown = ", ".join(given.names) if given.names else f"{len(given.columns)} columns"
+        raise DataError(
+            relation.name, f"the relation has no columns, the data has {shown}; give empty tuples"
+        )
+    return unit_table(given.rows)
+
+
+def _arrange(relation: Relation, given: Given) -> list[Any]:
+    """The given columns in the relation's order; None for one that is missing in every row."""
+    wanted = [c.name for c in relation.columns]
+    if not given.rows and not given.columns:
+        return [[] for _ in wanted]
+    names = given.names
+    if names is None or (given.by_place and not set(wanted) <= set(names)):
+        return _by_place(relation, given)
+    _expect_names(relation, wanted, names, gaps=given.gaps)
+    places = {name: i for i, name in enumerate(names)}
+    return [given.columns[places[n]] if n in places else [None] * given.rows for n in wanted]
+
+
+def _by_place(relation: Relation, given: Given) -> list[Any]:
+    if len(given.columns) != len(relation.columns):
+        listed = ", ".join(c.name for c in relation.columns)
+        problem = f"a row has {len(given.columns)} values; give {len(relation.columns)}: {listed}"
+        raise DataError(relation.name, problem, row=0 if given.rows else None)
+    return list(given.columns)
+
+
+def _expect_names(relation: Relation, wanted: list[str], names: tuple[str, ...], *, gaps: bool) -> None:
+    optional = {c.name for c in relation.columns if gaps and isinstance(c.type, types.Option)}
+    missing = [n for n in wanted if n not in names and n not in optional]
+    extra = [n for n in dict.fromkeys(names) if n not in wanted]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if missing:
+        problem = f"the data has no column {_listed(missing)}; it has {_listed(names)}; rename or add columns"
+    elif extra:
+        problem = f"the data has columns that the relation has not: {_listed(extra)}; leave them out"
+    elif twice:
+        problem = f"the data has two columns of the name {_listed(twice)}; rename or drop one"
+    else:
+        return
+    raise DataError(relation.name, problem)
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(names)
+
+
+# -- fitting
+
+
+def _fit(relation: Relation, place: int, column: Any) -> Any:
+    name, type_ = relation.columns[place].name, relation.columns[place].type
+    try:
+        prepared = _from_series(type_, column) if hasattr(column, "iloc") else column
+        if isinstance(prepared, pa.ChunkedArray):
+            return fit_arrow(type_, prepared)
+        return fit_values(type_, prepared)
+    except Misfit as bad:
+        raise DataError(relation.name, bad.problem, column=name, row=bad.row, value=bad.value) from None
+
+
+def _from_series(type_: Type, series: Any) -> Any:
+    """A column of pandas, whose plain columns of numbers and of objects say NaN for a missing value.
+
+    In a plain column of floats NaN is therefore missing, unless the relation's column is of floats and no
+    option; and a column of whole numbers with missing ones, which pandas makes floats, is taken back.
+    """
+    item, option = scalar(type_), isinstance(type_, types.Option)
+    if series.dtype == object:
+        keep = types.is_float(item) and not option
+        return [None if _is_nan(v) and not keep else v for v in series.tolist()]
+    plain_floats = getattr(series.dtype, "kind", "") == "f" and not hasattr(series.dtype, "na_value")
+    try:
+        array = pa.array(series, from_pandas=option or not (plain_floats and types.is_float(item)))
+        if plain_floats and types.is_integer(item) and (option or array.null_count):
+            return _whole_again(array)
+    except pa.ArrowException:
+        return series.tolist()
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and value != value
+
+
+def _whole_again(array: Any) -> Any:
+    try:
+        return pa.chunked_array([array.cast(pa.int64())])
+    except pa.ArrowException:  # the number that is not whole, or too large, is to be named
+        return [int(v) if v is not None and v.is_integer() else v for v in array.to_pylist()]

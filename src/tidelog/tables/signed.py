@@ -1,0 +1,56 @@
+"""Changes as Arrow tables: a relation's columns and one more, `SIGN`, which is 1 or -1.
+
+Such a table is a Z-set: signs of equal rows add up. Names beginning with `#` are free for what else a row may
+carry, since no column can be called so.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidelog.program.typed import Relation
+from tidelog.tables.arrow import schema
+
+__all__ = ["SIGN", "difference", "signed", "signed_schema", "sums", "total"]
+
+SIGN: Final = "#sign"
+
+
+def signed_schema(relation: Relation) -> Any:
+    return schema(relation).append(pa.field(SIGN, pa.int8(), nullable=False))
+
+
+def signed(table: Any, sign: int) -> Any:
+    """A relation's table with one sign for all rows."""
+    signs = pa.repeat(pa.scalar(sign, pa.int8()), table.num_rows)
+    return table.append_column(pa.field(SIGN, pa.int8(), nullable=False), signs)
+
+
+def total(table: Any) -> Any:
+    """The sum of signed rows: each row once, with what its signs add up to, and not if that is 0."""
+    return sums(table).cast(table.schema)
+
+
+def sums(table: Any) -> Any:
+    """What `total` gives, of any number of equal rows: sums are 64-bit numbers."""
+    keys = [name for name in table.column_names if name != SIGN]
+    found = table.group_by(keys).aggregate([(SIGN, "sum")])
+    found = found.filter(pc.not_equal(found[f"{SIGN}_sum"], 0))
+    made = table.schema.set(table.schema.get_field_index(SIGN), pa.field(SIGN, pa.int64(), nullable=False))
+    return pa.Table.from_arrays([found[f"{SIGN}_sum" if n == SIGN else n] for n in made.names], schema=made)
+
+
+def difference(old: Any, new: Any) -> Any:
+    """What has to be added to one table of a relation to make it the other: signed rows.
+
+    Rows may be there several times; all signs of one that only one table has are the same.
+    """
+    both = pa.concat_tables([signed(new, 1), signed(old, -1)])
+    found = both.group_by(old.column_names).aggregate([(SIGN, "min"), (SIGN, "max")])
+    found = found.filter(pc.equal(found[f"{SIGN}_min"], found[f"{SIGN}_max"]))
+    return pa.Table.from_arrays(
+        [*(found[name] for name in old.column_names), found[f"{SIGN}_min"]], schema=both.schema
+    )
