@@ -37,7 +37,6 @@ from tidelog.maintain.script import (
 )
 from tidelog.maintain.strategy import is_traced, make, name_of, update
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
-from tidelog.program.typed import Absent, Match
 from tidelog.progress import Progress, Report
 
 __all__ = ["Limits", "Run", "Stats", "UnitStats"]
@@ -213,11 +212,7 @@ class _Walk:
     def _is_reached(self, unit: Unit) -> bool:
         if unit.grouping is not None:
             return self.engine.was_touched(unit.grouping.instances)
-        return any(self.engine.has_changed(n) for n in self._read(unit) | unit.relations)
-
-    @staticmethod
-    def _read(unit: Unit) -> set[str]:
-        return {x.relation for r in unit.rules for x in r.body if isinstance(x, Match | Absent)}
+        return any(self.engine.has_changed(n) for n in unit.reads | unit.relations)
 
     def _maintain(
         self,
@@ -249,7 +244,7 @@ class _Walk:
     def _why_bootstrap(self, unit: Unit, same: bool) -> str | None:
         if not same:
             return "it is new, or its relations were grouped otherwise"
-        if not any(self.engine.size(name) for name in self._read(unit) | unit.relations):
+        if not any(self.engine.size(name) for name in unit.reads | unit.relations):
             return "it and all that it reads were empty"
         if self.run.strategy == "recompute":
             return "the strategy is recompute"
@@ -263,7 +258,7 @@ class _Walk:
 
     def _sizes(self, unit: Unit) -> Sizes:
         """What is below a unit and in it, and what came and went there or was asserted and retracted."""
-        below = self._read(unit) - unit.relations
+        below = unit.reads - unit.relations
         counts = [self.engine.changed_rows(n) for n in below]
         counts += [self.engine.asserted_changes(n) for n in unit.relations]
         return Sizes(
@@ -291,7 +286,7 @@ class _Walk:
             self._check_rows()
             return
         self.engine.highest(unit.relations, self.rank)
-        seconds, below = self.run.clock() - begun, self._read(unit) - unit.relations
+        seconds, below = self.run.clock() - begun, unit.reads - unit.relations
         moved = sum(came - went for came, went in map(self.engine.changed_rows, below))
         self.run.memory(unit).made(
             seconds, sum(map(self.engine.size, below)) + moved, self.asserted, self.rows

@@ -16,10 +16,12 @@ never moves a tuple that is there.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tidelog.data.types import BOOL
 from tidelog.maintain.bootstrap import atoms, growth, inner
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Repeat, Script, Step, Update, View
-from tidelog.plan.flat import FlatRule, Unit
+from tidelog.plan.flat import FlatRule, Role, Unit
 from tidelog.program.typed import Binary, Match, Term, Test, Var, Wildcard
 
 __all__ = [
@@ -167,5 +169,5 @@ def rederivation(rule: FlatRule, value_column: int | None = None) -> FlatRule:
             # compared as elements, so that none is none
             tests.append(Test(Binary("is", head, value, BOOL)))
     body = (Match(rule.head, tuple(terms)), *rule.body, *tests)
-    name = rule.id if value_column is None else f"{rule.id} [keys]"
-    return FlatRule(f"{name} [rederive]", rule.head, rule.values, body, rule.origin, rule.span)
+    role = Role.REDERIVE if value_column is None else Role.BY_KEY
+    return replace(rule, body=body, role=role)

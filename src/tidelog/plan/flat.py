@@ -23,7 +23,7 @@ from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Span
 from tidelog.program.typed import Absent, Aggregate, Best, Body, Expr, Function, Match, PythonFunction
 
-__all__ = ["FlatProgram", "FlatRule", "Grouping", "Kind", "Stored", "Unit"]
+__all__ = ["FlatProgram", "FlatRule", "Grouping", "Kind", "Role", "Stored", "Unit"]
 
 
 class Kind(Enum):
@@ -51,9 +51,21 @@ class Stored:
     title: str = field(default="", compare=False)
 
 
+class Role(Enum):
+    """What a rule is asked for. In the last two roles its head is the first atom of its body."""
+
+    DERIVE = "derive"  # all its instances
+    REDERIVE = "rederive"  # the instances of given heads
+    BY_KEY = "by key"  # the instances of given keys: the head without its value
+
+
 @dataclass(frozen=True, slots=True)
 class FlatRule:
-    """One head, one conjunction; atoms under `not` have no wildcards. `origin` is the text of its rule."""
+    """One head, one conjunction; atoms under `not` have no wildcards.
+
+    A rule is identified by its id and its role. `origin` is the text of the rule that it was made from;
+    `reads` are the relations in its body.
+    """
 
     id: str
     head: str
@@ -61,6 +73,12 @@ class FlatRule:
     body: Body
     origin: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    role: Role = Role.DERIVE
+    reads: frozenset[str] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        reads = frozenset(x.relation for x in self.body if isinstance(x, Match | Absent))
+        object.__setattr__(self, "reads", reads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +100,7 @@ class Grouping:
 class Unit:
     """What is maintained together: relations that depend on each other, or the results of one grouping.
 
-    `name` is what people call it.
+    `reads` are the relations in the bodies of its rules; `name` is what people call it.
     """
 
     relations: frozenset[str]
@@ -91,6 +109,10 @@ class Unit:
     grouping: Grouping | None = None
     best: tuple[tuple[str, Best], ...] = ()
     name: str = field(default="", compare=False)
+    reads: frozenset[str] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reads", frozenset().union(*(rule.reads for rule in self.rules)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +127,7 @@ class FlatProgram:
 
     def used(self) -> frozenset[str]:
         """The relations that units derive or read."""
-        rules = [rule for unit in self.units for rule in unit.rules]
-        read = {x.relation for rule in rules for x in rule.body if isinstance(x, Match | Absent)}
-        return frozenset(read).union(*(unit.relations for unit in self.units))
+        return frozenset().union(*(unit.relations | unit.reads for unit in self.units))
 
     def title(self, relation: str) -> str:
         """What people call a relation."""

@@ -151,7 +151,7 @@ class _Flattener:
     def _units(self) -> Iterator[Unit]:
         below: dict[str, list[str]] = {name: [] for name in self.relations}
         for rule in self.rules.values():
-            below[rule.head] += [x.relation for x in rule.body if isinstance(x, Match | Absent)]
+            below[rule.head] += sorted(rule.reads)
         for grouping in self.groupings.values():
             below[grouping.results].append(grouping.instances)
         deriving: dict[str, list[FlatRule]] = {name: [] for name in self.relations}

@@ -182,7 +182,7 @@ class LocalEngine:
         if suspects is None or step.mode is not Mode.REDERIVE or len(self.change(step.rule.head).aims):
             return False
         assert self._program is not None
-        rule = self._program.rules[step.rule.id.removesuffix(" [rederive]")]
+        rule = self._program.rules[step.rule.id]
         head = step.rule.body[0]
         assert isinstance(head, Match)
         table = self.tables[rule.head]

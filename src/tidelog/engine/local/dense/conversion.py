@@ -14,7 +14,6 @@ from tidelog.engine.local.storage.pending import Change
 from tidelog.engine.local.storage.table import Table
 from tidelog.engine.protocol import Check
 from tidelog.plan.flat import FlatRule
-from tidelog.program.typed import Absent, Match
 
 __all__ = ["WHY", "asserted_only", "domain_size", "is_cyclic", "run_whole", "with_rows"]
 
@@ -59,7 +58,7 @@ def run_whole(
         table.data[change.given_came],
         table.data[change.given_went],
     )
-    read = {x.relation for rule in fits.others for x in rule.body if isinstance(x, Match | Absent)}
+    read = {name for rule in fits.others for name in rule.reads}
     anew = any(other is not None and other.moves for name in read for other in [below[name][1]])
     sources = {name: _source(*below[name]) for name in fits.below()}
     return kept.update(fits, given, sources, anew=anew, check=check)

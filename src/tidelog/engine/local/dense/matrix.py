@@ -26,7 +26,7 @@ from tidelog.engine.local.storage.table import Table
 from tidelog.engine.protocol import Check
 from tidelog.errors import EngineError
 from tidelog.plan.flat import FlatProgram, FlatRule, Unit
-from tidelog.program.typed import Absent, Match, Var
+from tidelog.program.typed import Match, Var
 
 __all__ = ["BitRelation", "Bits", "Difference", "Operand", "Pattern", "Source", "pattern", "pays", "sparse"]
 
@@ -79,7 +79,7 @@ def pattern(unit: Unit, program: FlatProgram) -> Pattern | None:
     if isinstance(stored.types[0], Option):  # `none` joins nothing, and a number of the matrix joins itself
         return None
     readers = (r for r in program.rules.values() if r.head != name)
-    if any(isinstance(x, Match | Absent) and x.relation == name for r in readers for x in r.body):
+    if any(name in rule.reads for rule in readers):
         return None
     own: list[tuple[Operand | None, ...]] = []
     bases: list[Operand] = []

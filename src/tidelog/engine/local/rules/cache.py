@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidelog.engine.local.rules.compiler import Variant, compile_variant
-from tidelog.plan.flat import FlatProgram, FlatRule
+from tidelog.plan.flat import FlatProgram, FlatRule, Role
 from tidelog.plan.join_order import Alike, Order, order
 from tidelog.program.typed import Match
 
@@ -16,7 +16,7 @@ class Variants:
     def __init__(self, size: Callable[[str], int], alike: Alike) -> None:
         self._size = size
         self._alike = alike
-        self._known: dict[tuple[str, int | str | None], tuple[Variant, tuple[int, ...], list[str]]] = {}
+        self._known: dict[tuple[str, Role, int | str | None], tuple[Variant, tuple[int, ...], list[str]]] = {}
 
     def first(self, rule: FlatRule, driver: int | None) -> Variant:
         """The rule, beginning with the literal at a position."""
@@ -30,11 +30,11 @@ class Variants:
         return order(rule, first, self._size, given, self._alike)
 
     def _get(self, rule: FlatRule, start: int | str | None, make: Callable[[], Variant]) -> Variant:
-        known = self._known.get((rule.id, start))
+        known = self._known.get((rule.id, rule.role, start))
         names = known[2] if known else sorted({x.relation for x in rule.body if isinstance(x, Match)})
         sizes = tuple([self._size(n).bit_length() // 3 for n in names])
         if known is None or known[1] != sizes:
-            known = self._known[rule.id, start] = make(), sizes, names
+            known = self._known[rule.id, rule.role, start] = make(), sizes, names
         return known[0]
 
     def clear(self) -> None:
@@ -43,12 +43,7 @@ class Variants:
 
     def forget(self, program: FlatProgram) -> None:
         """Drop the variants of rules that a program does not have."""
-        gone = [
-            k
-            for k in self._known
-            if k[0].removesuffix(" [rederive]").removesuffix(" [keys]") not in program.rules
-        ]
-        for key in gone:
+        for key in [key for key in self._known if key[0] not in program.rules]:
             del self._known[key]
 
     def indexes(self) -> set[int]:

@@ -16,7 +16,7 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.engine.local.codes.codec import Codes, is_direct
 from tidelog.engine.local.kernels import layout
-from tidelog.plan.flat import FlatRule
+from tidelog.plan.flat import FlatRule, Role
 from tidelog.plan.join_order import Compute, Filter, Join, Order, Refute
 from tidelog.program.typed import Binary, Cast, Constant, Expr, Match, Var, Wildcard
 
@@ -215,7 +215,7 @@ class _Compiler:
 
 def _matched_once(rule: FlatRule) -> frozenset[str]:
     """The variables of a rederivation's head that one column of its body holds: none is no join there."""
-    if not rule.id.endswith("[rederive]"):
+    if rule.role is Role.DERIVE:
         return frozenset()
     head, *body = rule.body
     assert isinstance(head, Match)

@@ -26,6 +26,7 @@ from tidelog.engine.local.storage.pending import NEGATED, Bindings, Working
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check
 from tidelog.maintain.script import Mode, View
+from tidelog.plan.flat import Role
 from tidelog.plan.join_order import Compute, Filter, Refute
 from tidelog.program.typed import Binary, Expr, Var, Wildcard, variables
 
@@ -295,7 +296,7 @@ class Runner:
     ) -> None:
         """Compute the heads and do with them what the mode says."""
         heads: list[Codes] = []
-        asked = mode is Mode.REDERIVE and variant.rule.id.endswith("[rederive]")  # the head is known
+        asked = mode is Mode.REDERIVE and variant.rule.role is not Role.DERIVE  # the head is known
         for value in variant.rule.values if not asked else ():
             codes, kept = self._value(variant, value, bindings, slots, mode)
             if kept.size != bindings.size:  # a removal passed some over: begin again with what is left

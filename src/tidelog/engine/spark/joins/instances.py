@@ -19,7 +19,7 @@ from tidelog.engine.spark.frames.checkpoints import BROADCAST, Cuts, looked_up
 from tidelog.engine.spark.frames.layout import PROBLEM, columns
 from tidelog.engine.spark.joins.evaluation import Remainder, evaluate
 from tidelog.engine.spark.joins.native import literal, translate
-from tidelog.plan.flat import FlatRule
+from tidelog.plan.flat import FlatRule, Role
 from tidelog.plan.join_order import Filter, Join, Refute, order, values_first
 from tidelog.program.typed import (
     Absent,
@@ -205,7 +205,7 @@ class _Search:
 
     @property
     def _is_rederivation(self) -> bool:
-        return self.rule.id.endswith("[rederive]")
+        return self.rule.role is not Role.DERIVE
 
     def heads(self, functions: Mapping[str, Function | PythonFunction]) -> Instances:
         found = self._one() if self.found is None else self.found

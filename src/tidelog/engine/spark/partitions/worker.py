@@ -23,7 +23,7 @@ from tidelog.engine.scheduler import Run, UnitStats
 from tidelog.engine.spark.frames.layout import arrow_schema, decode, encode
 from tidelog.engine.spark.partitions.routes import Pattern
 from tidelog.plan.flat import FlatProgram, Stored, Unit
-from tidelog.program.typed import Absent, Function, Match, PythonFunction
+from tidelog.program.typed import Function, PythonFunction
 
 __all__ = ["Keeper", "Signed", "TooLarge", "program_of", "read_by", "signed_rows"]
 
@@ -44,8 +44,7 @@ class TooLarge(Exception):
 
 def read_by(unit: Unit) -> frozenset[str]:
     """The relations that a unit reads from below."""
-    read = {x.relation for rule in unit.rules for x in rule.body if isinstance(x, Match | Absent)}
-    return frozenset(read - unit.relations)
+    return unit.reads - unit.relations
 
 
 def program_of(
