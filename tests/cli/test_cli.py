@@ -26,7 +26,7 @@ def file(tmp_path: Path) -> Path:
 def test_check_says_that_all_is_well(file: Path) -> None:
     file.write_text(GOOD)
     result = run("check", file)
-    assert (result.exit_code, result.stdout) == (0, "1 file checked: all is well\n")
+    assert (result.exit_code, result.stdout) == (0, "1 file checked: no problems found\n")
 
 
 def test_check_reports_everything_at_once_and_exits_with_1(file: Path) -> None:

@@ -94,7 +94,7 @@ def test_a_missing_file_names_file_and_folder(folder: Path) -> None:
     assert not (folder / "out").exists()
     allowed = run("run", folder / "program.dl", "-F", folder / "facts", "--allow-missing")
     assert allowed.exit_code == 0
-    assert f"warning: {folder / 'facts' / 'Egde.csv'} belongs to no input relation" in allowed.stderr
+    assert f"warning: {folder / 'facts' / 'Egde.csv'} matches no input relation" in allowed.stderr
     assert "Reach: 0 rows" in allowed.stdout
 
 
@@ -124,7 +124,7 @@ def test_a_run_that_fails_is_told_and_writes_nothing(folder: Path) -> None:
 def test_misuse_exits_with_2(folder: Path) -> None:
     without = run("run", folder / "program.dl")
     assert without.exit_code == 2
-    assert "give the folder with the facts of Edge: -F FOLDER" in without.stderr
+    assert "missing facts for Edge; give their folder with -F FOLDER" in without.stderr
     assert run("run", folder / "program.dl", "-F", folder / "nowhere").exit_code == 2
     assert run("run", folder / "program.dl", "--format", "xml").exit_code == 2
     assert run("run", folder / "none.dl").exit_code == 2

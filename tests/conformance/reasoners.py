@@ -11,12 +11,12 @@ import numpy as np
 from tidelog.data.types import Type
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.cost import UnitCost
+from tidelog.engine.cost import StratumCost
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.dense import matrix as bits
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.scheduler import Limits, Run, Stats
-from tidelog.plan.flat import FlatProgram, Unit
+from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import Program
 from tidelog.reference.chibi import Chibi
@@ -53,9 +53,9 @@ class ImpatientRun(Run):
         super().__init__(engine, switch=0.0)
         self._random = Random(0)
 
-    def memory(self, unit: Unit) -> UnitCost:
-        known = super().memory(unit)
-        known.arrivals, known.departures = {}, {}
+    def memory(self, stratum: Stratum) -> StratumCost:
+        known = super().memory(stratum)
+        known.insertions, known.deletions = {}, {}
         known.bootstrap = known.bootstrap or 1
         self.patience = self._random.choice([0, 1, 2, 4, 8, 16, 32, 1000])
         return known

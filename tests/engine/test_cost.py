@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.engine.cost import Sizes, UnitCost
+from tidelog.engine.cost import Sizes, StratumCost
 
 
-def made(*, below: int = 0, asserted: int = 0, tuples: int = 0) -> UnitCost:
-    cost = UnitCost()
+def made(*, below: int = 0, asserted: int = 0, tuples: int = 0) -> StratumCost:
+    cost = StratumCost()
     cost.made(1.0, below, asserted, tuples)
     return cost
 
@@ -26,7 +26,7 @@ def test_asserted_facts_are_taken_to_be_as_large_a_part_of_the_tuples_as_they_we
 
 
 def test_where_nothing_is_known_of_what_there_was_a_bootstrap_takes_what_it_took() -> None:
-    cost = UnitCost(bootstrap=2.0)
+    cost = StratumCost(bootstrap=2.0)
     assert cost.anew(Sizes(10, 10, 5, 5)) == 2.0
     assert cost.predict(Sizes(10, 10, 5, 5)) is None
     assert cost.discourages(Sizes(10, 10, 5, 5)) is None
@@ -37,13 +37,13 @@ def test_before_there_was_an_update_a_change_costs_what_a_fact_did() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arrivals", "departures", "worth"), [(100, 0, True), (500, 0, False), (0, 25, True), (0, 50, False)]
+    ("insertions", "deletions", "worth"), [(100, 0, True), (500, 0, False), (0, 25, True), (0, 50, False)]
 )
 def test_a_first_update_is_tried_unless_most_is_new_or_half_is_gone(
-    arrivals: int, departures: int, worth: bool
+    insertions: int, deletions: int, worth: bool
 ) -> None:
     cost = made(below=100)
-    assert (cost.discourages(Sizes(100, 0, arrivals, departures)) is None) == worth
+    assert (cost.discourages(Sizes(100, 0, insertions, deletions)) is None) == worth
 
 
 def test_what_updates_took_counts_more_than_the_guess() -> None:

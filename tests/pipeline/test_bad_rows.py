@@ -45,10 +45,10 @@ def test_a_bad_row_fails_the_run_and_is_told(place: Place, spark: SparkSession) 
         pipeline.run(place.spec, spark=spark)
     file = place.folder / "Edge.csv"
     lines = str(error.value).splitlines()
-    assert lines[0] == "sources.Edge: 3 rows do not fit; nothing was changed"
+    assert lines[0] == "sources.Edge: 3 rows do not match the schema; no changes applied"
     assert lines[1].startswith(f"  sources.Edge: {file}, row 2: column dst: 'three' is not a number")
     assert lines[2].startswith(f"  sources.Edge: {file}, row 4: column src: an empty cell is not of type int")
-    assert lines[3].startswith(f"  sources.Edge: {file}, row 5: 1 cell; give 2: src, dst")
+    assert lines[3].startswith(f"  sources.Edge: {file}, row 5: 1 cell; expected 2: src, dst")
     assert place.output(spark) == {(1, 2)}
 
 
@@ -58,8 +58,8 @@ def test_bad_rows_can_be_set_aside(place: Place, spark: SparkSession) -> None:
     (place.folder / "Blocked.json").write_text(BAD_NODES)
     outcome = pipeline.run(place.spec, spark=spark)
     assert (outcome.sources["Edge"].bad, outcome.sources["Blocked"].bad) == (3, 2)
-    assert str(outcome.sources["Edge"]) == "2 came, 0 went; 3 bad rows set aside"
-    assert "5 bad rows went to" in str(outcome)
+    assert str(outcome.sources["Edge"]) == "2 added, 0 removed; 3 bad rows quarantined"
+    assert "5 bad rows written to" in str(outcome)
     assert [(r.source, r.row) for r in outcome.bad_rows] == [
         ("sources.Edge", 2),
         ("sources.Edge", 4),
@@ -84,7 +84,7 @@ def test_one_source_may_be_strict_where_others_are_not(place: Place, spark: Spar
     (place.folder / "Blocked.json").write_text(BAD_NODES)
     assert pipeline.run(place.spec, spark=spark).sources["Blocked"].bad == 2
     (place.folder / "Edge.csv").write_text(BAD_EDGES)
-    with pytest.raises(PipelineError, match="3 rows do not fit"):
+    with pytest.raises(PipelineError, match="3 rows do not match the schema"):
         pipeline.run(place.spec, spark=spark)
 
 

@@ -97,7 +97,7 @@ def test_lines_may_end_in_any_way(tmp_path: Path, spark: SparkSession, end: str)
     (tmp_path / "facts" / "R.csv").write_bytes("".join(line + end for line in lines).encode())
     found, bad = in_pipeline(tmp_path, spark, 0)
     assert found == sorted([("x", "1"), ("y", None), ("w", "")], key=repr)
-    assert bad == ["1 cell; give 2: a, b"]
+    assert bad == ["1 cell; expected 2: a, b"]
     (row,) = spark.read.json(f"{tmp_path}/bad0/R").collect()
     assert (row["row"], row["raw"]) == (3, "z")
 
@@ -132,7 +132,7 @@ def test_a_first_line_that_is_no_header_is_an_error_that_says_what_to_do(
     tmp_path: Path, spark: SparkSession
 ) -> None:
     (tmp_path / "R.csv").write_text("x,y\nz,\n")
-    with pytest.raises(PipelineError, match=r"its first line has x, y; .*options = \{ header = false \}"):
+    with pytest.raises(PipelineError, match=r"the first line has x, y; .*options = \{ header = false \}"):
         run(tmp_path, spark, {"path": "R.csv"})
     assert run(tmp_path, spark, {"path": "R.csv", "options": {"header": False}}) == [("x", "y"), ("z", None)]
 

@@ -77,9 +77,9 @@ class Shop:
 def test_a_file_that_came_is_read_alone(form: str, tmp_path: Path, spark: SparkSession) -> None:
     shop = Shop(tmp_path, form, spark)
     shop.write("a", [("tea", 90), ("salt", 40)])
-    assert shop.run() == "2 came, 0 went"
+    assert shop.run() == "2 added, 0 removed"
     shop.write("b", [("tea", 90), ("rice", 70), ("rice", 70)])
-    assert shop.run() == "1 came, 0 went, from 1 new file"
+    assert shop.run() == "1 added, 0 removed, from 1 new file"
     assert shop.cheap() == 3
 
 
@@ -91,9 +91,9 @@ def test_rows_that_several_files_have_stay_until_the_last_goes(tmp_path: Path, s
     shop.run()
     shop.write("a", [("salt", 40), ("oats", 60)])  # tea is in the other file still
     shop.write("c", [("milk", 50)])
-    assert shop.run() == "2 came, 0 went"
+    assert shop.run() == "2 added, 0 removed"
     (tmp_path / "in" / "b").unlink()
-    assert shop.run() == "0 came, 2 went"
+    assert shop.run() == "0 added, 2 removed"
     assert shop.run(reread=True) == "None"
     assert shop.cheap() == 3
 
@@ -106,7 +106,7 @@ def test_large_files_are_compared_by_spark(
     shop.write("a", [("tea", 90), ("salt", 40)])
     shop.run()
     shop.write("b", [("tea", 90), ("rice", 70)])
-    assert shop.run() == "1 came, 0 went, from 1 new file"
+    assert shop.run() == "1 added, 0 removed, from 1 new file"
     assert shop.cheap() == 3
 
 
@@ -118,13 +118,13 @@ def test_a_file_that_does_not_go_with_the_others_is_told(tmp_path: Path, spark: 
     with pytest.raises(PipelineError, match=r"sources\.Price: "):
         shop.run()
     shop.write("b", [("rice", 70)])
-    assert shop.run() == "1 came, 0 went, from 1 new file"
+    assert shop.run() == "1 added, 0 removed, from 1 new file"
 
 
 def test_bad_rows_of_new_files_are_counted_once(tmp_path: Path, spark: SparkSession) -> None:
     shop = Shop(tmp_path, "csv", spark, bad_rows="quarantine")
     for number, name in enumerate(("a", "b")):
         (tmp_path / "in" / name).write_text(f"item,cents\ntea,{number}\nsalt,none\n")
-        assert shop.run().endswith("; 1 bad row set aside")
+        assert shop.run().endswith("; 1 bad row quarantined")
     found = sorted(f.parent.name for f in (tmp_path / "bad" / "Price").glob("commit=*/*.json"))
     assert found == ["commit=0", "commit=1"]

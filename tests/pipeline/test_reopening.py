@@ -54,7 +54,7 @@ def manifest(place: Place) -> Manifest:
 
 def strategies(work: Pipeline) -> set[str]:
     """What the last commit of a pipeline's session did to its units."""
-    return {unit.strategy for unit in work.session().stats.units}
+    return {stratum.strategy for stratum in work.session().stats.strata}
 
 
 # -- nothing is worked out again
@@ -67,7 +67,7 @@ def test_a_second_run_bootstraps_nothing(place: Place, spark: SparkSession) -> N
         place.write(CHAIN | {(30, 31)}, set())
         outcome = work.run()
         assert strategies(work) == {"update"}
-    assert (outcome.reworked, str(outcome.changes["Reach"])) == ("", "31 came, 0 went")
+    assert (outcome.reworked, str(outcome.changes["Reach"])) == ("", "31 added, 0 removed")
     assert place.output(spark) == place.added_up(spark) == expected(CHAIN | {(30, 31)}, set())
 
 
@@ -160,7 +160,7 @@ def test_a_harmed_state_is_done_without(
     place.write(CHAIN | {(30, 31)}, set())
     outcome = pipeline.run(place.spec, spark=spark)
     assert "store/states/000000000000" in outcome.reworked
-    assert f"  everything was worked out again: {outcome.reworked}" in str(outcome).splitlines()
+    assert f"  all results were recomputed: {outcome.reworked}" in str(outcome).splitlines()
     assert place.output(spark) == place.added_up(spark) == expected(CHAIN | {(30, 31)}, set())
     after = manifest(place).state
     assert after is not None

@@ -47,17 +47,17 @@ def test_results_follow_the_sources_run_by_run(place: Place, spark: SparkSession
 def test_only_what_is_different_is_applied(place: Place, spark: SparkSession) -> None:
     place.write({(1, 2), (2, 3)}, {9})
     first = pipeline.run(place.spec, spark=spark)
-    assert str(first.sources["Edge"]) == "2 came, 0 went"
+    assert str(first.sources["Edge"]) == "2 added, 0 removed"
     place.write({(1, 2), (2, 4)}, {9})
     second = pipeline.run(place.spec, spark=spark)
-    assert str(second.sources["Edge"]) == "1 came, 1 went"
-    assert str(second.changes["Reach"]) == "2 came, 2 went"
+    assert str(second.sources["Edge"]) == "1 added, 1 removed"
+    assert str(second.changes["Reach"]) == "2 added, 2 removed"
     third = pipeline.run(place.spec, spark=spark)
     assert (third.commit, third.is_new, third.sources) == (1, False, {})
     assert str(third).startswith("nothing has changed since commit 1\n")
     (place.folder / "Blocked.json").write_text('{"node": 9}\n\n')  # another file, the same facts
     fourth = pipeline.run(place.spec, spark=spark)
-    assert str(fourth.sources["Edge"]) == "as it was"
+    assert str(fourth.sources["Edge"]) == "unchanged"
     assert not fourth.sources["Blocked"].difference
 
 
@@ -69,7 +69,10 @@ def test_a_large_source_is_compared_by_spark(
     pipeline.run(place.spec, spark=spark)
     place.write({(1, 2), (2, 4), (4, 5)}, set())
     outcome = pipeline.run(place.spec, spark=spark)
-    assert [str(outcome.sources[n]) for n in ("Edge", "Blocked")] == ["2 came, 1 went", "0 came, 1 went"]
+    assert [str(outcome.sources[n]) for n in ("Edge", "Blocked")] == [
+        "2 added, 1 removed",
+        "0 added, 1 removed",
+    ]
     assert place.output(spark) == expected({(1, 2), (2, 4), (4, 5)}, set())
 
 
@@ -102,7 +105,7 @@ def test_a_changed_rule_is_applied_like_a_changed_fact(place: Place, spark: Spar
     program = PROGRAM + "Reach(x, x) :- Edge(x, _).\n"
     (place.folder / "reach.dl").write_text(program)
     outcome = pipeline.run(place.spec, spark=spark)
-    assert str(outcome.changes["Reach"]) == "2 came, 0 went"
+    assert str(outcome.changes["Reach"]) == "2 added, 0 removed"
     assert place.output(spark) == place.added_up(spark) == expected({(1, 2), (2, 3)}, set(), program)
 
 
@@ -116,7 +119,7 @@ def test_relations_and_sinks_may_come_and_go(place: Place, spark: SparkSession) 
         SPEC.replace('path = "out/Reach"', 'path = "out/Reach2"') + '[changes.Start]\npath = "s"\n'
     )
     outcome = pipeline.run(place.spec, spark=spark)
-    assert (outcome.sizes, str(outcome.changes["Start"])) == ({"Reach": 3, "Start": 1}, "1 came, 0 went")
+    assert (outcome.sizes, str(outcome.changes["Start"])) == ({"Reach": 3, "Start": 1}, "1 added, 0 removed")
     assert rows(spark.read.parquet(str(place.folder / "out/Reach2/current"))) == {(1, 2), (2, 3), (1, 3)}
     assert rows(spark.read.parquet(str(place.folder / "s"))) == {(1, 1, 1)}  # node, sign, commit
     manifest = pipeline.status(pipeline.read_spec(place.spec))
@@ -157,7 +160,7 @@ def test_facts_that_the_program_states_are_results_too(tmp_path: Path, spark: Sp
 def test_mistakes_in_a_source_name_it(place: Place, spark: SparkSession) -> None:
     place.write({(1, 2)}, set())
     (place.folder / "Edge.csv").write_text("from,to\n1,2\n")
-    said = r"sources\.Edge: the source has no column src, dst; its first line has from, to; write columns"
+    said = r"sources\.Edge: missing column src, dst; the first line has from, to; map names with columns"
     with pytest.raises(PipelineError, match=said):
         pipeline.run(place.spec, spark=spark)
     (place.folder / "Edge.csv").unlink()
@@ -200,10 +203,10 @@ def test_the_command_prints_what_was_done_and_nothing_else(place: Place) -> None
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[:5] == [
         "commit 0",
-        "  sources.Edge: 2 came, 0 went",
-        "  sources.Blocked: 0 came, 0 went",
-        "  Reach: 3 rows (3 came, 0 went)",
-        "  Fan: 2 rows (2 came, 0 went)",
+        "  sources.Edge: 2 added, 0 removed",
+        "  sources.Blocked: 0 added, 0 removed",
+        "  Reach: 3 rows (3 added, 0 removed)",
+        "  Fan: 2 rows (2 added, 0 removed)",
     ]
     assert "outputs.Reach: out/Reach/current" in done.stdout
     status = tidelog("status", "pipeline.toml")
@@ -224,6 +227,6 @@ def test_a_person_who_watches_sees_what_a_run_is_at(
     stream = io.StringIO()
     pipeline.run(place.spec, spark=spark, progress=Line(stream))
     shown = stream.getvalue().split("\r\x1b[2K")
-    for text in ("starting Spark", "reading Edge", "working out what follows", "writing "):
+    for text in ("starting Spark", "reading Edge", "evaluating the changes", "writing "):
         assert any(line.startswith(text) for line in shown)
     assert any("Reach (" in line and "round 1, delta 2, 2 rows" in line for line in shown)

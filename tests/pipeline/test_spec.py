@@ -94,28 +94,31 @@ def test_tables_of_python_say_the_same(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("", 'program: is missing; write program = "FILE.dl"'),
-        ("store = 3", "store: is 3; write a text, in quotes"),
-        ("stor = 's'", "stor: means nothing here; did you mean `store`?"),
-        ("sources = 1", "sources: is not a table of tables; write [sources.NAME], NAME being a relation"),
-        ("[sources.E]\nfomat = 'csv'", "sources.E.fomat: means nothing here; did you mean `format`?"),
+        ("store = 3", "store: is 3; write a string in quotes"),
+        ("stor = 's'", "stor: unknown key; did you mean `store`?"),
+        ("sources = 1", "sources: is not a table of tables; write [sources.NAME], where NAME is a relation"),
+        ("[sources.E]\nfomat = 'csv'", "sources.E.fomat: unknown key; did you mean `format`?"),
         ("[sources.E]\npath = 'x'", "sources.E.format: is missing; write one, such as csv"),
         (
             "[sources.E]\npath = [1]\nformat = 'csv'",
-            "sources.E.path: is [1]; write a text in quotes, or a list",
+            "sources.E.path: is [1]; write a string in quotes, or a list",
         ),
         (
             "[sources.E]\npath = 'e.csv'\noptions = { encoding = 'latin1' }",
-            "sources.E.options.encoding: CSV is read by Tidelog's own rules, as UTF-8; convert the file",
+            "sources.E.options.encoding: is not supported: Tidelog reads CSV by its own rules, as UTF-8",
         ),
         (
             "[sources.E]\npath = 'e.csv'\noptions = { nullValue = 'NA' }",
-            "sources.E.options.nullValue: CSV is",
+            "sources.E.options.nullValue: is not supported: Tidelog reads CSV",
         ),
         (
             "[sources.E]\npath = 'e.csv'\noptions = { sep = '||' }",
             "sources.E.options.sep: is '||'; write one",
         ),
-        ("[sources.E]\ntable = 't'\nformat = 'csv'", "sources.E.table: is a source by itself"),
+        (
+            "[sources.E]\ntable = 't'\nformat = 'csv'",
+            "sources.E.table: cannot be combined with path or format",
+        ),
         (
             "[sources.E]\ntable = 't'\ncolumns = 'a'",
             "sources.E.columns: is 'a'; write a table, as in columns =",
@@ -123,19 +126,25 @@ def test_tables_of_python_say_the_same(tmp_path: Path) -> None:
         ("[sources.E]\ntable = 't'\ncolumns = {a = 1}", "sources.E.columns.a: is 1; write the column's name"),
         (
             "[sources.E]\ntable = 't'\noptions = {a = []}",
-            "sources.E.options.a: is []; write a text, a number",
+            "sources.E.options.a: is []; write a string, a number",
         ),
-        ("[sources.E]\ntable = 't'\noptions = {a = '${NO_SUCH}'}", "there is no NO_SUCH in the environment"),
+        (
+            "[sources.E]\ntable = 't'\noptions = {a = '${NO_SUCH}'}",
+            "environment variable not set: NO_SUCH; set it",
+        ),
         (
             "[sources.E]\ntable = 't'\nbad_rows = 'x'",
             "sources.E.bad_rows: is 'x'; write one of fail, quarantine",
         ),
         ("bad_rows = 'quarantine'\n[sources.E]\ntable = 't'", "quarantine: is missing; write quarantine ="),
-        ("[sources.E]\ntable='t'\n[streams.E]\ntable='t'", "streams.E: has a source too"),
+        ("[sources.E]\ntable='t'\n[streams.E]\ntable='t'", "streams.E: also has a source"),
         ("[streams.E]\npath = ['a.csv', 'b.csv']", "streams.E.path: is a list; a stream reads one folder"),
-        ("[streams.E]\npath = 'a.txt'\nsign = 's'", "streams.E.sign: is for columns, and text has none"),
+        (
+            "[streams.E]\npath = 'a.txt'\nsign = 's'",
+            "streams.E.sign: names a column, and text has no columns",
+        ),
         ("[outputs.R]", "outputs.R.path: is missing; write path ="),
-        ("[outputs.R]\npath = 'a'\ntable = 'b'", "outputs.R.table: is a place by itself; leave path out"),
+        ("[outputs.R]\npath = 'a'\ntable = 'b'", "outputs.R.table: cannot be combined with path; remove one"),
         ("placement = 'x'", "placement: is 'x'; write one of driver, tasks, shuffled"),
         ("program_changes = 'x'", "program_changes: is 'x'; write one of apply, refuse"),
     ],
@@ -170,7 +179,7 @@ def test_a_file_that_is_not_toml_is_told_with_the_place(tmp_path: Path) -> None:
         ),
         (
             "[sources.Edge]\ntable = 't'\ncolumns = {scr = 'x'}",
-            "sources.Edge.columns.scr: Edge has no such column",
+            "sources.Edge.columns.scr: unknown column of Edge",
         ),
         ("[sources.Edge]\nformat = 'text'\npath = 'x'", "sources.Edge.format: text gives 1 column of text"),
         ("[sources.Line]\nformat = 'ntriples'\npath = 'x'", "ntriples gives 3 columns of text"),
@@ -186,7 +195,7 @@ def test_what_does_not_fit_the_program_is_told(tmp_path: Path, text: str, said: 
 
 def test_an_input_that_rules_derive_cannot_have_a_source(tmp_path: Path) -> None:
     spec = written(tmp_path, "program = 'p.dl'\nstore = 's'\n[sources.E]\ntable = 't'")
-    with pytest.raises(PipelineError, match=r"sources\.E: rules derive `E` too"):
+    with pytest.raises(PipelineError, match=r"sources\.E: rules also derive `E`"):
         expect_relations(spec, load("input relation E(x: int)\nE(1)."))
 
 

@@ -74,7 +74,7 @@ def test_each_batch_is_a_commit(place: Place, spark: SparkSession) -> None:
     arrive(place, "b", "-,2,3", "+,2,4", "-,7,7")
     arrive(place, "c", "1,4,5", "1,4,5", "+,8,9", "-1,8,9")
     told = follow(place, spark)
-    assert [str(o.sources["Edge"]) for o in told] == ["1 came, 1 went", "1 came, 0 went"]
+    assert [str(o.sources["Edge"]) for o in told] == ["1 added, 1 removed", "1 added, 0 removed"]
     assert agrees(place, spark, (1, 2), (2, 4), (4, 5))
     assert follow(place, spark) == []
     assert "streams.Edge: batch 2" in pipeline.status(pipeline.read_spec(place.spec))
@@ -109,7 +109,7 @@ def test_bad_rows_of_a_stream_are_told_or_set_aside(place: Place, spark: SparkSe
     with pytest.raises(PipelineError) as error:
         follow(place, spark)
     lines = str(error.value).splitlines()
-    assert lines[0] == "streams.Edge: 2 rows do not fit; nothing was changed"
+    assert lines[0] == "streams.Edge: 2 rows do not match the schema; no changes applied"
     assert lines[1].startswith(f"  streams.Edge: {place.folder / 'edges' / 'a.csv'}, row 2: the sign is '?'")
     place.spec.write_text('quarantine = "bad"\n' + SPEC)
     assert follow(place, spark)[-1].sources["Edge"].bad == 2
@@ -125,7 +125,7 @@ def test_a_store_that_has_lost_a_batch_is_told(place: Place, spark: SparkSession
     with pytest.raises(StoreError, match=r"is missing: restore it from a backup, or delete .*shown to go on"):
         follow(place, spark)
     (place.folder / "store" / "shown").unlink()
-    with pytest.raises(StoreError, match=r"has gone on to batch 0, which the store does not have; delete"):
+    with pytest.raises(StoreError, match=r"has finished batch 0, which is missing from the store; delete"):
         follow(place, spark)
 
 
@@ -161,9 +161,9 @@ def test_a_batch_may_say_a_thing_any_number_of_times(place: Place, spark: SparkS
     arrive(place, "a", *["+,1,2"] * 300, *["-,1,2"] * 100, "+,2,3")
     (outcome,) = follow(place, spark)[-1:]
     assert place.output(spark) == {(1, 2), (2, 3), (1, 3)}
-    assert str(outcome.sources["Edge"]) == "2 came, 0 went"
+    assert str(outcome.sources["Edge"]) == "2 added, 0 removed"
     arrive(place, "b", *["-,1,2"] * 300)
-    assert str(follow(place, spark)[-1].sources["Edge"]) == "0 came, 1 went"
+    assert str(follow(place, spark)[-1].sources["Edge"]) == "0 added, 1 removed"
     assert place.output(spark) == {(2, 3)}
 
 
@@ -171,4 +171,4 @@ def test_only_rows_that_change_something_are_counted(place: Place, spark: SparkS
     arrive(place, "a", "+,1,2")
     follow(place, spark)
     arrive(place, "b", "+,1,2", "-,7,7", "+,2,3")
-    assert str(follow(place, spark)[-1].sources["Edge"]) == "1 came, 0 went"
+    assert str(follow(place, spark)[-1].sources["Edge"]) == "1 added, 0 removed"

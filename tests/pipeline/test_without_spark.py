@@ -24,4 +24,4 @@ def test_a_run_without_the_extra_says_what_to_install(tmp_path: Path) -> None:
         assert done.stderr.startswith("error: ")
         assert "pip install 'tidelog[spark]'" in done.stderr
         assert "Traceback" not in done.stderr
-    assert "nothing yet" in tidelog("pipeline", "status", str(spec)).stdout
+    assert "no commits yet" in tidelog("pipeline", "status", str(spec)).stdout

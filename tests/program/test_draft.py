@@ -193,8 +193,8 @@ def everything(
     return a
 
 
-def untyped(text: str, unit) -> str:  # type: ignore[no-untyped-def]
-    return f"{text}{unit}"
+def untyped(text: str, stratum) -> str:  # type: ignore[no-untyped-def]
+    return f"{text}{stratum}"
 
 
 def no_result(text: str):  # type: ignore[no-untyped-def]

@@ -46,7 +46,7 @@ def test_a_graph_is_written_and_read_again(tmp_path: Path) -> None:
 
 def test_a_mistake_names_the_file_and_the_line(tmp_path: Path) -> None:
     (tmp_path / "a.nt").write_text("<a> <p> <b> .\n<a> <p .\n")
-    with pytest.raises(DataError, match=r"a\.nt:2: not N-Triples"):
+    with pytest.raises(DataError, match=r"a\.nt:2: invalid N-Triples"):
         rdf.read(tmp_path / "a.nt")
     with pytest.raises(DataError, match=r"missing\.nt: No such file"):
         rdf.read(tmp_path / "missing.nt")

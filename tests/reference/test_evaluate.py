@@ -343,12 +343,12 @@ def test_some_conversions_do_not_exist(source: Type, target: Type) -> None:
 
 
 @given(st.integers(1, 38).flatmap(lambda digits: st.integers(0, 10**digits - 1)))
-def test_a_number_becomes_the_nearest_float(units: int) -> None:
+def test_a_number_becomes_the_nearest_float(strata: int) -> None:
     type_ = types.Decimal(38, 20)
-    found = cast(type_, FLOAT, Decimal((0, tuple(map(int, str(units))), -20)))
+    found = cast(type_, FLOAT, Decimal((0, tuple(map(int, str(strata))), -20)))
     assert isinstance(found, float)
     bits = struct.unpack("<i", struct.pack("<f", found))[0]
-    number = Fraction(units, 10**20)
+    number = Fraction(strata, 10**20)
     for neighbour in (max(bits - 1, 0), bits + 1):
         other = struct.unpack("<f", struct.pack("<i", neighbour))[0]
         assert abs(number - Fraction(found)) <= abs(number - Fraction(other))

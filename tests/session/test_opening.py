@@ -39,7 +39,7 @@ def test_program_and_facts_of_one_call_are_one_commit(tmp_path: Path) -> None:
     db = tidelog.open(text=BOUNDED, facts={"Lim": [(3,)]})
     assert sorted(db["Conf"]) == [(0,), (1,), (2,), (3,)]
     assert db.commit == 0
-    assert [(u.name, u.strategy) for u in db.stats.units] == [("Lim", "bootstrap"), ("Conf", "bootstrap")]
+    assert [(u.name, u.strategy) for u in db.stats.strata] == [("Lim", "bootstrap"), ("Conf", "bootstrap")]
     assert "Conf" in str(db.explain())
     (tmp_path / "Lim.csv").write_text("x\n2\n")
     assert sorted(tidelog.open(text=BOUNDED, facts=tmp_path)["Conf"]) == [(0,), (1,), (2,)]

@@ -116,7 +116,7 @@ PAIRED = "input relation R(a: int, b: int, c: int) primary key (a, b)"
         (PAIRED, 1, "relation R: 1 is not a collection of keys; give a list of tuples of 2 values: a, b"),
         (PAIRED, "xy", "relation R: 'xy' is not a collection of keys; give a list of tuples"),
         (PEOPLE, 1, "relation Person: 1 is not a collection of keys; give a list of values: id"),
-        (PAIRED, [(1, 2, 3)], "relation R, row 0: a row has 3 values; give 2: a, b"),
+        (PAIRED, [(1, 2, 3)], "relation R, row 0: a row has 3 values; expected 2: a, b"),
     ],
 )
 def test_what_is_no_key_is_refused_with_the_form_of_one(text: str, keys: object, message: str) -> None:

@@ -119,12 +119,12 @@ def test_statistics_say_what_was_done_and_why() -> None:
     db = reach(("a", "b"), ("b", "c"))
     stats = db.stats
     assert stats.commit == 1
-    assert [unit.name for unit in stats.units] == ["Edge", "Reach"]
-    assert stats.units[1].strategy == "bootstrap"
+    assert [stratum.name for stratum in stats.strata] == ["Edge", "Reach"]
+    assert stats.strata[1].strategy == "bootstrap"
     assert set(stats.rules) == {rule.text for rule in db.rules}
     with db.transaction() as tx:
         tx.insert("Edge", [("c", "d")])
-    assert db.stats.units[1].strategy == "update"
+    assert db.stats.strata[1].strategy == "update"
     assert "1 changes below it" in repr(db.stats)
     assert repr(db.stats).startswith("commit 2: ")
     assert (db.stats.rounds > 0, db.stats.instances > 0, db.stats.seconds > 0) == (True, True, True)

@@ -56,7 +56,7 @@ def test_cells_are_read_and_bad_ones_told() -> None:
 def test_a_record_that_is_bad_is_told_as_it_is() -> None:
     rows = check(CELLS, value=[b"x,1", b"y,2,3", b"\xff,1", b'"a', b"", b'b",7', b'"z,1', b"y,2"])
     assert [r[RAW] for r in rows] == [None, "y,2,3", "\\xff,1", None, '"z,1\ny,2\n']
-    assert rows[1][PROBLEM] == "3 cells; give 2: a, b"
+    assert rows[1][PROBLEM] == "3 cells; expected 2: a, b"
     assert rows[2][PROBLEM] == "b'\\xff' is not UTF-8; save the file in that encoding"
     assert (rows[3]["src"], rows[3]["km"]) == ("a\n\nb", 7)
     assert "close the quote" in rows[4][PROBLEM]
@@ -79,7 +79,7 @@ def test_lines_of_json_are_read_and_bad_ones_told() -> None:
         None,
         "column km",
         "column src",
-        "the line is not JSON",
+        "the line is not valid JSON",
     ]
 
 

@@ -83,18 +83,18 @@ def test_the_error_survives_a_trip_to_another_process() -> None:
         (
             types.DOUBLE,
             2**53 + 1,
-            "9007199254740993 is not exact as double; declare the column bigint or decimal",
+            "9007199254740993 cannot be represented exactly as double; declare the column bigint or decimal",
         ),
         (types.DOUBLE, 10**400, "does not fit double"),
         (types.DOUBLE, "1.5", "'1.5' is not of type double; give a float"),
         (types.DOUBLE, True, "True is not of type double"),
-        (types.FLOAT, 2**24 + 1, "16777217 is not exact as float"),
+        (types.FLOAT, 2**24 + 1, "16777217 cannot be represented exactly as float"),
         (types.FLOAT, 1e300, "1e+300 does not fit float"),
         (types.Decimal(5, 2), 1.5, "1.5 is not of type decimal(5, 2); give a decimal.Decimal or an int"),
         (
             types.Decimal(5, 2),
             decimal.Decimal("1.234"),
-            "1.234 has more than 2 digits behind the point; round it",
+            "1.234 has more than 2 digits after the decimal point; round it",
         ),
         (types.Decimal(5, 2), decimal.Decimal(1000), "1000 does not fit decimal(5, 2); round it"),
         (types.Decimal(5, 2), decimal.Decimal("nan"), "NaN is not of type decimal(5, 2)"),
@@ -103,7 +103,7 @@ def test_the_error_survives_a_trip_to_another_process() -> None:
         (types.STRING, "a\ud800", "is not text: it contains a lone surrogate"),
         (types.STRING, float("nan"), "nan is not a string; give a str, or None in an option column"),
         (types.BYTES, "a", "'a' is not of type bytes; give bytes"),
-        (types.DATE, datetime(2020, 1, 1, tzinfo=UTC), "is a moment, not a date; give value.date()"),
+        (types.DATE, datetime(2020, 1, 1, tzinfo=UTC), "is a timestamp, not a date; give value.date()"),
         (types.DATE, "2020-01-01", "'2020-01-01' is not of type date; give a datetime.date"),
         (types.TIMESTAMP, date(2020, 1, 1), "is not a timestamp; give a datetime.datetime"),
         (types.TIMESTAMP, 0, "0 is not a timestamp"),
@@ -151,9 +151,14 @@ def test_long_values_are_not_shown_in_full() -> None:
         (types.BIGINT, pa.array(["7", "-0"]), 1, "'-0' is not of type bigint"),
         (types.Bit(100), pa.array([1, -1]), 1, "-1 does not fit bit<100>"),
         (types.Bit(100), pa.array(["5", str(2**100)]), 1, "does not fit bit<100>"),
-        (types.DOUBLE, pa.array([1, 2**53 + 1]), 1, "9007199254740993 is not exact as double"),
+        (
+            types.DOUBLE,
+            pa.array([1, 2**53 + 1]),
+            1,
+            "9007199254740993 cannot be represented exactly as double",
+        ),
         (types.FLOAT, pa.array([1.0, 1e300]), 1, "1e+300 does not fit float"),
-        (types.FLOAT, pa.array([1, 2**24 + 1]), 1, "16777217 is not exact as float"),
+        (types.FLOAT, pa.array([1, 2**24 + 1]), 1, "16777217 cannot be represented exactly as float"),
         (
             types.Decimal(5, 2),
             pa.array([decimal.Decimal("1.500"), decimal.Decimal("1.501")]),
@@ -166,7 +171,7 @@ def test_long_values_are_not_shown_in_full() -> None:
         (types.STRING, pa.array([b"a"]), 0, "b'a' is not a string"),
         (types.STRING, pa.array(["a", None]).dictionary_encode(), 1, "a missing value is not of type string"),
         (types.BYTES, pa.array(["a"]), 0, "'a' is not of type bytes"),
-        (types.DATE, pa.array([0], pa.timestamp("us")), 0, "is a moment, not a date; give value.date()"),
+        (types.DATE, pa.array([0], pa.timestamp("us")), 0, "is a timestamp, not a date; give value.date()"),
         (
             types.DATE,
             pa.array([0, 2**30], pa.date32()),
@@ -191,7 +196,7 @@ def test_an_arrow_column_that_does_not_fit(type_: Type, column: Any, row: int, m
 def test_text_of_arrow_that_is_not_utf8_is_refused() -> None:
     buffers = [None, pa.py_buffer(np.array([0, 1, 2], np.int32)), pa.py_buffer(b"a\xff")]
     column = pa.Array.from_buffers(pa.string(), 2, buffers)
-    assert "column c0, row 1: b'\\xff' is not text: it is not UTF-8" in refusal(
+    assert "column c0, row 1: b'\\xff' is not valid UTF-8 text" in refusal(
         relation(types.STRING), pa.table({"c0": column})
     )
 
@@ -204,9 +209,12 @@ def test_the_pointers_that_polars_gives_for_objects_are_not_taken_for_bytes() ->
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([("a", "b"), ("a",)], "relation R, row 1: ('a',) (tuple) has 1 values, the rows before it 2"),
-        ([("a",)], "relation R, row 0: a row has 1 values; give 2: src, dst"),
-        ([("a", "b", "c")], "a row has 3 values; give 2: src, dst"),
+        (
+            [("a", "b"), ("a",)],
+            "relation R, row 1: ('a',) (tuple) has 1 values, but the rows before it have 2",
+        ),
+        ([("a",)], "relation R, row 0: a row has 1 values; expected 2: src, dst"),
+        ([("a", "b", "c")], "a row has 3 values; expected 2: src, dst"),
         (["ab"], "relation R, row 0: 'ab' (str) is not a row; give a list of tuples"),
         (("a", "b"), "'a' (str) is not a row"),
         ("ab", "relation R: 'ab' (str) is not a collection of rows"),
@@ -214,29 +222,29 @@ def test_the_pointers_that_polars_gives_for_objects_are_not_taken_for_bytes() ->
         (None, "None (NoneType) is not a collection of rows"),
         (
             [("a", "b"), {"src": "a"}],
-            "row 1: {'src': 'a'} (dict) is not a tuple or a list, as the rows before it",
+            "row 1: {'src': 'a'} (dict) is not a tuple or a list, but the rows before it are",
         ),
         ([{"src": "a", "dst": "b"}, ("a", "b")], "row 1: ('a', 'b') (tuple) is not a dict"),
         ([Pair("a", "b"), Point(1)], "row 1: Point(x=1) (Point) is not of the same dataclass"),
-        ([Point(1)], "the data has no column src, dst; it has x; rename or add columns"),
+        ([Point(1)], "missing column src, dst; the data has x; rename or add columns"),
         (
             [{"src": "a", "dst": "b", "x": 1}],
-            "the data has columns that the relation has not: x; leave them out",
+            "the data has extra columns: x; leave them out",
         ),
-        ([{"src": "a"}], "the data has no column dst; it has src"),
+        ([{"src": "a"}], "missing column dst; the data has src"),
         (
             [{"src": "a", "dst": "b"}, {"src": "a"}],
             "column dst, row 1: a missing value is not of type string",
         ),
-        (pd.DataFrame({"src": ["a"], "to": ["b"]}), "the data has no column dst; it has src, to; rename"),
-        (pd.DataFrame([["a", "b", "c"]], columns=["src", "dst", "dst"]), "two columns of the name dst"),
+        (pd.DataFrame({"src": ["a"], "to": ["b"]}), "missing column dst; the data has src, to; rename"),
+        (pd.DataFrame([["a", "b", "c"]], columns=["src", "dst", "dst"]), "duplicate column name dst"),
         (
             pa.table({"src": ["a"], "dst": ["b"], "w": [1], "v": [1]}),
-            "the relation has not: w, v; leave them out",
+            "the data has extra columns: w, v; leave them out",
         ),
-        (np.array([["a"]]), "a row has 1 values; give 2: src, dst"),
-        (np.array(["a", "b"]), "the array has 1 dimensions; give one of rows and columns"),
-        ({"src": ["a"], "dst": []}, "the columns have different numbers of values (src 1, dst 0)"),
+        (np.array([["a"]]), "a row has 1 values; expected 2: src, dst"),
+        (np.array(["a", "b"]), "the array has 1 dimensions; give one with 2: rows and columns"),
+        ({"src": ["a"], "dst": []}, "the columns have different lengths (src 1, dst 0)"),
         (
             {"src": "a", "dst": "b"},
             "the column src is 'a' (str); a dict is read as columns: give a list of values",
@@ -249,7 +257,7 @@ def test_data_of_the_wrong_shape(data: object, message: str) -> None:
 
 
 def test_rows_with_values_for_a_relation_without_columns() -> None:
-    assert "the relation has no columns, the data has 1 columns; give empty tuples" in refusal(
+    assert "the relation has no columns, but the data has 1 columns; give empty tuples" in refusal(
         relation(), [(1,)]
     )
     assert "the data has x" in refusal(relation(), pa.table({"x": [1]}))

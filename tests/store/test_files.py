@@ -214,7 +214,7 @@ def test_csv_without_a_header(tmp_path: Path, content: str, wanted: list[tuple[s
 @pytest.mark.parametrize("first", ["from,to", "a,b", "Src,Dst", "src,other", "", "src", '"src,dst'])
 def test_a_first_line_that_does_not_name_the_columns_is_an_error(tmp_path: Path, first: str) -> None:
     of = named(src=types.STRING, dst=types.STRING)
-    with pytest.raises(DataError, match=r"f.csv:1: .* has to name the columns src, dst; .*--no-header"):
+    with pytest.raises(DataError, match=r"f.csv:1: .* must name the columns src, dst; .*--no-header"):
         read(of, f"{first}\na,b\n", tmp_path / "f.csv")
 
 
@@ -300,24 +300,24 @@ def test_a_compressed_file_and_an_extension_in_capitals(tmp_path: Path) -> None:
         (
             "f.csv",
             "from,to\na,1\n",
-            "f.csv:1: .*from, to; a header has to name the columns src, n; .*-header",
+            "f.csv:1: .*from, to; a header must name the columns src, n; .*-header",
         ),
         ("f.csv", b"\xff,n\na,1\n", "f.csv:1: .*the first line is not UTF-8"),
-        ("f.csv", "src,n\na, 1\n", "f.csv:2: .*' 1' is not a number; take the blanks around it away"),
+        ("f.csv", "src,n\na, 1\n", "f.csv:2: .*' 1' is not a number; remove the surrounding whitespace"),
         ("f.csv", "src,n\na,0x10\n", "f.csv:2: .*'0x10' is not of type int"),
         ("f.csv", "src,n\na,99999999999999999999\n", "f.csv:2: .*does not fit int"),
-        ("f.csv", "src,n,w\na,1,2\n", "f.csv:1: .*the file has columns that the relation has not: w; leave"),
-        ("f.csv", "src,n,n\na,1,2\n", "f.csv:1: .*columns that the relation has not: n"),
-        ("f.csv", "src,n\na,1\nb,2,3\n", "f.csv:3: relation R: 3 cells; give 2: src, n"),
-        ("f.csv", 'src,n\n"x\ny",1\nb\n', "f.csv:4: relation R: 1 cell; give 2: src, n"),
-        ("f.csv", 'src,n\na,1\n"b,2\nc,3\n', "f.csv:3: relation R: unexpected end of data; close the quote"),
+        ("f.csv", "src,n,w\na,1,2\n", "f.csv:1: .*the file has extra columns: w; leave"),
+        ("f.csv", "src,n,n\na,1,2\n", "f.csv:1: .*the file has extra columns: n"),
+        ("f.csv", "src,n\na,1\nb,2,3\n", "f.csv:3: relation R: 3 cells; expected 2: src, n"),
+        ("f.csv", 'src,n\n"x\ny",1\nb\n', "f.csv:4: relation R: 1 cell; expected 2: src, n"),
+        ("f.csv", 'src,n\na,1\n"b,2\nc,3\n', "f.csv:3: relation R: unterminated string; close the quote"),
         (
             "f.csv",
             b"src,n\na,1\n\xff,2\n",
             "f.csv:3: relation R: b'\\\\xff' is not UTF-8; save the file in that encoding",
         ),
         ("f.facts", "a\t1\nb\tx\n", "f.facts:2: relation R, column n: 'x' is not"),
-        ("f.facts", "a\t1\n\nb\n", "f.facts:3: relation R: 1 cell; give 2"),
+        ("f.facts", "a\t1\n\nb\n", "f.facts:3: relation R: 1 cell; expected 2"),
         (
             "f.jsonl",
             '{"src": "a", "n": 1}\n\n{"src": "a", "n": "1"}\n',
@@ -334,18 +334,18 @@ def test_a_compressed_file_and_an_extension_in_capitals(tmp_path: Path) -> None:
         (
             "f.jsonl",
             '{"src": "a", "n": 1\n',
-            "f.jsonl:1: relation R: the line is not JSON: Expecting ',' delimiter",
+            "f.jsonl:1: relation R: the line is not valid JSON: Expecting ',' delimiter",
         ),
         (
             "f.json",
             '[{"src": "a", "n": 1}]\n',
-            "f.json:1: .*the line is not an object; write one object a line",
+            "f.json:1: .*the line is not a JSON object; write one object per line",
         ),
         ("f.json", b'{"src": "\xff"}\n', "f.json:1: .*the line is not UTF-8"),
         ("f.json", '{"src": "\\ud800", "n": 1}\n', "f.json:1: .*lone surrogate"),
         ("f.json", "[" * 100_000, "f.json:1: .*the line is nested too deeply"),
-        ("f.parquet", "not parquet", "f.parquet: relation R: the file is damaged, or not of this format"),
-        ("f.arrow", "not arrow", "f.arrow: relation R: the file is damaged, or not of this format"),
+        ("f.parquet", "not parquet", "f.parquet: relation R: the file is corrupt or has another format"),
+        ("f.arrow", "not arrow", "f.arrow: relation R: the file is corrupt or has another format"),
         ("f.csv.gz", "not gzip", "f.csv.gz: relation R: "),
         (
             "f.csv.gz",
@@ -380,16 +380,20 @@ def test_errors_name_file_line_column_and_value(
         (
             types.DOUBLE,
             "NA",
-            "'NA' is not a number; leave the cell empty if the value is missing, in a column",
+            "'NA' is not a number; leave the cell empty if the value is missing, and declare the column",
         ),
-        (types.INT, "null", "leave the cell empty if the value is missing, in a column of option<int>"),
+        (
+            types.INT,
+            "null",
+            "leave the cell empty if the value is missing, and declare the column option<int>",
+        ),
         (
             types.Option(types.INT),
             "nan",
             "'nan' is not a number; leave the cell empty if the value is missing",
         ),
         (types.FLOAT, "1e39", "does not fit float"),
-        (types.Decimal(5, 2), "1.234", "1.234 has more than 2 digits behind the point"),
+        (types.Decimal(5, 2), "1.234", "1.234 has more than 2 digits after the decimal point"),
         (types.Bit(4), "16", "16 does not fit bit<4>"),
         (types.Bit(128), "-1", "-1 does not fit bit<128>"),
         (types.BIGINT, "1_000", "'1_000' is not a number"),
@@ -421,7 +425,7 @@ def test_files_that_are_not_there_and_formats_that_nobody_has(tmp_path: Path) ->
         with pytest.raises(DataError, match=rf"{name}: relation R: .*No such file"):
             read_facts(EDGE, tmp_path / name)
     for name in ("facts.xls", "facts", "facts.parquet.gz"):
-        with pytest.raises(DataError, match=rf"{name}: no format has this extension; use one of \.csv"):
+        with pytest.raises(DataError, match=rf"{name}: unknown file extension; use one of \.csv"):
             read_facts(EDGE, tmp_path / name)
     with pytest.raises(DataError, match=r"No such file or directory"):
         write_facts(to_table(EDGE, []), tmp_path / "nowhere" / "f.csv")

@@ -148,9 +148,9 @@ def test_no_data_is_an_empty_table(empty: object) -> None:
 @pytest.mark.parametrize(
     "units", [[(), ()], [{}, {}], [[], []], np.empty((2, 0)), pd.DataFrame(index=[0, 1]), [(), []]]
 )
-def test_a_relation_without_columns_keeps_the_number_of_rows(units: object) -> None:
+def test_a_relation_without_columns_keeps_the_number_of_rows(strata: object) -> None:
     of = relation()
-    table = to_table(of, units)
+    table = to_table(of, strata)
     assert table.num_rows == 2
     assert to_table(of, table).num_rows == 2
     assert to_table(of, []).num_rows == 0
@@ -237,9 +237,9 @@ def test_data_declares_a_relation_whose_options_are_what_is_missing() -> None:
 
 
 def test_data_without_names_or_without_one_type_declares_nothing() -> None:
-    with pytest.raises(DataError, match="the columns of the data have no names"):
+    with pytest.raises(DataError, match="the data has no column names"):
         relation_from_data("R", [(1, 2)])
-    with pytest.raises(DataError, match="column a: the values have no one type"):
+    with pytest.raises(DataError, match="column a: the values have no common type"):
         relation_from_data("R", {"a": [1, "x"]})
 
 

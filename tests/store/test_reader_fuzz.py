@@ -137,7 +137,7 @@ def test_a_literal_that_the_parser_cannot_hold_is_an_error(tmp_path: Path, exten
             table = read_facts(TRIPLES, tmp_path / f"f{extension}")
             assert len(table["o"][0].as_py()) == length + 2
             continue
-        with pytest.raises(DataError, match="longer than 16 MiB, which is the limit; shorten it"):
+        with pytest.raises(DataError, match="exceeds the limit of 16 MiB; shorten it"):
             read_facts(TRIPLES, tmp_path / f"f{extension}")
 
 

@@ -83,7 +83,7 @@ class Database:
             sum(len(went) for _, went in changes),
             stats.instances,
             stats.rounds,
-            ",".join(sorted({u.strategy for u in stats.units if u.name.split(",")[0] in derived})),
+            ",".join(sorted({u.strategy for u in stats.strata if u.name.split(",")[0] in derived})),
         )
 
     def _codes(self, name: str, tables: Mapping[str, Any] | None) -> Any:

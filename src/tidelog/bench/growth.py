@@ -129,9 +129,9 @@ def _materialise(
 
 def _expect_place(db: Session, place: str) -> None:
     """A placement in which the program does not run is not measured under its name."""
-    units = [unit for unit in db.stats.run.units if unit.placed]
-    if place != IN_PROCESS and not any(unit.placed.startswith(place) for unit in units):
-        whys = dict.fromkeys(unit.placed for unit in units)
+    strata = [stratum for stratum in db.stats.run.strata if stratum.placed]
+    if place != IN_PROCESS and not any(stratum.placed.startswith(place) for stratum in strata):
+        whys = dict.fromkeys(stratum.placed for stratum in strata)
         raise EngineError(f"nothing of it runs in {place}: {'; '.join(whys)}")
 
 

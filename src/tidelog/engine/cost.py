@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-__all__ = ["UNFINISHED", "Sizes", "UnitCost"]
+__all__ = ["UNFINISHED", "Sizes", "StratumCost"]
 
 UNFINISHED: Final = 1.6  # of the time after which an update was given up is what it is taken to have cost
 _NEGLIGIBLE: Final = 0.002  # seconds that are not worth a thought
@@ -28,12 +28,12 @@ class Sizes(NamedTuple):
 
     below: int
     tuples: int
-    arrivals: int
-    departures: int
+    insertions: int
+    deletions: int
 
 
 @dataclass(slots=True)
-class UnitCost:
+class StratumCost:
     """What earlier commits taught about a unit, in seconds.
 
     `bootstrap` is what the last one took, which made so many `tuples` of what was `below` and `asserted`;
@@ -45,8 +45,8 @@ class UnitCost:
     below: int = 0
     asserted: int = 0
     tuples: int = 0
-    arrivals: dict[int, float] = field(default_factory=dict)
-    departures: dict[int, float] = field(default_factory=dict)
+    insertions: dict[int, float] = field(default_factory=dict)
+    deletions: dict[int, float] = field(default_factory=dict)
 
     def made(self, seconds: float, below: int, asserted: int, tuples: int) -> None:
         """Remember a bootstrap."""
@@ -58,14 +58,14 @@ class UnitCost:
         if not facts:
             return self.bootstrap
         asserted = self.asserted * sizes.tuples / self.tuples if self.tuples else 0  # as many of them as then
-        after = sizes.below + asserted + sizes.arrivals - sizes.departures
+        after = sizes.below + asserted + sizes.insertions - sizes.deletions
         return self.bootstrap * max(after, 0) / facts
 
     def predict(self, sizes: Sizes) -> float | None:
         """What an update for a change would take; None if nothing is known of the unit."""
         facts = self.below + self.asserted
         total = 0.0
-        for known, count in ((self.arrivals, sizes.arrivals), (self.departures, sizes.departures)):
+        for known, count in ((self.insertions, sizes.insertions), (self.deletions, sizes.deletions)):
             guess = _guess(known, count)
             if guess is None and not facts:
                 return None
@@ -81,8 +81,8 @@ class UnitCost:
 
     def learn(self, seconds: float, sizes: Sizes) -> None:
         """Remember an update; one odd change should not decide about the next commit alone."""
-        total = max(sizes.arrivals + sizes.departures, 1)
-        for known, count in ((self.arrivals, sizes.arrivals), (self.departures, sizes.departures)):
+        total = max(sizes.insertions + sizes.deletions, 1)
+        for known, count in ((self.insertions, sizes.insertions), (self.deletions, sizes.deletions)):
             if count:
                 measured = seconds * count / total
                 before = known.get(count.bit_length(), measured)
@@ -90,7 +90,7 @@ class UnitCost:
 
     def doubt(self) -> None:
         """Trust predictions less each time one is followed, so that an update is tried again some day."""
-        for known in (self.arrivals, self.departures):
+        for known in (self.insertions, self.deletions):
             for digits in known:
                 known[digits] *= 0.95
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Regroup, Repeat
-from tidelog.plan.flat import FlatProgram, FlatRule, Unit
+from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 
 __all__ = ["Changed", "Check", "Claimed", "Engine", "Hurried", "Tell", "TurnDense"]
 
@@ -19,7 +19,7 @@ class Changed(NamedTuple):
     """The rules of a unit: those that were and are there, those that came, those that went."""
 
     kept: tuple[FlatRule, ...]
-    came: tuple[FlatRule, ...]
+    inserted: tuple[FlatRule, ...]
     gone: tuple[FlatRule, ...]
 
 
@@ -75,9 +75,9 @@ class Engine(Protocol):
 
     def asserted_changes(self, relation: str) -> tuple[int, int]: ...
 
-    def enter(self, unit: Unit) -> int: ...
+    def enter(self, stratum: Stratum) -> int: ...
 
-    def claim(self, unit: Unit, start: bool = False) -> Claimed | None:
+    def claim(self, stratum: Stratum, start: bool = False) -> Claimed | None:
         """Run a whole unit in the engine's own way, if it does.
 
         With `start`, begin to do so. None says that the unit is to be run by scripts.
@@ -92,7 +92,7 @@ class Engine(Protocol):
         """Make one unit of several, each resting only on those before it, with the states that they have."""
         ...
 
-    def must_bootstrap(self, unit: Unit) -> bool:
+    def must_bootstrap(self, stratum: Stratum) -> bool:
         """Whether an update is impossible because the unit's state was kept in another way."""
         ...
 
@@ -138,7 +138,7 @@ class Engine(Protocol):
 
     def doubt(self, relations: Iterable[str]) -> None: ...
 
-    def improve(self, unit: Unit, step: Improve, check_round: Callable[[], None]) -> int: ...
+    def improve(self, stratum: Stratum, step: Improve, check_round: Callable[[], None]) -> int: ...
 
     def aim(self, relations: Iterable[str]) -> None: ...
 
@@ -146,7 +146,7 @@ class Engine(Protocol):
 
     def highest(self, relations: Iterable[str], rank: int) -> None: ...
 
-    def finish(self, unit: Unit) -> None: ...
+    def finish(self, stratum: Stratum) -> None: ...
 
     def commit(self) -> None: ...
 

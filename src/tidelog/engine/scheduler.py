@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from tidelog.engine.cost import UNFINISHED, Sizes, UnitCost
+from tidelog.engine.cost import UNFINISHED, Sizes, StratumCost
 from tidelog.engine.limits import Limits, Watch, memory_errors, raise_limit
 from tidelog.engine.protocol import Changed, Engine, TurnDense
-from tidelog.engine.statistics import Stats, UnitStats
+from tidelog.engine.statistics import Stats, StratumStats
 from tidelog.errors import EngineError
 from tidelog.maintain.script import (
     Aim,
@@ -36,10 +36,10 @@ from tidelog.maintain.script import (
     Update,
 )
 from tidelog.maintain.strategy import is_traced, make, name_of, update
-from tidelog.plan.flat import FlatProgram, FlatRule, Unit
+from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.progress import Progress, Report
 
-__all__ = ["Limits", "Run", "Stats", "UnitStats"]
+__all__ = ["Limits", "Run", "Stats", "StratumStats"]
 
 
 _LATER = 1.6  # times as long an update may have taken when deletion is done: little is left by then
@@ -68,7 +68,7 @@ class Run:
         strategy: str = "elastic",
         switch: float | None = 0.6,
         patience: int = 10_000,
-        placed: Callable[[Unit], str] = lambda _: "",
+        placed: Callable[[Stratum], str] = lambda _: "",
         begun: Report | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -80,7 +80,7 @@ class Run:
         self.begun = begun
         self.clock = clock
         self._walk: _Walk | None = None
-        self.costs: dict[frozenset[str], UnitCost] = {}
+        self.costs: dict[frozenset[str], StratumCost] = {}
         self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Update]] = {}
         if not self.is_switching:
             engine.refrain()
@@ -105,18 +105,18 @@ class Run:
         """
         stats = Stats()
         watch = Watch(limits, check, report)
-        before = {unit.relations: unit for unit in old.units}
+        before = {stratum.relations: stratum for stratum in old.strata}
         gone: dict[str, list[FlatRule]] = {}
         for rule in old.rules.values():
             if rule.id not in new.rules:
                 gone.setdefault(rule.head, []).append(rule)
-        walk = _Walk(self, old, before, gone, limits, watch, stats, len(new.units))
+        walk = _Walk(self, old, before, gone, limits, watch, stats, len(new.strata))
         self._walk = walk
         self.engine.watch(walk.pause, walk.hear)
         with memory_errors(watch.blame):
-            for unit in new.units:
+            for stratum in new.strata:
                 walk.number += 1
-                walk.unit(unit)
+                walk.stratum(stratum)
         stats.seconds = time.perf_counter() - watch.start
         return stats
 
@@ -130,17 +130,17 @@ class Run:
         if self._walk is not None:
             self._walk.watch.expect_time()
 
-    def memory(self, unit: Unit) -> UnitCost:
-        return self.costs.setdefault(unit.relations, UnitCost())
+    def memory(self, stratum: Stratum) -> StratumCost:
+        return self.costs.setdefault(stratum.relations, StratumCost())
 
-    def update(self, unit: Unit, rules: Changed) -> Update:
+    def update(self, stratum: Stratum, rules: Changed) -> Update:
         """The scripts of an update: delete, re-derive, insert; kept while no rule of the unit changes."""
-        kept, came, gone = rules
-        known = self._updates.get(unit.relations)
-        if came or gone or known is None or known[0] != kept:
-            known = kept, update(self.strategy, unit, kept, came, gone)
-        if not came and not gone:
-            self._updates[unit.relations] = known
+        kept, inserted, gone = rules
+        known = self._updates.get(stratum.relations)
+        if inserted or gone or known is None or known[0] != kept:
+            known = kept, update(self.strategy, stratum, kept, inserted, gone)
+        if not inserted and not gone:
+            self._updates[stratum.relations] = known
         return known[1]
 
 
@@ -148,12 +148,12 @@ class Run:
 class _Walk:
     run: Run
     old: FlatProgram
-    before: dict[frozenset[str], Unit]
+    before: dict[frozenset[str], Stratum]
     gone: dict[str, list[FlatRule]]
     limits: Limits
     watch: Watch
     stats: Stats
-    units: int
+    strata: int
     number: int = 0
     rank: int = 0
     rows: int = 0
@@ -161,8 +161,8 @@ class _Walk:
     asserted: int = 0  # facts that the last step about them was about
     deadline: float | None = None
     adds: bool = False  # whether what the step at work finds is added
-    current: UnitStats = field(default_factory=lambda: UnitStats("", "", ""))
-    at_work: Unit = field(default_factory=lambda: Unit(frozenset(), (), recursive=False))
+    current: StratumStats = field(default_factory=lambda: StratumStats("", "", ""))
+    at_work: Stratum = field(default_factory=lambda: Stratum(frozenset(), (), recursive=False))
 
     @property
     def engine(self) -> Engine:
@@ -170,158 +170,160 @@ class _Walk:
 
     # -- units
 
-    def unit(self, unit: Unit) -> None:
-        kept = tuple(r for r in unit.rules if r.id in self.old.rules)
-        came = tuple(r for r in unit.rules if r.id not in self.old.rules)
-        gone = tuple(r for name in sorted(unit.relations) for r in self.gone.get(name, ()))
-        before = self.before.get(unit.relations)
-        same = (before is not None and self._is_kept_alike(before, unit)) or self._merge(unit)
-        changed = came or gone or not same or self._is_reached(unit) or self.engine.must_bootstrap(unit)
+    def stratum(self, stratum: Stratum) -> None:
+        kept = tuple(r for r in stratum.rules if r.id in self.old.rules)
+        inserted = tuple(r for r in stratum.rules if r.id not in self.old.rules)
+        gone = tuple(r for name in sorted(stratum.relations) for r in self.gone.get(name, ()))
+        before = self.before.get(stratum.relations)
+        same = (before is not None and self._is_kept_alike(before, stratum)) or self._merge(stratum)
+        changed = (
+            inserted or gone or not same or self._is_reached(stratum) or self.engine.must_bootstrap(stratum)
+        )
         if not changed:
             return
         start = time.perf_counter()
-        self.current, self.at_work = UnitStats(unit.name, "", ""), unit
+        self.current, self.at_work = StratumStats(stratum.name, "", ""), stratum
         self.rows, self.found, self.deadline, self.adds = 0, 0, None, False
-        self._work_on(unit.rules)
-        self._maintain(unit, kept, came, gone, same)
-        self.engine.finish(unit)
-        self.current.placed = self.run.placed(unit)
+        self._work_on(stratum.rules)
+        self._maintain(stratum, kept, inserted, gone, same)
+        self.engine.finish(stratum)
+        self.current.placed = self.run.placed(stratum)
         self.current.seconds = time.perf_counter() - start
-        self.stats.units.append(self.current)
-        self.current = UnitStats("", "", "")
+        self.stats.strata.append(self.current)
+        self.current = StratumStats("", "", "")
 
-    def _is_kept_alike(self, before: Unit, unit: Unit) -> bool:
+    def _is_kept_alike(self, before: Stratum, stratum: Stratum) -> bool:
         """Whether an update finds the state that it needs."""
         strategy = self.run.strategy
-        return before.best == unit.best and is_traced(strategy, before) == is_traced(strategy, unit)
+        return before.best == stratum.best and is_traced(strategy, before) == is_traced(strategy, stratum)
 
-    def _merge(self, unit: Unit) -> bool:
+    def _merge(self, stratum: Stratum) -> bool:
         """Whether a unit could be made of units of the old program with their states; then it is."""
-        parts = [old for old in self.old.units if old.relations & unit.relations]
-        whole = all(old.relations <= unit.relations for old in parts)
-        plain = not any(old.best or old.grouping for old in (*parts, unit))
+        parts = [old for old in self.old.strata if old.relations & stratum.relations]
+        whole = all(old.relations <= stratum.relations for old in parts)
+        plain = not any(old.best or old.grouping for old in (*parts, stratum))
         if self.run.strategy not in ("elastic", "dred") or len(parts) < 2 or not whole or not plain:
             return False
-        if self.engine.must_bootstrap(unit):
+        if self.engine.must_bootstrap(stratum):
             return False
         memories = [self.run.memory(old) for old in parts]
         self.engine.merge([old.relations for old in parts])
-        self.run.memory(unit).bootstrap = sum(m.bootstrap for m in memories)
+        self.run.memory(stratum).bootstrap = sum(m.bootstrap for m in memories)
         return True
 
-    def _is_reached(self, unit: Unit) -> bool:
-        if unit.grouping is not None:
-            return self.engine.was_touched(unit.grouping.instances)
-        return any(self.engine.has_changed(n) for n in unit.reads | unit.relations)
+    def _is_reached(self, stratum: Stratum) -> bool:
+        if stratum.grouping is not None:
+            return self.engine.was_touched(stratum.grouping.instances)
+        return any(self.engine.has_changed(n) for n in stratum.reads | stratum.relations)
 
     def _maintain(
         self,
-        unit: Unit,
+        stratum: Stratum,
         kept: tuple[FlatRule, ...],
-        came: tuple[FlatRule, ...],
+        inserted: tuple[FlatRule, ...],
         gone: tuple[FlatRule, ...],
         same: bool,
     ) -> None:
-        if unit.grouping is not None:
-            self.engine.enter(unit)
+        if stratum.grouping is not None:
+            self.engine.enter(stratum)
             self._explain("update" if same else "bootstrap", "groups that were touched")
-            self._begin(unit.grouping.origin)
-            self._execute((Regroup(unit.grouping, all=not same),))
+            self._begin(stratum.grouping.origin)
+            self._execute((Regroup(stratum.grouping, all=not same),))
             return
-        claimed = self.engine.claim(unit)
+        claimed = self.engine.claim(stratum)
         if claimed is not None:
             self._explain(claimed.strategy, claimed.why)
             self.current.rounds, self.current.instances = claimed.rounds, claimed.instances
             self.rows = claimed.rows
             self._check_rows()
             return
-        why = self._why_bootstrap(unit, same and not self.engine.must_bootstrap(unit))
-        if why is None and not self._update(unit, kept, came, gone):
+        why = self._why_bootstrap(stratum, same and not self.engine.must_bootstrap(stratum))
+        if why is None and not self._update(stratum, kept, inserted, gone):
             why = "the update turned out to cost more"
         if why is not None:
-            self._bootstrap(unit, why)
+            self._bootstrap(stratum, why)
 
-    def _why_bootstrap(self, unit: Unit, same: bool) -> str | None:
+    def _why_bootstrap(self, stratum: Stratum, same: bool) -> str | None:
         if not same:
             return "it is new, or its relations were grouped otherwise"
-        if not any(self.engine.size(name) for name in unit.reads | unit.relations):
+        if not any(self.engine.size(name) for name in stratum.reads | stratum.relations):
             return "it and all that it reads were empty"
         if self.run.strategy == "recompute":
             return "the strategy is recompute"
-        memory = self.run.memory(unit)
+        memory = self.run.memory(stratum)
         if not memory.bootstrap or not self.run.is_switching:
             return None
-        why = memory.discourages(self._sizes(unit))
+        why = memory.discourages(self._sizes(stratum))
         if why is not None:
             memory.doubt()
         return why
 
-    def _sizes(self, unit: Unit) -> Sizes:
+    def _sizes(self, stratum: Stratum) -> Sizes:
         """What is below a unit and in it, and what came and went there or was asserted and retracted."""
-        below = unit.reads - unit.relations
+        below = stratum.reads - stratum.relations
         counts = [self.engine.changed_rows(n) for n in below]
-        counts += [self.engine.asserted_changes(n) for n in unit.relations]
+        counts += [self.engine.asserted_changes(n) for n in stratum.relations]
         return Sizes(
             sum(map(self.engine.size, below)),
-            sum(map(self.engine.size, unit.relations)),
-            sum(came for came, _ in counts),
-            sum(went for _, went in counts),
+            sum(map(self.engine.size, stratum.relations)),
+            sum(inserted for inserted, _ in counts),
+            sum(deleted for _, deleted in counts),
         )
 
     def _explain(self, strategy: str, why: str) -> None:
         self.current.strategy, self.current.why = strategy, why
 
-    def _bootstrap(self, unit: Unit, why: str) -> None:
+    def _bootstrap(self, stratum: Stratum, why: str) -> None:
         self._explain("bootstrap", why)
-        self.engine.enter(unit)
+        self.engine.enter(stratum)
         self.rank, self.rows, self.asserted, self.deadline, self.current.instances = 0, 0, 0, None, 0
         begun = self.run.clock()
         try:
-            self._execute(make(self.run.strategy, unit))
+            self._execute(make(self.run.strategy, stratum))
         except TurnDense:
             self._explain("whole", "the relation turned out to be dense")
-            self._work_on(unit.rules)
-            claimed = self.engine.claim(unit, start=True)
+            self._work_on(stratum.rules)
+            claimed = self.engine.claim(stratum, start=True)
             self.current.rounds, self.rows = (0, 0) if claimed is None else (claimed.rounds, claimed.rows)
             self._check_rows()
             return
-        self.engine.highest(unit.relations, self.rank)
-        seconds, below = self.run.clock() - begun, unit.reads - unit.relations
-        moved = sum(came - went for came, went in map(self.engine.changed_rows, below))
-        self.run.memory(unit).made(
+        self.engine.highest(stratum.relations, self.rank)
+        seconds, below = self.run.clock() - begun, stratum.reads - stratum.relations
+        moved = sum(inserted - deleted for inserted, deleted in map(self.engine.changed_rows, below))
+        self.run.memory(stratum).made(
             seconds, sum(map(self.engine.size, below)) + moved, self.asserted, self.rows
         )
 
     def _update(
         self,
-        unit: Unit,
+        stratum: Stratum,
         kept: tuple[FlatRule, ...],
-        came: tuple[FlatRule, ...],
+        inserted: tuple[FlatRule, ...],
         gone: tuple[FlatRule, ...],
     ) -> bool:
         """Whether the update came to its end."""
-        memory = self.run.memory(unit)
-        sizes = self._sizes(unit)
-        changes = sizes.arrivals + sizes.departures
-        self._explain(name_of(self.run.strategy, unit), f"{changes} changes below it")
-        highest = self.engine.enter(unit)
-        self.rows = sum(self.engine.size(name) for name in unit.relations)
+        memory = self.run.memory(stratum)
+        sizes = self._sizes(stratum)
+        changes = sizes.insertions + sizes.deletions
+        self._explain(name_of(self.run.strategy, stratum), f"{changes} changes below it")
+        highest = self.engine.enter(stratum)
+        self.rows = sum(self.engine.size(name) for name in stratum.relations)
         begun = self.run.clock()
         patience = self._patience(memory, sizes)
         try:
-            for more, script in enumerate(self.run.update(unit, Changed(kept, came, gone))):
+            for more, script in enumerate(self.run.update(stratum, Changed(kept, inserted, gone))):
                 self.rank = highest + more
                 self.deadline = None if patience is None else begun + patience * (_LATER if more else 1)
                 self._execute(script)
         except _TooMuch:  # it would have taken longer; how much is not known
             memory.learn(UNFINISHED * (self.run.clock() - begun), sizes)
             return False
-        self.engine.highest(unit.relations, self.rank)
-        if not came and not gone:
+        self.engine.highest(stratum.relations, self.rank)
+        if not inserted and not gone:
             memory.learn(self.run.clock() - begun, sizes)
         return True
 
-    def _patience(self, memory: UnitCost, sizes: Sizes) -> float | None:
+    def _patience(self, memory: StratumCost, sizes: Sizes) -> float | None:
         """The seconds after which an update has taken too long beside a bootstrap, if there are any."""
         if not memory.bootstrap or self.run.switch is None or not self.run.is_switching:
             return None
@@ -463,7 +465,7 @@ class _Walk:
             "derive",
             self.current.name,
             self.number,
-            self.units,
+            self.strata,
             self.current.rounds,
             self.rows,
             " ".join(self.watch.at_work[:1]),

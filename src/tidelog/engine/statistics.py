@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["Stats", "UnitStats"]
+__all__ = ["Stats", "StratumStats"]
 
 
 @dataclass(slots=True)
-class UnitStats:
+class StratumStats:
     """What a commit did to one unit."""
 
     name: str
@@ -23,13 +23,13 @@ class UnitStats:
 
 @dataclass(slots=True)
 class Stats:
-    units: list[UnitStats] = field(default_factory=list)
+    strata: list[StratumStats] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def rounds(self) -> int:
-        return sum(u.rounds for u in self.units)
+        return sum(u.rounds for u in self.strata)
 
     @property
     def instances(self) -> int:
-        return sum(u.instances for u in self.units)
+        return sum(u.instances for u in self.strata)

@@ -8,43 +8,43 @@ without the delta and those after it over the state with it.
 from __future__ import annotations
 
 from tidelog.maintain.script import Assertions, Clear, Derive, EndRound, Mode, Repeat, Script, Step, View
-from tidelog.plan.flat import FlatRule, Unit
+from tidelog.plan.flat import FlatRule, Stratum
 from tidelog.program.typed import Absent, Match
 
 __all__ = ["atoms", "bootstrap", "first_round", "follow", "growth", "inner"]
 
 
-def bootstrap(unit: Unit, mode: Mode = Mode.INSERT) -> Script:
-    relations = tuple(sorted(unit.relations))
+def bootstrap(stratum: Stratum, mode: Mode = Mode.INSERT) -> Script:
+    relations = tuple(sorted(stratum.relations))
     end = EndRound(relations, mode)
-    return (Clear(relations), *first_round(unit, mode), end, *growth(unit, unit.rules, mode))
+    return (Clear(relations), *first_round(stratum, mode), end, *growth(stratum, stratum.rules, mode))
 
 
-def first_round(unit: Unit, mode: Mode) -> Script:
+def first_round(stratum: Stratum, mode: Mode) -> Script:
     """What is asserted, and what follows from below alone."""
-    steps: list[Step] = [Assertions(tuple(sorted(unit.relations)), mode, all=True)]
-    for rule in unit.rules:
-        if not inner(rule, unit):
+    steps: list[Step] = [Assertions(tuple(sorted(stratum.relations)), mode, all=True)]
+    for rule in stratum.rules:
+        if not inner(rule, stratum):
             steps.append(Derive(rule, None, (View.NEW,) * len(rule.body), mode))
     return tuple(steps)
 
 
-def growth(unit: Unit, rules: tuple[FlatRule, ...], mode: Mode = Mode.INSERT) -> Script:
+def growth(stratum: Stratum, rules: tuple[FlatRule, ...], mode: Mode = Mode.INSERT) -> Script:
     """The rounds that follow once everything below has its final state."""
-    relations = tuple(sorted(unit.relations))
-    steps = follow(unit, rules, mode)
+    relations = tuple(sorted(stratum.relations))
+    steps = follow(stratum, rules, mode)
     return (Repeat(relations, (*steps, EndRound(relations, mode))),) if steps else ()
 
 
-def follow(unit: Unit, rules: tuple[FlatRule, ...], mode: Mode) -> Script:
+def follow(stratum: Stratum, rules: tuple[FlatRule, ...], mode: Mode) -> Script:
     """What follows from the delta of the unit itself, each instance once."""
     return tuple(
-        Derive(rule, i, _semi_naive(rule, unit, i), mode) for rule in rules for i in inner(rule, unit)
+        Derive(rule, i, _semi_naive(rule, stratum, i), mode) for rule in rules for i in inner(rule, stratum)
     )
 
 
-def _semi_naive(rule: FlatRule, unit: Unit, driver: int) -> tuple[View, ...]:
-    own = set(inner(rule, unit))
+def _semi_naive(rule: FlatRule, stratum: Stratum, driver: int) -> tuple[View, ...]:
+    own = set(inner(rule, stratum))
     return tuple(
         View.NEW if j not in own else View.DELTA if j == driver else View.REST if j < driver else View.FULL
         for j in range(len(rule.body))
@@ -56,6 +56,8 @@ def atoms(rule: FlatRule) -> tuple[int, ...]:
     return tuple(i for i, x in enumerate(rule.body) if isinstance(x, Match | Absent))
 
 
-def inner(rule: FlatRule, unit: Unit) -> tuple[int, ...]:
+def inner(rule: FlatRule, stratum: Stratum) -> tuple[int, ...]:
     """The positions of the atoms over relations of the unit itself; these are never negated."""
-    return tuple(i for i, x in enumerate(rule.body) if isinstance(x, Match) and x.relation in unit.relations)
+    return tuple(
+        i for i, x in enumerate(rule.body) if isinstance(x, Match) and x.relation in stratum.relations
+    )

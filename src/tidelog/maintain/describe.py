@@ -23,7 +23,7 @@ from tidelog.maintain.script import (
 )
 from tidelog.maintain.strategy import is_traced, make, update
 from tidelog.plan.describe import print_flat_literal
-from tidelog.plan.flat import FlatProgram, FlatRule, Unit
+from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.program.text import print_value
 from tidelog.program.typed import Match
 
@@ -34,26 +34,26 @@ _TRACED = ("take away", "add", "iterate")
 
 def describe_scripts(program: FlatProgram, strategy: str = "elastic") -> str:
     """For each unit with rules, how it is made from nothing and how it follows a change of facts."""
-    units = (unit for unit in program.units if unit.rules or unit.grouping)
-    return "\n\n".join("\n".join(_unit(program, unit, strategy)) for unit in units)
+    strata = (stratum for stratum in program.strata if stratum.rules or stratum.grouping)
+    return "\n\n".join("\n".join(_unit(program, stratum, strategy)) for stratum in strata)
 
 
-def _unit(program: FlatProgram, unit: Unit, strategy: str) -> Iterator[str]:
-    yield unit.name
-    for title, script in _scripts(unit, strategy):
+def _unit(program: FlatProgram, stratum: Stratum, strategy: str) -> Iterator[str]:
+    yield stratum.name
+    for title, script in _scripts(stratum, strategy):
         if script:
             yield f"  {title}"
             yield from (f"    {line}" for line in print_script(script, program).split("\n"))
 
 
-def _scripts(unit: Unit, strategy: str) -> Iterator[tuple[str, Script]]:
-    if unit.grouping is not None:
-        yield "bootstrap", (Regroup(unit.grouping, all=True),)
-        yield "update", (Regroup(unit.grouping),)
+def _scripts(stratum: Stratum, strategy: str) -> Iterator[tuple[str, Script]]:
+    if stratum.grouping is not None:
+        yield "bootstrap", (Regroup(stratum.grouping, all=True),)
+        yield "update", (Regroup(stratum.grouping),)
         return
-    yield "bootstrap", make(strategy, unit)
-    titles = _TRACED if is_traced(strategy, unit) else ("delete", "re-derive", "insert")
-    for title, script in zip(titles, update(strategy, unit, unit.rules, (), ()), strict=True):
+    yield "bootstrap", make(strategy, stratum)
+    titles = _TRACED if is_traced(strategy, stratum) else ("delete", "re-derive", "insert")
+    for title, script in zip(titles, update(strategy, stratum, stratum.rules, (), ()), strict=True):
         yield f"update: {title}", script
 
 

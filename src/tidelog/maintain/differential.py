@@ -19,32 +19,32 @@ is not recursive all derivations are at one iteration, and counting up and down 
 from __future__ import annotations
 
 from tidelog.maintain.bootstrap import first_round, follow
-from tidelog.maintain.elastic import arrivals, departures
+from tidelog.maintain.elastic import deletions, insertions
 from tidelog.maintain.script import Arrive, Clear, Depart, EndRound, Examine, Iterate, Mode, Script, Update
-from tidelog.plan.flat import FlatRule, Unit
+from tidelog.plan.flat import FlatRule, Stratum
 
 __all__ = ["bootstrap_differential", "update_differential"]
 
 
-def bootstrap_differential(unit: Unit) -> Script:
-    cleared = Clear(tuple(sorted(unit.relations)), traced=True)
-    return (cleared, *first_round(unit, Mode.ADD), *_iterations(unit))
+def bootstrap_differential(stratum: Stratum) -> Script:
+    cleared = Clear(tuple(sorted(stratum.relations)), traced=True)
+    return (cleared, *first_round(stratum, Mode.ADD), *_iterations(stratum))
 
 
 def update_differential(
-    unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], gone: tuple[FlatRule, ...]
+    stratum: Stratum, kept: tuple[FlatRule, ...], added: tuple[FlatRule, ...], removed: tuple[FlatRule, ...]
 ) -> Update:
-    went = departures(unit, kept, gone, Mode.SUBTRACT)
-    return went, arrivals(unit, kept, came, Mode.ADD), _iterations(unit)
+    went = deletions(stratum, kept, removed, Mode.SUBTRACT)
+    return went, insertions(stratum, kept, added, Mode.ADD), _iterations(stratum)
 
 
-def _iterations(unit: Unit) -> Script:
-    relations = tuple(sorted(unit.relations))
+def _iterations(stratum: Stratum) -> Script:
+    relations = tuple(sorted(stratum.relations))
     steps = (
         Depart(relations),
-        *follow(unit, unit.rules, Mode.SUBTRACT),
+        *follow(stratum, stratum.rules, Mode.SUBTRACT),
         Arrive(relations),
-        *follow(unit, unit.rules, Mode.ADD),
+        *follow(stratum, stratum.rules, Mode.ADD),
         EndRound(relations, Mode.ADD),
     )
-    return Iterate(relations, steps), Examine(unit.rules)
+    return Iterate(relations, steps), Examine(stratum.rules)

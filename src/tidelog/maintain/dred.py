@@ -14,12 +14,16 @@ from __future__ import annotations
 
 from tidelog.maintain.elastic import delete, insert, rederive
 from tidelog.maintain.script import Mode, Update
-from tidelog.plan.flat import FlatRule, Unit
+from tidelog.plan.flat import FlatRule, Stratum
 
 __all__ = ["update_dred"]
 
 
 def update_dred(
-    unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], gone: tuple[FlatRule, ...]
+    stratum: Stratum, kept: tuple[FlatRule, ...], added: tuple[FlatRule, ...], removed: tuple[FlatRule, ...]
 ) -> Update:
-    return delete(unit, kept, gone, Mode.OVERDELETE), rederive(unit, kept), insert(unit, kept, came)
+    return (
+        delete(stratum, kept, removed, Mode.OVERDELETE),
+        rederive(stratum, kept),
+        insert(stratum, kept, added),
+    )

@@ -21,14 +21,14 @@ from dataclasses import replace
 from tidelog.data.types import BOOL
 from tidelog.maintain.bootstrap import atoms, growth, inner
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Repeat, Script, Step, Update, View
-from tidelog.plan.flat import FlatRule, Role, Unit
+from tidelog.plan.flat import FlatRule, Role, Stratum
 from tidelog.program.typed import Binary, Match, Term, Test, Var, Wildcard
 
 __all__ = [
-    "arrivals",
     "delete",
-    "departures",
+    "deletions",
     "insert",
+    "insertions",
     "rederivation",
     "rederive",
     "retreat",
@@ -37,45 +37,47 @@ __all__ = [
 
 
 def update_elastic(
-    unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], gone: tuple[FlatRule, ...]
+    stratum: Stratum, kept: tuple[FlatRule, ...], added: tuple[FlatRule, ...], removed: tuple[FlatRule, ...]
 ) -> Update:
-    again = rederive(unit, kept) if unit.recursive else ()
-    return delete(unit, kept, gone), again, insert(unit, kept, came)
+    again = rederive(stratum, kept) if stratum.recursive else ()
+    return delete(stratum, kept, removed), again, insert(stratum, kept, added)
 
 
 def delete(
-    unit: Unit, kept: tuple[FlatRule, ...], gone: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE
+    stratum: Stratum, kept: tuple[FlatRule, ...], removed: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE
 ) -> Script:
     """`gone` are rules that were there before, `kept` those that were and still are."""
-    end = EndRound(tuple(sorted(unit.relations)), Mode.REMOVE)
-    return (*departures(unit, kept, gone, mode), end, *retreat(unit, kept, mode))
+    end = EndRound(tuple(sorted(stratum.relations)), Mode.REMOVE)
+    return (*deletions(stratum, kept, removed, mode), end, *retreat(stratum, kept, mode))
 
 
-def departures(unit: Unit, kept: tuple[FlatRule, ...], gone: tuple[FlatRule, ...], mode: Mode) -> Script:
+def deletions(
+    stratum: Stratum, kept: tuple[FlatRule, ...], removed: tuple[FlatRule, ...], mode: Mode
+) -> Script:
     """All instances that leave with what is below, with rules and with assertions, each once."""
-    relations = tuple(sorted(unit.relations))
+    relations = tuple(sorted(stratum.relations))
     steps: list[Step] = [Assertions(relations, mode)]
-    for rule in gone:  # the guard of a removed rule comes first: all else is as it was
+    for rule in removed:  # the guard of a removed rule comes first: all else is as it was
         views = tuple(
-            View.FULL if isinstance(x, Match) and x.relation in unit.relations else View.OLD
+            View.FULL if isinstance(x, Match) and x.relation in stratum.relations else View.OLD
             for x in rule.body
         )
         steps.append(Derive(rule, None, views, mode))
     for rule in kept:
-        own = set(inner(rule, unit))
+        own = set(inner(rule, stratum))
         for i in atoms(rule):
             if i not in own:
-                views = _views(rule, own, i, View.LEAVING, (View.MIDDLE, View.REST), (View.OLD, View.FULL))
+                views = _views(rule, own, i, View.DELETED, (View.MIDDLE, View.REST), (View.OLD, View.FULL))
                 steps.append(Derive(rule, i, views, mode))
     return tuple(steps)
 
 
-def retreat(unit: Unit, kept: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE) -> Script:
+def retreat(stratum: Stratum, kept: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE) -> Script:
     """The rounds of a deletion that follow from a delta of the unit itself; at their ends it goes."""
-    relations = tuple(sorted(unit.relations))
+    relations = tuple(sorted(stratum.relations))
     rounds: list[Step] = []
     for rule in kept:
-        own = set(inner(rule, unit))
+        own = set(inner(rule, stratum))
         for i in own:
             views = _views(rule, own, i, View.DELTA, (View.MIDDLE, View.REST), (View.MIDDLE, View.FULL))
             rounds.append(Derive(rule, i, views, mode))
@@ -83,14 +85,14 @@ def retreat(unit: Unit, kept: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE) ->
     return (Repeat(relations, (*rounds, end)),) if rounds else (end,)
 
 
-def rederive(unit: Unit, kept: tuple[FlatRule, ...]) -> Script:
+def rederive(stratum: Stratum, kept: tuple[FlatRule, ...]) -> Script:
     """Count what the suspects still have; those that have anything come back."""
-    relations = tuple(sorted(unit.relations))
+    relations = tuple(sorted(stratum.relations))
     steps: list[Step] = [Assertions(relations, Mode.REDERIVE)]
     for rule in kept:
         turned = rederivation(rule)
         views = tuple(
-            View.FULL if isinstance(x, Match) and x.relation in unit.relations else View.MIDDLE
+            View.FULL if isinstance(x, Match) and x.relation in stratum.relations else View.MIDDLE
             for x in turned.body[1:]
         )
         steps.append(Derive(turned, 0, (View.SUSPECTS, *views), Mode.REDERIVE))
@@ -98,40 +100,42 @@ def rederive(unit: Unit, kept: tuple[FlatRule, ...]) -> Script:
 
 
 def insert(
-    unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], mode: Mode = Mode.INSERT
+    stratum: Stratum, kept: tuple[FlatRule, ...], added: tuple[FlatRule, ...], mode: Mode = Mode.INSERT
 ) -> Script:
     """`came` are rules that were not there before."""
     own = tuple(
-        Derive(rule, i, _entering(rule, unit, i, View.DELTA), mode)
+        Derive(rule, i, _inserted(rule, stratum, i, View.DELTA), mode)
         for rule in kept
-        for i in inner(rule, unit)
+        for i in inner(rule, stratum)
     )
-    end = EndRound(tuple(sorted(unit.relations)), mode)
-    return (*arrivals(unit, kept, came, mode), *own, end, *growth(unit, (*kept, *came), mode))
+    end = EndRound(tuple(sorted(stratum.relations)), mode)
+    return (*insertions(stratum, kept, added, mode), *own, end, *growth(stratum, (*kept, *added), mode))
 
 
-def arrivals(unit: Unit, kept: tuple[FlatRule, ...], came: tuple[FlatRule, ...], mode: Mode) -> Script:
+def insertions(
+    stratum: Stratum, kept: tuple[FlatRule, ...], added: tuple[FlatRule, ...], mode: Mode
+) -> Script:
     """All instances that enter with what is below, with rules and with assertions, each once."""
-    relations = tuple(sorted(unit.relations))
+    relations = tuple(sorted(stratum.relations))
     steps: list[Step] = [Assertions(relations, mode)]
-    for rule in came:
+    for rule in added:
         views = tuple(
-            View.FULL if isinstance(x, Match) and x.relation in unit.relations else View.NEW
+            View.FULL if isinstance(x, Match) and x.relation in stratum.relations else View.NEW
             for x in rule.body
         )
         steps.append(Derive(rule, None, views, mode))
     for rule in kept:
-        own = set(inner(rule, unit))
+        own = set(inner(rule, stratum))
         steps += (
-            Derive(rule, i, _entering(rule, unit, i, View.ENTERING), mode)
+            Derive(rule, i, _inserted(rule, stratum, i, View.INSERTED), mode)
             for i in atoms(rule)
             if i not in own
         )
     return tuple(steps)
 
 
-def _entering(rule: FlatRule, unit: Unit, driver: int, at: View) -> tuple[View, ...]:
-    own = set(inner(rule, unit))
+def _inserted(rule: FlatRule, stratum: Stratum, driver: int, at: View) -> tuple[View, ...]:
+    own = set(inner(rule, stratum))
     return _views(rule, own, driver, at, (View.MIDDLE, View.REST), (View.NEW, View.FULL))
 
 

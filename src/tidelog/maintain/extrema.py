@@ -16,30 +16,30 @@ from __future__ import annotations
 from tidelog.maintain.bootstrap import bootstrap
 from tidelog.maintain.elastic import delete, insert, rederive, retreat
 from tidelog.maintain.script import Aim, Clear, Doubt, EndRound, Improve, Mode, Rest, Script, Update
-from tidelog.plan.flat import FlatRule, Unit
+from tidelog.plan.flat import FlatRule, Stratum
 
 __all__ = ["bootstrap_best", "update_best"]
 
 
-def bootstrap_best(unit: Unit, *, ranked: bool) -> Script:
+def bootstrap_best(stratum: Stratum, *, ranked: bool) -> Script:
     """From nothing; without ranks if no update will ask for them."""
-    relations = tuple(sorted(unit.relations))
-    values = (Clear(relations), Improve(relations, unit.rules, all=True), Aim(relations))
-    settling = bootstrap(unit, Mode.SETTLE)[1:] if ranked else ()
+    relations = tuple(sorted(stratum.relations))
+    values = (Clear(relations), Improve(relations, stratum.rules, all=True), Aim(relations))
+    settling = bootstrap(stratum, Mode.SETTLE)[1:] if ranked else ()
     return (*values, *settling, Rest(relations))
 
 
 def update_best(
-    unit: Unit,
+    stratum: Stratum,
     kept: tuple[FlatRule, ...],
-    came: tuple[FlatRule, ...],
-    gone: tuple[FlatRule, ...],
+    added: tuple[FlatRule, ...],
+    removed: tuple[FlatRule, ...],
     mode: Mode = Mode.REMOVE,
 ) -> Update:
-    relations = tuple(sorted(unit.relations))
-    values: Script = (Improve(relations, kept, came), EndRound(relations, Mode.REMOVE))
+    relations = tuple(sorted(stratum.relations))
+    values: Script = (Improve(relations, kept, added), EndRound(relations, Mode.REMOVE))
     return (
-        (Doubt(relations), *delete(unit, kept, gone, mode), *values, *retreat(unit, kept, mode)),
-        (Aim(relations), *rederive(unit, kept)),
-        (*insert(unit, kept, came, Mode.SETTLE), Rest(relations)),
+        (Doubt(relations), *delete(stratum, kept, removed, mode), *values, *retreat(stratum, kept, mode)),
+        (Aim(relations), *rederive(stratum, kept)),
+        (*insert(stratum, kept, added, Mode.SETTLE), Rest(relations)),
     )

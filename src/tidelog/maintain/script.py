@@ -46,8 +46,8 @@ class View(Enum):
     OLD = "old"
     MIDDLE = "middle"
     NEW = "new"
-    LEAVING = "leaving"
-    ENTERING = "entering"
+    DELETED = "deleted"
+    INSERTED = "inserted"
     FULL = "full"
     REST = "rest"
     DELTA = "delta"
@@ -165,7 +165,7 @@ class Improve:
 
     relations: tuple[str, ...]
     kept: tuple[FlatRule, ...]
-    came: tuple[FlatRule, ...] = ()
+    added: tuple[FlatRule, ...] = ()
     all: bool = False
 
 

@@ -15,45 +15,45 @@ from tidelog.maintain.dred import update_dred
 from tidelog.maintain.elastic import update_elastic
 from tidelog.maintain.extrema import bootstrap_best, update_best
 from tidelog.maintain.script import Mode, Script, Update
-from tidelog.plan.flat import FlatRule, Unit
+from tidelog.plan.flat import FlatRule, Stratum
 
 __all__ = ["STRATEGIES", "is_traced", "make", "name_of", "update"]
 
 STRATEGIES: Final = ("elastic", "recompute", "dred", "differential")
 
 
-def name_of(strategy: str, unit: Unit) -> str:
+def name_of(strategy: str, stratum: Stratum) -> str:
     """What statistics call an update of a unit."""
-    if strategy == "differential" and unit.best:
+    if strategy == "differential" and stratum.best:
         return "update"
     return strategy if strategy in ("dred", "differential") else "update"
 
 
-def is_traced(strategy: str, unit: Unit) -> bool:
+def is_traced(strategy: str, stratum: Stratum) -> bool:
     """Whether derivations of a unit are kept by iteration."""
-    return strategy == "differential" and unit.recursive and not unit.best
+    return strategy == "differential" and stratum.recursive and not stratum.best
 
 
-def make(strategy: str, unit: Unit) -> Script:
+def make(strategy: str, stratum: Stratum) -> Script:
     """A unit from nothing."""
-    if unit.best:
-        return bootstrap_best(unit, ranked=strategy != "recompute")
-    return bootstrap_differential(unit) if is_traced(strategy, unit) else bootstrap(unit)
+    if stratum.best:
+        return bootstrap_best(stratum, ranked=strategy != "recompute")
+    return bootstrap_differential(stratum) if is_traced(strategy, stratum) else bootstrap(stratum)
 
 
 def update(
     strategy: str,
-    unit: Unit,
+    stratum: Stratum,
     kept: tuple[FlatRule, ...],
-    came: tuple[FlatRule, ...],
-    gone: tuple[FlatRule, ...],
+    added: tuple[FlatRule, ...],
+    removed: tuple[FlatRule, ...],
 ) -> Update:
     """`kept` are the rules that were and are there, `came` those that came, `gone` those that went."""
-    if unit.best:
+    if stratum.best:
         mode = Mode.OVERDELETE if strategy == "dred" else Mode.REMOVE
-        return update_best(unit, kept, came, gone, mode)
+        return update_best(stratum, kept, added, removed, mode)
     if strategy == "dred":
-        return update_dred(unit, kept, came, gone)
-    if is_traced(strategy, unit):
-        return update_differential(unit, kept, came, gone)
-    return update_elastic(unit, kept, came, gone)
+        return update_dred(stratum, kept, added, removed)
+    if is_traced(strategy, stratum):
+        return update_differential(stratum, kept, added, removed)
+    return update_elastic(stratum, kept, added, removed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tidelog.plan.flat import FlatProgram, FlatRule, Unit
+from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.plan.join_order import Compute, Filter, Join, Refute, Step, order
 from tidelog.program.text import print_body_literal, print_value
 from tidelog.program.typed import Absent, Binary, Literal, Match, Test
@@ -18,20 +18,20 @@ __all__ = ["demanded_indexes", "describe_indexes", "describe_plan", "print_flat_
 
 def describe_plan(program: FlatProgram) -> str:
     """Each unit with its rules, and each rule's join order from nothing and from each of its atoms."""
-    units = (unit for unit in program.units if unit.rules or unit.grouping)
-    return "\n\n".join("\n".join(_unit(program, unit)) for unit in units)
+    strata = (stratum for stratum in program.strata if stratum.rules or stratum.grouping)
+    return "\n\n".join("\n".join(_unit(program, stratum)) for stratum in strata)
 
 
-def _unit(program: FlatProgram, unit: Unit) -> Iterator[str]:
-    yield f"{unit.name}{' (recursive)' if unit.recursive else ''}"
-    for name, best in unit.best:
+def _unit(program: FlatProgram, stratum: Stratum) -> Iterator[str]:
+    yield f"{stratum.name}{' (recursive)' if stratum.recursive else ''}"
+    for name, best in stratum.best:
         yield f"  keeps the {best.function} of {program.columns(name, [best.column])} of {name} per key"
-    if unit.grouping is not None:
-        functions = ", ".join(a.function for a in unit.grouping.aggregates)
-        instances = unit.grouping.instances
-        keys = program.columns(instances, range(unit.grouping.keys))
+    if stratum.grouping is not None:
+        functions = ", ".join(a.function for a in stratum.grouping.aggregates)
+        instances = stratum.grouping.instances
+        keys = program.columns(instances, range(stratum.grouping.keys))
         yield f"  {functions} of the {program.title(instances)}{f', by {keys}' if keys else ''}"
-    for rule in unit.rules:
+    for rule in stratum.rules:
         yield f"  {rule.origin}"
         for first in (None, *_atoms(rule)):
             start = "nothing" if first is None else print_flat_literal(program, rule.body[first])

@@ -23,7 +23,7 @@ from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Span
 from tidelog.program.typed import Absent, Aggregate, Best, Body, Expr, Function, Match, PythonFunction
 
-__all__ = ["FlatProgram", "FlatRule", "Grouping", "Kind", "Role", "Stored", "Unit"]
+__all__ = ["FlatProgram", "FlatRule", "Grouping", "Kind", "Role", "Stored", "Stratum"]
 
 
 class Kind(Enum):
@@ -97,7 +97,7 @@ class Grouping:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class Stratum:
     """What is maintained together: relations that depend on each other, or the results of one grouping.
 
     `reads` are the relations in the bodies of its rules; `name` is what people call it.
@@ -123,11 +123,11 @@ class FlatProgram:
     rules: Mapping[str, FlatRule] = field(default_factory=dict)
     groupings: Mapping[str, Grouping] = field(default_factory=dict)
     functions: Mapping[str, Function | PythonFunction] = field(default_factory=dict)
-    units: tuple[Unit, ...] = ()
+    strata: tuple[Stratum, ...] = ()
 
     def used(self) -> frozenset[str]:
         """The relations that units derive or read."""
-        return frozenset().union(*(unit.relations | unit.reads for unit in self.units))
+        return frozenset().union(*(stratum.relations | stratum.reads for stratum in self.strata))
 
     def title(self, relation: str) -> str:
         """What people call a relation."""

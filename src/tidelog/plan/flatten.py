@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-from tidelog.plan.flat import FlatProgram, FlatRule, Grouping, Kind, Stored, Unit
+from tidelog.plan.flat import FlatProgram, FlatRule, Grouping, Kind, Stored, Stratum
 from tidelog.program.analysis.strata import components
 from tidelog.program.library.catalog import NUMBER
 from tidelog.program.model import Program
@@ -60,7 +60,7 @@ class _Flattener:
         for rule in self.program.rules.values():
             self._rule(rule)
         return FlatProgram(
-            self.relations, self.rules, self.groupings, self.program.functions, tuple(self._units())
+            self.relations, self.rules, self.groupings, self.program.functions, tuple(self._strata())
         )
 
     # -- rules
@@ -148,7 +148,7 @@ class _Flattener:
 
     # -- units
 
-    def _units(self) -> Iterator[Unit]:
+    def _strata(self) -> Iterator[Stratum]:
         below: dict[str, list[str]] = {name: [] for name in self.relations}
         for rule in self.rules.values():
             below[rule.head] += sorted(rule.reads)
@@ -163,7 +163,7 @@ class _Flattener:
             recursive = any(name in members for head in component for name in below[head])
             best = tuple((name, self.best[name]) for name in sorted(members) if name in self.best)
             name = ", ".join(self.relations[n].title or n for n in sorted(members))
-            yield Unit(members, rules, recursive, self.groupings.get(component[0]), best, name)
+            yield Stratum(members, rules, recursive, self.groupings.get(component[0]), best, name)
 
 
 def _mark(body: Body) -> str:

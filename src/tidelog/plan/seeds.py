@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Stored, Unit
+from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Stored, Stratum
 from tidelog.program.typed import Match, Var
 
 __all__ = ["is_inner", "taken_over", "with_seeds"]
 
 
-def is_inner(rule: FlatRule, unit: Unit) -> bool:
+def is_inner(rule: FlatRule, stratum: Stratum) -> bool:
     """Whether a rule reads relations of its own unit."""
-    return any(isinstance(x, Match) and x.relation in unit.relations for x in rule.body)
+    return any(isinstance(x, Match) and x.relation in stratum.relations for x in rule.body)
 
 
 def taken_over(rule: FlatRule) -> tuple[str, tuple[int, ...]] | None:
@@ -33,13 +33,13 @@ def taken_over(rule: FlatRule) -> tuple[str, tuple[int, ...]] | None:
     return rule.body[0].relation, tuple(terms.index(value) for value in values if isinstance(value, Var))
 
 
-def with_seeds(program: FlatProgram, wanted: Callable[[Unit], bool]) -> FlatProgram:
+def with_seeds(program: FlatProgram, wanted: Callable[[Stratum], bool]) -> FlatProgram:
     """The same program, in which the recursive units that are wanted have relations for their seeds."""
-    relations, units = dict(program.relations), list[Unit]()
-    for unit in program.units:
-        outer = [rule for rule in unit.rules if not is_inner(rule, unit) and taken_over(rule) is None]
-        if not unit.recursive or unit.grouping is not None or not outer or not wanted(unit):
-            units.append(unit)
+    relations, strata = dict(program.relations), list[Stratum]()
+    for stratum in program.strata:
+        outer = [rule for rule in stratum.rules if not is_inner(rule, stratum) and taken_over(rule) is None]
+        if not stratum.recursive or stratum.grouping is not None or not outer or not wanted(stratum):
+            strata.append(stratum)
             continue
         copies: list[FlatRule] = []
         for name in sorted({rule.head for rule in outer}):
@@ -49,11 +49,11 @@ def with_seeds(program: FlatProgram, wanted: Callable[[Unit], bool]) -> FlatProg
             own = tuple(
                 replace(rule, id=f"{rule.id} [seed]", head=seeds) for rule in outer if rule.head == name
             )
-            units.append(Unit(frozenset([seeds]), own, recursive=False, name=title))
+            strata.append(Stratum(frozenset([seeds]), own, recursive=False, name=title))
             values = tuple(Var(f"v{i}", type_) for i, type_ in enumerate(stored.types))
             body = (Match(seeds, values),)
             copies.append(FlatRule(f"{name} [from seeds]", name, values, body, own[0].origin, own[0].span))
-        kept = tuple(rule for rule in unit.rules if rule not in outer)
-        units.append(replace(unit, rules=(*kept, *copies)))
-    rules = {rule.id: rule for unit in units for rule in unit.rules}
-    return FlatProgram(relations, rules, program.groupings, program.functions, tuple(units))
+        kept = tuple(rule for rule in stratum.rules if rule not in outer)
+        strata.append(replace(stratum, rules=(*kept, *copies)))
+    rules = {rule.id: rule for stratum in strata for rule in stratum.rules}
+    return FlatProgram(relations, rules, program.groupings, program.functions, tuple(strata))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidelog.plan.flat import Unit
+from tidelog.plan.flat import Stratum
 from tidelog.session.reading.rendering import counted, text_table
 
-__all__ = ["Explanation", "Stratum", "explain"]
+__all__ = ["Explained", "Explanation", "explain"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stratum:
-    """Relations that are maintained together. `where` is the place of that work and why, on Spark."""
+class Explained:
+    """A stratum: relations that are maintained together. On Spark, `where` says where and why there."""
 
     name: str
     relations: tuple[str, ...]
@@ -24,7 +24,7 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    strata: tuple[Stratum, ...]
+    strata: tuple[Explained, ...]
 
     def __repr__(self) -> str:
         headers = ["stratum", "rules", "recursive"]
@@ -38,11 +38,11 @@ class Explanation:
     __str__ = __repr__
 
 
-def explain(placed: Sequence[tuple[Unit, str]]) -> Explanation:
-    """What is to be said of units, each with its place; those without rules are left out."""
+def explain(placed: Sequence[tuple[Stratum, str]]) -> Explanation:
+    """Explain strata, each with its place; those without rules are left out."""
     return Explanation(
         tuple(
-            Stratum(u.name, tuple(sorted(u.relations)), max(len(u.rules), 1), u.recursive, where)
+            Explained(u.name, tuple(sorted(u.relations)), max(len(u.rules), 1), u.recursive, where)
             for u, where in placed
             if u.rules or u.grouping is not None
         )

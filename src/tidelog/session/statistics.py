@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tidelog.engine.scheduler import Stats, UnitStats
+from tidelog.engine.scheduler import Stats, StratumStats
 from tidelog.session.reading.rendering import counted, text_table
 
 __all__ = ["CommitStats"]
@@ -34,15 +34,15 @@ class CommitStats:
         return self.run.instances
 
     @property
-    def units(self) -> tuple[UnitStats, ...]:
-        return tuple(self.run.units)
+    def strata(self) -> tuple[StratumStats, ...]:
+        return tuple(self.run.strata)
 
     @property
     def rules(self) -> dict[str, float]:
         """The seconds spent on each rule."""
         total: dict[str, float] = {}
-        for unit in self.run.units:
-            for rule, seconds in unit.rules.items():
+        for stratum in self.run.strata:
+            for rule, seconds in stratum.rules.items():
                 total[rule] = total.get(rule, 0.0) + seconds
         return total
 
@@ -52,12 +52,12 @@ class CommitStats:
             f"{counted(self.instances, 'instance')}"
         )
         parts = [title]
-        if self.run.units:
+        if self.run.strata:
             headers = ["relations", "strategy", "rounds", "instances", "time", "why"]
-            lines = [_unit_line(unit) for unit in self.run.units]
-            if any(unit.placed for unit in self.run.units):
+            lines = [_unit_line(stratum) for stratum in self.run.strata]
+            if any(stratum.placed for stratum in self.run.strata):
                 headers.append("where")
-                lines = [[*line, u.placed] for line, u in zip(lines, self.run.units, strict=True)]
+                lines = [[*line, u.placed] for line, u in zip(lines, self.run.strata, strict=True)]
             parts.append(text_table(headers, lines))
         if self.rules:
             slowest = sorted(self.rules.items(), key=lambda item: -item[1])
@@ -68,14 +68,14 @@ class CommitStats:
     __str__ = __repr__
 
 
-def _unit_line(unit: UnitStats) -> list[str]:
+def _unit_line(stratum: StratumStats) -> list[str]:
     return [
-        unit.name if len(unit.name) <= _WIDEST else unit.name[: _WIDEST - 1] + "…",
-        unit.strategy,
-        f"{unit.rounds:,}",
-        f"{unit.instances:,}",
-        _time(unit.seconds),
-        unit.why,
+        stratum.name if len(stratum.name) <= _WIDEST else stratum.name[: _WIDEST - 1] + "…",
+        stratum.strategy,
+        f"{stratum.rounds:,}",
+        f"{stratum.instances:,}",
+        _time(stratum.seconds),
+        stratum.why,
     ]
 
 

@@ -16,7 +16,7 @@ from tidelog.data.values import Row, Value
 from tidelog.engine.local.kernels.layout import ALIVE, INSTANCE, OLD, OTHERS, UNSETTLED
 from tidelog.engine.local.storage.index import Chains
 from tidelog.engine.local.storage.table import Table
-from tidelog.plan.flat import FlatRule, Unit
+from tidelog.plan.flat import FlatRule, Stratum
 from tidelog.program.typed import Absent, Bind, Constant, Match, Term, Test, Var
 from tidelog.reference.evaluate import Failure, Functions, evaluate
 
@@ -39,12 +39,12 @@ def check_state(reasoner: LocalReasoner) -> None:
     for table in reasoner.engine.tables.values():
         check_table(table)
     state = {name: _read(reasoner, name) for name in flat.relations}
-    for unit in flat.units:
-        if any(reasoner.engine.tables[name].trace is not None for name in unit.relations):
-            _check_traces(reasoner, unit, state)
-        elif unit.grouping is None and not unit.relations & reasoner.engine.bits.keys():
-            _check_unit(unit, state, flat.functions)
-            for name in unit.relations:
+    for stratum in flat.strata:
+        if any(reasoner.engine.tables[name].trace is not None for name in stratum.relations):
+            _check_traces(reasoner, stratum, state)
+        elif stratum.grouping is None and not stratum.relations & reasoner.engine.bits.keys():
+            _check_unit(stratum, state, flat.functions)
+            for name in stratum.relations:
                 table = reasoner.engine.tables[name]
                 ranks = [rank for rank, _ in state[name].support.values() if rank != UNSETTLED]
                 assert all(0 <= rank <= table.highest for rank in ranks), name
@@ -69,42 +69,42 @@ def _read(reasoner: LocalReasoner, name: str) -> Known:
     return made
 
 
-def _check_unit(unit: Unit, state: Mapping[str, Known], functions: Functions) -> None:
+def _check_unit(stratum: Stratum, state: Mapping[str, Known], functions: Functions) -> None:
     counts: Counter[tuple[str, Row]] = Counter()
     others: set[tuple[str, Row]] = set()
-    for name in unit.relations:
+    for name in stratum.relations:
         counts.update((name, row) for row in state[name].given)
-    best = dict(unit.best)
+    best = dict(stratum.best)
     counts = Counter({(name, row): n for (name, row), n in counts.items() if row in state[name].support})
-    for rule in unit.rules:
+    for rule in stratum.rules:
         for head, used in instances(rule, state, functions):
             if head not in state[rule.head].support:
                 assert rule.head in best, f"{rule.head}{head} follows and is not there"
                 continue  # a worse value
             rank = state[rule.head].support[head][0]
-            own = [state[name].support[row][0] for name, row in used if name in unit.relations]
+            own = [state[name].support[row][0] for name, row in used if name in stratum.relations]
             if all(below < rank for below in own):
                 counts[rule.head, head] += 1
             else:
                 others.add((rule.head, head))
     stored = {
-        (name, row): count for name in unit.relations for row, (_, count) in state[name].support.items()
+        (name, row): count for name in stratum.relations for row, (_, count) in state[name].support.items()
     }
     ranks = {(name, row): state[name].support[row][0] for name, row in stored}
     assert all(count > 0 for key, count in stored.items() if ranks[key] != UNSETTLED)
     found = {key: 0 if ranks[key] == UNSETTLED else counts[key] for key in stored}
-    assert stored == found, unit.name
-    marked = {(name, row) for name in unit.relations for row in state[name].others}
-    assert best or others <= marked, unit.name
+    assert stored == found, stratum.name
+    marked = {(name, row) for name in stratum.relations for row in state[name].others}
+    assert best or others <= marked, stratum.name
 
 
 # -- traces
 
 
-def stored_weights(reasoner: LocalReasoner, unit: Unit) -> Weights:
+def stored_weights(reasoner: LocalReasoner, stratum: Stratum) -> Weights:
     """The weights that the traces of a unit hold, by tuple and iteration."""
     made: Weights = {}
-    for name in unit.relations:
+    for name in stratum.relations:
         table = reasoner.engine.tables[name]
         assert table.trace is not None
         assert table.trace.waiting == 0
@@ -116,27 +116,27 @@ def stored_weights(reasoner: LocalReasoner, unit: Unit) -> Weights:
     return made
 
 
-def _counted_weights(unit: Unit, state: Mapping[str, Known], functions: Functions) -> Weights:
+def _counted_weights(stratum: Stratum, state: Mapping[str, Known], functions: Functions) -> Weights:
     """The instances of a unit's rules, by head and by the iteration after the latest of their own tuples."""
     made: Counter[tuple[str, Row, int]] = Counter()
-    for name in unit.relations:
+    for name in stratum.relations:
         made.update((name, row, 0) for row in state[name].given)
-    for rule in unit.rules:
+    for rule in stratum.rules:
         for head, used in instances(rule, state, functions):
-            own = [state[name].support[row][0] for name, row in used if name in unit.relations]
+            own = [state[name].support[row][0] for name, row in used if name in stratum.relations]
             made[rule.head, head, 1 + max(own, default=-1)] += 1
     return dict(made)
 
 
-def _check_traces(reasoner: LocalReasoner, unit: Unit, state: Mapping[str, Known]) -> None:
+def _check_traces(reasoner: LocalReasoner, stratum: Stratum, state: Mapping[str, Known]) -> None:
     """Weights are the numbers of derivations, and a tuple comes at the first iteration that has one."""
-    weights = stored_weights(reasoner, unit)
-    assert weights == _counted_weights(unit, state, reasoner.flat.functions), unit.name
+    weights = stored_weights(reasoner, stratum)
+    assert weights == _counted_weights(stratum, state, reasoner.flat.functions), stratum.name
     first: dict[tuple[str, Row], int] = {}
     for name, row, iteration in weights:
         first[name, row] = min(iteration, first.get((name, row), iteration))
-    ranks = {(name, row): r for name in unit.relations for row, (r, _) in state[name].support.items()}
-    assert first == ranks, unit.name
+    ranks = {(name, row): r for name in stratum.relations for row, (r, _) in state[name].support.items()}
+    assert first == ranks, stratum.name
 
 
 # -- instances

@@ -39,7 +39,7 @@ Pairs = set[tuple[int, int]]
 
 def _pattern(rules: list[str]) -> Pattern | None:
     flat = flatten(load(DECLARED + "\n".join(rules)))
-    return pattern(next(u for u in flat.units if "R" in u.relations), flat)
+    return pattern(next(u for u in flat.strata if "R" in u.relations), flat)
 
 
 def _codes(pairs: Pairs) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
@@ -98,12 +98,12 @@ def test_a_matrix_follows_what_comes_and_goes(seed: int) -> None:
             name: Source(_codes(now), _codes(now - old[name]), _codes(old[name] - now))
             for name, now in facts.items()
         }
-        given = Source(_codes(facts["R"]), sources["R"].came, sources["R"].left)
+        given = Source(_codes(facts["R"]), sources["R"].inserted, sources["R"].deleted)
         relation.update(fits, given, sources, anew=choose.random() < 0.2)
         want = set(consequences(program, facts).get("R", frozenset()))
-        assert set(map(tuple, relation.entering().codes().tolist())) == want - before
-        assert set(map(tuple, relation.leaving().codes().tolist())) == before - want
-        assert (len(relation.entering()), len(relation.leaving())) == (len(want - before), len(before - want))
+        assert set(map(tuple, relation.inserted().codes().tolist())) == want - before
+        assert set(map(tuple, relation.deleted().codes().tolist())) == before - want
+        assert (len(relation.inserted()), len(relation.deleted())) == (len(want - before), len(before - want))
         relation.commit()
         assert set(map(tuple, relation.rows().tolist())) == want
         assert relation.size == len(want)

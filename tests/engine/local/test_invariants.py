@@ -73,8 +73,8 @@ def test_strata_that_merge_keep_their_states(seed: int) -> None:
     came: ZSet[Row] = ZSet.of([(random.randrange(12), random.randrange(12))])
     reasoner.commit(merged, {"Edge": came - ZSet.of(random.sample(list(edges), 2))})
     check_state(reasoner)
-    units = [u for u in reasoner.stats.units if "Reach" in u.name]
-    assert [(u.name, u.strategy) for u in units] == [("Back, Pair, Reach", "update")]
+    strata = [u for u in reasoner.stats.strata if "Reach" in u.name]
+    assert [(u.name, u.strategy) for u in strata] == [("Back, Pair, Reach", "update")]
     fresh = LocalReasoner()
     fresh.commit(merged, {name: ZSet.of(rows) for name, rows in reasoner.given.items()})
     assert contents(reasoner) == contents(fresh)

@@ -160,7 +160,7 @@ def test_a_commit_with_nothing_changes_nothing(flavour: str, seed: int) -> None:
             before = take_state(reasoner)
             assert reasoner.commit(program, {}) == {}
             check_unchanged(reasoner, before)
-            assert reasoner.stats.units == []
+            assert reasoner.stats.strata == []
         program = step.program
 
 

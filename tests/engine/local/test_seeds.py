@@ -51,6 +51,6 @@ def test_only_recursions_with_something_to_begin_with_have_seeds() -> None:
     )
     made = with_seeds(program, lambda _: True)
     assert [name for name, stored in made.relations.items() if stored.kind is Kind.SEEDS] == ["R [seeds]"]
-    own = next(unit for unit in made.units if "R" in unit.relations)
+    own = next(stratum for stratum in made.strata if "R" in stratum.relations)
     assert sorted(is_inner(rule, own) for rule in own.rules) == [False, True]
     assert with_seeds(program, lambda _: False) == program

@@ -14,7 +14,7 @@ from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.scheduler import Run
 from tidelog.errors import EngineError
-from tidelog.plan.flat import Unit
+from tidelog.plan.flat import Stratum
 from tidelog.program.draft import load
 
 
@@ -30,8 +30,8 @@ def change(*, came: Iterable[Row] = (), went: Iterable[Row] = ()) -> dict[str, Z
     return {"Edge": ZSet.of(came) - ZSet.of(went)}
 
 
-def unit_of(reasoner: LocalReasoner) -> Unit:
-    return next(u for u in reasoner.flat.units if u.recursive)
+def stratum_of(reasoner: LocalReasoner) -> Stratum:
+    return next(u for u in reasoner.flat.strata if u.recursive)
 
 
 REACH = """
@@ -51,10 +51,10 @@ def test_history_does_not_grow_over_many_commits() -> None:
         came = edges_of(random, 30, 3) - edges
         edges = edges - gone | came
         reasoner.commit(program, change(came=came, went=gone))
-        assert reasoner.stats.units[-1].strategy == "differential"
+        assert reasoner.stats.strata[-1].strategy == "differential"
         trace = reasoner.engine.tables["Reach"].trace
         assert trace is not None
-        assert len(trace.entries) <= 2 * len(stored_weights(reasoner, unit_of(reasoner))) + 64
+        assert len(trace.entries) <= 2 * len(stored_weights(reasoner, stratum_of(reasoner))) + 64
     check_state(reasoner)
     fresh = differential()
     fresh.commit(program, change(came=edges))
@@ -65,21 +65,21 @@ def test_what_came_and_went_leaves_the_weights_that_there_were() -> None:
     random, reasoner, program = Random(2), differential(), load(REACH)
     edges = edges_of(random, 12, 20)
     reasoner.commit(program, change(came=edges))
-    before = stored_weights(reasoner, unit_of(reasoner))
+    before = stored_weights(reasoner, stratum_of(reasoner))
     for edge in sorted(edges, key=str):
         reasoner.commit(program, change(went=[edge]))
         reasoner.commit(program, change(came=[edge]))
-        assert stored_weights(reasoner, unit_of(reasoner)) == before
+        assert stored_weights(reasoner, stratum_of(reasoner)) == before
 
 
 def test_a_commit_that_fails_leaves_the_weights_that_there_were() -> None:
     text = REACH + "Reach(x, y / z) :- Reach(x, y), Edge(y, z), z < 5.\n"
     reasoner, program = differential(), load(text)
     reasoner.commit(program, change(came=[(1, 2), (2, 3), (3, 1)]))
-    before = stored_weights(reasoner, unit_of(reasoner))
+    before = stored_weights(reasoner, stratum_of(reasoner))
     with pytest.raises(EngineError, match="divi"):
         reasoner.commit(program, change(came=[(2, 0), (3, 2)], went=[(1, 2)]))
-    assert stored_weights(reasoner, unit_of(reasoner)) == before
+    assert stored_weights(reasoner, stratum_of(reasoner)) == before
     check_state(reasoner)
 
 

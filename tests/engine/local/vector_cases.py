@@ -110,8 +110,8 @@ def _value(rng: random.Random, type_: types.Scalar) -> object:
         case types.Bool():
             return rng.random() < 0.5
         case types.Decimal(precision, scale):
-            units = _whole(rng, 1 - 10**precision, 10**precision - 1)
-            return Decimal((int(units < 0), tuple(map(int, str(abs(units)))), -scale))
+            strata = _whole(rng, 1 - 10**precision, 10**precision - 1)
+            return Decimal((int(strata < 0), tuple(map(int, str(abs(strata)))), -scale))
         case types.Float() | types.Double():
             edges = _SINGLE_EDGES if isinstance(type_, types.Float) else _DOUBLE_EDGES
             return rng.choice([rng.choice(edges), rng.choice(_SPECIAL), round(rng.uniform(-99, 99), 2)])
@@ -162,7 +162,7 @@ def edges(type_: Type) -> list[Value]:
         case types.BigInt():
             chosen = [2**60 + 2**36 + 1, 2**60 + 2**36 - 1, 10**39, 2**63, -(2**63) - 1]
         case types.Decimal(precision, scale) if scale and precision > 3:
-            chosen = [Decimal(units).scaleb(-scale) for units in (5, 15, 50, 25, -5, 200, -200, 300)]
+            chosen = [Decimal(strata).scaleb(-scale) for strata in (5, 15, 50, 25, -5, 200, -200, 300)]
     drawn = [value(rng, type_) for _ in range(60)]
     return list(dict.fromkeys(chosen + drawn))[:32]
 

@@ -78,7 +78,7 @@ def commits_after_one_that_failed(spark: SparkSession, placement: str, mark: str
 def opened(spark: SparkSession | None, placement: str | None) -> Any:
     db: Any = tidelog.open(text=PROGRAM, functions=[passed], spark=spark, placement=placement)
     if placement in ("tasks", "shuffled"):
-        db._state.cuts.small = 0  # however little there is, it is computed in tasks
+        db._state.checkpoints.small = 0  # however little there is, it is computed in tasks
     return db
 
 

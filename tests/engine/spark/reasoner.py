@@ -13,7 +13,7 @@ from tidelog.engine.limits import Limits
 from tidelog.engine.local.codes.codec import Codec
 from tidelog.engine.scheduler import Run, Stats
 from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
-from tidelog.engine.spark.frames.checkpoints import Cut, Cuts
+from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.layout import encode, stored
 from tidelog.engine.spark.frames.persistence import Holding
 from tidelog.plan.flat import FlatProgram
@@ -34,57 +34,65 @@ class SparkReasoner:
         room: int = 0,
         held: Holding | None = None,
     ) -> None:
-        self.cuts = Cuts(spark, held=held)
-        self.engine = SparkEngine(self.cuts, placement, Limits(), strategy, room)
+        self.checkpoints = Checkpoints(spark, held=held)
+        self.engine = SparkEngine(self.checkpoints, placement, Limits(), strategy, room)
         known = strategy if strategy in STRATEGIES else "elastic"
-        self.run = Run(self.engine, known, switch, clock=self.cuts.cost)
+        self.run = Run(self.engine, known, switch, clock=self.checkpoints.cost)
         self.flat = FlatProgram()
         self.stats = Stats()
         self._types: dict[str, tuple[Type, ...]] = {}
 
     @property
     def contents(self) -> Mapping[str, frozenset[Row]]:
-        made = {n: frozenset(self._rows(t, self.engine.kept[n].facts)) for n, t in self._types.items()}
+        made = {n: frozenset(self._rows(t, self.engine.states[n].facts)) for n, t in self._types.items()}
         return {name: rows for name, rows in made.items() if rows}
 
     def commit(self, program: Program, facts: Mapping[str, ZSet[Row]]) -> Changes:
         """If this raises, nothing has changed."""
         types = {r.name: r.types for r in program.relations.values()}
         new = self.engine.flat(program)
-        with self.cuts.working():
+        with self.checkpoints.working():
             try:
                 self.engine.prepare(new)
                 for name, change in facts.items():
-                    came = self._cut(types[name], [row for row, weight in change.items() if weight > 0])
-                    went = self._cut(types[name], [row for row, weight in change.items() if weight < 0])
+                    came = self._checkpoint(
+                        types[name], [row for row, weight in change.items() if weight > 0]
+                    )
+                    went = self._checkpoint(
+                        types[name], [row for row, weight in change.items() if weight < 0]
+                    )
                     self.engine.assert_rows(name, came, went)
                 self.stats = self.run.commit(self.flat, new, Limits())
                 changes = self._changes(types)
             except BaseException:
                 self.engine.rollback()
-                self.cuts.release(self.engine.cuts_in_use())
+                self.checkpoints.release(self.engine.checkpoints_in_use())
                 raise
             self.engine.commit()
             self.engine.forget(new)
-            self.cuts.release(self.engine.cuts_in_use())
+            self.checkpoints.release(self.engine.checkpoints_in_use())
         self.flat, self._types = new, types
         return changes
 
     def _changes(self, types: Mapping[str, tuple[Type, ...]]) -> Changes:
         made: Changes = {}
         for name in types:
-            came, went = (ZSet.of(self._rows(types[name], cut)) for cut in self.engine.changes(name))
+            came, went = (
+                ZSet.of(self._rows(types[name], checkpoint)) for checkpoint in self.engine.changes(name)
+            )
             made[name] = came - went
         return {name: change for name, change in made.items() if change}
 
-    def _cut(self, types: tuple[Type, ...], rows: list[Row]) -> Cut:
-        return self.cuts.table(types, to_table(stored(types), rows if types else [(True,) for _ in rows]))
+    def _checkpoint(self, types: tuple[Type, ...], rows: list[Row]) -> Checkpoint:
+        return self.checkpoints.table(
+            types, to_table(stored(types), rows if types else [(True,) for _ in rows])
+        )
 
     @staticmethod
-    def _rows(types: tuple[Type, ...], cut: Cut) -> list[Any]:
-        if not cut.size:
+    def _rows(types: tuple[Type, ...], checkpoint: Checkpoint) -> list[Any]:
+        if not checkpoint.size:
             return []
         codec = Codec()
-        codes = encode(codec, types, cut.frame.toArrow())
+        codes = encode(codec, types, checkpoint.frame.toArrow())
         columns = [codec.decode_column(t, c.copy()) for t, c in zip(types, codes, strict=True)]
-        return list(zip(*columns, strict=True)) if types else [()] * cut.size
+        return list(zip(*columns, strict=True)) if types else [()] * checkpoint.size

@@ -17,8 +17,8 @@ def test_the_demo_tells_what_changed_and_leaves_its_results(tmp_path: Path) -> N
         [sys.executable, str(DEMO)], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "CanReach     102 rows  (102 came, 0 went)" in done.stdout
-    assert "CanReach     105 rows  (19 came, 16 went)" in done.stdout
+    assert "CanReach     102 rows  (102 added, 0 removed)" in done.stdout
+    assert "CanReach     105 rows  (19 added, 16 removed)" in done.stdout
     assert "+ Unanswered(omar, finance)  omar is on call for finance and suspended" in done.stdout
     assert "+ CanReach(imani, firewall)  imani is in network, which may use firewall" in done.stdout
     assert list((tmp_path / "out" / "access" / "results" / "CanReach" / "current").glob("*.parquet"))

@@ -39,7 +39,7 @@ def difference_on(spark: SparkSession, case: Case, *places: str) -> str | None:
         if place in ("joined", "evaluated"):
             home.engine.sends = False
         if place == "evaluated":
-            home.cuts.small = 0
+            home.checkpoints.small = 0
         try:
             with db.transaction() as tx:
                 tx.load(case.text)

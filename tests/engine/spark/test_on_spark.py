@@ -80,7 +80,7 @@ def _reasoner(
     made = SparkReasoner(spark, asked, strategy, room=ROOM)
     made.engine.sends = place != "joined"
     if in_tasks:
-        made.cuts.small = 0
+        made.checkpoints.small = 0
     return made
 
 

@@ -163,7 +163,7 @@ def test_a_worker_that_is_killed_changes_nothing(
     twice = import_module("doomed_functions").twice
     text = "input relation N(n: int)\noutput relation M(n: int)\nM(twice(n)) :- N(n)."
     db = tidelog.open(text=text, functions=[twice], spark=spark, placement="shuffled")
-    db._state.cuts.small = 0  # type: ignore[attr-defined] # everything is computed in tasks
+    db._state.checkpoints.small = 0  # type: ignore[attr-defined] # everything is computed in tasks
     with db.transaction() as tx:
         tx.insert("N", [(1,), (2,), (3,)])
     assert mark.exists()
@@ -178,7 +178,7 @@ def test_a_module_that_tasks_do_not_find_is_named(
     same = import_module("functions_of_the_driver").same
     text = "input relation N(n: int)\noutput relation M(n: int)\nM(same(n)) :- N(n)."
     db = tidelog.open(text=text, functions=[same], spark=spark, placement="shuffled")
-    db._state.cuts.small = 0  # type: ignore[attr-defined] # everything is computed in tasks
+    db._state.checkpoints.small = 0  # type: ignore[attr-defined] # everything is computed in tasks
     wanted = "No module named 'functions_of_the_driver', in a task; .* must be importable on the executors"
     with pytest.raises(EngineError, match=wanted), db.transaction() as tx:
         tx.insert("N", [(1,)])
@@ -202,4 +202,4 @@ def test_strategies_of_local_engines_run_in_tasks_and_are_refused_elsewhere(
     with db.transaction() as tx:
         tx.delete("Edge", [("b", "c")])
     assert sorted(tx.changes["Reach"]) == [(("a", "c"), -1), (("b", "c"), -1)]
-    assert strategy in {unit.strategy for unit in db.stats.units if unit.name == "Reach"}
+    assert strategy in {stratum.strategy for stratum in db.stats.strata if stratum.name == "Reach"}

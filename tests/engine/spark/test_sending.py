@@ -18,7 +18,7 @@ import pytest
 import tidelog
 from tidelog import EngineError
 from tidelog.engine.spark.partitions.routes import Routes, find_routes, is_routable, named
-from tidelog.plan.flat import Unit
+from tidelog.plan.flat import Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.program.draft import load
 
@@ -82,14 +82,14 @@ def parted(spark: SparkSession) -> Iterator[SparkSession]:
 # -- routes
 
 
-def recursion(text: str) -> Unit:
-    return next(unit for unit in flatten(load(text)).units if unit.recursive)
+def recursion(text: str) -> Stratum:
+    return next(stratum for stratum in flatten(load(text)).strata if stratum.recursive)
 
 
 def routes(text: str, large: str = "") -> Routes | None:
     """The routes of a recursion; patterns with a word are large."""
-    unit = recursion(text)
-    return find_routes(unit, lambda _, pattern: None if large and large in repr(pattern) else 1)
+    stratum = recursion(text)
+    return find_routes(stratum, lambda _, pattern: None if large and large in repr(pattern) else 1)
 
 
 def test_what_rules_name_by_constants_is_copied() -> None:
@@ -227,8 +227,8 @@ def test_it_is_told_how_it_was_done(parted: SparkSession, strategy: str) -> None
             tx.insert("Edge", [(i, i + 1) for i in range(6)])
             tx.insert("Begin", [(begin,)])
     assert sorted(db["Reach"]) == [(i,) for i in range(7)]
-    unit = next(unit for unit in db.stats.units if unit.name == "Reach")
-    assert unit.strategy == ("update" if strategy == "elastic" else "bootstrap")
+    stratum = next(stratum for stratum in db.stats.strata if stratum.name == "Reach")
+    assert stratum.strategy == ("update" if strategy == "elastic" else "bootstrap")
     assert "tasks send each other what they find" in str(db.explain())
 
 
@@ -240,7 +240,7 @@ def test_what_is_too_much_for_every_task_is_joined(
     with db.transaction() as tx:
         tx.insert("T", [("a", "p", "c"), ("p", "means", "liking"), ("x", "on", "a"), ("y", "on", "a")])
     assert ("a", "likes", "c") in db["T"]
-    assert "too much for every task" in next(iter(db.stats.units)).placed
+    assert "too much for every task" in next(iter(db.stats.strata)).placed
     with db.transaction() as tx:
         tx.delete("T", [("x", "on", "a"), ("y", "on", "a")])
     assert (("a", "likes", "c"), -1) in set(tx.changes["T"])
@@ -274,8 +274,8 @@ def why_after_a_deletion(db: Any) -> tuple[str, str]:
     with db.transaction() as tx:
         tx.delete("Edge", [(5, 6)])
     assert sorted(db["Reach"]) == [(n,) for n in range(6)]
-    (unit,) = [unit for unit in db.stats.units if unit.name == "Reach"]
-    return unit.strategy, unit.why
+    (stratum,) = [stratum for stratum in db.stats.strata if stratum.name == "Reach"]
+    return stratum.strategy, stratum.why
 
 
 @pytest.mark.parametrize("sends", [True, False])
@@ -292,7 +292,7 @@ def test_an_update_that_does_too_much_work_begins_anew(
     parted: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     db = chain(parted, sends=True)
-    units = import_module("tidelog.engine.spark.partitions.strata")
-    monkeypatch.setattr(units, "_LITTLE", 0)
-    monkeypatch.setattr(units, "_PATIENCE", 0.0)
+    strata = import_module("tidelog.engine.spark.partitions.strata")
+    monkeypatch.setattr(strata, "_LITTLE", 0)
+    monkeypatch.setattr(strata, "_PATIENCE", 0.0)
     assert why_after_a_deletion(db)[1] == "the update turned out to cost more"

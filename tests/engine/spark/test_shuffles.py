@@ -36,23 +36,23 @@ def shuffles_by_cut(
 ) -> ByCut:
     """How many shuffles each cut of the bootstrap of a chain needs, in order."""
     from engine.spark.reasoner import SparkReasoner
-    from tidelog.engine.spark.frames import checkpoints as cuts
+    from tidelog.engine.spark.frames import checkpoints as made
     from tidelog.engine.spark.frames.persistence import Holding
 
     counted: list[int] = []
-    cut = cuts.Cuts.cut
+    make = made.Checkpoints.make
 
     def counting(self: Any, frame: DataFrame) -> Any:
         plan = frame._jdf.queryExecution().executedPlan().toString()
         counted.append(plan.count("Exchange hashpartitioning"))
-        return cut(self, frame)
+        return make(self, frame)
 
     def by_cut(text: str) -> list[int]:
         folder = str(checkpoints) if request.param == "held in files" else None
         held = Holding(folder)
         reasoner = SparkReasoner(spark, "shuffled", held=held)
         reasoner.engine.sends = False
-        monkeypatch.setattr(cuts.Cuts, "cut", counting)
+        monkeypatch.setattr(made.Checkpoints, "make", counting)
         reasoner.commit(load(text), {"Edge": ZSet.of([(i, i + 1) for i in range(6)])})
         assert len(reasoner.contents["Reach"]) == 21
         assert any(checkpoints.glob("*/rdd-*")) == (folder is not None)

@@ -39,8 +39,8 @@ def test_updates_in_tasks_are_those_of_a_session_in_process(spark: SparkSession)
     random = Random(3)
     here = tidelog.open(text=PROGRAM)
     there = tidelog.open(text=PROGRAM, spark=spark, placement="tasks")
-    scratch = Path(there._state.cuts.scratch.folder)  # type: ignore[attr-defined]
-    partitions = there._state.cuts.partitions  # type: ignore[attr-defined]
+    scratch = Path(there._state.checkpoints.scratch.folder)  # type: ignore[attr-defined]
+    partitions = there._state.checkpoints.partitions  # type: ignore[attr-defined]
     ways: set[tuple[str, str]] = set()
     for number in range(11):
         came, some = edges(random, 14 if number == 0 else 2), sorted(here["Edge"])
@@ -48,7 +48,7 @@ def test_updates_in_tasks_are_those_of_a_session_in_process(spark: SparkSession)
         made = [change(db, came, went, number) for db in (here, there)]
         for name in ("Reach", "Cheapest"):
             assert sorted(made[1].changes[name]) == sorted(made[0].changes[name]), f"commit {number}, {name}"
-        ways |= {(unit.name, unit.strategy) for unit in there.stats.units}
+        ways |= {(stratum.name, stratum.strategy) for stratum in there.stats.strata}
         if number == 5:
             fail(there)
     assert {("Reach", "update"), ("Cheapest", "update")} <= ways

@@ -19,9 +19,9 @@ from tidelog.engine.local.dense import conversion as dense
 from tidelog.engine.local.dense.matrix import BitRelation, Difference, Pattern, pattern, pays, sparse
 from tidelog.engine.local.extrema.best import Improvement
 from tidelog.engine.local.extrema.candidates import Candidates
-from tidelog.engine.local.kernels.heads import end_round
 from tidelog.engine.local.kernels.layout import DELTA, OLD
-from tidelog.engine.local.rules.bytecode import MODES, Frame, Request
+from tidelog.engine.local.kernels.support import end_round
+from tidelog.engine.local.rules.bytecode import MODES, Bytecode, Request
 from tidelog.engine.local.rules.cache import Variants
 from tidelog.engine.local.rules.groups import regroup
 from tidelog.engine.local.rules.rounds import LARGE, Loop
@@ -32,7 +32,7 @@ from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check, Claimed, Hurried, Tell, TurnDense
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
-from tidelog.plan.flat import FlatProgram, FlatRule, Unit
+from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
 __all__ = ["LocalEngine"]
@@ -76,7 +76,7 @@ class LocalEngine:
                     f"`{name}` cannot get other columns in one commit; drop it, and declare it in the next"
                 )
         if program is not self._program:
-            found = (pattern(unit, program) for unit in program.units if not self._refrains)
+            found = (pattern(stratum, program) for stratum in program.strata if not self._refrains)
             self._patterns = {fits.relation: fits for fits in found if fits is not None}
             self._program = program
             for name in [n for n in self.bits if n not in self._patterns and n in program.used()]:
@@ -124,18 +124,18 @@ class LocalEngine:
 
     # -- facts
 
-    def assert_rows(self, relation: str, came: Codes, went: Codes) -> None:
+    def assert_rows(self, relation: str, inserted: Codes, deleted: Codes) -> None:
         """Take a change of the asserted facts; what is asserted already or is not there changes nothing."""
         change = self.change(relation)
-        new, gone = change.working.table.assert_rows(came, went)
+        new, gone = change.working.table.assert_rows(inserted, deleted)
         change.given_before += [(gone, np.ones(len(gone), np.uint8)), (new, np.zeros(len(new), np.uint8))]
-        if not len(change.given_came) and not len(change.given_went):
-            change.given_came, change.given_went = new, gone
+        if not len(change.given_inserted) and not len(change.given_deleted):
+            change.given_inserted, change.given_deleted = new, gone
             return
         # what an earlier call in this commit did may be undone by this one
-        came_before, went_before = change.given_came, change.given_went
-        change.given_came = np.union1d(np.setdiff1d(came_before, gone), np.setdiff1d(new, went_before))
-        change.given_went = np.union1d(np.setdiff1d(went_before, new), np.setdiff1d(gone, came_before))
+        came_before, went_before = change.given_inserted, change.given_deleted
+        change.given_inserted = np.union1d(np.setdiff1d(came_before, gone), np.setdiff1d(new, went_before))
+        change.given_deleted = np.union1d(np.setdiff1d(went_before, new), np.setdiff1d(gone, came_before))
 
     def has_changed(self, relation: str) -> bool:
         """Whether anything about a relation, or what is asserted of it, is different in this commit."""
@@ -150,20 +150,20 @@ class LocalEngine:
     def changed_rows(self, relation: str) -> tuple[int, int]:
         """How many rows entered and left a relation."""
         change = self._changes.get(relation)
-        return (0, 0) if change is None else (len(change.entering), len(change.leaving))
+        return (0, 0) if change is None else (len(change.inserted), len(change.deleted))
 
     def asserted_changes(self, relation: str) -> tuple[int, int]:
         """How many facts were asserted and retracted."""
         change = self._changes.get(relation)
-        return (0, 0) if change is None else (len(change.given_came), len(change.given_went))
+        return (0, 0) if change is None else (len(change.given_inserted), len(change.given_deleted))
 
     # -- leaf operators
 
-    def enter(self, unit: Unit) -> int:
+    def enter(self, stratum: Stratum) -> int:
         """Begin work on a unit; the highest rank in use in it."""
         self._booting, self._iteration = frozenset(), 0
-        self._runner.inside, self._runner.passed_over = unit.relations, False
-        return max((self.change(n).highest for n in unit.relations), default=0)
+        self._runner.inside, self._runner.passed_over = stratum.relations, False
+        return max((self.change(n).highest for n in stratum.relations), default=0)
 
     def derive(self, step: Derive, rank: int) -> int:
         """Find a rule's instances; how many there were."""
@@ -208,7 +208,7 @@ class LocalEngine:
         if view is View.SUSPECTS:
             return change.searched
         positive = isinstance(literal, Match)
-        return change.entering if (view is View.ENTERING) == positive else change.leaving
+        return change.inserted if (view is View.INSERTED) == positive else change.deleted
 
     def assertions(self, step: Assertions, rank: int) -> int:
         """Asserted facts as instances with an empty body."""
@@ -242,17 +242,17 @@ class LocalEngine:
         assert isinstance(end, EndRound)
         if self.delta(step.relations) > LARGE:
             return None
-        frames: list[Frame] = []
+        bytecodes: list[Bytecode] = []
         for part in derivations:
             assert isinstance(part, Derive)
             variant = self._variants.first(part.rule, part.driver)
             if len(variant.stages) > 1 or variant.head is None:
                 return None
             request = Request(0, part.views, DELTA, MODES[part.mode], self._runner.inside, ())
-            frames.append(self._runner.frame_for(variant, request))
-        targets = [self._working(frame.variant.rule.head) for frame in frames]
+            bytecodes.append(self._runner.bytecode_for(variant, request))
+        targets = [self._working(bytecode.variant.rule.head) for bytecode in bytecodes]
         relations = [self._working(name) for name in step.relations]
-        loop = self._loop = Loop(frames, targets, relations, MODES[end.mode], rank)
+        loop = self._loop = Loop(bytecodes, targets, relations, MODES[end.mode], rank)
         try:
             loop.run(most, self._runner.check)
         finally:
@@ -316,9 +316,9 @@ class LocalEngine:
         for name in relations:
             self.change(name).highest = max(self.change(name).highest, rank)
 
-    def finish(self, unit: Unit) -> None:
+    def finish(self, stratum: Stratum) -> None:
         """The unit has its new state: what entered and left it is known to those above."""
-        for name in unit.relations:
+        for name in stratum.relations:
             if name in self._changes:
                 self._changes[name].settle()
         self._runner.inside = frozenset()
@@ -335,11 +335,11 @@ class LocalEngine:
 
     # -- matrices
 
-    def claim(self, unit: Unit, start: bool = False) -> Claimed | None:
+    def claim(self, stratum: Stratum, start: bool = False) -> Claimed | None:
         """Run a unit on a bit matrix, if it is kept as one or should be from now on."""
-        if len(unit.relations) != 1:
+        if len(stratum.relations) != 1:
             return None
-        (name,) = unit.relations
+        (name,) = stratum.relations
         fits = self._patterns.get(name)
         if start:
             assert fits is not None
@@ -382,8 +382,8 @@ class LocalEngine:
         del self.bits[name]
         self._changes[name] = Change(Working(name, self.tables[name]))
 
-    def must_bootstrap(self, unit: Unit) -> bool:
-        return any(name in self._before for name in unit.relations)
+    def must_bootstrap(self, stratum: Stratum) -> bool:
+        return any(name in self._before for name in stratum.relations)
 
     # -- groups
 
@@ -407,18 +407,18 @@ class LocalEngine:
         for name in relations:
             self.change(name).doubt()
 
-    def improve(self, unit: Unit, step: Improve, check_round: Callable[[], None]) -> int:
+    def improve(self, stratum: Stratum, step: Improve, check_round: Callable[[], None]) -> int:
         """Find the best values; the number of candidates seen."""
-        tables = {name: self.tables[name] for name in unit.relations}
-        work = Improvement(unit, tables, self.types, self.codec, self._note)
-        candidates = Candidates(self, unit, work)
-        found = candidates.from_nothing() if step.all else candidates.from_changes(step.kept, step.came)
+        tables = {name: self.tables[name] for name in stratum.relations}
+        work = Improvement(stratum, tables, self.types, self.codec, self._note)
+        candidates = Candidates(self, stratum, work)
+        found = candidates.from_nothing() if step.all else candidates.from_changes(step.kept, step.added)
         self._runner.passed_over = False
         work.run(found, self.collect, check_round)
         if self._runner.passed_over:  # what failed on the way may be superseded, or be an error
-            for rule in unit.rules:
+            for rule in stratum.rules:
                 self._runner.examine(self._variants.first(rule, None), work.views(rule, View.NEW))
-        for name in unit.relations:
+        for name in stratum.relations:
             change = self.change(name)
             change.aims, superseded = work.put_back(name)
             change.working.list_rows(superseded)
@@ -501,15 +501,15 @@ class LocalEngine:
     def changes(self, relation: str) -> tuple[Codes | Difference, Codes | Difference]:
         """The tuples that entered and left a relation in the commit at work; of dense ones, a promise."""
         if relation in self.bits:
-            return self.bits[relation].entering(), self.bits[relation].leaving()
+            return self.bits[relation].inserted(), self.bits[relation].deleted()
         table = self.tables[relation]
         change = self._changes.get(relation)
         if change is None:
             nothing = np.empty((0, table.arity), np.int64)
             return nothing, nothing
-        if len(change.entering) == table.rows:  # all of them, in this order; values never change
+        if len(change.inserted) == table.rows:  # all of them, in this order; values never change
             return table.data[: table.rows], table.data[:0]
-        return table.data[change.entering], table.data[change.leaving]
+        return table.data[change.inserted], table.data[change.deleted]
 
     def given_before(self, relation: str, table: Table) -> npt.NDArray[np.uint8]:
         """Which rows of a relation's table, as it was then, were asserted at the last commit.

@@ -17,19 +17,19 @@ from pyspark.sql import functions as F
 from tidelog.data.types import Type
 from tidelog.engine.limits import Limits
 from tidelog.engine.protocol import Check, Claimed, Hurried, Tell
-from tidelog.engine.scheduler import UnitStats
-from tidelog.engine.spark.frames.checkpoints import Cut, Cuts, union
-from tidelog.engine.spark.frames.relation_state import Kept, Work, nothing_kept, taken_over
+from tidelog.engine.scheduler import StratumStats
+from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
+from tidelog.engine.spark.frames.relation_state import RelationState, Work, empty_state, taken_over
 from tidelog.engine.spark.joins.groups import results
 from tidelog.engine.spark.joins.instances import RANK, Range, find
 from tidelog.engine.spark.joins.matching import same, without
 from tidelog.engine.spark.partitions.routes import is_routable
-from tidelog.engine.spark.partitions.strata import WholeUnits
+from tidelog.engine.spark.partitions.strata import LocalStrata
 from tidelog.engine.spark.partitions.worker import read_by
 from tidelog.engine.spark.placement import Placed, Placement, Sizes, passed_through, place
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
-from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Unit
+from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.plan.seeds import is_inner, with_seeds
 from tidelog.program.model import Program
@@ -48,18 +48,18 @@ class SparkEngine:
 
     def __init__(
         self,
-        cuts: Cuts,
+        checkpoints: Checkpoints,
         placement: Placement | None,
         limits: Limits,
         strategy: str = "elastic",
         room: int = 0,
     ) -> None:
-        self.cuts = cuts
-        self.kept: dict[str, Kept] = {}
+        self.checkpoints = checkpoints
+        self.states: dict[str, RelationState] = {}
         self.sends = True
         self._placement = placement
         self._is_whole = strategy not in STRATEGIES
-        self._whole = WholeUnits(cuts, strategy, limits, room)
+        self._whole = LocalStrata(checkpoints, strategy, limits, room)
         self._work: dict[str, Work] = {}
         self._made: list[str] = []
         self._placed: dict[frozenset[str], Placed] = {}
@@ -76,63 +76,69 @@ class SparkEngine:
         """A program as this engine runs it."""
         return with_seeds(flatten(program), self._is_apart)
 
-    def _is_apart(self, unit: Unit) -> bool:
+    def _is_apart(self, stratum: Stratum) -> bool:
         """Whether a recursion may come to be divided, so that its seeds have to be known apart from it."""
-        whole = self._placement != "shuffled" or bool(unit.best) or self._is_whole
-        return (whole and passed_through(unit) is not None) or (self.sends and is_routable(unit))
+        whole = self._placement != "shuffled" or bool(stratum.best) or self._is_whole
+        return (whole and passed_through(stratum) is not None) or (self.sends and is_routable(stratum))
 
     # -- relations
 
     def prepare(self, program: FlatProgram) -> None:
         """Make the relations of a program that are not there."""
         for name, stored in program.relations.items():
-            if name not in self.kept:
-                self.kept[name] = nothing_kept(stored.types, self.cuts)
+            if name not in self.states:
+                self.states[name] = empty_state(stored.types, self.checkpoints)
                 self._made.append(name)
-            elif self.kept[name].types != stored.types:
+            elif self.states[name].types != stored.types:
                 raise EngineError(
                     f"`{name}` cannot get other columns in one commit; drop it, and declare it in the next"
                 )
         if program is not self._program:
             self._program, self._by = program, {}
             self._sending.clear()
-            for unit in program.units:
-                places = passed_through(unit) or {}
-                self._by |= {n: (f"c{places[n]}",) for n in unit.relations if n in places}
+            for stratum in program.strata:
+                places = passed_through(stratum) or {}
+                self._by |= {n: (f"c{places[n]}",) for n in stratum.relations if n in places}
         # rules that go may use functions that go with them
         self._functions = {**self._known, **program.functions}
 
     def forget(self, program: FlatProgram) -> None:
         """Drop the relations that a program does not have."""
-        for name in [n for n in self.kept if n not in program.relations]:
-            del self.kept[name]
+        for name in [n for n in self.states if n not in program.relations]:
+            del self.states[name]
         self._whole.forget(program)
         self._known = program.functions
 
     def adopt(
-        self, relation: str, types: tuple[Type, ...], facts: Cut, given: Cut, *, is_derived: bool
+        self,
+        relation: str,
+        types: tuple[Type, ...],
+        facts: Checkpoint,
+        given: Checkpoint,
+        *,
+        is_derived: bool,
     ) -> None:
         """Take a relation over from elsewhere, without what supports its tuples."""
-        self.kept[relation] = taken_over(types, facts, given, is_derived=is_derived)
+        self.states[relation] = taken_over(types, facts, given, is_derived=is_derived)
 
     def work(self, relation: str) -> Work:
         """What the commit at work has done to a relation so far."""
         found = self._work.get(relation)
         if found is None:
-            kept = self.kept[relation]
-            by = self._by.get(relation) or tuple(kept.names)
-            found = self._work[relation] = Work(kept, self.cuts, kept.facts, kept.highest, by)
+            state = self.states[relation]
+            by = self._by.get(relation) or tuple(state.names)
+            found = self._work[relation] = Work(state, self.checkpoints, state.facts, state.highest, by)
         return found
 
     def size(self, relation: str) -> int:
-        return self.kept[relation].facts.size
+        return self.states[relation].facts.size
 
     def _size_now(self, relation: str) -> int:
         work = self._work.get(relation)
         return self.size(relation) if work is None else work.size_now
 
-    def assert_rows(self, relation: str, came: Cut, went: Cut) -> None:
-        self.work(relation).assert_rows(came, went)
+    def assert_rows(self, relation: str, inserted: Checkpoint, deleted: Checkpoint) -> None:
+        self.work(relation).assert_rows(inserted, deleted)
 
     # -- what has changed
 
@@ -144,21 +150,21 @@ class SparkEngine:
         return work is not None and bool(work.is_booting or self._moved(work))
 
     @staticmethod
-    def _moved(work: Work) -> list[Cut]:
+    def _moved(work: Work) -> list[Checkpoint]:
         return [*work.removed, *work.added, *work.lowered, *work.raised]
 
     def changed_rows(self, relation: str) -> tuple[int, int]:
         work = self._work.get(relation)
-        return (0, 0) if work is None else (_size(work.entering), _size(work.leaving))
+        return (0, 0) if work is None else (_size(work.inserted), _size(work.deleted))
 
     def asserted_changes(self, relation: str) -> tuple[int, int]:
         work = self._work.get(relation)
-        return (0, 0) if work is None else (_size(work.given_came), _size(work.given_went))
+        return (0, 0) if work is None else (_size(work.given_inserted), _size(work.given_deleted))
 
     # -- leaf operators
 
-    def enter(self, unit: Unit) -> int:
-        return max((self.work(n).highest for n in unit.relations), default=0)
+    def enter(self, stratum: Stratum) -> int:
+        return max((self.work(n).highest for n in stratum.relations), default=0)
 
     def derive(self, step: Derive, rank: int) -> int:
         """Note where a rule's instances are to be found; they are counted when the round ends."""
@@ -170,7 +176,7 @@ class SparkEngine:
             step.driver,
             lambda position: self._range(step, position),
             self._size_now,
-            self.cuts,
+            self.checkpoints,
             self._functions,
         )
         driven = step.driver is not None and step.views[step.driver] is View.DELTA
@@ -188,7 +194,7 @@ class SparkEngine:
             case View.REST:
                 return work.rest()
             case View.DELTA:
-                delta = work.delta or self.cuts.nothing(work.types)
+                delta = work.delta or self.checkpoints.nothing(work.types)
                 return Range(delta.frame, delta.size, is_ranked=True)
             case View.SUSPECTS:
                 return work.suspects()
@@ -198,19 +204,19 @@ class SparkEngine:
                 return Range(work.now.facts.frame, work.now.facts.size)
             case View.MIDDLE:
                 return work.middle() if positive else self._ever(work)
-            case View.ENTERING | View.LEAVING:
-                cut = work.entering if (view is View.ENTERING) == positive else work.leaving
-                cut = cut or self.cuts.nothing(work.types)
-                return Range(cut.frame, cut.size)
+            case View.INSERTED | View.DELETED:
+                checkpoint = work.inserted if (view is View.INSERTED) == positive else work.deleted
+                checkpoint = checkpoint or self.checkpoints.nothing(work.types)
+                return Range(checkpoint.frame, checkpoint.size)
 
     def _ever(self, work: Work) -> Range:
         """What is there before or after the commit: what a negation must not find to hold in both."""
-        old, entering = work.before.facts, work.entering
-        if entering is None or not entering.size:
+        old, inserted = work.before.facts, work.inserted
+        if inserted is None or not inserted.size:
             return Range(old.frame, old.size)
         names = work.names
-        frame = old.frame.select(*names).unionByName(entering.frame.select(*names))
-        return Range(frame, old.size + entering.size)
+        frame = old.frame.select(*names).unionByName(inserted.frame.select(*names))
+        return Range(frame, old.size + inserted.size)
 
     def assertions(self, step: Assertions, rank: int) -> int:
         """Asserted facts as instances with an empty body."""
@@ -230,14 +236,14 @@ class SparkEngine:
             if not suspects.size or not given.size:
                 return Range(suspects.frame, 0)
             there = same(given.frame, F.broadcast(suspects.frame), work.types)
-            if _size(work.given_went):
-                assert work.given_went is not None
-                there = without(there, work.given_went.small, work.types)
+            if _size(work.given_deleted):
+                assert work.given_deleted is not None
+                there = without(there, work.given_deleted.small, work.types)
             return Range(there, suspects.size)
         given = work.before.given if work.given is None else work.given
-        changed = work.given_came if step.mode is Mode.INSERT else work.given_went
-        cut = given if step.all else changed or self.cuts.nothing(work.types)
-        return Range(cut.frame, cut.size)
+        changed = work.given_inserted if step.mode is Mode.INSERT else work.given_deleted
+        checkpoint = given if step.all else changed or self.checkpoints.nothing(work.types)
+        return Range(checkpoint.frame, checkpoint.size)
 
     def end_round(self, step: EndRound) -> int:
         """Work out the round: what it found is the next delta."""
@@ -266,7 +272,7 @@ class SparkEngine:
         return 0
 
     def watch(self, check: Check, tell: Tell) -> None:
-        self._check = self.cuts.check = check
+        self._check = self.checkpoints.check = check
         self._tell = tell
 
     def delta(self, relations: Iterable[str]) -> int:
@@ -293,94 +299,94 @@ class SparkEngine:
                 work.highest += below
             below += highest
 
-    def finish(self, unit: Unit) -> None:
+    def finish(self, stratum: Stratum) -> None:
         """The unit has its new state: what entered and left it is known to those above."""
-        for name in unit.relations & self._work.keys():
+        for name in stratum.relations & self._work.keys():
             self._work[name].settle()
 
     # -- whole units
 
-    def placed(self, unit: Unit) -> str:
+    def placed(self, stratum: Stratum) -> str:
         """Where a unit runs and why."""
-        placed = self._placed.get(unit.relations) or self._decide(unit)
+        placed = self._placed.get(stratum.relations) or self._decide(stratum)
         return f"{placed.where}: {placed.why}"
 
-    def _place(self, unit: Unit) -> Placed:
+    def _place(self, stratum: Stratum) -> Placed:
         """Where a unit runs; decided once in a commit."""
-        if unit.relations not in self._placed:
-            self._placed[unit.relations] = self._decide(unit)
-        return self._placed[unit.relations]
+        if stratum.relations not in self._placed:
+            self._placed[stratum.relations] = self._decide(stratum)
+        return self._placed[stratum.relations]
 
-    def _decide(self, unit: Unit) -> Placed:
-        beside = read_by(replace(unit, rules=tuple(r for r in unit.rules if is_inner(r, unit))))
+    def _decide(self, stratum: Stratum) -> Placed:
+        beside = read_by(replace(stratum, rules=tuple(r for r in stratum.rules if is_inner(r, stratum))))
         sizes = Sizes(
-            sum(self._size_now(name) for name in (*unit.relations, *(read_by(unit) - beside))),
+            sum(self._size_now(name) for name in (*stratum.relations, *(read_by(stratum) - beside))),
             sum(self._size_now(name) for name in beside),
         )
-        room, sends = self._room(unit), self._can_send(unit)
-        return place(unit, self._placement, sizes, whole=self._is_whole, room=room, sends=sends)
+        room, sends = self._room(stratum), self._can_send(stratum)
+        return place(stratum, self._placement, sizes, whole=self._is_whole, room=room, sends=sends)
 
-    def _can_send(self, unit: Unit) -> bool:
-        if unit.relations not in self._sending:
-            self._sending[unit.relations] = self.sends and is_routable(unit)
-        return self._sending[unit.relations]
+    def _can_send(self, stratum: Stratum) -> bool:
+        if stratum.relations not in self._sending:
+            self._sending[stratum.relations] = self.sends and is_routable(stratum)
+        return self._sending[stratum.relations]
 
-    def _room(self, unit: Unit) -> int:
+    def _room(self, stratum: Stratum) -> int:
         """How many rows of a unit and of what it reads the driver has room for."""
         assert self._program is not None
-        counted = any(self._program.relations[n].kind is Kind.INSTANCES for n in unit.relations)
-        return -1 if counted or unit.relations in self._whole.outgrown else self._whole.room
+        counted = any(self._program.relations[n].kind is Kind.INSTANCES for n in stratum.relations)
+        return -1 if counted or stratum.relations in self._whole.outgrown else self._whole.room
 
-    def must_bootstrap(self, unit: Unit) -> bool:
-        if not unit.rules or self._place(unit).where != "shuffled" or self._place(unit).sends:
+    def must_bootstrap(self, stratum: Stratum) -> bool:
+        if not stratum.rules or self._place(stratum).where != "shuffled" or self._place(stratum).sends:
             return False
-        return not all(self.kept[name].is_ranked for name in unit.relations)
+        return not all(self.states[name].is_ranked for name in stratum.relations)
 
-    def claim(self, unit: Unit, start: bool = False) -> Claimed | None:
+    def claim(self, stratum: Stratum, start: bool = False) -> Claimed | None:
         """Take what is asserted, if there are no rules, and run what belongs in tasks in tasks."""
-        if not unit.rules:
-            for name in unit.relations:
+        if not stratum.rules:
+            for name in stratum.relations:
                 self.work(name).take_given()
             return Claimed(0, "there are no rules: it is what is asserted of it")
-        stats = self._run_whole(unit)
+        stats = self._run_whole(stratum)
         return None if stats is None else Claimed(stats.rounds, stats.why, stats.strategy, stats.instances)
 
-    def _run_whole(self, unit: Unit) -> UnitStats | None:
+    def _run_whole(self, stratum: Stratum) -> StratumStats | None:
         """Run a unit by local engines, if that is its place."""
         assert self._program is not None
         known = self._program.relations, self._functions, self.work
-        if self._place(unit).where == "driver":
-            stats = self._whole.in_driver(unit, *known, self._check)
+        if self._place(stratum).where == "driver":
+            stats = self._whole.in_driver(stratum, *known, self._check)
             if stats is not None:
                 return stats
-            del self._placed[unit.relations]  # it has grown out of the driver
-        placed = self._place(unit)
+            del self._placed[stratum.relations]  # it has grown out of the driver
+        placed = self._place(stratum)
         kept_whole = placed.where == "tasks" or placed.sends
-        if kept_whole and self._whole.is_new(unit) and not self._has_rows(unit):
-            return UnitStats(unit.name, "bootstrap", "it and all that it reads are empty")
+        if kept_whole and self._whole.is_new(stratum) and not self._has_rows(stratum):
+            return StratumStats(stratum.name, "bootstrap", "it and all that it reads are empty")
         if placed.where == "tasks":
-            return self._whole.in_tasks(unit, *known, self._tell)
+            return self._whole.in_tasks(stratum, *known, self._tell)
         if placed.sends:
-            routes = self._whole.routes(unit, self.work)
+            routes = self._whole.routes(stratum, self.work)
             if routes is not None:
-                return self._whole.in_tasks(unit, *known, self._tell, None if routes.is_plain else routes)
+                return self._whole.in_tasks(stratum, *known, self._tell, None if routes.is_plain else routes)
             why = "what its rules name by constants is too much for every task; by joins"
-            self._placed[unit.relations] = Placed("shuffled", why)
-        self._whole.leave(unit)
+            self._placed[stratum.relations] = Placed("shuffled", why)
+        self._whole.leave(stratum)
         return None
 
-    def _has_rows(self, unit: Unit) -> bool:
+    def _has_rows(self, stratum: Stratum) -> bool:
         """Whether there is, or was, anything in a unit or below it."""
-        works = [self.work(name) for name in (*unit.relations, *read_by(unit))]
-        return any(w.before.facts.size or w.now.facts.size or _size(w.given_came) for w in works)
+        works = [self.work(name) for name in (*stratum.relations, *read_by(stratum))]
+        return any(w.before.facts.size or w.now.facts.size or _size(w.given_inserted) for w in works)
 
     # -- the best value per key: such units are claimed, so that these steps never come here
 
     def doubt(self, relations: Iterable[str]) -> None:
         raise _claimed(relations)
 
-    def improve(self, unit: Unit, step: Improve, check_round: Callable[[], None]) -> int:
-        raise _claimed(unit.relations)
+    def improve(self, stratum: Stratum, step: Improve, check_round: Callable[[], None]) -> int:
+        raise _claimed(stratum.relations)
 
     def aim(self, relations: Iterable[str]) -> None:
         raise _claimed(relations)
@@ -415,33 +421,33 @@ class SparkEngine:
         keys = None
         if not step.all and not source.is_booting and grouping.keys:
             names = source.names[: grouping.keys]
-            moved = union([cut.frame.select(*names) for cut in self._moved(source)])
-            keys = self.cuts.cut(moved.distinct())
+            moved = union([checkpoint.frame.select(*names) for checkpoint in self._moved(source)])
+            keys = self.checkpoints.make(moved.distinct())
         chosen = (
             instances.frame
             if keys is None
             else same(instances.frame, keys.small, source.types[: grouping.keys])
         )
-        new = results(grouping, chosen, source.types, target.types, self.cuts)
+        new = results(grouping, chosen, source.types, target.types, self.checkpoints)
         if keys is None:
             target.replace(new, is_ranked=True)
             return
         untouched = without(old.frame, keys.small, target.types[: grouping.keys])
-        target.replace(self.cuts.cut(untouched.unionByName(new.frame)), is_ranked=True)
+        target.replace(self.checkpoints.make(untouched.unionByName(new.frame)), is_ranked=True)
 
     # -- the end
 
     def commit(self) -> None:
         """The new state becomes the state; what only the old one held is released."""
         for name, work in self._work.items():
-            self.kept[name] = work.now
+            self.states[name] = work.now
         self._whole.commit()
         self._end()
 
     def rollback(self) -> None:
         """Everything is as it was before the commit began."""
         for name in self._made:
-            self.kept.pop(name, None)
+            self.states.pop(name, None)
         self._whole.rollback()
         self._end()
 
@@ -450,20 +456,20 @@ class SparkEngine:
         self._made.clear()
         self._placed.clear()
 
-    def cuts_in_use(self) -> list[Cut]:
-        return [cut for kept in self.kept.values() for cut in (kept.facts, kept.given)]
+    def checkpoints_in_use(self) -> list[Checkpoint]:
+        return [checkpoint for state in self.states.values() for checkpoint in (state.facts, state.given)]
 
     # -- reading
 
-    def changes(self, relation: str) -> tuple[Cut, Cut]:
+    def changes(self, relation: str) -> tuple[Checkpoint, Checkpoint]:
         """The tuples that entered and left a relation in the commit at work."""
         work = self._work.get(relation)
-        nothing = self.cuts.nothing(self.kept[relation].types)
-        return (nothing, nothing) if work is None else (work.entering or nothing, work.leaving or nothing)
+        nothing = self.checkpoints.nothing(self.states[relation].types)
+        return (nothing, nothing) if work is None else (work.inserted or nothing, work.deleted or nothing)
 
 
-def _size(cut: Cut | None) -> int:
-    return 0 if cut is None else cut.size
+def _size(checkpoint: Checkpoint | None) -> int:
+    return 0 if checkpoint is None else checkpoint.size
 
 
 def _claimed(relations: Iterable[str]) -> AssertionError:

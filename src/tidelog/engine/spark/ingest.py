@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 
 from tidelog.data import types
 from tidelog.data.types import Option, Type
-from tidelog.engine.spark.frames.checkpoints import Cut, Cuts
+from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.layout import PROBLEM, arrow_schema, columns, ddl, spark_type
 from tidelog.errors import DataError
 from tidelog.program.typed import Relation
@@ -36,27 +36,29 @@ def is_frame(data: object) -> bool:
     return callable(getattr(data, "toArrow", None)) and hasattr(data, "sparkSession")
 
 
-def take_in(relation: Relation, data: Any, cuts: Cuts) -> Cut:
+def take_in(relation: Relation, data: Any, checkpoints: Checkpoints) -> Checkpoint:
     """The rows of data, or DataError."""
     if not is_frame(data):
-        return cuts.table(relation.types, to_table(relation, data))
+        return checkpoints.table(relation.types, to_table(relation, data))
     to_table(relation, data.limit(0).toArrow())  # are the columns the right ones?
     kinds = dict(data.dtypes)
     plain = relation.columns and all(_is_plain(kinds.get(c.name), c.type) for c in relation.columns)
-    with cuts.taken(data.toDF(*(f"q{i}" for i in range(len(kinds))))) as rows:
-        return (_plainly if plain else _fitted)(relation, rows, list(kinds), cuts)
+    with checkpoints.taken(data.toDF(*(f"q{i}" for i in range(len(kinds))))) as rows:
+        return (_plainly if plain else _fitted)(relation, rows, list(kinds), checkpoints)
 
 
 def _is_plain(kind: str | None, type_: Type) -> bool:
     return isinstance(scalar(type_), _PLAIN) and kind == spark_type(type_)
 
 
-def _plainly(relation: Relation, data: DataFrame, names: Sequence[str], cuts: Cuts) -> Cut:
+def _plainly(
+    relation: Relation, data: DataFrame, names: Sequence[str], checkpoints: Checkpoints
+) -> Checkpoint:
     places = {name: i for i, name in enumerate(names)}
     rows = data.selectExpr(*(f"q{places[c.name]} as c{i}" for i, c in enumerate(relation.columns)))
     full = {i: c for i, c in enumerate(relation.columns) if not isinstance(c.type, Option)}
     questions = (f"count_if(c{i} is null)" for i in full)
-    cut, missing = cuts.asked(cuts.distinct(rows, relation.types), *questions)
+    checkpoint, missing = checkpoints.asked(checkpoints.distinct(rows, relation.types), *questions)
     for column, times in zip(full.values(), missing, strict=True):
         if times:
             problem = (
@@ -64,19 +66,21 @@ def _plainly(relation: Relation, data: DataFrame, names: Sequence[str], cuts: Cu
                 f"declare the column option<{column.type}> to allow it"
             )
             raise DataError(relation.name, problem, column=column.name)
-    return cut
+    return checkpoint
 
 
-def _fitted(relation: Relation, data: DataFrame, given: Sequence[str], cuts: Cuts) -> Cut:
+def _fitted(
+    relation: Relation, data: DataFrame, given: Sequence[str], checkpoints: Checkpoints
+) -> Checkpoint:
     schema = f"{ddl(relation.types)}, {PROBLEM} string, {_COLUMN} string"
     questions = (f"first({PROBLEM}, true)", f"first({_COLUMN}, true)")
     fitted = data.mapInArrow(partial(_fit, relation, given), schema)
     names = columns(len(relation.columns))
-    once = fitted.repartition(cuts.partitions, *names).distinct()
-    cut, (problem, column) = cuts.asked(once, *questions)
+    once = fitted.repartition(checkpoints.partitions, *names).distinct()
+    checkpoint, (problem, column) = checkpoints.asked(once, *questions)
     if problem is not None:
         raise DataError(relation.name, problem, column=column)
-    return cut.with_columns(cut.frame.select(*names))
+    return checkpoint.with_columns(checkpoint.frame.select(*names))
 
 
 def _fit(relation: Relation, names: Sequence[str], batches: Iterable[Any]) -> Iterator[Any]:

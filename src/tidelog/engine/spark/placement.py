@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from tidelog.plan.flat import FlatRule, Unit
+from tidelog.plan.flat import FlatRule, Stratum
 from tidelog.program.typed import Match, Var
 
 __all__ = ["Placed", "Placement", "Sizes", "passed_through", "place"]
@@ -45,26 +45,26 @@ class Sizes:
 
 
 def place(
-    unit: Unit, wanted: Placement | None, sizes: Sizes, *, whole: bool, room: int, sends: bool = False
+    stratum: Stratum, wanted: Placement | None, sizes: Sizes, *, whole: bool, room: int, sends: bool = False
 ) -> Placed:
     """The place of a unit.
 
     With `whole`, a recursion is to be kept by local engines however it is; `room` are the rows that the
     driver has room for; with `sends`, tasks can send each other what they find.
     """
-    if not unit.rules or unit.grouping is not None:
+    if not stratum.rules or stratum.grouping is not None:
         return Placed("shuffled", "it is not recursive")
     rows = sizes.own + sizes.beside
     if wanted is None and rows <= room:
         return Placed("driver", f"it and what it reads have {rows:,} rows")
-    if not unit.recursive:
+    if not stratum.recursive:
         return Placed("shuffled", "it is not recursive")
-    through = passed_through(unit)
+    through = passed_through(stratum)
     if through is not None and (wanted == "tasks" or (wanted is None and sizes.beside <= _BESIDE)):
         shown = ", ".join(f"column {column} of {name}" for name, column in sorted(through.items()))
         return Placed("tasks", f"its recursion passes {shown} through")
-    if unit.best or whole:
-        what = "min and max in recursion are" if unit.best else "the strategy is"
+    if stratum.best or whole:
+        what = "min and max in recursion are" if stratum.best else "the strategy is"
         parts = "a single one" if through is None else "each partition on its own"
         return Placed("tasks", f"{what} for local engines, {parts}")
     beside = f"its recursion reads {sizes.beside:,} rows, too many for every task"
@@ -74,31 +74,31 @@ def place(
     return Placed("shuffled", f"{'as asked' if wanted == 'shuffled' else why}; {how}", sends)
 
 
-def passed_through(unit: Unit) -> Mapping[str, int] | None:
+def passed_through(stratum: Stratum) -> Mapping[str, int] | None:
     """For each relation of a recursive unit a column whose value no recursive rule changes; None if not all.
 
     Whatever follows from a tuple then has the tuple's value in that column.
     """
-    inner = [rule for rule in unit.rules if any(_inner(rule, unit))]
+    inner = [rule for rule in stratum.rules if any(_inner(rule, stratum))]
     if not inner:
         return None
-    arity = {rule.head: len(rule.values) for rule in unit.rules}
-    names = sorted(unit.relations)
+    arity = {rule.head: len(rule.values) for rule in stratum.rules}
+    names = sorted(stratum.relations)
     if any(not arity.get(name) for name in names):
         return None
     for columns in islice(product(*(range(arity[name]) for name in names)), _TRIES):
         chosen = dict(zip(names, columns, strict=True))
-        if all(_passes(rule, unit, chosen) for rule in inner):
+        if all(_passes(rule, stratum, chosen) for rule in inner):
             return chosen
     return None
 
 
-def _inner(rule: FlatRule, unit: Unit) -> Iterator[Match]:
-    return (x for x in rule.body if isinstance(x, Match) and x.relation in unit.relations)
+def _inner(rule: FlatRule, stratum: Stratum) -> Iterator[Match]:
+    return (x for x in rule.body if isinstance(x, Match) and x.relation in stratum.relations)
 
 
-def _passes(rule: FlatRule, unit: Unit, columns: Mapping[str, int]) -> bool:
+def _passes(rule: FlatRule, stratum: Stratum, columns: Mapping[str, int]) -> bool:
     value = rule.values[columns[rule.head]]
     return isinstance(value, Var) and all(
-        atom.terms[columns[atom.relation]] == value for atom in _inner(rule, unit)
+        atom.terms[columns[atom.relation]] == value for atom in _inner(rule, stratum)
     )

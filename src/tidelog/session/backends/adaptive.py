@@ -22,7 +22,7 @@ from tidelog.engine.spark.frames.arrow import publisher
 from tidelog.engine.spark.frames.layout import decode
 from tidelog.engine.spark.ingest import is_frame
 from tidelog.engine.spark.runtime.job_names import JobNames
-from tidelog.plan.flat import Unit
+from tidelog.plan.flat import Stratum
 from tidelog.program.model import Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
@@ -83,7 +83,7 @@ class MovingState:
         with self.locks.reading:
             return self.current.view(relation)
 
-    def placed(self) -> list[tuple[Unit, str]]:
+    def placed(self) -> list[tuple[Stratum, str]]:
         return self.current.placed()
 
     def still(self) -> AbstractContextManager[None]:

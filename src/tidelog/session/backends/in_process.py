@@ -20,7 +20,7 @@ from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import Record
 from tidelog.engine.local.storage.saved_state import Saved, restored
 from tidelog.engine.scheduler import Run, Stats
-from tidelog.plan.flat import FlatProgram, Unit
+from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
@@ -120,8 +120,8 @@ class State:
     def view(self, relation: Relation) -> View:
         return View(relation, self.decoder, self.readers.source(relation.name))
 
-    def placed(self) -> list[tuple[Unit, str]]:
-        return [(unit, self._place) for unit in self.flat.units]
+    def placed(self) -> list[tuple[Stratum, str]]:
+        return [(stratum, self._place) for stratum in self.flat.strata]
 
     @contextmanager
     def still(self) -> Iterator[None]:
@@ -225,5 +225,5 @@ def only_query(query: Query, program: Program, known: FlatProgram) -> FlatProgra
     """Only what a query adds to a program: what it reads is there."""
     relations = {**program.relations, query.relation.name: query.relation}
     flat = flatten(Program(relations, functions=program.functions, rules={query.rule.id: query.rule}))
-    units = tuple(u for u in flat.units if not any(name in known.relations for name in u.relations))
-    return FlatProgram(flat.relations, flat.rules, flat.groupings, flat.functions, units)
+    strata = tuple(u for u in flat.strata if not any(name in known.relations for name in u.relations))
+    return FlatProgram(flat.relations, flat.rules, flat.groupings, flat.functions, strata)

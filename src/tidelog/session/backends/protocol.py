@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tidelog.engine.scheduler import Stats
-from tidelog.plan.flat import Unit
+from tidelog.plan.flat import Stratum
 from tidelog.program.model import Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
@@ -86,7 +86,7 @@ class Home(Protocol):
         """A relation as of the last commit."""
         ...
 
-    def placed(self) -> Sequence[tuple[Unit, str]]:
+    def placed(self) -> Sequence[tuple[Stratum, str]]:
         """The units of the program, with where they are worked out and why."""
         ...
 

@@ -16,14 +16,14 @@ from typing import Any
 from tidelog.engine.limits import Limits, memory_errors
 from tidelog.engine.scheduler import Run, Stats
 from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
-from tidelog.engine.spark.frames.checkpoints import Cut, Cuts
+from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.staging import FrameStaging, expect_one_each
 from tidelog.engine.spark.placement import Placement
 from tidelog.engine.spark.runtime.cancellation import Stopper
 from tidelog.engine.spark.runtime.job_names import step_name
 from tidelog.engine.spark.runtime.progress import Ticker
 from tidelog.errors import SessionError
-from tidelog.plan.flat import FlatProgram, Unit
+from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
@@ -63,15 +63,15 @@ class FrameState:
                 f"{' or '.join(STRATEGIES)}"
             )
         self.report = report
-        self.cuts = Cuts(spark)
-        self.engine = SparkEngine(self.cuts, placement, limits, strategy, room)
+        self.checkpoints = Checkpoints(spark)
+        self.engine = SparkEngine(self.checkpoints, placement, limits, strategy, room)
         self.program: Program = EMPTY
         self.commit = -1
         self.locks = locks or Locks()
         self._is_busy = False
         in_frames = strategy if strategy in STRATEGIES else "elastic"
         self._run = Run(
-            self.engine, in_frames, placed=self.engine.placed, begun=self._begun, clock=self.cuts.cost
+            self.engine, in_frames, placed=self.engine.placed, begun=self._begun, clock=self.checkpoints.cost
         )
         self._doing = ""
         self._tell: Report | None = None
@@ -88,7 +88,7 @@ class FrameState:
                 raise SessionError(AT_WORK)
             self._is_busy = True
             try:
-                with self.cuts.working(doing):
+                with self.checkpoints.working(doing):
                     self._doing = doing
                     yield
             finally:
@@ -97,7 +97,7 @@ class FrameState:
     @contextmanager
     def _stepping(self) -> Iterator[None]:
         """While this lasts, steps are reported as they begin, once a round."""
-        ticker = Ticker(self.cuts.spark, self.report) if isinstance(self.report, Line) else None
+        ticker = Ticker(self.checkpoints.spark, self.report) if isinstance(self.report, Line) else None
         self._tell = self.report if ticker is None else ticker.step
         try:
             with ticker or nullcontext():
@@ -111,7 +111,9 @@ class FrameState:
         """Inside this block, what Spark is at is cancelled when an interrupt is noted or time is up."""
         timeout = self._limits.timeout
         late = math.inf if timeout is None else time.perf_counter() + timeout
-        with Stopper(self.cuts.spark, lambda: is_interrupted() or time.perf_counter() > late) as stopper:
+        with Stopper(
+            self.checkpoints.spark, lambda: is_interrupted() or time.perf_counter() > late
+        ) as stopper:
             try:
                 yield
             except Exception:
@@ -121,7 +123,7 @@ class FrameState:
                 raise
 
     def _begun(self, step: Progress) -> None:
-        self.cuts.jobs.name(step_name(self._doing, step))
+        self.checkpoints.jobs.name(step_name(self._doing, step))
         if self._tell is not None and (step.name, step.round) != self._told:
             self._told = step.name, step.round
             self._tell(step)
@@ -137,7 +139,7 @@ class FrameState:
         flat = self._flat
         if program is not self.program or self._is_adopted:
             flat = self.engine.flat(program)
-        held = [cut for facts in staged.values() for cut in facts.cuts()]
+        held = [checkpoint for facts in staged.values() for checkpoint in facts.checkpoints()]
         doing = f"Tidelog commit {self.commit + 1}" if keep else "Tidelog preview"
         with self.working(doing), self._stepping():
             try:
@@ -157,23 +159,23 @@ class FrameState:
     def answer(self, query: Query, check: Callable[[], None]) -> FrameFacts:
         with self.working("Tidelog query"), self._stepping():
             flat = only_query(query, self.program, self._flat)
-            held = self.cuts.held()  # an open transaction may have said something
+            held = self.checkpoints.held()  # an open transaction may have said something
             try:
                 with memory_errors(), self._stoppable(check):
                     self.engine.prepare(flat)
                     self._run.commit(FlatProgram(), flat, self._limits, check, self._tell)
                 found = self.engine.work(query.relation.name).now.facts
-                return FrameFacts(query.relation, found, self.cuts)
+                return FrameFacts(query.relation, found, self.checkpoints)
             finally:
                 self._undo(held)
 
     def view(self, relation: Relation) -> WholeFrame:
         with self.locks.reading:
-            return WholeFrame(relation, self.engine.kept[relation.name], self.cuts)
+            return WholeFrame(relation, self.engine.states[relation.name], self.checkpoints)
 
-    def placed(self) -> list[tuple[Unit, str]]:
+    def placed(self) -> list[tuple[Stratum, str]]:
         with self.locks.turn:
-            return [(unit, self.engine.placed(unit)) for unit in self._flat.units]
+            return [(stratum, self.engine.placed(stratum)) for stratum in self._flat.strata]
 
     def still(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -181,8 +183,8 @@ class FrameState:
     def stage(self, relation: Relation) -> FrameStaging:
         working = partial(self.working, f"Tidelog · taking in {relation.name}")
         with self.locks.turn:
-            kept = self.engine.kept.get(relation.name)
-            return FrameStaging(relation, kept, self.cuts, working)
+            state = self.engine.states.get(relation.name)
+            return FrameStaging(relation, state, self.checkpoints, working)
 
     def saved(self) -> None:
         """Nothing: frames are not in this process."""
@@ -204,7 +206,7 @@ class FrameState:
         derived = {rule.head for rule in flat.rules.values()} | set(flat.groupings)
         with self.working("Tidelog · moving data into frames"):
             for name, stored in flat.relations.items():
-                facts, given = (self.cuts.table(stored.types, table) for table in rows(name))
+                facts, given = (self.checkpoints.table(stored.types, table) for table in rows(name))
                 self.engine.adopt(name, stored.types, facts, given, is_derived=name in derived)
             self.engine.forget(flat)
         self.program, self._flat, self.commit = program, flat, commit
@@ -223,7 +225,7 @@ class FrameState:
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
         """What the commit at work has done so far, relations that it drops included."""
-        self.cuts.jobs.name(f"{self._doing} · looking at keys")
+        self.checkpoints.jobs.name(f"{self._doing} · looking at keys")
         changed: dict[str, RelationChanges] = {}
         for name, relation in program.relations.items():
             came, went = self.engine.changes(name)
@@ -232,17 +234,17 @@ class FrameState:
                 changed[name] = self._change(relation, came, went)
         for name, relation in self.program.relations.items():
             if name not in program.relations and self.engine.size(name):
-                went = self.engine.kept[name].facts
-                changed[name] = self._change(relation, self.cuts.nothing(relation.types), went)
+                went = self.engine.states[name].facts
+                changed[name] = self._change(relation, self.checkpoints.nothing(relation.types), went)
         relations = {**self.program.relations, **program.relations}
         return Changes(commit, changed, relations, self._no_change)
 
-    def _change(self, relation: Relation, came: Cut, went: Cut) -> FrameChanges:
-        facts = (FrameFacts(relation, cut, self.cuts) for cut in (came, went))
+    def _change(self, relation: Relation, came: Checkpoint, went: Checkpoint) -> FrameChanges:
+        facts = (FrameFacts(relation, checkpoint, self.checkpoints) for checkpoint in (came, went))
         return FrameChanges(relation, *facts)
 
     def _no_change(self, relation: Relation) -> FrameChanges:
-        nothing = self.cuts.nothing(relation.types)
+        nothing = self.checkpoints.nothing(relation.types)
         return self._change(relation, nothing, nothing)
 
     def _publish(self, program: Program, flat: FlatProgram) -> None:
@@ -252,9 +254,9 @@ class FrameState:
             self.program, self._flat = program, flat
             self._is_adopted = False
             self.commit += 1
-        self.cuts.release(self.engine.cuts_in_use())
+        self.checkpoints.release(self.engine.checkpoints_in_use())
 
-    def _undo(self, held: Sequence[Cut]) -> None:
+    def _undo(self, held: Sequence[Checkpoint]) -> None:
         self.engine.rollback()
         self.engine.forget(self._flat)
-        self.cuts.release([*self.engine.cuts_in_use(), *held])
+        self.checkpoints.release([*self.engine.checkpoints_in_use(), *held])

@@ -14,9 +14,9 @@ import numpy as np
 from tidelog.data.values import BadValue, canonical
 from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.local.storage.snapshot import Extent
-from tidelog.engine.spark.frames.checkpoints import Cut, Cuts
+from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.layout import encode, named
-from tidelog.engine.spark.frames.relation_state import Kept
+from tidelog.engine.spark.frames.relation_state import RelationState
 from tidelog.engine.spark.joins.matching import without
 from tidelog.engine.spark.joins.native import literal
 from tidelog.errors import DataError
@@ -34,22 +34,22 @@ _NOTHING = np.empty((0, 0), np.int64)
 class FrameFacts(Facts):
     """Rows in a frame; codes are private to whoever reads them."""
 
-    def __init__(self, relation: Relation, cut: Cut, cuts: Cuts) -> None:
+    def __init__(self, relation: Relation, checkpoint: Checkpoint, checkpoints: Checkpoints) -> None:
         self._codec = Codec()
-        super().__init__(relation, Decoder(self._codec, cuts.publish), _NOTHING)
-        cut.held.share()  # the frame may be asked for at any time
-        self._cut = cut
-        self._cuts = cuts
+        super().__init__(relation, Decoder(self._codec, checkpoints.publish), _NOTHING)
+        checkpoint.held.share()  # the frame may be asked for at any time
+        self._checkpoint = checkpoint
+        self._checkpoints = checkpoints
 
     def __len__(self) -> int:
-        return self._cut.size
+        return self._checkpoint.size
 
     def to_spark(self) -> Any:
         return named(self._outward, self.relation)
 
     @cached_property
     def _outward(self) -> Any:
-        return self._cuts.sessions.outward(self._cut.frame)
+        return self._checkpoints.sessions.outward(self._checkpoint.frame)
 
     # -- parts, found by Spark
 
@@ -61,18 +61,18 @@ class FrameFacts(Facts):
         except DataError:
             return False
         with self._reading():
-            return bool(self._cut.frame.where(condition).take(1))
+            return bool(self._checkpoint.frame.where(condition).take(1))
 
     def where(self, **values: object) -> Facts:
         condition = self._condition({position(self.relation, n): value for n, value in values.items()})
-        return self._held_part(self._cut.frame.where(condition))
+        return self._held_part(self._checkpoint.frame.where(condition))
 
     def _held_part(self, frame: Any) -> FrameFacts:
         with self._reading():
-            return FrameFacts(self.relation, self._cuts.shared(frame), self._cuts)
+            return FrameFacts(self.relation, self._checkpoints.shared(frame), self._checkpoints)
 
     def _reading(self) -> AbstractContextManager[None]:
-        return self._cuts.jobs.named(f"Tidelog · reading {self.relation.name}")
+        return self._checkpoints.jobs.named(f"Tidelog · reading {self.relation.name}")
 
     def _condition(self, wanted: dict[int, object]) -> str:
         """That a row has these values in these places, as SQL; DataError if one does not fit."""
@@ -94,7 +94,7 @@ class FrameFacts(Facts):
 
     @cached_property
     def _collected(self) -> Codes:
-        return self._encoded(self._cut.frame)
+        return self._encoded(self._checkpoint.frame)
 
     def _encoded(self, frame: Any) -> Codes:
         with self._reading():
@@ -105,7 +105,7 @@ class FrameFacts(Facts):
         return self._collected
 
     def _first(self, count: int) -> Codes:
-        return self._encoded(self._cut.frame.limit(count))
+        return self._encoded(self._checkpoint.frame.limit(count))
 
     def _between(self, place: int, wanted: Extent) -> Codes:
         codes = self._all()
@@ -115,18 +115,18 @@ class FrameFacts(Facts):
 class WholeFrame(FrameFacts, WholeFacts):
     """A relation of a session, as of one commit."""
 
-    def __init__(self, relation: Relation, kept: Kept, cuts: Cuts) -> None:
-        super().__init__(relation, kept.facts, cuts)
-        kept.given.held.share()
-        self._kept = kept
+    def __init__(self, relation: Relation, state: RelationState, checkpoints: Checkpoints) -> None:
+        super().__init__(relation, state.facts, checkpoints)
+        state.given.held.share()
+        self._state = state
 
     @property
     def given(self) -> Facts:
-        return FrameFacts(self.relation, self._kept.given, self._cuts)
+        return FrameFacts(self.relation, self._state.given, self._checkpoints)
 
     @property
     def derived(self) -> Facts:
-        return self._held_part(without(self._kept.facts.frame, self._kept.given.small, self._kept.types))
+        return self._held_part(without(self._state.facts.frame, self._state.given.small, self._state.types))
 
 
 class FrameChanges(RelationChanges):

@@ -55,8 +55,8 @@ def run_whole(
     table = change.working.table
     given = Source(
         np.concatenate([table.data[np.flatnonzero(table.given[: table.rows])], *map(heads, fits.others)]),
-        table.data[change.given_came],
-        table.data[change.given_went],
+        table.data[change.given_inserted],
+        table.data[change.given_deleted],
     )
     read = {name for rule in fits.others for name in rule.reads}
     anew = any(other is not None and other.moves for name in read for other in [below[name][1]])
@@ -68,7 +68,7 @@ def _source(table: Table, change: Change | None) -> Source:
     now = table.data[table.alive()]
     if change is None:
         return Source(now, now[:0], now[:0])
-    return Source(now, table.data[change.entering], table.data[change.leaving])
+    return Source(now, table.data[change.inserted], table.data[change.deleted])
 
 
 def asserted_only(table: Table) -> Table:

@@ -25,7 +25,7 @@ from tidelog.engine.local.storage.record import Record, expect, expect_within
 from tidelog.engine.local.storage.table import Table
 from tidelog.engine.protocol import Check
 from tidelog.errors import EngineError
-from tidelog.plan.flat import FlatProgram, FlatRule, Unit
+from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.program.typed import Match, Var
 
 __all__ = ["BitRelation", "Bits", "Difference", "Operand", "Pattern", "Source", "pattern", "pays", "sparse"]
@@ -68,11 +68,11 @@ class Pattern:
         return {o.relation for o in (*self.bases, *self.steps)}
 
 
-def pattern(unit: Unit, program: FlatProgram) -> Pattern | None:
+def pattern(stratum: Stratum, program: FlatProgram) -> Pattern | None:
     """How a unit is computed on bit rows; None if it does not fit, or if another unit reads it."""
-    if len(unit.relations) != 1 or not unit.recursive or unit.best:
+    if len(stratum.relations) != 1 or not stratum.recursive or stratum.best:
         return None
-    (name,) = unit.relations
+    (name,) = stratum.relations
     stored = program.relations[name]
     if len(stored.types) != 2 or stored.types[0] != stored.types[1] or stored.keyed:
         return None
@@ -84,7 +84,7 @@ def pattern(unit: Unit, program: FlatProgram) -> Pattern | None:
     own: list[tuple[Operand | None, ...]] = []
     bases: list[Operand] = []
     others: list[FlatRule] = []
-    for rule in unit.rules:
+    for rule in stratum.rules:
         chain = _chain(rule, name)
         if chain == (None,):
             continue  # what it derives is there
@@ -165,11 +165,11 @@ def sparse(rows: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The pairs of a relation below: all that there are now, and those that came and that left."""
+    """The pairs of a relation below: all that there are now, and those that were inserted and deleted."""
 
     now: Codes
-    came: Codes
-    left: Codes
+    inserted: Codes
+    deleted: Codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,7 @@ class BitRelation:
             self.load(self.rows(), fits.turned)
         self._pattern, anew = fits, anew or self.pattern != fits
         for source in (given, *sources.values()):
-            self.names.add(np.ascontiguousarray((source.now if anew else source.came).reshape(-1, 1)))
+            self.names.add(np.ascontiguousarray((source.now if anew else source.inserted).reshape(-1, 1)))
         bases = [(given, fits.turned), *((sources[o.relation], o.turned) for o in fits.bases)]
         steps = [(sources[o.relation], o.turned) for o in fits.steps] + (bases if fits.closed else [])
         base = self._steps([self._places(source.now, turned) for source, turned in bases])
@@ -362,18 +362,18 @@ class BitRelation:
         What left makes none if steps that are there still lead from one end of it to the other; what came, if
         the row of its one end had all that it adds.
         """
-        if sum(len(s.came) + len(s.left) for s, _ in (*steps, *bases)) > _FEW:
+        if sum(len(s.inserted) + len(s.deleted) for s, _ in (*steps, *bases)) > _FEW:
             return False
         for goals, parts in ((step, steps), (base, bases)):
             for source, turned in parts:
-                for x, z in self._places(source.left, turned).T.tolist():
+                for x, z in self._places(source.deleted, turned).T.tolist():
                     if closure.leads_to(*step, x, *goals, z, _STEPS) != 1:
                         return False
         return all(
             had(x, z)
             for had, parts in ((self.bits.holds, steps), (self.bits.has, bases))
             for source, turned in parts
-            for x, z in self._places(source.came, turned).T.tolist()
+            for x, z in self._places(source.inserted, turned).T.tolist()
         )
 
     def largest_component(self, parts: list[tuple[Codes, bool]]) -> int:
@@ -393,10 +393,10 @@ class BitRelation:
 
     # -- reading
 
-    def entering(self) -> Difference:
+    def inserted(self) -> Difference:
         return self._difference(self._next or self.bits, self.bits)
 
-    def leaving(self) -> Difference:
+    def deleted(self) -> Difference:
         return self._difference(self.bits, self._next or self.bits)
 
     def _difference(self, bits: Bits, less: Bits) -> Difference:

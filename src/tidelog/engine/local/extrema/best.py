@@ -22,7 +22,7 @@ from tidelog.engine.local.rules.groups import distinct
 from tidelog.engine.local.storage.lookup import lookup
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.maintain.script import View
-from tidelog.plan.flat import FlatRule, Unit
+from tidelog.plan.flat import FlatRule, Stratum
 from tidelog.program.typed import Best, Match
 
 __all__ = ["Collect", "Found", "Improvement"]
@@ -59,14 +59,14 @@ class Improvement:
 
     def __init__(
         self,
-        unit: Unit,
+        stratum: Stratum,
         tables: Mapping[str, Table],
         types: Mapping[str, tuple[Type, ...]],
         codec: Codec,
         note: Callable[[str, Rows], None],
     ) -> None:
-        best = dict(unit.best)
-        self.unit = unit
+        best = dict(stratum.best)
+        self.stratum = stratum
         self.codec = codec
         self.note = note
         self.candidates = 0
@@ -78,7 +78,7 @@ class Improvement:
                 tuple(i for i in range(tables[name].arity) if name in best and i != best[name].column),
                 tables[name].tags[: tables[name].rows].copy(),
             )
-            for name in unit.relations
+            for name in stratum.relations
         }
 
     # -- getting better
@@ -98,7 +98,7 @@ class Improvement:
             first = list(self._later(collect))
 
     def _later(self, collect: Collect) -> Iterator[tuple[str, Codes]]:
-        for rule in self.unit.rules:
+        for rule in self.stratum.rules:
             for position in self.inner(rule):
                 literal = rule.body[position]
                 assert isinstance(literal, Match)

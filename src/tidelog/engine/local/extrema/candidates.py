@@ -11,7 +11,7 @@ from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.extrema.best import Improvement
 from tidelog.maintain.elastic import rederivation
 from tidelog.maintain.script import Derive, Mode, View
-from tidelog.plan.flat import FlatRule, Unit
+from tidelog.plan.flat import FlatRule, Stratum
 from tidelog.program.typed import Absent, Match
 
 if TYPE_CHECKING:
@@ -23,27 +23,29 @@ __all__ = ["Candidates"]
 class Candidates:
     """Candidates are pairs of a relation and heads for it, a column each."""
 
-    def __init__(self, engine: LocalEngine, unit: Unit, work: Improvement) -> None:
+    def __init__(self, engine: LocalEngine, stratum: Stratum, work: Improvement) -> None:
         self.engine = engine
-        self.unit = unit
+        self.stratum = stratum
         self.work = work
 
     def from_nothing(self) -> Iterator[tuple[str, Codes]]:
         """What is asserted, and what follows from below alone."""
-        for name in self.unit.relations:
+        for name in self.stratum.relations:
             table = self.engine.tables[name]
             yield name, table.data[np.flatnonzero(table.given[: table.rows])].T
-        for rule in self.unit.rules:
+        for rule in self.stratum.rules:
             if not self.work.inner(rule):
                 yield self._all(rule)
 
-    def from_changes(self, kept: Iterable[FlatRule], came: Iterable[FlatRule]) -> Iterator[tuple[str, Codes]]:
+    def from_changes(
+        self, kept: Iterable[FlatRule], inserted: Iterable[FlatRule]
+    ) -> Iterator[tuple[str, Codes]]:
         """For the keys of suspects, and from all that entered or was asserted; `came` are new rules."""
-        best = dict(self.unit.best)
-        doubted = {name: self.engine.change(name).suspects for name in self.unit.relations}
+        best = dict(self.stratum.best)
+        doubted = {name: self.engine.change(name).suspects for name in self.stratum.relations}
         for name, rows in doubted.items():
             yield name, self.work.given(name, rows)
-            yield name, self.engine.tables[name].data[self.engine.change(name).given_came].T
+            yield name, self.engine.tables[name].data[self.engine.change(name).given_inserted].T
         for rule in kept:
             if len(doubted[rule.head]):
                 asked = rederivation(rule, best[rule.head].column if rule.head in best else None)
@@ -51,7 +53,7 @@ class Candidates:
                 views = [View.SUSPECTS, *self.work.views(rule, View.NEW), *tests]
                 yield rule.head, self.engine.collect(asked, 0, doubted[rule.head], views)
             yield from self._entering(rule)
-        for rule in came:
+        for rule in inserted:
             yield self._all(rule)
 
     def _all(self, rule: FlatRule) -> tuple[str, Codes]:
@@ -59,9 +61,9 @@ class Candidates:
 
     def _entering(self, rule: FlatRule) -> Iterator[tuple[str, Codes]]:
         """The heads of instances that use something that entered below."""
-        for i in _atoms_below(rule, self.unit.relations):
+        for i in _atoms_below(rule, self.stratum.relations):
             views = self.work.views(rule, View.NEW)
-            views[i] = View.ENTERING
+            views[i] = View.INSERTED
             driver = self.engine.driver(Derive(rule, i, tuple(views), Mode.INSERT))
             if driver is not None and len(driver):
                 yield rule.head, self.engine.collect(rule, i, driver, views)

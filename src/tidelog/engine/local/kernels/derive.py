@@ -16,15 +16,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.engine.local.kernels.heads import (
-    insert_head,
-    overdelete_head,
-    rederive_row,
-    rediscover_head,
-    remove_head,
-    settle_head,
-    weigh_head,
-)
 from tidelog.engine.local.kernels.indexes import cover
 from tidelog.engine.local.kernels.jit import njit
 from tidelog.engine.local.kernels.layout import (
@@ -116,8 +107,17 @@ from tidelog.engine.local.kernels.layout import (
 )
 from tidelog.engine.local.kernels.memory import load8, load32, load64, store64
 from tidelog.engine.local.kernels.ranges import agrees, enter_range, next_in_range
+from tidelog.engine.local.kernels.ranks import rank_of
 from tidelog.engine.local.kernels.rows import SEED, find, mix
-from tidelog.engine.local.kernels.support import rank_of
+from tidelog.engine.local.kernels.support import (
+    insert_head,
+    overdelete_head,
+    rederive_row,
+    rediscover_head,
+    remove_head,
+    settle_head,
+    weigh_head,
+)
 
 __all__ = ["run"]
 
@@ -125,122 +125,122 @@ __all__ = ["run"]
 
 
 @njit(cache=True, nogil=True)
-def _enter(frame, level):  # type: ignore[no-untyped-def]
+def _enter(code, level):  # type: ignore[no-untyped-def]
     """Where the rows of a level begin, given the slots so far."""
-    kind, relation = load64(frame, level + KIND), load64(frame, level + REL)
+    kind, relation = load64(code, level + KIND), load64(code, level + REL)
     if kind < CHAIN or kind == TEMP:
         if kind == DELTA:
-            store64(frame, level + END, load64(relation, DELTA_TO))
+            store64(code, level + END, load64(relation, DELTA_TO))
             return load64(relation, DELTA_FROM)
         if kind == SCAN:
-            store64(frame, level + END, load64(relation, ROWS))
+            store64(code, level + END, load64(relation, ROWS))
         return 0
-    first, last = load64(frame, level + KEY_FROM), load64(frame, level + KEY_TO)
+    first, last = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
     if kind == CHAIN:
         h = SEED
         for j in range(first, last, KEY_WIDTH):
-            v = load64(frame, load64(frame, j + KEY_SLOT))
-            if v == NONE and load64(frame, j + KEY_CHECKS):
+            v = load64(code, load64(code, j + KEY_SLOT))
+            if v == NONE and load64(code, j + KEY_CHECKS):
                 return -1
             h = mix(h, v)
-        index = load64(frame, level + INDEX)
+        index = load64(code, level + INDEX)
         return load32(load64(index, HEADS_AT), np.int64(h & np.uint64(load64(index, HEADS_MASK))))
-    values = frame + 8 * load64(frame, TUPLE)
+    values = code + 8 * load64(code, TUPLE)
     for j in range(first, last, KEY_WIDTH):
-        v = load64(frame, load64(frame, j + KEY_SLOT))
-        if v == NONE and load64(frame, j + KEY_CHECKS):
+        v = load64(code, load64(code, j + KEY_SLOT))
+        if v == NONE and load64(code, j + KEY_CHECKS):
             return -1 if kind == MEMBER else load64(relation, ROWS)
         if kind == MEMBER:
-            store64(values, load64(frame, j + KEY_COLUMN), v)
-    return find(relation, values) if kind == MEMBER else enter_range(frame, level)
+            store64(values, load64(code, j + KEY_COLUMN), v)
+    return find(relation, values) if kind == MEMBER else enter_range(code, level)
 
 
 @njit(cache=True, nogil=True)
-def _next(frame, level):  # type: ignore[no-untyped-def]
+def _next(code, level):  # type: ignore[no-untyped-def]
     """The next row of a level that agrees with its key, or a negative number."""
     kind, relation, at = (
-        load64(frame, level + KIND),
-        load64(frame, level + REL),
-        load64(frame, level + CURSOR),
+        load64(code, level + KIND),
+        load64(code, level + REL),
+        load64(code, level + CURSOR),
     )
     if kind == CHAIN:
         data, arity = load64(relation, DATA_AT), load64(relation, ARITY)
-        first, last = load64(frame, level + KEY_FROM), load64(frame, level + KEY_TO)
-        following = load64(load64(frame, level + INDEX), FOLLOWING_AT)
+        first, last = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
+        following = load64(load64(code, level + INDEX), FOLLOWING_AT)
         while at >= 0:
             row = at
             at = load32(following, row)
-            if agrees(frame, data, row * arity, first, last):
-                store64(frame, level + CURSOR, at)
+            if agrees(code, data, row * arity, first, last):
+                store64(code, level + CURSOR, at)
                 return row
-        store64(frame, level + CURSOR, -1)
+        store64(code, level + CURSOR, -1)
         return -1
     if kind == MEMBER:
-        store64(frame, level + CURSOR, -1)
+        store64(code, level + CURSOR, -1)
         return at
     if kind == RANGE:
-        return next_in_range(frame, level)
-    if at >= load64(frame, level + END):
+        return next_in_range(code, level)
+    if at >= load64(code, level + END):
         return -1
-    store64(frame, level + CURSOR, at + 1)
+    store64(code, level + CURSOR, at + 1)
     if kind == LIST:
-        return load64(load64(frame, level + AT), at)
+        return load64(load64(code, level + AT), at)
     if kind == DELTA:
         return load64(load64(relation, WORKLIST_AT), at)
     return at
 
 
 @njit(cache=True, nogil=True)
-def _accept(frame, level, row):  # type: ignore[no-untyped-def]
+def _accept(code, level, row):  # type: ignore[no-untyped-def]
     """Whether a row is visible and agrees with itself; binds its columns to slots."""
-    first, last = load64(frame, level + COL_FROM), load64(frame, level + COL_TO)
-    if load64(frame, level + KIND) == TEMP:
-        base, length = load64(frame, level + AT), load64(frame, level + END)
+    first, last = load64(code, level + COL_FROM), load64(code, level + COL_TO)
+    if load64(code, level + KIND) == TEMP:
+        base, length = load64(code, level + AT), load64(code, level + END)
         for j in range(first, last, COL_WIDTH):
-            column, slot = load64(frame, j + COL_COLUMN), load64(frame, j + COL_SLOT)
-            store64(frame, slot, load64(base, column * length + row))
+            column, slot = load64(code, j + COL_COLUMN), load64(code, j + COL_SLOT)
+            store64(code, slot, load64(base, column * length + row))
         return True
-    relation = load64(frame, level + REL)
-    if not (load64(frame, level + MASK) >> load8(load64(relation, TAG_AT), row)) & 1:
+    relation = load64(code, level + REL)
+    if not (load64(code, level + MASK) >> load8(load64(relation, TAG_AT), row)) & 1:
         return False
     data, at = load64(relation, DATA_AT), row * load64(relation, ARITY)
     for j in range(first, last, COL_WIDTH):
-        v = load64(data, at + load64(frame, j + COL_COLUMN))
-        op = load64(frame, j + COL_OP)
+        v = load64(data, at + load64(code, j + COL_COLUMN))
+        op = load64(code, j + COL_OP)
         if op >= BIND_SOME and v == NONE:
             return False
         if op in (BIND, BIND_SOME):
-            store64(frame, load64(frame, j + COL_SLOT), v)
-        elif v != load64(frame, load64(frame, j + COL_SLOT)):
+            store64(code, load64(code, j + COL_SLOT), v)
+        elif v != load64(code, load64(code, j + COL_SLOT)):
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def _is_refuted(frame, at):  # type: ignore[no-untyped-def]
+def _is_refuted(code, at):  # type: ignore[no-untyped-def]
     """Whether the relation of a negation has what it negates."""
-    relation, keys = load64(frame, at + FIL_LEFT), load64(frame, at + FIL_KEYS)
-    values = frame + 8 * load64(frame, TUPLE)
+    relation, keys = load64(code, at + FIL_LEFT), load64(code, at + FIL_KEYS)
+    values = code + 8 * load64(code, TUPLE)
     for j in range(keys, keys + KEY_WIDTH * load64(relation, ARITY), KEY_WIDTH):
-        v = load64(frame, load64(frame, j + KEY_SLOT))
-        if v == NONE and load64(frame, j + KEY_CHECKS):
+        v = load64(code, load64(code, j + KEY_SLOT))
+        if v == NONE and load64(code, j + KEY_CHECKS):
             return False
-        store64(values, load64(frame, j + KEY_COLUMN), v)
+        store64(values, load64(code, j + KEY_COLUMN), v)
     row = find(relation, values)
-    return row >= 0 and (load64(frame, at + FIL_RIGHT) >> load8(load64(relation, TAG_AT), row)) & 1 != 0
+    return row >= 0 and (load64(code, at + FIL_RIGHT) >> load8(load64(relation, TAG_AT), row)) & 1 != 0
 
 
 @njit(cache=True, nogil=True)
-def _passes(frame, level):  # type: ignore[no-untyped-def]
+def _passes(code, level):  # type: ignore[no-untyped-def]
     """Whether the conditions and negations of a level hold."""
-    for at in range(load64(frame, level + FIL_FROM), load64(frame, level + FIL_TO), FIL_WIDTH):
-        op = load64(frame, at + FIL_OP)
+    for at in range(load64(code, level + FIL_FROM), load64(code, level + FIL_TO), FIL_WIDTH):
+        op = load64(code, at + FIL_OP)
         if op == ABSENT:
-            if _is_refuted(frame, at):
+            if _is_refuted(code, at):
                 return False
             continue
-        x = load64(frame, load64(frame, at + FIL_LEFT))
-        y = load64(frame, load64(frame, at + FIL_RIGHT))
+        x = load64(code, load64(code, at + FIL_LEFT))
+        y = load64(code, load64(code, at + FIL_RIGHT))
         if op == EQ:
             ok = x == y
         elif op == NE:
@@ -275,36 +275,36 @@ def _do(mode, target, values, highest, rank):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _take(frame, values, source, width, data, at):  # type: ignore[no-untyped-def]
+def _take(code, values, source, width, data, at):  # type: ignore[no-untyped-def]
     """The values of a head that come from the row that begins there."""
     for j in range(width):
-        column = load64(frame, source + j)
+        column = load64(code, source + j)
         if column >= 0:
             store64(values, j, load64(data, at + column))
 
 
 @njit(cache=True, nogil=True)
-def _sweep(frame, level):  # type: ignore[no-untyped-def]
+def _sweep(code, level):  # type: ignore[no-untyped-def]
     """All that is left of a last level that only binds, for heads to insert or remove: the inner loop.
 
     The frame's sources say which column a value of the head comes from, or -1 if it is in a slot. Each
     instance is one of the frame's steps.
     """
-    relation, target = load64(frame, level + REL), load64(frame, TARGET)
-    mode, rank, mask = load64(frame, MODE), load64(frame, RANK), load64(frame, level + MASK)
+    relation, target = load64(code, level + REL), load64(code, TARGET)
+    mode, rank, mask = load64(code, MODE), load64(code, RANK), load64(code, level + MASK)
     data, arity = load64(relation, DATA_AT), load64(relation, ARITY)
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
-    ranked, above = load64(frame, level + RANKED), load64(frame, level + HIGHEST)
-    kind, end = load64(frame, level + KIND), load64(frame, level + END)
-    first, last = load64(frame, level + KEY_FROM), load64(frame, level + KEY_TO)
-    following = load64(load64(frame, level + INDEX), FOLLOWING_AT) if kind == CHAIN else 0
-    listed = _list_of(frame, level) if kind != CHAIN and kind != SCAN else 0
-    width, source, values = load64(frame, WIDTH), load64(frame, SOURCE), frame + 8 * load64(frame, TUPLE)
+    ranked, above = load64(code, level + RANKED), load64(code, level + HIGHEST)
+    kind, end = load64(code, level + KIND), load64(code, level + END)
+    first, last = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
+    following = load64(load64(code, level + INDEX), FOLLOWING_AT) if kind == CHAIN else 0
+    listed = _list_of(code, level) if kind != CHAIN and kind != SCAN else 0
+    width, source, values = load64(code, WIDTH), load64(code, SOURCE), code + 8 * load64(code, TUPLE)
     for j in range(width):
-        if load64(frame, source + j) < 0:
-            store64(values, j, load64(frame, load64(frame, load64(frame, HEAD) + j)))
-    instances, at, status = load64(frame, INSTANCES), load64(frame, level + CURSOR), DONE
-    before, steps = instances, load64(frame, STEPS)
+        if load64(code, source + j) < 0:
+            store64(values, j, load64(code, load64(code, load64(code, HEAD) + j)))
+    instances, at, status = load64(code, INSTANCES), load64(code, level + CURSOR), DONE
+    before, steps = instances, load64(code, STEPS)
     enough = instances + max(steps, 1)
     while True:
         here = at
@@ -313,7 +313,7 @@ def _sweep(frame, level):  # type: ignore[no-untyped-def]
                 break
             row = at
             at = load32(following, row)
-            if not agrees(frame, data, row * arity, first, last):
+            if not agrees(code, data, row * arity, first, last):
                 continue
         else:
             if at >= end:
@@ -322,7 +322,7 @@ def _sweep(frame, level):  # type: ignore[no-untyped-def]
             at += 1
         if not (mask >> load8(tags, row)) & 1:
             continue
-        _take(frame, values, source, width, data, row * arity)
+        _take(code, values, source, width, data, row * arity)
         highest = max(above, rank_of(support, row)) if ranked else above
         status = _do(mode, target, values, highest, rank)
         if status != DONE:
@@ -332,75 +332,75 @@ def _sweep(frame, level):  # type: ignore[no-untyped-def]
         if instances == enough:
             status = PAUSE
             break
-    store64(frame, level + CURSOR, at)
-    store64(frame, INSTANCES, instances)
-    store64(frame, STEPS, steps - (instances - before))
+    store64(code, level + CURSOR, at)
+    store64(code, INSTANCES, instances)
+    store64(code, STEPS, steps - (instances - before))
     return status
 
 
 @njit(cache=True, nogil=True)
-def _list_of(frame, level):  # type: ignore[no-untyped-def]
-    if load64(frame, level + KIND) == DELTA:
-        return load64(load64(frame, level + REL), WORKLIST_AT)
-    return load64(frame, level + AT)
+def _list_of(code, level):  # type: ignore[no-untyped-def]
+    if load64(code, level + KIND) == DELTA:
+        return load64(load64(code, level + REL), WORKLIST_AT)
+    return load64(code, level + AT)
 
 
 @njit(cache=True, nogil=True)
-def _leaf(frame, highest):  # type: ignore[no-untyped-def]
+def _leaf(code, highest):  # type: ignore[no-untyped-def]
     """Do with an instance what the mode says, or say what has to grow first."""
     mode, head, width, origin = (
-        load64(frame, MODE),
-        load64(frame, HEAD),
-        load64(frame, WIDTH),
-        load64(frame, ORIGIN),
+        load64(code, MODE),
+        load64(code, HEAD),
+        load64(code, WIDTH),
+        load64(code, ORIGIN),
     )
     if mode == EMIT:
-        at, capacity, out = load64(frame, EMITTED), load64(frame, OUT_CAP), load64(frame, OUT_AT)
+        at, capacity, out = load64(code, EMITTED), load64(code, OUT_CAP), load64(code, OUT_AT)
         if at >= capacity:
             return GROW_OUT
         for j in range(width):
-            store64(out, j * capacity + at, load64(frame, load64(frame, head + j)))
+            store64(out, j * capacity + at, load64(code, load64(code, head + j)))
         store64(out, width * capacity + at, highest)
         store64(out, (width + 1) * capacity + at, origin)
-        store64(frame, EMITTED, at + 1)
+        store64(code, EMITTED, at + 1)
         return DONE
-    target, rank = load64(frame, TARGET), load64(frame, RANK)
+    target, rank = load64(code, TARGET), load64(code, RANK)
     if mode == REDERIVE and origin >= 0:
         return rederive_row(target, origin, rank)
-    values = frame + 8 * load64(frame, TUPLE)
+    values = code + 8 * load64(code, TUPLE)
     for j in range(width):
-        store64(values, j, load64(frame, load64(frame, head + j)))
+        store64(values, j, load64(code, load64(code, head + j)))
     return _do(mode, target, values, highest, rank)
 
 
 @njit(cache=True, nogil=True)
-def _descend(frame, number, level, row):  # type: ignore[no-untyped-def]
+def _descend(code, number, level, row):  # type: ignore[no-untyped-def]
     """Go on to the next level with a row of this one."""
-    above = load64(frame, level + HIGHEST)
-    ranked = load64(frame, level + RANKED)
-    if load64(frame, level + KIND) == TEMP:
-        base, length = load64(frame, level + AT), load64(frame, level + END)
+    above = load64(code, level + HIGHEST)
+    ranked = load64(code, level + RANKED)
+    if load64(code, level + KIND) == TEMP:
+        base, length = load64(code, level + AT), load64(code, level + END)
         above = load64(base, (ranked - 1) * length + row)
-        store64(frame, ORIGIN, load64(base, ranked * length + row))
+        store64(code, ORIGIN, load64(base, ranked * length + row))
     else:
         if ranked:
             above = max(
                 above,
-                rank_of(load64(load64(frame, level + REL), SUPPORT_AT), row),
+                rank_of(load64(load64(code, level + REL), SUPPORT_AT), row),
             )
         if number == 0:
-            store64(frame, ORIGIN, row)
+            store64(code, ORIGIN, row)
     following = level + LEVEL_WIDTH
-    store64(frame, following + HIGHEST, above)
-    if number + 1 < load64(frame, LEVELS):
-        store64(frame, following + CURSOR, _enter(frame, following))
+    store64(code, following + HIGHEST, above)
+    if number + 1 < load64(code, LEVELS):
+        store64(code, following + CURSOR, _enter(code, following))
 
 
 @njit(cache=True, nogil=True)
-def _derive(frame):  # type: ignore[no-untyped-def]
+def _derive(code):  # type: ignore[no-untyped-def]
     """Run the machine until it is done, something has to grow, or it has made its steps."""
-    levels, steps, number = load64(frame, LEVELS), load64(frame, STEPS), load64(frame, LEVEL)
-    swept = levels - 1 if load64(frame, SOURCE) else -1
+    levels, steps, number = load64(code, LEVELS), load64(code, STEPS), load64(code, LEVEL)
+    swept = levels - 1 if load64(code, SOURCE) else -1
     status = DONE
     while number >= 0:
         level = HEADER + number * LEVEL_WIDTH
@@ -409,39 +409,39 @@ def _derive(frame):  # type: ignore[no-untyped-def]
             status = PAUSE
             break
         if number == swept:
-            store64(frame, STEPS, steps)
-            status = _sweep(frame, level)
-            steps = load64(frame, STEPS)
+            store64(code, STEPS, steps)
+            status = _sweep(code, level)
+            steps = load64(code, STEPS)
             if status != DONE:
                 break
             number -= 1
         elif number == levels:
-            status = _leaf(frame, load64(frame, level + HIGHEST))
+            status = _leaf(code, load64(code, level + HIGHEST))
             if status != DONE:
                 break
-            store64(frame, INSTANCES, load64(frame, INSTANCES) + 1)
+            store64(code, INSTANCES, load64(code, INSTANCES) + 1)
             number -= 1
         else:
-            row = _next(frame, level)
+            row = _next(code, level)
             if row < 0:
                 number -= 1
-            elif _accept(frame, level, row) and _passes(frame, level):
-                _descend(frame, number, level, row)
+            elif _accept(code, level, row) and _passes(code, level):
+                _descend(code, number, level, row)
                 number += 1
-    store64(frame, LEVEL, number)
-    store64(frame, STEPS, steps)
+    store64(code, LEVEL, number)
+    store64(code, STEPS, steps)
     return status
 
 
 @njit(cache=True, nogil=True)
-def _are_covered(frame):  # type: ignore[no-untyped-def]
+def _are_covered(code):  # type: ignore[no-untyped-def]
     """Bring the indexes of all levels up to date; false if one has to be made larger first."""
-    for number in range(load64(frame, LEVELS)):
+    for number in range(load64(code, LEVELS)):
         level = HEADER + number * LEVEL_WIDTH
         kind, index, relation = (
-            load64(frame, level + KIND),
-            load64(frame, level + INDEX),
-            load64(frame, level + REL),
+            load64(code, level + KIND),
+            load64(code, level + INDEX),
+            load64(code, level + REL),
         )
         if kind == CHAIN and not cover(index, relation):
             return False
@@ -451,22 +451,22 @@ def _are_covered(frame):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def run(frame, rank, list_at, list_len, steps, resume):  # type: ignore[no-untyped-def]
+def run(code, rank, list_at, list_len, steps, resume):  # type: ignore[no-untyped-def]
     """Run a frame from the beginning, with rows of its first level if it takes a list, or go on."""
     if not resume:
-        store64(frame, RANK, rank)
-        store64(frame, INSTANCES, 0)
-        store64(frame, EMITTED, 0)
-        store64(frame, ORIGIN, -1)
-        store64(frame, LEVEL, NOT_BEGUN)
-        if load64(frame, HEADER + KIND) in (LIST, TEMP):
-            store64(frame, HEADER + AT, list_at)
-            store64(frame, HEADER + END, list_len)
-    if load64(frame, LEVEL) == NOT_BEGUN:
-        if not _are_covered(frame):
+        store64(code, RANK, rank)
+        store64(code, INSTANCES, 0)
+        store64(code, EMITTED, 0)
+        store64(code, ORIGIN, -1)
+        store64(code, LEVEL, NOT_BEGUN)
+        if load64(code, HEADER + KIND) in (LIST, TEMP):
+            store64(code, HEADER + AT, list_at)
+            store64(code, HEADER + END, list_len)
+    if load64(code, LEVEL) == NOT_BEGUN:
+        if not _are_covered(code):
             return GROW_INDEX
-        store64(frame, HEADER + HIGHEST, -1)
-        store64(frame, HEADER + CURSOR, _enter(frame, HEADER))
-        store64(frame, LEVEL, 0)
-    store64(frame, STEPS, steps)
-    return _derive(frame)
+        store64(code, HEADER + HIGHEST, -1)
+        store64(code, HEADER + CURSOR, _enter(code, HEADER))
+        store64(code, LEVEL, 0)
+    store64(code, STEPS, steps)
+    return _derive(code)

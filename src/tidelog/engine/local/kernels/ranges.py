@@ -32,23 +32,23 @@ __all__ = ["agrees", "enter_range", "next_in_range"]
 
 
 @njit(inline="always")
-def agrees(frame, data, at, first, last):  # type: ignore[no-untyped-def]
+def agrees(code, data, at, first, last):  # type: ignore[no-untyped-def]
     """Whether the row whose values begin there has the values of a key."""
     same = True
     for j in range(first, last, KEY_WIDTH):
-        if load64(data, at + load64(frame, j + KEY_COLUMN)) != load64(frame, load64(frame, j + KEY_SLOT)):
+        if load64(data, at + load64(code, j + KEY_COLUMN)) != load64(code, load64(code, j + KEY_SLOT)):
             same = False
             break
     return same
 
 
 @njit(cache=True, nogil=True)
-def _count_below(frame, level, value, is_bounded, inclusive):  # type: ignore[no-untyped-def]
+def _count_below(code, level, value, is_bounded, inclusive):  # type: ignore[no-untyped-def]
     """How many rows in order come before a key and value; with `inclusive`, also those that have them."""
     relation, index, column = (
-        load64(frame, level + REL),
-        load64(frame, level + INDEX),
-        load64(frame, load64(frame, level + BOUNDS) + BOUNDS_COLUMN),
+        load64(code, level + REL),
+        load64(code, level + INDEX),
+        load64(code, load64(code, level + BOUNDS) + BOUNDS_COLUMN),
     )
     data, arity, order = load64(relation, DATA_AT), load64(relation, ARITY), load64(index, ORDER_AT)
     low, high = 0, load64(index, COVERED)
@@ -56,9 +56,9 @@ def _count_below(frame, level, value, is_bounded, inclusive):  # type: ignore[no
         middle = (low + high) >> 1
         at = load64(order, middle) * arity
         sign = 0
-        for j in range(load64(frame, level + KEY_FROM), load64(frame, level + KEY_TO), KEY_WIDTH):
-            x = load64(data, at + load64(frame, j + KEY_COLUMN))
-            y = load64(frame, load64(frame, j + KEY_SLOT))
+        for j in range(load64(code, level + KEY_FROM), load64(code, level + KEY_TO), KEY_WIDTH):
+            x = load64(data, at + load64(code, j + KEY_COLUMN))
+            y = load64(code, load64(code, j + KEY_SLOT))
             if x != y:
                 sign = -1 if x < y else 1
                 break
@@ -73,53 +73,53 @@ def _count_below(frame, level, value, is_bounded, inclusive):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True)
-def enter_range(frame, level):  # type: ignore[no-untyped-def]
-    bounds = load64(frame, level + BOUNDS)
-    low, high = load64(frame, bounds + LOW), load64(frame, bounds + HIGH)
-    store64(frame, level + AT, load64(load64(frame, level + REL), ROWS))
-    upper = load64(frame, high) if high else 0
+def enter_range(code, level):  # type: ignore[no-untyped-def]
+    bounds = load64(code, level + BOUNDS)
+    low, high = load64(code, bounds + LOW), load64(code, bounds + HIGH)
+    store64(code, level + AT, load64(load64(code, level + REL), ROWS))
+    upper = load64(code, high) if high else 0
     store64(
-        frame,
+        code,
         level + END,
-        _count_below(frame, level, upper, high > 0, high == 0 or load64(frame, bounds + IS_BELOW_HIGH) == 0),
+        _count_below(code, level, upper, high > 0, high == 0 or load64(code, bounds + IS_BELOW_HIGH) == 0),
     )
-    lower = load64(frame, low) if low else 0
-    return _count_below(frame, level, lower, low > 0, low > 0 and load64(frame, bounds + IS_ABOVE_LOW) != 0)
+    lower = load64(code, low) if low else 0
+    return _count_below(code, level, lower, low > 0, low > 0 and load64(code, bounds + IS_ABOVE_LOW) != 0)
 
 
 @njit(cache=True, nogil=True)
-def _is_within(frame, level, data, at):  # type: ignore[no-untyped-def]
-    bounds = load64(frame, level + BOUNDS)
-    value = load64(data, at + load64(frame, bounds + BOUNDS_COLUMN))
-    low, high = load64(frame, bounds + LOW), load64(frame, bounds + HIGH)
+def _is_within(code, level, data, at):  # type: ignore[no-untyped-def]
+    bounds = load64(code, level + BOUNDS)
+    value = load64(data, at + load64(code, bounds + BOUNDS_COLUMN))
+    low, high = load64(code, bounds + LOW), load64(code, bounds + HIGH)
     if low:
-        v = load64(frame, low)
-        if value < v or (value == v and load64(frame, bounds + IS_ABOVE_LOW)):
+        v = load64(code, low)
+        if value < v or (value == v and load64(code, bounds + IS_ABOVE_LOW)):
             return False
     if high:
-        v = load64(frame, high)
-        if value > v or (value == v and load64(frame, bounds + IS_BELOW_HIGH)):
+        v = load64(code, high)
+        if value > v or (value == v and load64(code, bounds + IS_BELOW_HIGH)):
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def next_in_range(frame, level):  # type: ignore[no-untyped-def]
+def next_in_range(code, level):  # type: ignore[no-untyped-def]
     """The rows in order between the bounds, then those that came since and lie between them."""
-    relation, index = load64(frame, level + REL), load64(frame, level + INDEX)
-    at, covered = load64(frame, level + CURSOR), load64(index, COVERED)
+    relation, index = load64(code, level + REL), load64(code, level + INDEX)
+    at, covered = load64(code, level + CURSOR), load64(index, COVERED)
     if at < covered:
-        if at < load64(frame, level + END):
-            store64(frame, level + CURSOR, at + 1)
+        if at < load64(code, level + END):
+            store64(code, level + CURSOR, at + 1)
             return load64(load64(index, ORDER_AT), at)
         at = covered
-    data, arity, last = load64(relation, DATA_AT), load64(relation, ARITY), load64(frame, level + AT)
-    first, end = load64(frame, level + KEY_FROM), load64(frame, level + KEY_TO)
+    data, arity, last = load64(relation, DATA_AT), load64(relation, ARITY), load64(code, level + AT)
+    first, end = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
     while at < last:
         row = at
         at += 1
-        if agrees(frame, data, row * arity, first, end) and _is_within(frame, level, data, row * arity):
-            store64(frame, level + CURSOR, at)
+        if agrees(code, data, row * arity, first, end) and _is_within(code, level, data, row * arity):
+            store64(code, level + CURSOR, at)
             return row
-    store64(frame, level + CURSOR, at)
+    store64(code, level + CURSOR, at)
     return -1

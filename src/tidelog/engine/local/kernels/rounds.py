@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tidelog.engine.local.kernels.derive import run
-from tidelog.engine.local.kernels.heads import end_round
 from tidelog.engine.local.kernels.jit import njit
 from tidelog.engine.local.kernels.layout import (
     DELTA_FROM,
@@ -23,6 +22,7 @@ from tidelog.engine.local.kernels.layout import (
     STEPS,
 )
 from tidelog.engine.local.kernels.memory import load64, store64
+from tidelog.engine.local.kernels.support import end_round
 
 __all__ = ["hurry"]
 
@@ -34,23 +34,23 @@ def hurry(loop, most, large, steps, resume):  # type: ignore[no-untyped-def]
     Together they take no more than so many steps, but for the last round. It ends between rounds, or where
     something has to grow: then the frame at POSITION is to be resumed.
     """
-    frames, relations, mode = load64(loop, LOOP_RULES), load64(loop, LOOP_RELATIONS), load64(loop, LOOP_MODE)
+    rules, relations, mode = load64(loop, LOOP_RULES), load64(loop, LOOP_RELATIONS), load64(loop, LOOP_MODE)
     first = LOOP_HEADER + relations
     left = steps
     while True:
         position, rank = load64(loop, POSITION), load64(loop, LOOP_RANK)
-        while position < frames:
-            frame = load64(loop, first + position)
-            relation = load64(frame, HEADER + REL)
+        while position < rules:
+            code = load64(loop, first + position)
+            relation = load64(code, HEADER + REL)
             if resume or load64(relation, DELTA_FROM) < load64(relation, DELTA_TO):
-                status = run(frame, rank, 0, 0, steps, resume)
+                status = run(code, rank, 0, 0, steps, resume)
                 if status != DONE:
                     store64(loop, POSITION, position)
                     return status
                 resume = False
-                left -= steps - load64(frame, STEPS)
-                found = first + frames + position
-                store64(loop, found, load64(loop, found) + load64(frame, INSTANCES))
+                left -= steps - load64(code, STEPS)
+                found = first + rules + position
+                store64(loop, found, load64(loop, found) + load64(code, INSTANCES))
             position += 1
         total = 0
         for i in range(relations):
@@ -59,6 +59,6 @@ def hurry(loop, most, large, steps, resume):  # type: ignore[no-untyped-def]
         store64(loop, ROUNDS, load64(loop, ROUNDS) + 1)
         store64(loop, LOOP_RANK, rank + 1)
         store64(loop, FOUND, load64(loop, FOUND) + total)
-        left -= frames + total
+        left -= rules + total
         if total == 0 or total > large or load64(loop, ROUNDS) >= most or left <= 0:
             return DONE

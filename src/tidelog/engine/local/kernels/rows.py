@@ -20,7 +20,7 @@ from tidelog.engine.local.kernels.layout import (
     TAG_AT,
 )
 from tidelog.engine.local.kernels.memory import load8, load32, load64, store8, store32, store64
-from tidelog.engine.local.kernels.support import set_count, set_rank
+from tidelog.engine.local.kernels.ranks import set_count, set_rank
 
 __all__ = [
     "SEED",

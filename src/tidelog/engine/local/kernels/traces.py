@@ -33,7 +33,7 @@ from tidelog.engine.local.kernels.layout import (
     WEIGHT,
 )
 from tidelog.engine.local.kernels.memory import load8, load32, load64, store32, store64
-from tidelog.engine.local.kernels.support import rank_of
+from tidelog.engine.local.kernels.ranks import rank_of
 
 __all__ = ["link", "publish_weights", "sift", "soonest_queue", "undo_weights", "weigh"]
 
@@ -133,7 +133,7 @@ def sift(relation, iteration, departing, arriving):  # type: ignore[no-untyped-d
     trace = load64(relation, TRACE_AT)
     entries, queues = load64(trace, ENTRIES_AT), load64(trace, QUEUES_AT)
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
-    went = came = passed = 0
+    deleted = coming = passed = 0
     reference = load32(queues, iteration)
     store32(queues, iteration, 0)
     while reference > 0:
@@ -147,15 +147,15 @@ def sift(relation, iteration, departing, arriving):  # type: ignore[no-untyped-d
         derived = _weight(entries, entry) > 0
         moves = is_there and rank_of(support, row) > iteration
         if derived and (moves or not is_there):
-            arriving[came] = row
-            came += 1
+            arriving[coming] = row
+            coming += 1
         if is_there and ((derived and moves) or (not derived and rank_of(support, row) == iteration)):
-            departing[went] = row
-            went += 1
+            departing[deleted] = row
+            deleted += 1
         if not derived and not (is_there and rank_of(support, row) != iteration):
             _postpone(trace, row, iteration)
     store64(trace, WAITING, load64(trace, WAITING) - passed)
-    return went, came
+    return deleted, coming
 
 
 @njit(cache=True, nogil=True)

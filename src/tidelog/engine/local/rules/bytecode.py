@@ -25,7 +25,7 @@ from tidelog.maintain.script import Mode, View
 from tidelog.plan.join_order import Join
 from tidelog.program.typed import Absent, Var
 
-__all__ = ["MODES", "STEPS", "Frame", "Request", "TooMany", "make_room"]
+__all__ = ["MODES", "STEPS", "Bytecode", "Request", "TooMany", "make_room"]
 
 MODES: Final = {
     Mode.INSERT: layout.INSERT,
@@ -63,7 +63,7 @@ class Request(NamedTuple):
     entered: tuple[int, ...]
 
 
-class Frame:
+class Bytecode:
     def __init__(self, variant: Variant, request: Request, codes: Codes, tables: Mapping[str, Table]) -> None:
         self.variant = variant
         self.stage: Stage = variant.stages[request.stage]
@@ -144,8 +144,8 @@ class Frame:
             known = layout.BIND_SOME if refuses and op == layout.BIND else op
             columns.append((column, known, self._slots + slot))
         if is_first and self.request.first >= 0:
-            if view in (View.LEAVING, View.ENTERING):
-                words[at + layout.MASK] = MASKS[View.LEAVING] | MASKS[View.ENTERING]
+            if view in (View.DELETED, View.INSERTED):
+                words[at + layout.MASK] = MASKS[View.DELETED] | MASKS[View.INSERTED]
             words[at + layout.KIND] = self.request.first
             # the key of a first atom are its constants: they are compared
             return [(column, layout.EQUAL, self._slots + slot) for column, slot, _ in level.keys] + columns
@@ -244,7 +244,7 @@ class Frame:
                 index.cover(table.at, table.rows, table.data)
 
 
-def make_room(status: int, frame: Frame, target: Working, check: Check) -> None:
+def make_room(status: int, bytecode: Bytecode, target: Working, check: Check) -> None:
     """Grow what is full, and only that: lists that grew with the table would outgrow its rows.
 
     What is about to be taken is checked first.
@@ -259,7 +259,7 @@ def make_room(status: int, frame: Frame, target: Working, check: Check) -> None:
         target.grow_trace()
     elif status == layout.GROW_INDEX:
         check(0)
-        frame.cover()
+        bytecode.cover()
     else:
         check()
 

@@ -48,5 +48,7 @@ class Variants:
 
     def indexes(self) -> set[int]:
         """Where the indexes are described that a variant has used."""
-        frames = (frame for variant, _, _ in self._known.values() for frame in variant.frames.values())
-        return {index.at for frame in frames for index, _ in frame.indexes}
+        bytecodes = (
+            bytecode for variant, _, _ in self._known.values() for bytecode in variant.bytecodes.values()
+        )
+        return {index.at for bytecode in bytecodes for index, _ in bytecode.indexes}

@@ -21,7 +21,7 @@ from tidelog.plan.join_order import Compute, Filter, Join, Order, Refute
 from tidelog.program.typed import Binary, Cast, Constant, Expr, Match, Var, Wildcard
 
 if TYPE_CHECKING:
-    from tidelog.engine.local.rules.bytecode import Frame, Request
+    from tidelog.engine.local.rules.bytecode import Bytecode, Request
 
 __all__ = ["Level", "Stage", "Variant", "compile_variant"]
 
@@ -71,7 +71,7 @@ class Variant:
     head: list[int] | None
     size: int
     codes: Codes | None = None  # of its slots, where they are constants
-    frames: dict[Request, Frame] = field(default_factory=dict)
+    bytecodes: dict[Request, Bytecode] = field(default_factory=dict)
 
 
 def compile_variant(rule: FlatRule, order: Order, given: tuple[str, ...] = ()) -> Variant:

@@ -44,8 +44,8 @@ def carefully(
     joins.head = None
     bindings = Bindings([], np.array([[-1], [-1]], np.int64))
     if joins.stages[0].levels:
-        frame = runner.frame(joins, 0, views, driver, layout.EMIT)
-        bindings = frame.run(runner.working(rule.head), rank, driver, bindings, runner.check)
+        bytecode = runner.bytecode(joins, 0, views, driver, layout.EMIT)
+        bindings = bytecode.run(runner.working(rule.head), rank, driver, bindings, runner.check)
     judged = _Judgement(runner, joins, views, bindings)
     heads = judged.heads()
     judged.raise_if_wrong()
@@ -105,7 +105,7 @@ class _Judgement:
 
     def _refute(self, step: Refute) -> None:
         view = self.views[step.position]
-        if view in (View.LEAVING, View.ENTERING):
+        if view in (View.DELETED, View.INSERTED):
             return  # it is what the bindings began with
         clear = self.runner.clear_of(step, view, self.columns, self.size)
         for term in step.terms:

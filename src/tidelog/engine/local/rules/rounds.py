@@ -22,7 +22,7 @@ from tidelog.engine.local.kernels.layout import (
     ROUNDS,
 )
 from tidelog.engine.local.kernels.rounds import hurry
-from tidelog.engine.local.rules.bytecode import STEPS, Frame, make_room
+from tidelog.engine.local.rules.bytecode import STEPS, Bytecode, make_room
 from tidelog.engine.local.storage.index import address
 from tidelog.engine.local.storage.pending import Working
 from tidelog.engine.protocol import Check
@@ -37,16 +37,16 @@ class Loop:
 
     def __init__(
         self,
-        frames: Sequence[Frame],
+        bytecodes: Sequence[Bytecode],
         targets: Sequence[Working],
         relations: Sequence[Working],
         mode: int,
         rank: int,
     ) -> None:
-        self._frames = frames
+        self._bytecodes = bytecodes
         self._targets = targets
         tables = [working.table.at for working in relations]
-        rules = [frame.at for frame in frames]
+        rules = [bytecode.at for bytecode in bytecodes]
         self._words = np.array([*[0] * LOOP_HEADER, *tables, *rules, *[0] * len(rules)], np.int64)
         self._words[LOOP_RULES], self._words[LOOP_RELATIONS] = len(rules), len(tables)
         self._words[LOOP_RANK], self._words[LOOP_MODE] = rank, mode
@@ -58,7 +58,7 @@ class Loop:
         status = hurry(at, most, LARGE, STEPS, False)
         while status != DONE:
             position = int(self._view[POSITION])
-            make_room(status, self._frames[position], self._targets[position], check)
+            make_room(status, self._bytecodes[position], self._targets[position], check)
             status = hurry(at, most, LARGE, STEPS, True)
 
     @property
@@ -73,4 +73,4 @@ class Loop:
     @property
     def instances(self) -> tuple[int, ...]:
         """How many each frame found."""
-        return tuple(self._words[len(self._words) - len(self._frames) :].tolist())
+        return tuple(self._words[len(self._words) - len(self._bytecodes) :].tolist())

@@ -17,8 +17,8 @@ from tidelog.data.types import Option
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes
 from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
 from tidelog.engine.local.kernels import layout
-from tidelog.engine.local.kernels.heads import apply_heads, apply_rows
-from tidelog.engine.local.rules.bytecode import MODES, Frame, Request, TooMany
+from tidelog.engine.local.kernels.support import apply_heads, apply_rows
+from tidelog.engine.local.rules.bytecode import MODES, Bytecode, Request, TooMany
 from tidelog.engine.local.rules.compiler import Stage, Variant
 from tidelog.engine.local.rules.fallback import carefully
 from tidelog.engine.local.storage.index import address
@@ -35,7 +35,7 @@ __all__ = ["MOST", "Runner"]
 MOST: Final = 2**20  # bindings that are written down at once
 _FIRST_PART: Final = 1024  # rows
 _AT_ONCE: Final = 2**20  # heads, between two looks at the limits
-_LISTED: Final = (View.LEAVING, View.ENTERING)  # rows that are listed, not found
+_LISTED: Final = (View.DELETED, View.INSERTED)  # rows that are listed, not found
 
 
 class _Failed(Exception):
@@ -137,9 +137,9 @@ class Runner:
             if stage.levels:
                 does = layout.EMIT if head is None else MODES[mode]
                 given = driver if number == 0 else None
-                frame = self.frame(variant, number, views, given, does, bindings)
-                bindings = frame.run(target, rank, given, bindings, self.check, most)
-                self.instances += frame.instances if last else 0
+                bytecode = self.bytecode(variant, number, views, given, does, bindings)
+                bindings = bytecode.run(target, rank, given, bindings, self.check, most)
+                self.instances += bytecode.instances if last else 0
             if head is not None and stage.levels:
                 return
             bindings = self._compute(variant, stage, views, bindings, slots, mode)
@@ -170,8 +170,8 @@ class Runner:
         for number, stage in enumerate(variant.stages):
             if stage.levels:
                 given = driver if number == 0 else None
-                frame = self.frame(variant, number, views, given, layout.EMIT, bindings)
-                bindings = frame.run(target, 0, given, bindings, self.check)
+                bytecode = self.bytecode(variant, number, views, given, layout.EMIT, bindings)
+                bindings = bytecode.run(target, 0, given, bindings, self.check)
             bindings = self._compute(variant, stage, views, bindings, slots, mode)
         return bindings, slots
 
@@ -183,7 +183,7 @@ class Runner:
                 variant.codes[slot] = self.codec.encode(constant.type, constant.value)
         return variant.codes
 
-    def frame(
+    def bytecode(
         self,
         variant: Variant,
         stage: int,
@@ -191,16 +191,16 @@ class Runner:
         given: Rows | None,
         mode: int,
         bindings: Bindings | None = None,
-    ) -> Frame:
+    ) -> Bytecode:
         """The frame of a stage, made if there is none that fits the tables."""
         first = -1 if given is None else layout.LIST
         entered = () if bindings is None else tuple(bindings.slots)
-        return self.frame_for(variant, Request(stage, tuple(views), first, mode, self.inside, entered))
+        return self.bytecode_for(variant, Request(stage, tuple(views), first, mode, self.inside, entered))
 
-    def frame_for(self, variant: Variant, request: Request) -> Frame:
-        known = variant.frames.get(request)
+    def bytecode_for(self, variant: Variant, request: Request) -> Bytecode:
+        known = variant.bytecodes.get(request)
         if known is None or not known.fits(self.tables):
-            known = variant.frames[request] = Frame(variant, request, self.slots(variant), self.tables)
+            known = variant.bytecodes[request] = Bytecode(variant, request, self.slots(variant), self.tables)
         return known
 
     # -- columns

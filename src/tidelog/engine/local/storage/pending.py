@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.kernels import layout
-from tidelog.engine.local.kernels.heads import end_round, publish, settle
 from tidelog.engine.local.kernels.layout import (
     ADD,
     AIMED,
@@ -28,6 +27,7 @@ from tidelog.engine.local.kernels.layout import (
     UNDO_WIDTH,
     UNSETTLED,
 )
+from tidelog.engine.local.kernels.support import end_round, publish, settle
 from tidelog.engine.local.storage.index import address, longer
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.local.storage.trace import Trace
@@ -45,8 +45,8 @@ MASKS = {
     View.OLD: _mask(lambda t: bool(t & OLD)),
     View.MIDDLE: _mask(lambda t: t & (ALIVE | OLD) == ALIVE | OLD),
     View.NEW: _NEW,
-    View.LEAVING: _mask(lambda t: t & (ALIVE | OLD) == OLD),
-    View.ENTERING: _mask(lambda t: t & (ALIVE | OLD) == ALIVE),
+    View.DELETED: _mask(lambda t: t & (ALIVE | OLD) == OLD),
+    View.INSERTED: _mask(lambda t: t & (ALIVE | OLD) == ALIVE),
     View.FULL: _NEW,
     View.REST: _mask(lambda t: t & (ALIVE | CUR) == ALIVE),
     View.DELTA: _mask(lambda t: t & (ALIVE | CUR) == ALIVE | CUR),
@@ -57,8 +57,8 @@ NEGATED = {
     View.OLD: MASKS[View.OLD],
     View.MIDDLE: _mask(lambda t: bool(t & (ALIVE | OLD))),
     View.NEW: _NEW,
-    View.LEAVING: MASKS[View.ENTERING],
-    View.ENTERING: MASKS[View.LEAVING],
+    View.DELETED: MASKS[View.INSERTED],
+    View.INSERTED: MASKS[View.DELETED],
 }
 
 
@@ -179,8 +179,8 @@ class Change:
 
     working: Working
     given_before: list[tuple[Rows, npt.NDArray[np.uint8]]] = field(default_factory=list)
-    given_came: Rows = field(default_factory=lambda: _EMPTY)
-    given_went: Rows = field(default_factory=lambda: _EMPTY)
+    given_inserted: Rows = field(default_factory=lambda: _EMPTY)
+    given_deleted: Rows = field(default_factory=lambda: _EMPTY)
     whole: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None = None
     suspects: Rows = field(default_factory=lambda: _EMPTY)
     aims: Rows = field(default_factory=lambda: _EMPTY)  # rows to be given a rank
@@ -190,25 +190,25 @@ class Change:
     replaced: list[Trace | None] = field(
         default_factory=list
     )  # the trace before the commit, if it is another
-    entering: Rows = field(default_factory=lambda: _EMPTY)
-    leaving: Rows = field(default_factory=lambda: _EMPTY)
+    inserted: Rows = field(default_factory=lambda: _EMPTY)
+    deleted: Rows = field(default_factory=lambda: _EMPTY)
     highest: int = 0
 
     @property
     def size(self) -> int:
         """About how many rows are alive: those that were, what came since, and what is listed."""
         table = self.working.table
-        return table.live + len(self.entering) - len(self.leaving) + int(table.words[layout.LISTED])
+        return table.live + len(self.inserted) - len(self.deleted) + int(table.words[layout.LISTED])
 
     @property
     def moves(self) -> bool:
         """Whether anything entered or left."""
-        return len(self.entering) > 0 or len(self.leaving) > 0
+        return len(self.inserted) > 0 or len(self.deleted) > 0
 
     @property
     def is_asserted(self) -> bool:
         """Whether anything was asserted or retracted."""
-        return len(self.given_came) > 0 or len(self.given_went) > 0
+        return len(self.given_inserted) > 0 or len(self.given_deleted) > 0
 
     @property
     def is_touched(self) -> bool:
@@ -243,10 +243,10 @@ class Change:
         table = self.working.table
         if step.mode is Mode.REDERIVE:
             rows_ = self.suspects[table.given[self.suspects] == 1]
-            return np.asarray(rows_[~np.isin(rows_, self.given_came)])
+            return np.asarray(rows_[~np.isin(rows_, self.given_inserted)])
         if step.all:
             return np.flatnonzero(table.given[: table.rows])
-        return self.given_went if step.mode.takes_away else self.given_came
+        return self.given_deleted if step.mode.takes_away else self.given_inserted
 
     def replace(self, old: Rows, new: Rows) -> None:
         """Have some rows go and others come, which may be the same."""
@@ -329,9 +329,9 @@ class Change:
         """The relation has its new state: find what entered and left."""
         working, table = self.working, self.working.table
         size = table.rows if self.whole is not None else len(working.undo_log) + table.rows - table.base
-        entering, leaving = np.empty(size, np.int64), np.empty(size, np.int64)
-        came, went = settle(table.at, self.whole is not None, entering, leaving)
-        self.entering, self.leaving = _trimmed(entering, came), _trimmed(leaving, went)
+        inserted, deleted = np.empty(size, np.int64), np.empty(size, np.int64)
+        entered, left = settle(table.at, self.whole is not None, inserted, deleted)
+        self.inserted, self.deleted = _trimmed(inserted, entered), _trimmed(deleted, left)
         self.suspects = _EMPTY
         working.clear_list()
 
@@ -351,7 +351,7 @@ class Change:
         """What the commit made of the table is its state."""
         table = self.working.table
         publish(table.at, self.whole is not None)
-        table.live += len(self.entering) - len(self.leaving)
+        table.live += len(self.inserted) - len(self.deleted)
         table.highest = self.highest
         table.unsettled = table.unsettled if self.unsettled is None else self.unsettled
         table.base = table.rows

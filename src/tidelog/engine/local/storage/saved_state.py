@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from tidelog.data.types import Option, Type
-from tidelog.engine.cost import UnitCost
+from tidelog.engine.cost import StratumCost
 from tidelog.engine.local.codes.codec import NONE, Codec, is_direct
 from tidelog.engine.local.codes.dictionaries import put_dictionary, take_dictionary
 from tidelog.engine.local.dense.matrix import BitRelation
@@ -25,7 +25,7 @@ from tidelog.plan.flat import FlatProgram
 
 __all__ = ["Costs", "Restored", "Saved", "restored"]
 
-Costs = Mapping[frozenset[str], UnitCost]
+Costs = Mapping[frozenset[str], StratumCost]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +104,11 @@ def _expect_codes(codec: Codec, types: tuple[Type, ...], table: Table) -> None:
             expect_within(codes, 0, len(codec.dictionary(type_)), "a code")
 
 
-def _cost(saved: Mapping[str, Any]) -> UnitCost:
-    made = UnitCost(**saved)
-    for name in ("arrivals", "departures"):
+def _cost(saved: Mapping[str, Any]) -> StratumCost:
+    made = StratumCost(**saved)
+    for name in ("insertions", "deletions"):
         setattr(made, name, {int(digits): float(s) for digits, s in getattr(made, name).items()})
-    plain = [getattr(made, f.name) for f in fields(made) if f.name not in ("arrivals", "departures")]
-    times = [*plain, *made.arrivals.values(), *made.departures.values()]
+    plain = [getattr(made, f.name) for f in fields(made) if f.name not in ("insertions", "deletions")]
+    times = [*plain, *made.insertions.values(), *made.deletions.values()]
     expect(all(type(t) in (int, float) and math.isfinite(t) and t >= 0 for t in times), "the cost of a unit")
     return made

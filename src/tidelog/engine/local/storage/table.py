@@ -197,15 +197,15 @@ class Table:
         find_rows(self.at, address(data), len(data), rows)
         return rows
 
-    def assert_rows(self, came: Codes, went: Codes) -> tuple[Rows, Rows]:
+    def assert_rows(self, inserted: Codes, deleted: Codes) -> tuple[Rows, Rows]:
         """Take a change of the asserted facts: the rows of those that are new, and that are gone."""
-        gone, new = np.empty(len(went), np.int64), np.empty(len(came), np.int64)
-        went, came = np.ascontiguousarray(went), np.ascontiguousarray(came)
-        self.reserve(len(came))
-        gone = gone[: retract_rows(self.at, address(went), len(went), gone)]
-        new = new[: assert_rows(self.at, address(came), len(came), new)]
-        self.given[gone] = 0
-        return new, gone
+        retracted, asserted = np.empty(len(deleted), np.int64), np.empty(len(inserted), np.int64)
+        deleted, inserted = np.ascontiguousarray(deleted), np.ascontiguousarray(inserted)
+        self.reserve(len(inserted))
+        retracted = retracted[: retract_rows(self.at, address(deleted), len(deleted), retracted)]
+        asserted = asserted[: assert_rows(self.at, address(inserted), len(inserted), asserted)]
+        self.given[retracted] = 0
+        return asserted, retracted
 
     def alive(self) -> Rows:
         return np.flatnonzero(self.tags[: self.rows] & layout.ALIVE)

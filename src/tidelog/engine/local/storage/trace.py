@@ -152,8 +152,8 @@ class Trace:
     def sift(self, relation: int, iteration: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """What waits for an iteration: the rows that lose their place, and those that come there."""
         departing, arriving = np.empty((2, self.waiting), np.int64)
-        went, came = sift(relation, iteration, departing, arriving)
-        return departing[:went].copy(), arriving[:came].copy()
+        deleted, coming = sift(relation, iteration, departing, arriving)
+        return departing[:deleted].copy(), arriving[:coming].copy()
 
     def undo(self) -> None:
         """Everything is as it was before the commit."""

@@ -29,7 +29,7 @@ from tidelog.engine.spark.runtime.job_names import JobNames
 from tidelog.engine.spark.runtime.sessions import Sessions, shuffle_partitions
 from tidelog.errors import EngineError
 
-__all__ = ["BROADCAST", "Cut", "Cuts", "Held", "looked_up", "smaller", "union"]
+__all__ = ["BROADCAST", "Checkpoint", "Checkpoints", "Held", "looked_up", "smaller", "union"]
 
 BROADCAST: Final = 200_000  # rows up to which a frame is sent to every executor rather than both shuffled
 _HASHED: Final = 4_000_000  # rows up to which a frame is looked up in by hash; more are sorted, and may spill
@@ -69,7 +69,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cut:
+class Checkpoint:
     """A frame that was worked out, or columns or a part of one; `size` is its number of rows."""
 
     frame: DataFrame
@@ -82,16 +82,16 @@ class Cut:
         """The frame as the smaller side of a join: broadcast, if it is small."""
         return smaller(self.frame, self.size)
 
-    def with_columns(self, frame: DataFrame) -> Cut:
+    def with_columns(self, frame: DataFrame) -> Checkpoint:
         """The same rows with other columns."""
-        return Cut(frame, self.size, self.held, self.is_part)
+        return Checkpoint(frame, self.size, self.held, self.is_part)
 
-    def part(self, condition: str, size: int, expressions: Sequence[str]) -> Cut:
+    def part(self, condition: str, size: int, expressions: Sequence[str]) -> Checkpoint:
         """Some of the rows, known to be so many, with these columns."""
-        return Cut(self.frame.where(condition).selectExpr(*expressions), size, self.held, is_part=True)
+        return Checkpoint(self.frame.where(condition).selectExpr(*expressions), size, self.held, is_part=True)
 
 
-class Cuts:
+class Checkpoints:
     """Makes the cuts of a session, and releases them; `spark` is where work is done.
 
     Frames have as many partitions as the session's shuffles; up to `small` rows are evaluated and aggregated
@@ -110,28 +110,28 @@ class Cuts:
         self.scratch = self.holding.scratch()
         self._cost = 0.0
         self._held: dict[int, Held] = {}
-        self._empty: dict[str, Cut] = {}
+        self._empty: dict[str, Checkpoint] = {}
 
     def cost(self) -> float:
         """About how many seconds all that was worked out takes, if nothing holds it up."""
         return self._cost
 
-    def cut(self, frame: DataFrame) -> Cut:
+    def make(self, frame: DataFrame) -> Checkpoint:
         """Work a frame out and hold it."""
         return self.asked(frame)[0]
 
-    def asked(self, frame: DataFrame, *questions: str) -> tuple[Cut, list[Any]]:
+    def asked(self, frame: DataFrame, *questions: str) -> tuple[Checkpoint, list[Any]]:
         """Work a frame out and hold it; aggregates over its rows, in SQL, are answered on the way."""
         held = self._hold(frame)
         size, *answers = held.frame.selectExpr("count(1)", *questions).collect()[0]
         self._cost += _JOB + size * _ROW
-        return Cut(held.frame, size, held), answers
+        return Checkpoint(held.frame, size, held), answers
 
-    def told(self, frame: DataFrame, column: str) -> tuple[Cut, list[Any]]:
+    def told(self, frame: DataFrame, column: str) -> tuple[Checkpoint, list[Any]]:
         """Work a frame out and hold it; what stands in a column comes along. Its size is not found out."""
         held = self._hold(frame)
         rows = held.frame.where(F.col(column).isNotNull()).select(column).collect()
-        return Cut(held.frame, 0, held), [row[0] for row in rows]
+        return Checkpoint(held.frame, 0, held), [row[0] for row in rows]
 
     def _hold(self, frame: DataFrame) -> Held:
         """A frame to be held; whatever asks for its rows first works it out, if nothing has yet."""
@@ -139,39 +139,41 @@ class Cuts:
         self._held[id(held)] = held
         return held
 
-    def combined(self, frame: DataFrame, size: int, *cuts: Cut) -> Cut:
+    def combined(self, frame: DataFrame, size: int, *checkpoints: Checkpoint) -> Checkpoint:
         """A frame put together from cuts, of so many rows; worked out whenever it is read."""
-        return Cut(frame, size, Held(frame, rests_on=tuple(cut.held for cut in cuts)))
+        return Checkpoint(
+            frame, size, Held(frame, rests_on=tuple(checkpoint.held for checkpoint in checkpoints))
+        )
 
-    def shared(self, frame: DataFrame) -> Cut:
+    def shared(self, frame: DataFrame) -> Checkpoint:
         """Work a frame out for a reader, in whatever thread; it is the reader's to keep."""
         held = Held(self.holding.hold(frame), is_shared=True)
-        return Cut(held.frame, held.frame.count(), held)
+        return Checkpoint(held.frame, held.frame.count(), held)
 
-    def checked(self, frame: DataFrame) -> Cut:
+    def checked(self, frame: DataFrame) -> Checkpoint:
         """Work a frame out whose tasks may tell of problems; EngineError if one does."""
-        cut, (problem,) = self.asked(frame, f"first({PROBLEM}, true)")
+        checkpoint, (problem,) = self.asked(frame, f"first({PROBLEM}, true)")
         if problem is not None:
             raise EngineError(problem)
-        return cut.with_columns(cut.frame.drop(PROBLEM))
+        return checkpoint.with_columns(checkpoint.frame.drop(PROBLEM))
 
-    def empty(self, schema: str) -> Cut:
+    def empty(self, schema: str) -> Checkpoint:
         """A frame without rows; `schema` is Spark's."""
         if schema not in self._empty:
             frame = self.sessions.made([], schema)
-            self._empty[schema] = Cut(frame, 0, Held(frame, is_shared=True))
+            self._empty[schema] = Checkpoint(frame, 0, Held(frame, is_shared=True))
         return self._empty[schema]
 
-    def nothing(self, types: Sequence[Type]) -> Cut:
+    def nothing(self, types: Sequence[Type]) -> Checkpoint:
         return self.empty(ddl(types))
 
-    def table(self, types: Sequence[Type], table: Any) -> Cut:
+    def table(self, types: Sequence[Type], table: Any) -> Checkpoint:
         """Rows of Arrow, in the layout of frames, each once."""
         if not table.num_rows:
             return self.nothing(types)
         fields = [f.with_nullable(True) for f in arrow_schema(types)]
         frame = self.sessions.made(table.rename_columns(columns(len(types))).cast(pa.schema(fields)))
-        return self.cut(self.distinct(frame, types))
+        return self.make(self.distinct(frame, types))
 
     @contextmanager
     def taken(self, frame: DataFrame) -> Iterator[DataFrame]:
@@ -190,20 +192,20 @@ class Cuts:
         names = columns(len(types))
         return frame.repartition(self.partitions, *names).select(*names).distinct()
 
-    def drop(self, *cuts: Cut) -> None:
+    def drop(self, *checkpoints: Checkpoint) -> None:
         """Release cuts that nothing is made from any more; what others are parts of too stays."""
-        for cut in cuts:
-            held = None if cut.is_part else self._held.pop(id(cut.held), None)
+        for checkpoint in checkpoints:
+            held = None if checkpoint.is_part else self._held.pop(id(checkpoint.held), None)
             if held is not None and not held.is_shared:
                 release(held.frame)
 
-    def held(self) -> list[Cut]:
+    def held(self) -> list[Checkpoint]:
         """All cuts that are held now; their sizes do not matter."""
-        return [Cut(held.frame, 0, held) for held in list(self._held.values())]
+        return [Checkpoint(held.frame, 0, held) for held in list(self._held.values())]
 
-    def release(self, kept: Sequence[Cut]) -> None:
+    def release(self, kept: Sequence[Checkpoint]) -> None:
         """Release all cuts but these and the shared ones, which Java's collector sees to."""
-        staying = {id(held) for cut in kept for held in cut.held.all()}
+        staying = {id(held) for checkpoint in kept for held in checkpoint.held.all()}
         for key, held in list(self._held.items()):
             if key not in staying:
                 del self._held[key]

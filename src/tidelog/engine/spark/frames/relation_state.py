@@ -22,12 +22,19 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
-from tidelog.engine.spark.frames.checkpoints import BROADCAST, Cut, Cuts, looked_up, smaller, union
+from tidelog.engine.spark.frames.checkpoints import (
+    BROADCAST,
+    Checkpoint,
+    Checkpoints,
+    looked_up,
+    smaller,
+    union,
+)
 from tidelog.engine.spark.frames.layout import columns, ddl
 from tidelog.engine.spark.joins.instances import RANK, Range
 from tidelog.engine.spark.joins.matching import same, with_same, without
 
-__all__ = ["COUNT", "Kept", "Work", "nothing_kept", "taken_over"]
+__all__ = ["COUNT", "RelationState", "Work", "empty_state", "taken_over"]
 
 COUNT: Final = "count"
 _MORE: Final = "more"
@@ -36,12 +43,12 @@ _SHARE: Final = 0.25  # of a relation's tuples, in such changes
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RelationState:
     """A relation at a commit. `is_ranked`: ranks and counts are those that updates rest on."""
 
     types: tuple[Type, ...]
-    facts: Cut
-    given: Cut
+    facts: Checkpoint
+    given: Checkpoint
     highest: int = 0
     is_ranked: bool = True
     is_given: bool = False  # the tuples are what is asserted, and nothing else
@@ -51,39 +58,43 @@ class Kept:
         return columns(len(self.types))
 
 
-def nothing_kept(types: tuple[Type, ...], cuts: Cuts) -> Kept:
-    facts = cuts.empty(f"{ddl(types)}, {RANK} bigint, {COUNT} bigint")
-    return Kept(types, facts, cuts.nothing(types))
+def empty_state(types: tuple[Type, ...], checkpoints: Checkpoints) -> RelationState:
+    facts = checkpoints.empty(f"{ddl(types)}, {RANK} bigint, {COUNT} bigint")
+    return RelationState(types, facts, checkpoints.nothing(types))
 
 
-def taken_over(types: tuple[Type, ...], facts: Cut, given: Cut, *, is_derived: bool) -> Kept:
+def taken_over(
+    types: tuple[Type, ...], facts: Checkpoint, given: Checkpoint, *, is_derived: bool
+) -> RelationState:
     """A relation whose tuples come from elsewhere; what supports them, if rules do, is not known."""
     ranked = facts.frame.selectExpr(*columns(len(types)), f"0L as {RANK}", f"1L as {COUNT}")
-    return Kept(types, facts.with_columns(ranked), given, is_ranked=not is_derived, is_given=not is_derived)
+    return RelationState(
+        types, facts.with_columns(ranked), given, is_ranked=not is_derived, is_given=not is_derived
+    )
 
 
 @dataclass(slots=True, eq=False)
 class Work:
     """What the commit at work has done to a relation."""
 
-    before: Kept
-    cuts: Cuts
-    base: Cut
+    before: RelationState
+    checkpoints: Checkpoints
+    base: Checkpoint
     highest: int
     by: tuple[str, ...]
-    given: Cut | None = None  # what is asserted now, if that has changed
-    given_came: Cut | None = None
-    given_went: Cut | None = None
-    removed: list[Cut] = field(default_factory=list)
-    added: list[Cut] = field(default_factory=list)
-    lowered: list[Cut] = field(default_factory=list)
-    raised: list[Cut] = field(default_factory=list)
-    delta: Cut | None = None
+    given: Checkpoint | None = None  # what is asserted now, if that has changed
+    given_inserted: Checkpoint | None = None
+    given_deleted: Checkpoint | None = None
+    removed: list[Checkpoint] = field(default_factory=list)
+    added: list[Checkpoint] = field(default_factory=list)
+    lowered: list[Checkpoint] = field(default_factory=list)
+    raised: list[Checkpoint] = field(default_factory=list)
+    delta: Checkpoint | None = None
     pending: list[tuple[DataFrame, bool]] = field(default_factory=list)
     is_booting: bool = False
-    after: Kept | None = None
-    entering: Cut | None = None
-    leaving: Cut | None = None
+    after: RelationState | None = None
+    inserted: Checkpoint | None = None
+    deleted: Checkpoint | None = None
 
     @property
     def types(self) -> tuple[Type, ...]:
@@ -96,8 +107,8 @@ class Work:
     # -- states
 
     def rest(self) -> Range:
-        frames = [cut.frame for cut in (self.base, *self.added) if cut.size]
-        size = self.base.size + sum(cut.size for cut in self.added)
+        frames = [checkpoint.frame for checkpoint in (self.base, *self.added) if checkpoint.size]
+        size = self.base.size + sum(checkpoint.size for checkpoint in self.added)
         if self.removed and self.base.size:
             frames[0] = without(frames[0], _small(self.removed), self.types)
         return Range(self._union(frames), size, is_ranked=True)
@@ -115,19 +126,19 @@ class Work:
         return union(chosen) if chosen else self.base.frame
 
     def suspects(self) -> Range:
-        size = sum(cut.size for cut in self.removed)
-        frames = [cut.frame.select(*self.names) for cut in self.removed]
+        size = sum(checkpoint.size for checkpoint in self.removed)
+        frames = [checkpoint.frame.select(*self.names) for checkpoint in self.removed]
         return Range(union(frames) if frames else self.base.frame.limit(0), size)
 
     def middle(self) -> Range:
         """What was there and still is."""
         facts = self.before.facts
-        if self.leaving is None or not self.leaving.size:
+        if self.deleted is None or not self.deleted.size:
             return Range(facts.frame, facts.size)
-        return Range(without(facts.frame, self.leaving.small, self.types), facts.size)
+        return Range(without(facts.frame, self.deleted.small, self.types), facts.size)
 
     @property
-    def now(self) -> Kept:
+    def now(self) -> RelationState:
         return self.before if self.after is None else self.after
 
     @property
@@ -140,7 +151,7 @@ class Work:
 
     def empty(self) -> None:
         """Begin from nothing, whatever was done so far."""
-        self.base = nothing_kept(self.types, self.cuts).facts
+        self.base = empty_state(self.types, self.checkpoints).facts
         self.removed, self.added, self.lowered, self.raised = [], [], [], []
         self.delta, self.pending, self.is_booting = None, [], True
 
@@ -153,7 +164,9 @@ class Work:
             self.added.append(before)
         return self.delta.size if self.delta is not None else 0
 
-    def _arrivals(self, pending: Sequence[tuple[DataFrame, bool]], present: Range, rank: int) -> Cut | None:
+    def _arrivals(
+        self, pending: Sequence[tuple[DataFrame, bool]], present: Range, rank: int
+    ) -> Checkpoint | None:
         if self.is_booting:  # whatever is there is of an earlier round, and supported by none of these
             heads = self._counted(pending, COUNT)
             if present.size:
@@ -170,10 +183,12 @@ class Work:
             F.expr(f"coalesce(sum({_MORE}) filter (where top < {RANK}), 0) as {_MORE}"),
         )
         is_new, is_raised = f"{RANK} is null", f"{RANK} is not null and {_MORE} > 0"
-        cut, (new, raised) = self.cuts.asked(found, f"count_if({is_new})", f"count_if({is_raised})")
+        checkpoint, (new, raised) = self.checkpoints.asked(
+            found, f"count_if({is_new})", f"count_if({is_raised})"
+        )
         if raised:
-            self.raised.append(cut.part(is_raised, raised, [*self.names, _MORE]))
-        return cut.part(is_new, new, [*self.names, f"{rank}L as {RANK}", COUNT]) if new else None
+            self.raised.append(checkpoint.part(is_raised, raised, [*self.names, _MORE]))
+        return checkpoint.part(is_new, new, [*self.names, f"{rank}L as {RANK}", COUNT]) if new else None
 
     def _counted(self, pending: Sequence[tuple[DataFrame, bool]], count: str, *by: str) -> DataFrame:
         """The heads that were found, each once for each value of `by`, with the number of its instances.
@@ -185,19 +200,19 @@ class Work:
         renamed = [f"{name} as h{name}" for name in self.names]
         found = union([frame.selectExpr(*renamed, *by) for frame, _ in pending])
         if not all(in_place for _, in_place in pending):
-            found = found.repartition(self.cuts.partitions, *(f"h{name}" for name in self.by))
+            found = found.repartition(self.checkpoints.partitions, *(f"h{name}" for name in self.by))
         counted = found.groupBy(*heads, *by).agg(F.expr(f"count(1) as {count}"))
         return counted.selectExpr(*(f"h{name} as {name}" for name in self.names), *by, count)
 
-    def _ranked(self, new: DataFrame, rank: int) -> Cut:
-        return self.cuts.cut(new.selectExpr(*self.names, f"{rank}L as {RANK}", COUNT))
+    def _ranked(self, new: DataFrame, rank: int) -> Checkpoint:
+        return self.checkpoints.make(new.selectExpr(*self.names, f"{rank}L as {RANK}", COUNT))
 
     def tidy(self) -> None:
         """Frames of like size are made one; nothing that was noted for the round may be left to work out."""
         while len(self.added) > 1 and self.added[-2].size <= 2 * self.added[-1].size:
             last = self.added[-2:]
-            self.added[-2:] = [self.cuts.cut(self._union([cut.frame for cut in last]))]
-            self.cuts.drop(*last)
+            self.added[-2:] = [self.checkpoints.make(self._union([checkpoint.frame for checkpoint in last]))]
+            self.checkpoints.drop(*last)
 
     def end_removal(self) -> int:
         """Heads lose the instances that supported them; those that have none left are suspects."""
@@ -216,7 +231,7 @@ class Work:
                 *self.names, RANK, f"{COUNT} + coalesce(earlier, 0) as {COUNT}", _MORE
             )
         is_lost = f"{COUNT} + {_MORE} <= 0"
-        losses, (lost,) = self.cuts.asked(left, f"count_if({is_lost})")
+        losses, (lost,) = self.checkpoints.asked(left, f"count_if({is_lost})")
         if not losses.size:
             return 0
         self.lowered.append(losses.part("true", losses.size, [*self.names, _MORE]))
@@ -249,43 +264,51 @@ class Work:
             self._settle_update()
         elif self.base is not self.before.facts:  # ranks were lifted, and nothing else
             self._finish(self.base, is_ranked=True)
-        self.entering = self.entering or self.cuts.nothing(self.types)
-        self.leaving = self.leaving or self.cuts.nothing(self.types)
+        self.inserted = self.inserted or self.checkpoints.nothing(self.types)
+        self.deleted = self.deleted or self.checkpoints.nothing(self.types)
 
     def _settle_anew(self) -> None:
         facts = self.base
         if self.added:  # few, since those of like size were made one
-            tuples = self._union([cut.frame for cut in self.added])
-            facts = self.cuts.combined(tuples, sum(cut.size for cut in self.added), *self.added)
+            tuples = self._union([checkpoint.frame for checkpoint in self.added])
+            facts = self.checkpoints.combined(
+                tuples, sum(checkpoint.size for checkpoint in self.added), *self.added
+            )
         self.replace(facts, is_ranked=True)
 
-    def replace(self, facts: Cut, *, is_ranked: bool) -> None:
+    def replace(self, facts: Checkpoint, *, is_ranked: bool) -> None:
         """The relation holds these tuples now."""
         old = self.before.facts
         if not old.size or not facts.size:
-            self.entering, self.leaving = facts, old
+            self.inserted, self.deleted = facts, old
         else:
             there = looked_up(facts.frame, facts.size)
-            self.entering = self.cuts.cut(without(facts.frame, looked_up(old.frame, old.size), self.types))
-            self.leaving = self.cuts.cut(without(old.frame, there, self.types))
+            self.inserted = self.checkpoints.make(
+                without(facts.frame, looked_up(old.frame, old.size), self.types)
+            )
+            self.deleted = self.checkpoints.make(without(old.frame, there, self.types))
         self._finish(facts, is_ranked=is_ranked)
 
-    def move(self, entering: Cut, leaving: Cut) -> None:
+    def move(self, inserted: Checkpoint, deleted: Checkpoint) -> None:
         """The relation has these tuples more and these less; nothing is known of ranks and counts."""
-        self.entering, self.leaving = entering, leaving
-        new = entering.with_columns(self.unranked(entering.frame))
-        self._finish(self._changed(self.before.facts, new, leaving), is_ranked=False)
+        self.inserted, self.deleted = inserted, deleted
+        new = inserted.with_columns(self.unranked(inserted.frame))
+        self._finish(self._changed(self.before.facts, new, deleted), is_ranked=False)
 
-    def _changed(self, old: Cut, came: Cut, went: Cut) -> Cut:
+    def _changed(self, old: Checkpoint, inserted: Checkpoint, deleted: Checkpoint) -> Checkpoint:
         """Rows with some more and some less, put together when they are read unless that would be much."""
         if not old.size:
-            return came
-        frames = [cut.frame.select(*old.frame.columns) for cut in (old, came) if cut.size]
-        if went.size:
-            frames[0] = without(frames[0], went.small, self.types)
-        made = self.cuts.combined(union(frames), old.size + came.size - went.size, old, came, went)
-        is_much = made.held.depth > _DEPTH or came.size + went.size > _SHARE * old.size
-        return self.cuts.cut(made.frame) if is_much else made
+            return inserted
+        frames = [
+            checkpoint.frame.select(*old.frame.columns) for checkpoint in (old, inserted) if checkpoint.size
+        ]
+        if deleted.size:
+            frames[0] = without(frames[0], deleted.small, self.types)
+        made = self.checkpoints.combined(
+            union(frames), old.size + inserted.size - deleted.size, old, inserted, deleted
+        )
+        is_much = made.held.depth > _DEPTH or inserted.size + deleted.size > _SHARE * old.size
+        return self.checkpoints.make(made.frame) if is_much else made
 
     def unranked(self, tuples: DataFrame) -> DataFrame:
         """Tuples with ranks and counts that mean nothing."""
@@ -293,73 +316,77 @@ class Work:
 
     def _settle_update(self) -> None:
         if self.added:
-            came = self._union([cut.frame for cut in self.added]).select(*self.names)
-            self.entering = self._less(came, self.added, self.removed)
+            inserted = self._union([checkpoint.frame for checkpoint in self.added]).select(*self.names)
+            self.inserted = self._less(inserted, self.added, self.removed)
         if self.removed:
-            self.leaving = self._less(self.suspects().frame, self.removed, self.added)
+            self.deleted = self._less(self.suspects().frame, self.removed, self.added)
         if self.removed or self.added or self.lowered or self.raised:
-            self._finish(self.cuts.cut(self._rewritten()), is_ranked=True)
+            self._finish(self.checkpoints.make(self._rewritten()), is_ranked=True)
         else:
             self._finish(self.base, is_ranked=True)
 
-    def _less(self, tuples: DataFrame, made_of: Sequence[Cut], others: Sequence[Cut]) -> Cut:
+    def _less(
+        self, tuples: DataFrame, made_of: Sequence[Checkpoint], others: Sequence[Checkpoint]
+    ) -> Checkpoint:
         """Tuples of cuts that are not in others."""
         if others:
-            return self.cuts.cut(without(tuples, _small(others), self.types))
-        return self.cuts.combined(tuples, sum(cut.size for cut in made_of), *made_of)
+            return self.checkpoints.make(without(tuples, _small(others), self.types))
+        return self.checkpoints.combined(tuples, sum(checkpoint.size for checkpoint in made_of), *made_of)
 
     def _rewritten(self) -> DataFrame:
         base = self.base.frame.select(*self.names, RANK, COUNT)
         if self.removed:
             base = without(base, _small(self.removed), self.types)
         base = self._moved(base, self.lowered)
-        frames = [base, *(cut.frame.select(*self.names, RANK, COUNT) for cut in self.added)]
+        frames = [base, *(checkpoint.frame.select(*self.names, RANK, COUNT) for checkpoint in self.added)]
         return self._moved(union(frames), self.raised)
 
-    def _moved(self, tuples: DataFrame, moves: Sequence[Cut]) -> DataFrame:
+    def _moved(self, tuples: DataFrame, moves: Sequence[Checkpoint]) -> DataFrame:
         """Tuples with their counts moved."""
         if not moves:
             return tuples
-        total = union([cut.frame.select(*self.names, _MORE) for cut in moves])
+        total = union([checkpoint.frame.select(*self.names, _MORE) for checkpoint in moves])
         total = total.groupBy(*self.names).agg(F.expr(f"sum({_MORE}) as {_MORE}"))
         joined = with_same(tuples, F.broadcast(total), self.types, (_MORE,), "left")
         return joined.selectExpr(*self.names, RANK, f"{COUNT} + coalesce({_MORE}, 0) as {COUNT}")
 
-    def _finish(self, facts: Cut, *, is_ranked: bool) -> None:
+    def _finish(self, facts: Checkpoint, *, is_ranked: bool) -> None:
         given = self.before.given if self.given is None else self.given
-        self.after = Kept(self.types, facts, given, self.highest, is_ranked)
+        self.after = RelationState(self.types, facts, given, self.highest, is_ranked)
 
     # -- what is asserted
 
-    def assert_rows(self, came: Cut, went: Cut) -> None:
+    def assert_rows(self, inserted: Checkpoint, deleted: Checkpoint) -> None:
         """Take a change of what is asserted; once in a commit."""
         given = self.before.given
-        new, gone = came, went
+        new, gone = inserted, deleted
         if given.size:
-            new = self._but_given(came)
-            gone = self._if_given(went)
+            new = self._but_given(inserted)
+            gone = self._if_given(deleted)
         else:
-            gone = self.cuts.nothing(self.types)
-        self.given_came, self.given_went = new, gone
+            gone = self.checkpoints.nothing(self.types)
+        self.given_inserted, self.given_deleted = new, gone
         if not given.size:
             self.given = new if new.size else None
         elif new.size or gone.size:
             self.given = self._changed(given, new, gone)
 
-    def _if_given(self, rows: Cut) -> Cut:
+    def _if_given(self, rows: Checkpoint) -> Checkpoint:
         """The rows that are asserted already."""
         given = self.before.given
         if not rows.size:
             return rows
         if rows.size > min(BROADCAST, given.size):
-            return self.cuts.cut(same(rows.frame, given.small, self.types))
+            return self.checkpoints.make(same(rows.frame, given.small, self.types))
         # the few are sent to the many, which are then only read
-        return self.cuts.cut(same(given.frame.select(*self.names), F.broadcast(rows.frame), self.types))
+        return self.checkpoints.make(
+            same(given.frame.select(*self.names), F.broadcast(rows.frame), self.types)
+        )
 
-    def _but_given(self, rows: Cut) -> Cut:
+    def _but_given(self, rows: Checkpoint) -> Checkpoint:
         """The rows that are not asserted yet."""
         known = self._if_given(rows)
-        return self.cuts.cut(without(rows.frame, known.small, self.types)) if known.size else rows
+        return self.checkpoints.make(without(rows.frame, known.small, self.types)) if known.size else rows
 
     def take_given(self) -> None:
         """The relation is what is asserted of it, and nothing else."""
@@ -367,15 +394,15 @@ class Work:
         tuples = given.frame.selectExpr(*self.names, f"0L as {RANK}", f"1L as {COUNT}")
         facts = given.with_columns(tuples)
         if self.before.is_given or not self.before.facts.size:
-            self.entering = self.given_came or self.cuts.nothing(self.types)
-            self.leaving = self.given_went or self.cuts.nothing(self.types)
+            self.inserted = self.given_inserted or self.checkpoints.nothing(self.types)
+            self.deleted = self.given_deleted or self.checkpoints.nothing(self.types)
         else:  # it had rules, which are gone
             self.replace(facts, is_ranked=True)
-        self.after = Kept(self.types, facts, given, self.highest, is_given=True)
+        self.after = RelationState(self.types, facts, given, self.highest, is_given=True)
 
 
-def _small(cuts: Sequence[Cut]) -> DataFrame:
+def _small(checkpoints: Sequence[Checkpoint]) -> DataFrame:
     """Several cuts as the smaller side of a join."""
-    names = [name for name in cuts[0].frame.columns if name[0] == "c" and name != COUNT]
-    frame = union([cut.frame.select(*names) for cut in cuts])
-    return smaller(frame, sum(cut.size for cut in cuts))
+    names = [name for name in checkpoints[0].frame.columns if name[0] == "c" and name != COUNT]
+    frame = union([checkpoint.frame.select(*names) for checkpoint in checkpoints])
+    return smaller(frame, sum(checkpoint.size for checkpoint in checkpoints))

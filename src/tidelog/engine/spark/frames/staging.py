@@ -12,9 +12,9 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from tidelog.engine.spark.frames.checkpoints import Cut, Cuts, union
+from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import columns, named
-from tidelog.engine.spark.frames.relation_state import Kept
+from tidelog.engine.spark.frames.relation_state import RelationState
 from tidelog.engine.spark.ingest import is_frame, take_in
 from tidelog.engine.spark.joins.matching import without
 from tidelog.errors import DataError, shown
@@ -25,32 +25,32 @@ __all__ = ["FrameStaging", "expect_one_each"]
 
 
 class FrameStaging:
-    """`kept` is the relation at the last commit, None if it is new; `working` lends Spark for work."""
+    """`state` is the relation at the last commit, None if it is new; `working` lends Spark for work."""
 
     def __init__(
         self,
         relation: Relation,
-        kept: Kept | None,
-        cuts: Cuts,
+        state: RelationState | None,
+        checkpoints: Checkpoints,
         working: Callable[[], AbstractContextManager[Any]],
     ) -> None:
         self.relation = relation
-        self._kept = kept
-        self._cuts = cuts
+        self._state = state
+        self._checkpoints = checkpoints
         self._working = working
-        self._said: list[tuple[Cut, int]] = []
+        self._said: list[tuple[Checkpoint, int]] = []
 
     def insert(self, data: object) -> None:
         with self._working():
-            self._said.append((take_in(self.relation, data, self._cuts), 1))
+            self._said.append((take_in(self.relation, data, self._checkpoints), 1))
 
     def delete(self, data: object) -> None:
         with self._working():
-            self._said.append((take_in(self.relation, data, self._cuts), -1))
+            self._said.append((take_in(self.relation, data, self._checkpoints), -1))
 
     def upsert(self, data: object) -> None:
         with self._working():
-            rows = take_in(self.relation, data, self._cuts)
+            rows = take_in(self.relation, data, self._checkpoints)
             assert self.relation.key is not None
             keys = rows.frame.selectExpr(*(f"c{i} as k{k}" for k, i in enumerate(self.relation.key)))
             self._delete_holders(keys)
@@ -60,59 +60,59 @@ class FrameStaging:
         key = key_of(self.relation)
         rows = keys if is_frame(keys) else rows_of_keys(key, keys)
         with self._working():
-            frame = take_in(key, rows, self._cuts).frame
+            frame = take_in(key, rows, self._checkpoints).frame
             self._delete_holders(frame.selectExpr(*(f"c{k} as k{k}" for k in range(len(key.columns)))))
 
     def delete_all(self) -> None:
         with self._working():
-            came, _ = self.net()
-            if came.size:
-                self._said.append((came, -1))
-            if self._kept is not None and self._kept.given.size:
-                self._said.append((self._kept.given, -1))
+            inserted, _ = self.net()
+            if inserted.size:
+                self._said.append((inserted, -1))
+            if self._state is not None and self._state.given.size:
+                self._said.append((self._state.given, -1))
 
-    def net(self) -> tuple[Cut, Cut]:
+    def net(self) -> tuple[Checkpoint, Checkpoint]:
         """The rows that are to be there, and those that are not."""
-        nothing = self._cuts.nothing(self.relation.types)
-        said = [(cut, sign) for cut, sign in self._said if cut.size]
+        nothing = self._checkpoints.nothing(self.relation.types)
+        said = [(checkpoint, sign) for checkpoint, sign in self._said if checkpoint.size]
         if not said:
             return nothing, nothing
         if len(said) == 1:  # rows that are taken in are there once
-            cut, sign = said[0]
-            return (cut, nothing) if sign == 1 else (nothing, cut)
+            checkpoint, sign = said[0]
+            return (checkpoint, nothing) if sign == 1 else (nothing, checkpoint)
         names = columns(len(self.relation.columns))
         spoken = [
-            cut.frame.selectExpr(*names, f"{sign} as sign", f"{number} as number")
-            for number, (cut, sign) in enumerate(said)
+            checkpoint.frame.selectExpr(*names, f"{sign} as sign", f"{number} as number")
+            for number, (checkpoint, sign) in enumerate(said)
         ]
         last = union(spoken).groupBy(*names).agg(F.expr("max_by(sign, number) as sign"))
-        rows, (came, went) = self._cuts.asked(last, "count_if(sign = 1)", "count_if(sign = -1)")
-        return rows.part("sign = 1", came, names), rows.part("sign = -1", went, names)
+        rows, (inserted, deleted) = self._checkpoints.asked(last, "count_if(sign = 1)", "count_if(sign = -1)")
+        return rows.part("sign = 1", inserted, names), rows.part("sign = -1", deleted, names)
 
-    def cuts(self) -> Sequence[Cut]:
+    def checkpoints(self) -> Sequence[Checkpoint]:
         """What has to be held while more may be said."""
-        return [cut for cut, _ in self._said]
+        return [checkpoint for checkpoint, _ in self._said]
 
     def _delete_holders(self, keys: Any) -> None:
         """Say of the rows that are there under these keys that they are not to be."""
         assert self.relation.key is not None
-        came, went = self.net()
+        inserted, deleted = self.net()
         names = columns(len(self.relation.columns))
-        there = [came.frame.select(*names)]
-        if self._kept is not None:
-            facts = self._kept.facts.frame.select(*names)
-            there.append(without(facts, went.small, self.relation.types) if went.size else facts)
+        there = [inserted.frame.select(*names)]
+        if self._state is not None:
+            facts = self._state.facts.frame.select(*names)
+            there.append(without(facts, deleted.small, self.relation.types) if deleted.size else facts)
         equal = " and ".join(f"c{i} = k{k}" for k, i in enumerate(self.relation.key))
         held = union(there).join(keys.hint("broadcast"), F.expr(equal), "left_semi")
-        self._said.append((self._cuts.cut(self._cuts.distinct(held, self.relation.types)), -1))
+        self._said.append((self._checkpoints.make(self._checkpoints.distinct(held, self.relation.types)), -1))
 
 
-def expect_one_each(relation: Relation, came: Cut, now: Kept) -> None:
+def expect_one_each(relation: Relation, inserted: Checkpoint, now: RelationState) -> None:
     """DataError if a row that came has the key of another that is there."""
-    if relation.key is None or not came.size:
+    if relation.key is None or not inserted.size:
         return
     names = [f"c{i}" for i in relation.key]
-    keys = came.frame.selectExpr(*(f"{name} as k{k}" for k, name in enumerate(names)))
+    keys = inserted.frame.selectExpr(*(f"{name} as k{k}" for k, name in enumerate(names)))
     equal = " and ".join(f"{name} <=> k{k}" for k, name in enumerate(names))
     there = now.facts.frame.join(keys.hint("broadcast"), F.expr(equal), "left_semi")
     twice = there.groupBy(*names).count().where("count > 1").select(*names)

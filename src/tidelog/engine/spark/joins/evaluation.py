@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from tidelog.data.types import BOOL, Option, Type
 from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.local.expressions.evaluator import Evaluator
-from tidelog.engine.spark.frames.checkpoints import Cuts
+from tidelog.engine.spark.frames.checkpoints import Checkpoints
 from tidelog.engine.spark.frames.layout import PROBLEM, columns, decode, encode, spark_type
 from tidelog.errors import shown
 from tidelog.plan.flat import FlatRule
@@ -64,20 +64,24 @@ def _optional(type_: Type) -> Type:
     return type_ if isinstance(type_, Option) else Option(type_)
 
 
-def evaluate(given: DataFrame, remainder: Remainder, cuts: Cuts) -> DataFrame:
+def evaluate(given: DataFrame, remainder: Remainder, checkpoints: Checkpoints) -> DataFrame:
     """The heads of bindings, what is asked for, `top`, and a problem where there is one.
 
     `given` has the columns of the bound variables, then `top`. Few bindings are evaluated here and now: to
     start tasks for them would take longer.
     """
-    cut = cuts.cut(given)
+    checkpoint = checkpoints.make(given)
     made = zip(remainder.names, remainder.made, strict=True)
     schema = ", ".join(f"{name} {spark_type(type_)}" for name, type_ in made)
     schema = f"{schema}, top bigint, {PROBLEM} string"
-    if cut.size <= cuts.small:
-        batches = list(_run(remainder, cut.frame.toArrow().to_batches(), cuts.check))
-        return cuts.sessions.made(pa.Table.from_batches(batches)) if batches else cuts.empty(schema).frame
-    return cut.frame.mapInArrow(partial(_run, remainder), schema)
+    if checkpoint.size <= checkpoints.small:
+        batches = list(_run(remainder, checkpoint.frame.toArrow().to_batches(), checkpoints.check))
+        return (
+            checkpoints.sessions.made(pa.Table.from_batches(batches))
+            if batches
+            else checkpoints.empty(schema).frame
+        )
+    return checkpoint.frame.mapInArrow(partial(_run, remainder), schema)
 
 
 def _run(

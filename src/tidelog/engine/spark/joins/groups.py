@@ -14,7 +14,7 @@ from tidelog.engine.local.codes.codec import Codec
 from tidelog.engine.local.kernels.layout import INSTANCE
 from tidelog.engine.local.rules import groups as local
 from tidelog.engine.local.storage.table import Table
-from tidelog.engine.spark.frames.checkpoints import Cut, Cuts
+from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.layout import PROBLEM, arrow_schema, columns, ddl, decode, encode, whole
 from tidelog.errors import TidelogError
 from tidelog.plan.flat import Grouping
@@ -23,34 +23,40 @@ __all__ = ["results"]
 
 
 def results(
-    grouping: Grouping, instances: DataFrame, given: Sequence[Type], made: Sequence[Type], cuts: Cuts
-) -> Cut:
+    grouping: Grouping,
+    instances: DataFrame,
+    given: Sequence[Type],
+    made: Sequence[Type],
+    checkpoints: Checkpoints,
+) -> Checkpoint:
     """A row for each group that the instances make up, with a rank and a count like any tuple."""
     names = columns(len(given))
-    rows = cuts.cut(instances.select(*names, "count"))
-    if rows.size <= cuts.small:
-        return _here(grouping, rows.frame.toArrow(), given, made, cuts)
+    rows = checkpoints.make(instances.select(*names, "count"))
+    if rows.size <= checkpoints.small:
+        return _here(grouping, rows.frame.toArrow(), given, made, checkpoints)
     keys = names[: grouping.keys]
-    together = rows.frame.repartition(cuts.partitions, *keys) if keys else rows.frame.repartition(1)
+    together = rows.frame.repartition(checkpoints.partitions, *keys) if keys else rows.frame.repartition(1)
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         table = whole(batches, [*names, "count"])
         if table is not None:
             yield from _aggregated(grouping, table, given, made).to_batches()
 
-    return cuts.checked(together.mapInArrow(run, f"{_schema(made)}, {PROBLEM} string"))
+    return checkpoints.checked(together.mapInArrow(run, f"{_schema(made)}, {PROBLEM} string"))
 
 
 def _schema(made: Sequence[Type]) -> str:
     return f"{ddl(made)}, rank bigint, count bigint"
 
 
-def _here(grouping: Grouping, rows: Any, given: Sequence[Type], made: Sequence[Type], cuts: Cuts) -> Cut:
+def _here(
+    grouping: Grouping, rows: Any, given: Sequence[Type], made: Sequence[Type], checkpoints: Checkpoints
+) -> Checkpoint:
     """Few rows are aggregated in the driver: to start tasks for them would take longer."""
     if not rows.num_rows:
-        return cuts.empty(_schema(made))
-    table = _aggregated(grouping, rows, given, made, cuts.check)
-    return cuts.checked(cuts.sessions.made(table))
+        return checkpoints.empty(_schema(made))
+    table = _aggregated(grouping, rows, given, made, checkpoints.check)
+    return checkpoints.checked(checkpoints.sessions.made(table))
 
 
 def _aggregated(

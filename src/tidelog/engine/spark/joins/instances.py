@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Option, Type
-from tidelog.engine.spark.frames.checkpoints import BROADCAST, Cuts, looked_up
+from tidelog.engine.spark.frames.checkpoints import BROADCAST, Checkpoints, looked_up
 from tidelog.engine.spark.frames.layout import PROBLEM, columns
 from tidelog.engine.spark.joins.evaluation import Remainder, evaluate
 from tidelog.engine.spark.joins.native import literal, translate
@@ -63,11 +63,11 @@ def find(
     driver: int | None,
     ranges: Callable[[int], Range],
     size: Callable[[str], int],
-    cuts: Cuts,
+    checkpoints: Checkpoints,
     functions: Mapping[str, Function | PythonFunction],
 ) -> Instances:
     """All instances of a rule over these ranges, one for each atom's position."""
-    search = _Search(rule, ranges, cuts)
+    search = _Search(rule, ranges, checkpoints)
     search.run(driver, size)
     return search.heads(functions)
 
@@ -76,7 +76,7 @@ def find(
 class _Search:
     rule: FlatRule
     ranges: Callable[[int], Range]
-    cuts: Cuts
+    checkpoints: Checkpoints
     bound: dict[str, str] = field(default_factory=dict)  # variables and their columns
     types: dict[str, Type] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
@@ -199,7 +199,7 @@ class _Search:
 
     def _one(self) -> DataFrame:
         """The one binding of no variables."""
-        return self.cuts.spark.range(1, numPartitions=1).selectExpr("true as one")
+        return self.checkpoints.spark.range(1, numPartitions=1).selectExpr("true as one")
 
     # -- the head
 
@@ -237,13 +237,13 @@ class _Search:
             self.rule, body, dict(self.bound), dict(self.types), tuple(asked.values()), dict(functions)
         )
         given = found.selectExpr(*self.bound.values(), f"{self._top()} as {TOP}")
-        self.found = evaluate(given, remainder, self.cuts)
+        self.found = evaluate(given, remainder, self.checkpoints)
         self.bound = {name: f"x{i}" for i, name in enumerate(asked)}
         self.loose = set()
         for position, literal_ in refuted:
             self._refute(position, literal_.terms)
         names = columns(len(self.rule.values))
-        return self.cuts.checked(self.found.select(*names, TOP, PROBLEM)).frame
+        return self.checkpoints.checked(self.found.select(*names, TOP, PROBLEM)).frame
 
     def _wanted(self, frame: DataFrame) -> DataFrame:
         """Of a rederivation, only heads that were asked for, where the joins have not seen to it."""

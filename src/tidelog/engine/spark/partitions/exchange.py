@@ -26,8 +26,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidelog.engine.protocol import Tell
-from tidelog.engine.scheduler import UnitStats
-from tidelog.engine.spark.frames.checkpoints import Cut, Cuts, union
+from tidelog.engine.scheduler import StratumStats
+from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import columns
 from tidelog.engine.spark.joins.native import literal
 from tidelog.engine.spark.partitions.routes import Pattern, Routes, arranged, received, sent
@@ -62,8 +62,8 @@ class Outcome:
     """What a commit made of a unit: its state, the changes of its relations, and how it was done."""
 
     divided: Divided
-    changes: Mapping[str, tuple[Cut, Cut]]
-    stats: UnitStats
+    changes: Mapping[str, tuple[Checkpoint, Checkpoint]]
+    stats: StratumStats
 
 
 def advanced(
@@ -72,9 +72,9 @@ def advanced(
     given: Mapping[str, Given],
     size: int,
     settings: Settings,
-    cuts: Cuts,
+    checkpoints: Checkpoints,
     tell: Tell,
-    asserted: Mapping[str, Cut],
+    asserted: Mapping[str, Checkpoint],
 ) -> Outcome:
     """Bring a unit to its new state; `size` is how many rows it has.
 
@@ -82,7 +82,7 @@ def advanced(
     told of before each step but the first. EngineError if a task tells of a problem, and Late if they do more
     work than they may; nothing has changed then, nor if `tell` raises.
     """
-    work = _Exchange(program, size, settings, cuts, before)
+    work = _Exchange(program, size, settings, checkpoints, before)
     work.step(given)
     if before.routes is not None:
         work.exchange(before.routes, tell)
@@ -111,7 +111,7 @@ class _Exchange:
     program: FlatProgram
     size: int
     settings: Settings
-    cuts: Cuts
+    checkpoints: Checkpoints
     divided: Divided
     work: int = 0
     steps: list[Answers] = field(default_factory=list)
@@ -123,14 +123,16 @@ class _Exchange:
         if left is not None and left <= 0:
             raise Late
         settings = self.settings._replace(most=left)
-        made = answers(self.divided, self.program, given, self.size, settings, self.cuts)
+        made = answers(self.divided, self.program, given, self.size, settings, self.checkpoints)
         self.work += STEP + made.stats.instances + sum(g.size for g in given.values())
         self.divided = made.divided
         self.steps.append(made)
-        self.size += sum(sizes.came for sizes in made.sizes.values()) + sum(g.size for g in given.values())
+        self.size += sum(sizes.inserted for sizes in made.sizes.values()) + sum(
+            g.size for g in given.values()
+        )
 
     @property
-    def stats(self) -> UnitStats:
+    def stats(self) -> StratumStats:
         first = self.steps[0].stats
         more = len(self.steps) - 1
         steps = f"{more} step{'s' if more > 1 else ''} of what tasks sent each other"
@@ -165,7 +167,7 @@ class _Exchange:
         most = self.settings.limits.max_iterations
         if most is not None and self._rounds > most:
             raise EngineError(
-                f"{self.program.units[-1].name} still changed after {most:,} rounds, the limit of iterations"
+                f"{self.program.strata[-1].name} still changed after {most:,} rounds, the limit of iterations"
             )
 
     def _ways(self, routes: Routes) -> Iterator[_Way]:
@@ -175,7 +177,7 @@ class _Exchange:
                 yield _Way(sent(name), received(name), lambda _: _ALL, f"xxhash64(c{column})")
             if name in routes.copied:
                 mine = self._mine(routes, name, routes.copied[name])
-                yield _Way(name, received(name), mine, _others(self.cuts))
+                yield _Way(name, received(name), mine, _others(self.checkpoints))
         for (name, column), patterns in routes.arranged.items():
             mine = self._mine(routes, name, patterns)
             yield _Way(name, arranged(name, column), mine, f"xxhash64(c{column})")
@@ -189,7 +191,7 @@ class _Exchange:
         """What belongs here."""
         if name not in routes.copied:
             return lambda _: _ALL
-        return lambda prefix: f"{_owner(routes, name, self.cuts, prefix)} = {HERE}"
+        return lambda prefix: f"{_owner(routes, name, self.checkpoints, prefix)} = {HERE}"
 
     def _counts(self, made: Answers, routes: Routes, ways: Sequence[_Way]) -> Counts:
         """How many tuples came, went and moved, by way; and how many of the unit's own came and went."""
@@ -209,37 +211,37 @@ class _Exchange:
 
     def _lost(self, made: Answers, ways: Sequence[_Way], counts: Counts) -> dict[str, Given]:
         """What has to be taken back."""
-        found: dict[str, list[Cut]] = {}
+        found: dict[str, list[Checkpoint]] = {}
         for way in ways:
             count = counts[way.source, way.target]
-            size = count.went + count.moved
+            size = count.deleted + count.moved
             if size:
-                cut = self._routed(made, way, (WENT, MOVED), size)
-                found.setdefault(way.target, []).append(cut)
-        return {target: Given(None, self._together(cuts)) for target, cuts in found.items()}
+                checkpoint = self._routed(made, way, (WENT, MOVED), size)
+                found.setdefault(way.target, []).append(checkpoint)
+        return {target: Given(None, self._together(checkpoints)) for target, checkpoints in found.items()}
 
     def _found(self, waiting: Sequence[Answers], ways: Sequence[_Way], counts: Counts) -> dict[str, Given]:
         """What has to be sent: what came, and was not taken back since."""
-        found: dict[str, list[Cut]] = {}
+        found: dict[str, list[Checkpoint]] = {}
         for way in ways:
             if len(waiting) > 1:
-                cut = self._held_back(waiting, way)
+                checkpoint = self._held_back(waiting, way)
             else:
                 count = counts[way.source, way.target]
-                cut = self._routed(waiting[0], way, (CAME, ASSERTED), count.came + count.asserted)
-            if cut.size:
-                found.setdefault(way.target, []).append(cut)
-        return {target: Given(self._together(cuts), None) for target, cuts in found.items()}
+                checkpoint = self._routed(waiting[0], way, (CAME, ASSERTED), count.inserted + count.asserted)
+            if checkpoint.size:
+                found.setdefault(way.target, []).append(checkpoint)
+        return {target: Given(self._together(checkpoints), None) for target, checkpoints in found.items()}
 
-    def _routed(self, made: Answers, way: _Way, signs: Sequence[int], size: int) -> Cut:
-        cut = self._part(made, way, signs, size)
-        return cut.with_columns(_addressed(cut.frame, way.to))
+    def _routed(self, made: Answers, way: _Way, signs: Sequence[int], size: int) -> Checkpoint:
+        checkpoint = self._part(made, way, signs, size)
+        return checkpoint.with_columns(_addressed(checkpoint.frame, way.to))
 
     @staticmethod
-    def _part(made: Answers, way: _Way, signs: Sequence[int], size: int) -> Cut:
+    def _part(made: Answers, way: _Way, signs: Sequence[int], size: int) -> Checkpoint:
         return made.part(way.source, signs, size, way.allowed(made.prefix(way.source)), [HERE])
 
-    def _held_back(self, waiting: Sequence[Answers], way: _Way) -> Cut:
+    def _held_back(self, waiting: Sequence[Answers], way: _Way) -> Checkpoint:
         """What was found last in steps after which nothing was sent."""
         events = [
             self._part(made, way, (sign,), 1).frame.selectExpr("*", f"{at} as at", f"{sign} as {SIGN}")
@@ -249,28 +251,36 @@ class _Exchange:
         every = union(events)
         names = [name for name in every.columns if name not in ("at", SIGN)]
         last = every.groupBy(*names).agg(F.expr(f"max_by({SIGN}, at) as {SIGN}")).where(f"{SIGN} >= 0")
-        cut = self.cuts.cut(last.select(*names))
-        return cut.with_columns(_addressed(cut.frame, way.to))
+        checkpoint = self.checkpoints.make(last.select(*names))
+        return checkpoint.with_columns(_addressed(checkpoint.frame, way.to))
 
-    def _together(self, cuts: Sequence[Cut]) -> Cut:
-        if len(cuts) == 1:
-            return cuts[0]
-        return self.cuts.combined(union([c.frame for c in cuts]), sum(c.size for c in cuts), *cuts)
+    def _together(self, checkpoints: Sequence[Checkpoint]) -> Checkpoint:
+        if len(checkpoints) == 1:
+            return checkpoints[0]
+        return self.checkpoints.combined(
+            union([c.frame for c in checkpoints]), sum(c.size for c in checkpoints), *checkpoints
+        )
 
     # -- what it comes to
 
-    def changes(self, routes: Routes | None, asserted: Mapping[str, Cut]) -> dict[str, tuple[Cut, Cut]]:
+    def changes(
+        self, routes: Routes | None, asserted: Mapping[str, Checkpoint]
+    ) -> dict[str, tuple[Checkpoint, Checkpoint]]:
         """What came and went in the unit's relations."""
         if routes is None:
             (made,) = self.steps
             return {
-                name: (made.part(name, (CAME,), sizes.came), made.part(name, (WENT,), sizes.went))
+                name: (made.part(name, (CAME,), sizes.inserted), made.part(name, (WENT,), sizes.deleted))
                 for name, sizes in made.sizes.items()
             }
         return {name: self._change(name, routes, asserted.get(name)) for name in routes.owners}
 
-    def _change(self, name: str, routes: Routes, asserted: Cut | None) -> tuple[Cut, Cut]:
-        parts: list[tuple[Cut, int]] = [(asserted, CAME)] if asserted is not None and asserted.size else []
+    def _change(
+        self, name: str, routes: Routes, asserted: Checkpoint | None
+    ) -> tuple[Checkpoint, Checkpoint]:
+        parts: list[tuple[Checkpoint, int]] = (
+            [(asserted, CAME)] if asserted is not None and asserted.size else []
+        )
         for made, sizes in zip(self.steps, self.owned[name], strict=True):
             own = self._own(routes, name)(made.prefix(name))
             signed = zip((CAME, WENT), sizes, strict=True)
@@ -278,16 +288,24 @@ class _Exchange:
         types = self.program.relations[name].types
         if len(self.steps) > 1 and any(sign == WENT for _, sign in parts):
             return self._net(parts, columns(len(types)))
-        came, went = ([cut for cut, s in parts if s == sign] for sign in (CAME, WENT))
-        nothing = self.cuts.nothing(types)
-        return self._together(came) if came else nothing, self._together(went) if went else nothing
+        inserted, deleted = ([checkpoint for checkpoint, s in parts if s == sign] for sign in (CAME, WENT))
+        nothing = self.checkpoints.nothing(types)
+        return self._together(inserted) if inserted else nothing, self._together(
+            deleted
+        ) if deleted else nothing
 
-    def _net(self, parts: Sequence[tuple[Cut, int]], names: Sequence[str]) -> tuple[Cut, Cut]:
+    def _net(
+        self, parts: Sequence[tuple[Checkpoint, int]], names: Sequence[str]
+    ) -> tuple[Checkpoint, Checkpoint]:
         """What has come and gone in the end."""
-        every = union([cut.frame.selectExpr(*names, f"{sign} as {SIGN}") for cut, sign in parts])
+        every = union(
+            [checkpoint.frame.selectExpr(*names, f"{sign} as {SIGN}") for checkpoint, sign in parts]
+        )
         total = every.groupBy(*names).agg(F.expr(f"sum({SIGN}) as {SIGN}")).where(f"{SIGN} <> 0")
-        cut, (came, went) = self.cuts.asked(total, f"count_if({SIGN} > 0)", f"count_if({SIGN} < 0)")
-        return cut.part(f"{SIGN} > 0", came, names), cut.part(f"{SIGN} < 0", went, names)
+        checkpoint, (inserted, deleted) = self.checkpoints.asked(
+            total, f"count_if({SIGN} > 0)", f"count_if({SIGN} < 0)"
+        )
+        return checkpoint.part(f"{SIGN} > 0", inserted, names), checkpoint.part(f"{SIGN} < 0", deleted, names)
 
 
 def matches(patterns: Sequence[Pattern], prefix: str = "") -> str:
@@ -298,30 +316,34 @@ def matches(patterns: Sequence[Pattern], prefix: str = "") -> str:
     )
 
 
-def everywhere(frame: DataFrame, patterns: Sequence[Pattern], owner: int, cuts: Cuts) -> DataFrame:
+def everywhere(
+    frame: DataFrame, patterns: Sequence[Pattern], owner: int, checkpoints: Checkpoints
+) -> DataFrame:
     """Tuples with where they go: to all partitions, if they are meant by patterns, or to their own."""
-    keys = ", ".join(f"{key}L" for key in _keys(cuts))
+    keys = ", ".join(f"{key}L" for key in _keys(checkpoints))
     to = f"if({matches(patterns)}, array({keys}), array(xxhash64(c{owner})))"
     return frame.selectExpr("*", f"explode({to}) as {PART}")
 
 
-def to_arrange(asserted: Mapping[str, Cut], routes: Routes, cuts: Cuts) -> dict[str, Given]:
+def to_arrange(
+    asserted: Mapping[str, Checkpoint], routes: Routes, checkpoints: Checkpoints
+) -> dict[str, Given]:
     """What is asserted of relations when their unit begins, on the way to where they are arranged."""
     made: dict[str, Given] = {}
     for (name, column), patterns in routes.arranged.items():
-        cut = asserted.get(name)
-        if cut is not None:
-            owner = f"{_owner(routes, name, cuts)} as {HERE}"
-            rows = cut.frame.where(matches(patterns)).selectExpr("*", owner)
+        checkpoint = asserted.get(name)
+        if checkpoint is not None:
+            owner = f"{_owner(routes, name, checkpoints)} as {HERE}"
+            rows = checkpoint.frame.where(matches(patterns)).selectExpr("*", owner)
             made[arranged(name, column)] = Given(
-                cut.with_columns(_addressed(rows, f"xxhash64(c{column})")), None
+                checkpoint.with_columns(_addressed(rows, f"xxhash64(c{column})")), None
             )
     return made
 
 
-def _owner(routes: Routes, name: str, cuts: Cuts, prefix: str = "") -> str:
+def _owner(routes: Routes, name: str, checkpoints: Checkpoints, prefix: str = "") -> str:
     """The partition that a tuple belongs to."""
-    return f"pmod(hash(xxhash64({prefix}c{routes.owners[name]})), {cuts.partitions})"
+    return f"pmod(hash(xxhash64({prefix}c{routes.owners[name]})), {checkpoints.partitions})"
 
 
 def _addressed(frame: DataFrame, to: str) -> DataFrame:
@@ -331,23 +353,25 @@ def _addressed(frame: DataFrame, to: str) -> DataFrame:
     return frame.selectExpr(f"cast({HERE} as bigint) as c0", *moved, f"{to} as {PART}")
 
 
-def _others(cuts: Cuts) -> str:
+def _others(checkpoints: Checkpoints) -> str:
     """All partitions but this."""
-    keys = ", ".join(f"{key}L" for key in _keys(cuts))
-    others = f"filter(sequence(0, {cuts.partitions - 1}), p -> p <> {HERE})"
+    keys = ", ".join(f"{key}L" for key in _keys(checkpoints))
+    others = f"filter(sequence(0, {checkpoints.partitions - 1}), p -> p <> {HERE})"
     return f"explode(transform({others}, p -> element_at(array({keys}), p + 1)))"
 
 
 _KEYS: dict[int, list[int]] = {}
 
 
-def _keys(cuts: Cuts) -> list[int]:
+def _keys(checkpoints: Checkpoints) -> list[int]:
     """For each partition a number that is hashed to it."""
-    parts = cuts.partitions
+    parts = checkpoints.partitions
     found: dict[int, int] = {}
     many = 16 * parts
     while parts not in _KEYS:
-        rows: list[Any] = cuts.spark.range(many).selectExpr("id", f"pmod(hash(id), {parts}) as p").collect()
+        rows: list[Any] = (
+            checkpoints.spark.range(many).selectExpr("id", f"pmod(hash(id), {parts}) as p").collect()
+        )
         found = {row.p: row.id for row in rows}
         if len(found) == parts:
             _KEYS[parts] = [found[p] for p in range(parts)]

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from tidelog.data.types import INT
 from tidelog.engine.spark.joins.native import translate
-from tidelog.plan.flat import FlatRule, Stored, Unit
+from tidelog.plan.flat import FlatRule, Stored, Stratum
 from tidelog.plan.seeds import is_inner
 from tidelog.program.typed import Absent, Constant, Match, Term, Test, Var, Wildcard
 
@@ -86,40 +86,40 @@ class Routes:
         made = {received(name): column + 1 for name, column in self.owners.items()}
         return made | {arranged(name, column): column + 1 for name, column in self.arranged}
 
-    def senders(self, unit: Unit) -> frozenset[str]:
+    def senders(self, stratum: Stratum) -> frozenset[str]:
         """The relations some of whose rules send their heads."""
-        return frozenset(rule.head for rule in unit.rules if rule.id in self.sending)
+        return frozenset(rule.head for rule in stratum.rules if rule.id in self.sending)
 
 
-def is_routable(unit: Unit) -> bool:
+def is_routable(stratum: Stratum) -> bool:
     """Whether there may be routes for a unit, if what its rules name by constants is little."""
-    return next(_possible(unit, lambda _, pattern: 0), None) is not None
+    return next(_possible(stratum, lambda _, pattern: 0), None) is not None
 
 
-def named(unit: Unit) -> dict[str, list[Pattern]]:
+def named(stratum: Stratum) -> dict[str, list[Pattern]]:
     """What the rules of a unit name by constants, of its relations."""
     found: dict[str, dict[Pattern, None]] = {}
-    for atom in (atom for rule in unit.rules for atom in _atoms(rule, unit).values()):
+    for atom in (atom for rule in stratum.rules for atom in _atoms(rule, stratum).values()):
         if pattern := _pattern(atom.terms):
             found.setdefault(atom.relation, {})[pattern] = None
     return {name: list(patterns) for name, patterns in found.items()}
 
 
-def find_routes(unit: Unit, size: Size) -> Routes | None:
+def find_routes(stratum: Stratum, size: Size) -> Routes | None:
     """The routes of a unit, with as little to send as possible; None if there are none."""
-    return min(_possible(unit, size), key=lambda r: len(r.sending) + len(r.arranged), default=None)
+    return min(_possible(stratum, size), key=lambda r: len(r.sending) + len(r.arranged), default=None)
 
 
-def _possible(unit: Unit, size: Size) -> Iterator[Routes]:
+def _possible(stratum: Stratum, size: Size) -> Iterator[Routes]:
     """The routes of a unit, with its relations divided in one way or another."""
-    inner = [rule for rule in unit.rules if is_inner(rule, unit)]
-    arity = {rule.head: len(rule.values) for rule in unit.rules}
-    plain = unit.recursive and not unit.best and unit.grouping is None and all(map(_is_plain, inner))
-    if not inner or not plain or any(not arity.get(name) for name in unit.relations):
+    inner = [rule for rule in stratum.rules if is_inner(rule, stratum)]
+    arity = {rule.head: len(rule.values) for rule in stratum.rules}
+    plain = stratum.recursive and not stratum.best and stratum.grouping is None and all(map(_is_plain, inner))
+    if not inner or not plain or any(not arity.get(name) for name in stratum.relations):
         return
-    copied = _copied(inner, unit, size)
-    for owners in _divisions({name: arity[name] for name in sorted(unit.relations)}):
-        routes = _try(inner, unit, owners, copied)
+    copied = _copied(inner, stratum, size)
+    for owners in _divisions({name: arity[name] for name in sorted(stratum.relations)}):
+        routes = _try(inner, stratum, owners, copied)
         if routes is not None:
             yield routes
 
@@ -148,11 +148,11 @@ def _is_plain(rule: FlatRule) -> bool:
     return all(values) and all(map(is_plain, rule.body))
 
 
-def _copied(inner: Sequence[FlatRule], unit: Unit, size: Size) -> dict[str, tuple[Pattern, ...]]:
+def _copied(inner: Sequence[FlatRule], stratum: Stratum, size: Size) -> dict[str, tuple[Pattern, ...]]:
     """What all have copies of: the little that rules name by constants, but for the most in each rule."""
     copied: dict[str, set[Pattern]] = {}
     for rule in inner:
-        atoms = list(_atoms(rule, unit).values())
+        atoms = list(_atoms(rule, stratum).values())
         sizes = [size(a.relation, _pattern(a.terms)) if _pattern(a.terms) else None for a in atoms]
         weights = [float("inf") if found is None else found for found in sizes]
         largest = weights.index(max(weights))
@@ -166,14 +166,14 @@ def _pattern(terms: tuple[Term, ...]) -> Pattern:
     return tuple((i, t) for i, t in enumerate(terms) if isinstance(t, Constant) and t.value is not None)
 
 
-def _atoms(rule: FlatRule, unit: Unit) -> dict[int, Match]:
+def _atoms(rule: FlatRule, stratum: Stratum) -> dict[int, Match]:
     """The atoms of a rule that its unit defines, by position."""
-    return {i: x for i, x in enumerate(rule.body) if isinstance(x, Match) and x.relation in unit.relations}
+    return {i: x for i, x in enumerate(rule.body) if isinstance(x, Match) and x.relation in stratum.relations}
 
 
 def _try(
     inner: Sequence[FlatRule],
-    unit: Unit,
+    stratum: Stratum,
     owners: Mapping[str, int],
     copied: Mapping[str, tuple[Pattern, ...]],
 ) -> Routes | None:
@@ -183,7 +183,7 @@ def _try(
     for rule in inner:
         apart = {
             i: atom
-            for i, atom in _atoms(rule, unit).items()
+            for i, atom in _atoms(rule, stratum).items()
             if not _is_copied(atom.terms, copied.get(atom.relation, ()))
         }
         if not apart:  # found in all partitions
@@ -251,15 +251,15 @@ def arranged(relation: str, column: int) -> str:
 
 
 def with_routes(
-    unit: Unit, relations: Mapping[str, Stored], routes: Routes
-) -> tuple[Unit, Mapping[str, Stored]]:
+    stratum: Stratum, relations: Mapping[str, Stored], routes: Routes
+) -> tuple[Stratum, Mapping[str, Stored]]:
     """The unit, with relations for what its partitions send and receive.
 
     They are of the unit itself, so that what is received has a rank: it only ever supports what ranks above.
     """
     made: dict[str, Stored] = {}
-    rules = [_rerouted(rule, routes) for rule in unit.rules]
-    senders = routes.senders(unit)
+    rules = [_rerouted(rule, routes) for rule in stratum.rules]
+    senders = routes.senders(stratum)
     for name in sorted(senders):
         made[sent(name)] = replace(relations[name], name=sent(name), keyed=False)
     for name in sorted(senders | routes.copied.keys()):
@@ -267,11 +267,11 @@ def with_routes(
         made[received(name)] = Stored(received(name), (INT, *types))
         values = tuple(Var(f"v{i}", type_) for i, type_ in enumerate(types))
         body = (Match(received(name), (Wildcard(), *values)),)
-        rules.append(FlatRule(received(name), name, values, body, unit.rules[0].origin))
+        rules.append(FlatRule(received(name), name, values, body, stratum.rules[0].origin))
     for name, column in routes.arranged:
         kept = arranged(name, column)
         made[kept] = Stored(kept, (INT, *relations[name].types))
-    own = replace(unit, relations=unit.relations.union(made), rules=tuple(rules))
+    own = replace(stratum, relations=stratum.relations.union(made), rules=tuple(rules))
     return own, {**relations, **made}
 
 

@@ -28,12 +28,12 @@ from pyspark.sql import functions as F
 
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.storage.record import Corrupt, Record
-from tidelog.engine.scheduler import UnitStats
-from tidelog.engine.spark.frames.checkpoints import Cut, Cuts, union
+from tidelog.engine.scheduler import StratumStats
+from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import arrow_schema, columns, spark_type, stored, whole
 from tidelog.engine.spark.partitions.routes import Routes, sent
 from tidelog.engine.spark.partitions.scratch import Scratch
-from tidelog.engine.spark.partitions.worker import Changed, Keeper, Signed, signed_rows
+from tidelog.engine.spark.partitions.worker import Changed, Signed, Worker, signed_rows
 from tidelog.errors import EngineError, TidelogError
 from tidelog.plan.flat import FlatProgram
 
@@ -80,12 +80,12 @@ class Late(Exception):
 class Given:
     """What came and went of a relation that a unit is worked out from, with its sizes."""
 
-    came: Cut | None
-    went: Cut | None
+    inserted: Checkpoint | None
+    deleted: Checkpoint | None
 
     @property
     def size(self) -> int:
-        return sum(cut.size for cut in (self.came, self.went) if cut is not None)
+        return sum(checkpoint.size for checkpoint in (self.inserted, self.deleted) if checkpoint is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ class Changes(NamedTuple):
     but for what all partitions have copies of.
     """
 
-    came: int
-    went: int
+    inserted: int
+    deleted: int
     moved: int
     asserted: int
 
@@ -129,14 +129,14 @@ class Answers:
     """
 
     divided: Divided
-    stats: UnitStats
+    stats: StratumStats
     sizes: Mapping[str, Changes]
     _task: _Task
-    _made: Cut
+    _made: Checkpoint
 
     def part(
         self, relation: str, signs: Sequence[int], size: int, also: str = "true", more: Sequence[str] = ()
-    ) -> Cut:
+    ) -> Checkpoint:
         """The tuples of a relation that came, went or moved, with further columns.
 
         `also` is a further condition, on columns of the relation with its prefix.
@@ -173,7 +173,7 @@ def answers(
     given: Mapping[str, Given],
     size: int,
     settings: Settings,
-    cuts: Cuts,
+    checkpoints: Checkpoints,
 ) -> Answers:
     """Bring a unit to its next state; `size` is how many rows it has.
 
@@ -185,10 +185,17 @@ def answers(
     moved = before.moved + sum(g.size for g in given.values())
     is_base = not before.files or len(before.programs) >= _LOGS or moved > _SHARE * size
     task = _Task(
-        before, program, broadcast, divided, _made(program, before.routes), is_base, settings, cuts.scratch
+        before,
+        program,
+        broadcast,
+        divided,
+        _made(program, before.routes),
+        is_base,
+        settings,
+        checkpoints.scratch,
     )
-    rows = _rows(given, task, through, cuts)
-    made, told = cuts.told(rows.mapInArrow(task.run, task.answer_ddl), _NOTE)
+    rows = _rows(given, task, through, checkpoints)
+    made, told = checkpoints.told(rows.mapInArrow(task.run, task.answer_ddl), _NOTE)
     notes = [json.loads(note) for note in told]
     problem = next((note["problem"] for note in notes if note.get("problem")), None)
     if problem is not None:
@@ -211,14 +218,14 @@ def answers(
 
 def _made(program: FlatProgram, routes: Routes | None) -> list[str]:
     """The relations whose changes are the answer: all of the unit, but what was received."""
-    unit = program.units[-1]
-    names = unit.relations
+    stratum = program.strata[-1]
+    names = stratum.relations
     return sorted(names if routes is None else names - routes.received.keys())
 
 
-def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> UnitStats:
+def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> StratumStats:
     """What the tasks did, as one: the most rounds, all instances, and what most of them say of how."""
-    made = UnitStats(program.units[-1].name, "", "")
+    made = StratumStats(program.strata[-1].name, "", "")
     how = [(note["strategy"], note["why"]) for note in notes]
     made.strategy, made.why = max(how, key=how.count)
     made.rounds = max(note["rounds"] for note in notes)
@@ -230,20 +237,20 @@ def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> UnitStat
 
 
 def _rows(
-    given: Mapping[str, Given], task: _Task, through: Mapping[str, int] | None, cuts: Cuts
+    given: Mapping[str, Given], task: _Task, through: Mapping[str, int] | None, checkpoints: Checkpoints
 ) -> DataFrame:
     """The changes of what is divided, so that every partition has a task, whether or not it has rows."""
     tagged = [
-        _tagged(cut.frame, number, sign, None if through is None else through[name], task)
+        _tagged(checkpoint.frame, number, sign, None if through is None else through[name], task)
         for number, name in enumerate(task.divided)
-        for cut, sign in ((given[name].came, 1), (given[name].went, -1))
-        if cut is not None and cut.size
+        for checkpoint, sign in ((given[name].inserted, 1), (given[name].deleted, -1))
+        if checkpoint is not None and checkpoint.size
     ]
-    parts = cuts.partitions if through is not None else 1
+    parts = checkpoints.partitions if through is not None else 1
     if not tagged:
-        return _marked(cuts.spark.range(0, parts, 1, parts), task).drop(PART)
-    if not cuts.sessions.are_two:  # adaptive execution may be on, which starts no tasks for no rows
-        tagged.append(_marked(cuts.spark.range(1, numPartitions=1), task))
+        return _marked(checkpoints.spark.range(0, parts, 1, parts), task).drop(PART)
+    if not checkpoints.sessions.are_two:  # adaptive execution may be on, which starts no tasks for no rows
+        tagged.append(_marked(checkpoints.spark.range(1, numPartitions=1), task))
     rows = union(tagged)
     rows = rows.repartition(parts, PART) if through is not None else rows.repartition(1)
     return rows.drop(PART)
@@ -272,17 +279,21 @@ def _tagged(frame: DataFrame, number: int, sign: int, key: int | None, task: _Ta
 def _shipped(program: FlatProgram, name: str, given: Given) -> tuple[bytes, bytes]:
     """Changes as they are sent along with a task."""
     names = columns(len(program.relations[name].types))
-    return _packed(signed_rows(program, name, *(collected(cut, names) for cut in (given.came, given.went))))
+    return _packed(
+        signed_rows(
+            program, name, *(collected(checkpoint, names) for checkpoint in (given.inserted, given.deleted))
+        )
+    )
 
 
-def collected(cut: Cut | None, names: Sequence[str]) -> Any:
+def collected(checkpoint: Checkpoint | None, names: Sequence[str]) -> Any:
     """The rows of a cut, here; None if there are none."""
-    return cut.frame.select(*names).toArrow() if cut is not None and cut.size else None
+    return checkpoint.frame.select(*names).toArrow() if checkpoint is not None and checkpoint.size else None
 
 
 def _packed(rows: Signed) -> tuple[bytes, bytes]:
-    came, went = (_stream(table) for table in rows)
-    return came, went
+    inserted, deleted = (_stream(table) for table in rows)
+    return inserted, deleted
 
 
 def _stream(table: Any) -> bytes:
@@ -294,8 +305,8 @@ def _stream(table: Any) -> bytes:
 
 
 def _unpacked(packed: tuple[bytes, bytes]) -> Signed:
-    came, went = (pa.ipc.open_stream(rows).read_all() for rows in packed)
-    return Signed(came, went)
+    inserted, deleted = (pa.ipc.open_stream(rows).read_all() for rows in packed)
+    return Signed(inserted, deleted)
 
 
 def _logged(record: Record) -> dict[str, Signed]:
@@ -304,7 +315,10 @@ def _logged(record: Record) -> dict[str, Signed]:
         packed = {
             n: [record.array(i, np.uint8, None) for i in numbers] for n, numbers in record.values.items()
         }
-        changes = {name: _unpacked((came.tobytes(), went.tobytes())) for name, (came, went) in packed.items()}
+        changes = {
+            name: _unpacked((inserted.tobytes(), deleted.tobytes()))
+            for name, (inserted, deleted) in packed.items()
+        }
         for table in (table for signed in changes.values() for table in signed):
             table.validate(full=True)
     except (AttributeError, TypeError, ValueError, OSError) as error:  # Arrow's errors are ValueErrors too
@@ -377,13 +391,13 @@ class _Task:
         changed = {}
         for number, name in enumerate(self.divided):
             own = columns(len(self.types(number)))
-            came, went = (
+            inserted, deleted = (
                 table.filter(pa.array((which == number) & (sign == s)))
                 .select([f"r{number}{c}" for c in own])
                 .rename_columns(own)
                 for s in (1, -1)
             )
-            changed[name] = Signed(came, went)
+            changed[name] = Signed(inserted, deleted)
         return changed
 
     def _answers(self, number: int, own: Changed) -> Iterator[Any]:
@@ -410,16 +424,16 @@ class _Task:
         }
         yield from self._batches(-1, 0, number, {}, 1, json.dumps(note))
 
-    def _changes(self, keeper: Keeper, name: str) -> dict[int, Any]:
+    def _changes(self, keeper: Worker, name: str) -> dict[int, Any]:
         """What changed in a relation, by sign."""
         routes = self.before.routes
         if routes is not None and name in routes.owners and not self.before.files:
-            came, asserted = keeper.apart(name, routes.copied.get(name, ()))
-            return {CAME: came, ASSERTED: asserted}
-        came, went = keeper.changes(name)
-        return {CAME: came, WENT: went, **({MOVED: keeper.moved(name)} if name in self._told else {})}
+            inserted, asserted = keeper.apart(name, routes.copied.get(name, ()))
+            return {CAME: inserted, ASSERTED: asserted}
+        inserted, deleted = keeper.changes(name)
+        return {CAME: inserted, WENT: deleted, **({MOVED: keeper.moved(name)} if name in self._told else {})}
 
-    def _within_limit(self, keeper: Keeper) -> Callable[[], None]:
+    def _within_limit(self, keeper: Worker) -> Callable[[], None]:
         """What is to be called now and then."""
         most = self.settings.most
         if most is None:
@@ -440,15 +454,15 @@ class _Task:
         }
         return record
 
-    def _keeper(self, files: Sequence[str]) -> Keeper:
+    def _keeper(self, files: Sequence[str]) -> Worker:
         """The keeper as the last commit left it."""
         strategy, limits, _ = self.settings
         steady = self.before.routes is not None
         if not files:
-            return Keeper(strategy, steady=steady)
+            return Worker(strategy, steady=steady)
         base, *logs = files
         try:
-            keeper = Keeper.of(self.scratch.read(base), self.before.programs[0], strategy, steady=steady)
+            keeper = Worker.of(self.scratch.read(base), self.before.programs[0], strategy, steady=steady)
             for log, program in zip(logs, self.before.programs[1:], strict=True):
                 keeper.advance(program, _logged(self.scratch.read(log)), limits, _nothing)
                 keeper.commit()

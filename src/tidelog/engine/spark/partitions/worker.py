@@ -19,13 +19,13 @@ from tidelog.engine.local.dense.matrix import Difference
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import Corrupt, Record
 from tidelog.engine.local.storage.saved_state import Saved, restored
-from tidelog.engine.scheduler import Run, UnitStats
+from tidelog.engine.scheduler import Run, StratumStats
 from tidelog.engine.spark.frames.layout import arrow_schema, decode, encode
 from tidelog.engine.spark.partitions.routes import Pattern
-from tidelog.plan.flat import FlatProgram, Stored, Unit
+from tidelog.plan.flat import FlatProgram, Stored, Stratum
 from tidelog.program.typed import Function, PythonFunction
 
-__all__ = ["Keeper", "Signed", "TooLarge", "program_of", "read_by", "signed_rows"]
+__all__ = ["Signed", "TooLarge", "Worker", "program_of", "read_by", "signed_rows"]
 
 # what came and what went of relations: Arrow tables
 Changed: TypeAlias = "Mapping[str, Signed]"
@@ -34,39 +34,39 @@ Changed: TypeAlias = "Mapping[str, Signed]"
 class Signed(NamedTuple):
     """Rows that came and rows that went: Arrow tables in the layout of frames."""
 
-    came: Any
-    went: Any
+    inserted: Any
+    deleted: Any
 
 
 class TooLarge(Exception):
     """A unit has more rows than its keeper may have."""
 
 
-def read_by(unit: Unit) -> frozenset[str]:
+def read_by(stratum: Stratum) -> frozenset[str]:
     """The relations that a unit reads from below."""
-    return unit.reads - unit.relations
+    return stratum.reads - stratum.relations
 
 
 def program_of(
-    unit: Unit, relations: Mapping[str, Stored], functions: Mapping[str, Function | PythonFunction]
+    stratum: Stratum, relations: Mapping[str, Stored], functions: Mapping[str, Function | PythonFunction]
 ) -> FlatProgram:
     """The program of a unit's keeper: the relations that it reads, without rules, and the unit, the last."""
-    below = sorted(read_by(unit))
+    below = sorted(read_by(stratum))
     return FlatProgram(
-        {name: relations[name] for name in (*below, *sorted(unit.relations))},
-        {rule.id: rule for rule in unit.rules},
+        {name: relations[name] for name in (*below, *sorted(stratum.relations))},
+        {rule.id: rule for rule in stratum.rules},
         functions=functions,
-        units=(*(Unit(frozenset([name]), (), recursive=False) for name in below), unit),
+        strata=(*(Stratum(frozenset([name]), (), recursive=False) for name in below), stratum),
     )
 
 
-def signed_rows(program: FlatProgram, relation: str, came: Any = None, went: Any = None) -> Signed:
+def signed_rows(program: FlatProgram, relation: str, inserted: Any = None, deleted: Any = None) -> Signed:
     """Rows of a relation, none where none are given."""
     nothing = arrow_schema(program.relations[relation].types).empty_table()
-    return Signed(nothing if came is None else came, nothing if went is None else went)
+    return Signed(nothing if inserted is None else inserted, nothing if deleted is None else deleted)
 
 
-class Keeper:
+class Worker:
     """`limit` is how many rows all its relations may have together, if there is one.
 
     A *steady* one updates whatever that costs: what it does not touch keeps its rank.
@@ -84,7 +84,7 @@ class Keeper:
 
     def advance(
         self, program: FlatProgram, changes: Changed, limits: Limits, check: Callable[[], None]
-    ) -> UnitStats:
+    ) -> StratumStats:
         """Carry a commit out; `commit` or `rollback` ends it. The last unit of the program is the one."""
 
         def checked() -> None:
@@ -93,15 +93,15 @@ class Keeper:
                 raise TooLarge
 
         self._engine.prepare(program)
-        for name, (came, went) in changes.items():
+        for name, (inserted, deleted) in changes.items():
             types = program.relations[name].types
-            if came.num_rows or went.num_rows:
-                self._engine.assert_rows(name, *(self._codes(types, rows) for rows in (came, went)))
+            if inserted.num_rows or deleted.num_rows:
+                self._engine.assert_rows(name, *(self._codes(types, rows) for rows in (inserted, deleted)))
         checked()
         stats = self._run.commit(self._program, program, limits, checked)
         self._next = program
-        own = [unit for unit in stats.units if unit.name == program.units[-1].name]
-        return own[-1] if own else UnitStats(program.units[-1].name, "update", "nothing reached it")
+        own = [stratum for stratum in stats.strata if stratum.name == program.strata[-1].name]
+        return own[-1] if own else StratumStats(program.strata[-1].name, "update", "nothing reached it")
 
     @property
     def instances(self) -> int:
@@ -116,21 +116,21 @@ class Keeper:
         """What entered and left a relation in the commit at work."""
         types = self._next.relations[relation].types
         found = (x.codes() if isinstance(x, Difference) else x for x in self._engine.changes(relation))
-        came, went = (decode(self._engine.codec, types, codes.T) for codes in found)
-        return Signed(came, went)
+        inserted, deleted = (decode(self._engine.codec, types, codes.T) for codes in found)
+        return Signed(inserted, deleted)
 
     def apart(self, relation: str, patterns: Sequence[Pattern]) -> Signed:
         """What came that is not asserted, and of what is asserted that which patterns mean."""
         types, table = self._next.relations[relation].types, self._engine.tables[relation]
-        came = self._engine.change(relation).entering
-        is_given = table.given[came] != 0
-        given, meant = table.data[came[is_given]], np.zeros(int(is_given.sum()), bool)
+        inserted = self._engine.change(relation).inserted
+        is_given = table.given[inserted] != 0
+        given, meant = table.data[inserted[is_given]], np.zeros(int(is_given.sum()), bool)
         for pattern in patterns:
             of = np.ones(len(given), bool)
             for column, constant in pattern:
                 of &= given[:, column] == self._engine.codec.encode(types[column], constant.value)
             meant |= of
-        rows = table.data[came[~is_given]], given[meant]
+        rows = table.data[inserted[~is_given]], given[meant]
         return Signed(*(decode(self._engine.codec, types, codes.T) for codes in rows))
 
     def moved(self, relation: str) -> Any:
@@ -160,7 +160,7 @@ class Keeper:
         return Saved(self._engine, self._run.costs).record()
 
     @classmethod
-    def of(cls, state: Record, program: FlatProgram, strategy: str, *, steady: bool = False) -> Keeper:
+    def of(cls, state: Record, program: FlatProgram, strategy: str, *, steady: bool = False) -> Worker:
         """The keeper that `state` was asked of; `program` is the one that it had."""
         made = cls(strategy)
         found = restored(state, program)
