@@ -1,4 +1,4 @@
-"""Measurements: how long Tidelog takes beside other engines, and its updates beside its own bootstrap.
+"""Measurements: Tidelog compared with other engines, and its updates compared with a bootstrap.
 
-`python -m bench --help` says how to run them, `README.md` what each number means.
+`python -m bench --help` explains how to run them, `README.md` what each number means.
 """

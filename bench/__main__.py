@@ -1,4 +1,4 @@
-"""The command line: measure, print, and write what was asked for."""
+"""The command line: run measurements, print the results, and write them to files."""
 
 from __future__ import annotations
 
@@ -58,18 +58,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes: about two minutes")
-    parser.add_argument("--only", default="", help="measure only what has this in program/data")
+    parser.add_argument("--only", default="", help="measure only what has this text in program/data")
     parser.add_argument("--part", choices=("all", "batch", "updates", "switch"), default="all")
     parser.add_argument("--graph", type=Path, action="append", default=[], help="a CSV file: src,dst")
-    parser.add_argument("--rdf", type=Path, nargs="+", default=[], help="N-Triples files, taken together")
+    parser.add_argument("--rdf", type=Path, nargs="+", default=[], help="N-Triples files, read as one graph")
     parser.add_argument("--crdt", type=Path, help="a folder with insert.txt.gz and remove.txt.gz")
-    parser.add_argument("--no-updates", nargs="+", default=[], metavar="DATA", help="batch only for these")
+    parser.add_argument(
+        "--no-updates", nargs="+", default=[], metavar="DATA", help="no updates for these data sets"
+    )
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
-    parser.add_argument("--repeat", type=int, default=3, help="the best of so many (3)")
-    parser.add_argument("--singles", type=int, default=100, help="so many single facts (100)")
-    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one measurement (300)")
+    parser.add_argument("--repeat", type=int, default=3, help="repeats; the best time counts (3)")
+    parser.add_argument("--singles", type=int, default=100, help="number of single facts (100)")
+    parser.add_argument(
+        "--timeout", type=float, default=300.0, help="time limit of one measurement in seconds (300)"
+    )
     parser.add_argument("--json", type=Path, help="write the results to this file")
-    parser.add_argument("--plot", type=Path, help="draw the ratios into this file")
+    parser.add_argument("--plot", type=Path, help="plot the ratios to this file")
     return parser.parse_args(arguments)
 
 
@@ -81,7 +85,7 @@ def _batches(tasks: list[Task], options: argparse.Namespace, missing: list[Missi
     done = []
     engines = [e for e in options.engines if not e.startswith("souffle") or shutil.which("souffle")]
     if engines != options.engines:
-        print("souffle is not installed: it is left out", file=sys.stderr)
+        print("souffle is not installed; skipping it", file=sys.stderr)
     for task in tasks:
         for engine in engines:
             work = partial(ENGINES[engine], task.program, task.dataset, options.repeat)

@@ -1,4 +1,4 @@
-"""Tidelog from Arrow tables to an available change set, everything kept that later updates need."""
+"""Measures Tidelog from Arrow tables to a readable change set, with all state that updates need."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run_tidelog(program: Program, dataset: Dataset, repeat: int) -> Batch:
     last: list[tuple[Database, int]] = []
 
     def once() -> tuple[float, int]:
-        last.clear()  # the memory of one state at a time
+        last.clear()  # hold only one state in memory at a time
         db, seconds, instances = bootstrap(program, tables)
         last.append((db, instances))
         return seconds, db.size(program.result)
@@ -43,7 +43,7 @@ def run_tidelog(program: Program, dataset: Dataset, repeat: int) -> Batch:
 
 
 def bootstrap(program: Program, tables: Tables) -> tuple[Database, float, int]:
-    """A database with these facts, how long they took, and the instances that were found."""
+    """A database with these facts, the time to load them, and the number of instances found."""
     db = Database(program.text)
     start = time.perf_counter()
     done = db.commit(tables)
@@ -51,7 +51,7 @@ def bootstrap(program: Program, tables: Tables) -> tuple[Database, float, int]:
 
 
 def warm_up(program: Program, tables: Tables) -> None:
-    """Have every kernel compiled or loaded: some facts come, some go, a rule comes and goes."""
+    """Compile or load every kernel: insert and delete some facts, add and remove a rule."""
     some = {name: table.slice(0, 10 * FEW) for name, table in tables.items()}
     few = {name: table.slice(0, FEW) for name, table in tables.items()}
     db = Database(program.text)

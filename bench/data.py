@@ -1,4 +1,4 @@
-"""Named inputs: Arrow tables by relation, made when they are asked for, in whichever process asks."""
+"""Named inputs: Arrow tables by relation, created on demand in the process that needs them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Tables: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """`make` must be picklable: measurements run in processes of their own."""
+    """`make` must be picklable, since measurements run in separate processes."""
 
     name: str
     make: Callable[[], Tables]
@@ -49,7 +49,7 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
 }
 
 
-# -- made up
+# -- generated
 
 
 def graph(name: str, shape: str, *args: float) -> Dataset:
@@ -70,7 +70,7 @@ def _universities(count: int, departments: tuple[int, int]) -> Tables:
 
 
 def code(name: str, kind: str, functions: int) -> Dataset:
-    """Facts about made-up software."""
+    """Facts about generated software."""
     return Dataset(name, partial(_software, kind, functions))
 
 

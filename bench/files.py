@@ -1,4 +1,4 @@
-"""Real data by path: graphs as CSV, the edits of a shared text as numbers."""
+"""Reads real data: graphs as CSV, the edits of a shared text as numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_graph(path: Path) -> npt.NDArray[np.int64]:
 
 
 def read_edits(folder: Path) -> dict[str, npt.NDArray[np.int64]]:
-    """Insertions (id, parent) and removals (id) of a shared text; an id is a counter and a replica."""
+    """The insertions (id, parent) and removals (id) of a shared text; an id is a counter and a replica."""
     return {
         "Insert": _numbers(folder / "insert.txt.gz", 4),
         "Remove": _numbers(folder / "remove.txt.gz", 2),

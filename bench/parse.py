@@ -1,11 +1,11 @@
-"""How long reading takes: our parser beside Lark's LALR parser, on the same program, in the same run.
+"""Measures parsing: our parser compared with Lark's LALR parser, on the same program, in the same run.
 
     python bench/parse.py [--rules 10000] [--repeat 3] [--json]
 
-The program keeps to what both grammars know: declarations, facts, rules with atoms, negation, comparisons,
-arithmetic and assignments. Lark builds its plain tree, without positions of inner nodes, without messages
-and without going on after a mistake; making its parser is not counted. What counts is the processor time
-of the best of all repeats.
+The program uses only what both grammars support: declarations, facts, rules with atoms, negation,
+comparisons, arithmetic and assignments. Lark builds its plain tree, without positions of inner nodes, error
+messages or error recovery; constructing its parser is not measured. The result is the processor time of the
+best of all repeats.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ TEMPLATES = (
 
 
 def generate(rules: int, seed: int = 0) -> str:
-    """A program of so many rules, all different."""
+    """A program of `rules` different rules."""
     return "\n".join([DECLARATIONS, *_declarations(), *_rules(rules, Random(seed))]) + "\n"
 
 
@@ -94,7 +94,7 @@ def _rules(count: int, random: Random) -> Iterator[str]:
 
 
 def measure(rules: int, repeat: int) -> dict[str, float]:
-    """Seconds for each step; the steps take turns, so that a busy minute hits them all."""
+    """Seconds for each step; the steps alternate, so that other load on the machine affects all of them."""
     text = generate(rules)
     lark = Lark(GRAMMAR, parser="lalr", lexer="contextual")
     program = parse(text)

@@ -1,7 +1,7 @@
 """Other engines on the same data: DuckDB's recursive SQL, and Soufflé if it is on the path.
 
-DuckDB reads the same Arrow tables and keeps its result as a table. Soufflé reads facts from files, which is
-counted, and prints how many tuples there are; compiling its program is not counted.
+DuckDB reads the same Arrow tables and stores its result as a table. Soufflé reads facts from files, which is
+measured, and prints the number of tuples. Compiling its program is not measured.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ THREADS = 2
 
 def run_duckdb(program: Program, dataset: Dataset, repeat: int) -> Batch:
     if program.sql is None:
-        raise Failed("no such recursion in SQL")
+        raise Failed("not expressible in recursive SQL")
     tables = dataset.make()
     before = peak_memory()
     seconds, size = best(lambda: _query(program.sql or "", tables), repeat)
@@ -81,13 +81,13 @@ def _execute(command: list[str], result: str, peaks: list[int]) -> tuple[float, 
     output, _ = process.communicate()
     seconds = time.perf_counter() - start
     if process.returncode:
-        raise Failed(f"ended with {process.returncode}")
+        raise Failed(f"exited with code {process.returncode}")
     sizes = dict(line.split("\t") for line in output.splitlines() if "\t" in line)
     return seconds, int(sizes[result])
 
 
 def _watch(process: subprocess.Popen[str]) -> int:
-    """Wait for a process to end; the most memory it was seen to have had."""
+    """Wait for a process to exit; return its peak memory."""
     status = Path(f"/proc/{process.pid}/status")
     peak = 0
     while process.poll() is None:

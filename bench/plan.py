@@ -1,4 +1,4 @@
-"""What is measured: which program on which data, small and full."""
+"""The measurements: programs and their data, in small and full sizes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Files that the user named."""
+    """Files given by the user."""
 
     graphs: Sequence[Path] = ()
     triples: Sequence[Path] = ()

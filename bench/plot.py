@@ -1,4 +1,4 @@
-"""The ratios as bars on a logarithmic scale: other engines beside ours, updates beside a bootstrap."""
+"""Plots ratios as bars on a logarithmic scale: other engines to ours, updates to a bootstrap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.result import Batch, Update
 
 matplotlib.use("Agg")
 
-from matplotlib import pyplot  # after the choice of a backend that needs no screen
+from matplotlib import pyplot  # after choosing a backend that needs no screen
 
 __all__ = ["plot"]
 

@@ -1,9 +1,9 @@
-"""The programs that are measured: ours, and what SQL says where recursive SQL can say it.
+"""The measured programs, with equivalent SQL where recursive SQL can express them.
 
-SQL's recursive query sees only the rows of the round before, and only one table: non-linear and mutual
-recursion cannot be written. Closures have a linear form, which both get. For RDFS the schema's own closures
-are taken first and the data follow without recursion, as a person who knows the rules would write it; that
-is right as long as no schema triple follows from the data.
+A recursive query in SQL sees only the rows of the previous round and only one table, so it cannot express
+non-linear or mutual recursion. Closures have a linear form, which both use. For RDFS, the closures of the
+schema are computed first and the data without recursion, as somebody who knows the rules would write it. This
+is correct as long as no schema triple follows from the data.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["PROGRAMS", "Program"]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`result` is the relation whose size is compared; `extra` is a rule to add and to remove again."""
+    """`result` is the relation whose size is compared; `extra` is a rule to add and remove."""
 
     name: str
     text: str
@@ -45,7 +45,7 @@ CLOSURE = Program(
     "Reach(x, x) :- Edge(x, _).",
 )
 
-# another rule reads the closure, so it is kept as rows whatever its density
+# another rule reads the closure, so it is stored as rows, whatever its density
 READ = Program(
     "closure, read",
     CLOSURE.text
@@ -172,9 +172,9 @@ RDFS = Program(
     f'T(x, "{SUBCLASS}", x) :- T(_, "{TYPE}", x).',
 )
 
-# A text shared by replicas: every character is inserted after another one, siblings latest first. Maxima
-# are negations: the first child is one that no other child is later than. `Skip` leads to the next visible
-# character only, not to all removed ones on the way: their runs are thousands long, and pairs quadratic.
+# A text shared by replicas: every character is inserted after another one, later siblings first. Maxima are
+# negations: the first child has no later sibling. `Skip` leads only to the next visible character, not to the
+# removed ones in between: their runs are thousands long, and their pairs quadratic.
 CRDT = Program(
     "CRDT",
     """

@@ -1,10 +1,10 @@
-"""A pipeline's second run, with the state that the first one saved and without: `python -m bench.reopening`.
+"""A second run of a pipeline, with and without the saved state of the first: `python -m bench.reopening`.
 
-One per cent of the facts come or go in the second run. *Opening* is from the store to a session that holds
-the last commit; *run* is all that follows: reading, comparing, working out what changes, committing. Without
-the state the input relations are loaded and everything is worked out again, as it is where data is in frames.
+The second run inserts or deletes one per cent of the facts. *Opening* is the time from the store to a session
+at the last commit; *run* is the rest: reading, comparing, evaluating, committing. Without the state, the
+input relations are loaded and everything is recomputed, as always if data is in DataFrames.
 
-Both begin with copies of one store, in one process, one after the other; the best of all repeats is shown.
+Both start from copies of the same store and run in turn in one process. The best of all repeats is shown.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Seconds, and the rows of all results."""
+    """Times in seconds, and the number of rows of all results."""
 
     opening: float
     run: float
@@ -54,9 +54,9 @@ class Times:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.reopening", description=__doc__.split("\n\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes")
-    parser.add_argument("--repeat", type=int, default=3, help="the best of so many (3)")
+    parser.add_argument("--repeat", type=int, default=3, help="repeats; the best time counts (3)")
     options = parser.parse_args(arguments)
-    from tidelog.engine.spark.runtime.session import local_session  # slow to load, and only needed here
+    from tidelog.engine.spark.runtime.session import local_session  # slow to load
 
     spark = local_session()
     for work in _works(quick=options.quick):
@@ -90,7 +90,7 @@ def _measure(bench: Bench, repeat: int) -> None:
 
 
 class Bench:
-    """A folder with a pipeline."""
+    """A pipeline in a folder."""
 
     def __init__(self, work: Work, folder: Path, spark: Any) -> None:
         self.work = work
@@ -103,7 +103,7 @@ class Bench:
         self._write(0)
 
     def _write(self, number: int) -> None:
-        """The facts of a run: half a per cent is left out, in each run another half."""
+        """Write the facts of a run, without half a per cent, which differs from run to run."""
         dice = Random(number)
         kept = [dice.random() >= SHARE / 2 for _ in range(len(self.work.data))]
         parquet.write_table(self.work.data.filter(np.array(kept)), self._folder / "facts.parquet")
@@ -116,7 +116,7 @@ class Bench:
         return sum(file.stat().st_size for file in (self._folder / "kept" / "states").iterdir())
 
     def go_back(self, number: int, *, state: bool) -> None:
-        """The store after the first run, and the facts of a second."""
+        """Restore the store after the first run, and write the facts of a second."""
         shutil.rmtree(self._folder / "store")
         shutil.copytree(self._folder / "kept", self._folder / "store")
         if not state:

@@ -14,7 +14,7 @@ OURS = "tidelog"
 
 
 def batch_table(batches: Sequence[Batch], missing: Iterable[Missing]) -> str:
-    """A line for each program, data and engine; how many times our time it took."""
+    """A line for each program, data and engine, with its time relative to ours."""
     ours = {(b.program, b.data): b for b in batches if b.engine == OURS}
     header = [
         "program",
@@ -43,7 +43,7 @@ def batch_table(batches: Sequence[Batch], missing: Iterable[Missing]) -> str:
 
 
 def update_table(updates: Iterable[Update]) -> str:
-    """A line for each kind of change; its share of a bootstrap's time and instances."""
+    """A line for each kind of change, with its share of a bootstrap's time and instances."""
     header = "program,data,change,facts,time,worst,bootstrap,share,changed,instances,share,how,equal".split(
         ","
     )
@@ -80,7 +80,7 @@ def to_json(batches: Iterable[Batch], updates: Iterable[Update], missing: Iterab
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Columns of equal width: the first three to the left, the others to the right; a short line as it is."""
+    """Align columns: the first three left, the others right; a short line is all left-aligned."""
     full = [line for line in lines if len(line) == len(lines[0])]
     widths = [max(map(len, column)) for column in zip(*full, strict=True)]
     return "\n".join(

@@ -1,4 +1,4 @@
-"""What a measurement says."""
+"""Results of measurements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Batch", "Missing", "Update", "best"]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """From input tables to a result that can be read; `memory` is the growth of the peak in bytes."""
+    """From input tables to a readable result; `memory` is the growth of the peak in bytes."""
 
     program: str
     data: str
@@ -29,10 +29,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Commits of one kind beside a bootstrap in the same process.
+    """Commits of one kind compared with a bootstrap in the same process.
 
-    `worst` is the slowest commit, where many were made; `equal` is whether the contents are those of a
-    computation from scratch, or None where that was not asked.
+    `worst` is the slowest commit; `equal` is whether the contents equal those of a bootstrap, or None if this
+    was not checked.
     """
 
     program: str
@@ -55,7 +55,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A measurement that gave no result, and why."""
+    """A measurement without a result, and the reason."""
 
     program: str
     data: str
@@ -64,7 +64,7 @@ class Missing:
 
 
 def best(work: Callable[[], tuple[float, int]], repeat: int) -> tuple[float, int]:
-    """The shortest time of all repeats, and the size, which must always be the same."""
+    """The shortest time of all repeats, and the size, which must be the same in all of them."""
     runs = [work() for _ in range(repeat)]
     if len({size for _, size in runs}) != 1:
         raise ValueError(f"sizes differ between repeats: {sorted({size for _, size in runs})}")

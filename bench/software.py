@@ -1,7 +1,7 @@
-"""Facts about made-up software, in the shape that analysers of real code bases extract.
+"""Generates facts about software, in the form that analysers extract from real code.
 
-Code is a set of functions. Most of what a fact relates is inside one function; some of it crosses to
-another, as arguments and returned values do. Sizes grow in proportion to the number of functions.
+Code is a set of functions. Most facts stay inside one function; some cross to another, as arguments and
+return values do. Sizes are proportional to the number of functions.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ def aliases(functions: int, seed: int = 0, variables: int = 24) -> Facts:
     assigns = _flow(rng, functions, variables, per_function=variables // 2, crossing=0.04)
     pointers = _inside(rng, functions, variables, 3 * (variables // 2))
     targets = _inside(rng, functions, variables, 3 * (variables // 2))
-    # a value has one home: what several pointers share is rare, as it is in code
+    # a value has one home: as in real code, pointers rarely share values
     apart = functions * variables + np.where(rng.random(len(targets)) < 0.7, np.arange(len(targets)), targets)
     return {"Assign": assigns, "Dereference": _distinct(pointers, apart)}
 
 
 def dataflow(functions: int, seed: int = 0, steps: int = 60) -> Facts:
-    """For CSDA: control flow, mostly straight with some branches and calls, and where null values start."""
+    """For CSDA: control flow, mostly straight with some branches and calls, and origins of null values."""
     rng = np.random.default_rng(seed)
     points = np.arange(functions * steps)
     straight = points[points % steps != steps - 1]
@@ -35,7 +35,7 @@ def dataflow(functions: int, seed: int = 0, steps: int = 60) -> Facts:
     inside = ahead // steps == skipping // steps
     calls = rng.choice(points, functions // 2, replace=False)
     callees = rng.integers(functions, size=len(calls)) * steps
-    later = callees > calls  # what is called lies after its callers, so that code is not all one loop
+    later = callees > calls  # callees come after their callers, so that the code is not one big loop
     arcs = _distinct(
         np.concatenate([straight, skipping[inside], calls[later]]),
         np.concatenate([straight + 1, ahead[inside], callees[later]]),
@@ -63,7 +63,7 @@ def points_to(functions: int, seed: int = 0, variables: int = 20, fields: int = 
 def _flow(
     rng: np.random.Generator, functions: int, variables: int, *, per_function: int, crossing: float
 ) -> npt.NDArray[np.int64]:
-    """Assignments: a variable takes the value of one before it, rarely of one in another function."""
+    """Assignments: a variable takes the value of an earlier one, rarely of one in another function."""
     targets = _inside(rng, functions, variables, per_function)
     places = targets % variables
     sources = targets - places + (rng.random(len(targets)) * places).astype(np.int64)
@@ -74,7 +74,7 @@ def _flow(
 
 
 def _inside(rng: np.random.Generator, functions: int, variables: int, each: int) -> npt.NDArray[np.int64]:
-    """So many variables of each function, in the order of the functions."""
+    """`each` random variables of each function, in the order of the functions."""
     return np.repeat(np.arange(functions) * variables, each) + rng.integers(variables, size=functions * each)
 
 

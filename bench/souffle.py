@@ -1,4 +1,4 @@
-"""Our programs as Soufflé reads them, and its facts: the two languages share the core that is measured."""
+"""Translates our programs and facts for Soufflé; the languages share the part that is measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TYPES = {"int": "number", "string": "symbol"}
 
 
 def translate(text: str, result: str) -> str:
-    """The program in Soufflé's syntax; of the result only the size is printed."""
+    """The program in Soufflé's syntax; it prints only the size of the result."""
     return "\n".join(line for given in text.splitlines() for line in _line(given, result))
 
 
@@ -34,7 +34,7 @@ def _line(line: str, result: str) -> list[str]:
 
 
 def write_facts(tables: Tables, folder: Path) -> None:
-    """One file for each relation, columns apart by tabs, as Soufflé expects them: nothing is quoted."""
+    """Write one file for each relation, tab-separated and without quotes, as Soufflé expects."""
     for name, table in tables.items():
         rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
         text = "".join("\t".join(map(str, row)) + "\n" for row in rows)

@@ -1,14 +1,14 @@
-"""Tidelog on Spark, by placement, beside plain Spark and the engine in process: `python -m bench.spark`.
+"""Tidelog on Spark by placement, compared with plain Spark and with one process: `python -m bench.spark`.
 
-- *load*: a first commit from a DataFrame, until the results can be read as one: closure of a random graph and
-  RDFS on made-up universities, against a plain loop (`spark_loops`) and a session in process that is given
-  the same data as an Arrow table; closure of a tree against recursive SQL, and by a rule that joins the
-  closure with itself, which has to be done by joins of frames.
-- *updates*: one per cent of the facts deleted and inserted again, and one fact, on data whose first load
-  takes a while in that placement.
+- *load*: a first commit, from a DataFrame until the results are readable as one. Closure of a random graph
+  and RDFS on generated universities are compared with a plain loop (`spark_loops`) and with a session in
+  process that gets the same data as an Arrow table. Closure of a tree is compared with recursive SQL, and is
+  also computed by a rule that joins the closure with itself, which needs joins of DataFrames.
+- *updates*: one per cent of the facts is deleted and inserted again, and so is one fact, on data whose first
+  load takes some time in that placement.
 - *growth*: first loads of more and more universities.
 
-All times of a table are of one run, after a first one to warm up, so their ratios mean something.
+All times of a table are from one run, after a warm-up, so that their ratios are meaningful.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DOUBLING = CLOSURE.replace("Reach(x, y), Edge(y, z)", "Reach(x, y), Reach(y, z)"
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A program, the relation that it is given and the one that is wanted, and the data."""
+    """A program, its input relation, its result relation, and the data."""
 
     name: str
     text: str
@@ -59,7 +59,7 @@ class Work:
 
 @dataclass(slots=True)
 class Line:
-    """Seconds by what was measured."""
+    """Seconds by name of measurement."""
 
     work: str
     engine: str
@@ -69,7 +69,7 @@ class Line:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    from tidelog.engine.spark.runtime.session import local_session  # slow to load, and only needed here
+    from tidelog.engine.spark.runtime.session import local_session  # slow to load
 
     bench = Bench(local_session(conf={"spark.driver.memory": options.memory}), options.repeat)
     lines: list[Line] = []
@@ -84,13 +84,15 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.spark", description=__doc__.split("\n\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--part", choices=("all", "load", "updates", "growth"), default="all")
-    parser.add_argument("--graph", type=Path, help="edges of your own (CSV) for the closure")
-    parser.add_argument("--universities", type=int, help="for RDFS (10)")
-    parser.add_argument("--seconds", type=float, help="that a first load has to take for updates (20)")
-    parser.add_argument("--placement", choices=PLACEMENTS, action="append", help="only these (all)")
-    parser.add_argument("--repeat", type=int, default=1, help="the best of so many (1)")
-    parser.add_argument("--memory", default="8g", help="for Spark's Java process (8g)")
-    parser.add_argument("--json", type=Path, help="write what was measured here")
+    parser.add_argument("--graph", type=Path, help="a CSV file with edges for the closure")
+    parser.add_argument("--universities", type=int, help="number of universities for RDFS (10)")
+    parser.add_argument("--seconds", type=float, help="minimum time of a first load for updates (20)")
+    parser.add_argument(
+        "--placement", choices=PLACEMENTS, action="append", help="only these placements (all)"
+    )
+    parser.add_argument("--repeat", type=int, default=1, help="repeats; the best time counts (1)")
+    parser.add_argument("--memory", default="8g", help="memory of Spark's Java process (8g)")
+    parser.add_argument("--json", type=Path, help="write the results to this file")
     return parser.parse_args(arguments)
 
 
@@ -133,7 +135,7 @@ class Bench:
     # -- first loads
 
     def loads(self, work: Work, places: Sequence[str], *, loop: bool = True) -> Iterator[Line]:
-        """A first load by each engine, and whether all find the same number of rows."""
+        """Measure a first load by each engine; all must find the same number of rows."""
         frame = self._frame(work.data)
         _print_title(f"{work.name}: {work.data.num_rows:,} facts", ("first load", "loop / it", "it / local"))
         little = _small(work)  # to warm up
@@ -153,7 +155,7 @@ class Bench:
                 raise SystemExit(f"{place} finds {lines[-1].rows:,} rows, not {local.rows:,}")
 
     def sql(self, work: Work) -> Iterator[Line]:
-        """Recursive SQL and a first load, on data that recursive SQL can do."""
+        """Measure recursive SQL and a first load, on data that recursive SQL can process."""
         frame = self._frame(work.data)
         lines = [
             self._line(work, "sql", lambda: int(spark_loops.recursive_sql(self.spark, frame).count())),
@@ -177,7 +179,7 @@ class Bench:
     # -- updates
 
     def updates(self, place: str, works: Iterator[Work], seconds: float) -> Iterator[Line]:
-        """Updates of the first data, of growing sizes, whose first load takes long enough."""
+        """Measure updates on the first of growing data sets whose first load takes long enough."""
         for work in works:
             self._session(_small(work), place)  # to warm up
             start = time.perf_counter()
@@ -194,12 +196,12 @@ class Bench:
             line.seconds[f"{name}: delete"] = min(away for away, _ in timed)
             line.seconds[f"{name}: insert"] = min(back for _, back in timed)
         if len(db[work.wanted]) != line.rows:
-            raise SystemExit(f"{place}: updates do not add up")
+            raise SystemExit(f"{place}: the number of rows after the updates differs from that before")
         print(_update_line(line), flush=True)
         yield line
 
     def _changed(self, db: tidelog.Session, work: Work, rows: Any) -> tuple[float, float]:
-        """The seconds of deleting facts and of inserting them again."""
+        """The seconds to delete facts and to insert them again."""
         start = time.perf_counter()
         with db.transaction() as tx:
             tx.delete(work.given, rows)
@@ -222,7 +224,7 @@ class Bench:
     def _line(self, work: Work, engine: str, run: Callable[[], int]) -> Line:
         best = float("inf")
         for _ in range(self.repeat):
-            gc.collect()  # of what runs before left
+            gc.collect()  # garbage of earlier runs
             start = time.perf_counter()
             rows = run()
             best = min(best, time.perf_counter() - start)
@@ -230,7 +232,7 @@ class Bench:
 
 
 def _growing(place: str) -> Iterator[Iterator[Work]]:
-    """Data of growing sizes, for a placement: of one kind or two."""
+    """Series of growing data sets for a placement."""
     if place == "tasks":
         sizes = (1024, 4096, 8192, 12_000)
         yield (_closure(f"closure, R-MAT of {n:,} nodes", graphs.rmat(n, 9 * n)) for n in sizes)
@@ -250,7 +252,7 @@ def _print_title(title: str, columns: Sequence[str]) -> None:
 
 
 def _shown(line: Line, lines: Sequence[Line]) -> Line:
-    """Print a line, with its ratios to those before it."""
+    """Print a line with its ratios to earlier ones."""
     by = {other.engine: other.seconds["load"] for other in lines}
     load = line.seconds["load"]
     loop = f"{by['loop'] / load:>12.1f}" if "loop" in by else f"{'':>12}"

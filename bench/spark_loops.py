@@ -1,8 +1,8 @@
-"""What anybody would write on Spark without us: loops over DataFrames, and recursive SQL.
+"""Plain Spark without Tidelog: loops over DataFrames, and recursive SQL.
 
-The loops are semi-naive: join what is new with what there is, keep what was not there, until nothing is new;
-with Spark's own settings (adaptive execution, automatic broadcasts), and the plan cut every round, without
-which they do not end.
+The loops are semi-naive: join the delta with the known rows, keep the rows that are new, and repeat until
+there are none. They use Spark's default settings (adaptive execution, automatic broadcasts). The plan is
+checkpointed every round, since the loops do not finish otherwise.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["closure", "doubling", "rdfs", "recursive_sql"]
 
 
 def closure(edges: Any) -> Any:
-    """The closure of a frame of edges (src, dst)."""
+    """The closure of a DataFrame of edges (src, dst)."""
     found = edges.distinct().localCheckpoint()
     delta, steps = found, edges.withColumnsRenamed({"src": "mid", "dst": "next"})
     while not delta.isEmpty():
@@ -29,7 +29,7 @@ def closure(edges: Any) -> Any:
 
 
 def doubling(edges: Any) -> Any:
-    """The closure of a frame of edges (src, dst), by joining it with itself."""
+    """The closure of a DataFrame of edges (src, dst), by joining the closure with itself."""
     found = edges.distinct().localCheckpoint()
     delta = found
     while not delta.isEmpty():
@@ -45,7 +45,7 @@ def _steps(before: Any, after: Any) -> Any:
 
 
 def rdfs(triples: Any) -> Any:
-    """All triples that follow from a frame of triples (s, p, o) by the rules of RDFS."""
+    """All triples that follow from a DataFrame of triples (s, p, o) by the rules of RDFS."""
     found = triples.distinct().localCheckpoint()
     delta = found
     while not delta.isEmpty():
@@ -56,7 +56,7 @@ def rdfs(triples: Any) -> Any:
 
 
 def _heads(schema: Any, data: Any) -> list[Any]:
-    """What the six rules give if the schema's triple is of the one frame, and the other of the other."""
+    """The heads of the six rules, with the schema triple from `schema` and the other triple from `data`."""
 
     def met(word: str, place: str, also: str | None = None) -> Any:
         said = schema.where(schema["p"] == word).selectExpr("s as a", "o as b")
@@ -73,7 +73,7 @@ def _heads(schema: Any, data: Any) -> list[Any]:
 
 
 def recursive_sql(spark: Any, edges: Any) -> Any:
-    """The closure of a tree: Spark's recursion keeps duplicates, and does not end where there is a cycle."""
+    """The closure of a tree; Spark's recursion keeps duplicates, and does not end on cycles."""
     spark.conf.set("spark.sql.cteRecursionRowLimit", "-1")
     edges.createOrReplaceTempView("edge")
     return spark.sql(

@@ -1,9 +1,9 @@
-"""Whether the choice between update and bootstrap is a good one.
+"""Measures how good the choice between update and bootstrap is.
 
-Three databases get the same commits, one after the other: one that always updates, one that always
-bootstraps, and one that chooses as users' do. Shares of the facts leave and come back, small and large in
-turn, so that what was learned from one is of little use for the next. The cost of the choice is its time by
-that of the better of the two.
+Three databases get the same commits in turn: one always updates, one always bootstraps, and one chooses, as
+in normal use. Shares of the facts are deleted and inserted again, small and large alternating, so that what
+one commit teaches is of little use for the next. The cost of a choice is its time divided by that of the
+better alternative.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHARES = (0.02, 0.5, 0.1, 0.01, 0.3, 0.05, 0.2, 0.8)
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The times of one commit, always updated, always bootstrapped, and chosen."""
+    """The times of one commit: always updated, always bootstrapped, and chosen."""
 
     program: str
     data: str
@@ -41,7 +41,7 @@ class Choice:
 
 
 def measure_choices(program: Program, dataset: Dataset, repeat: int) -> list[Choice]:
-    """The best of so many runs of all commits, each for itself."""
+    """The best time of each commit over `repeat` runs."""
     warm_up(program, dataset.make())
     runs = [list(_run(program, dataset)) for _ in range(repeat)]
     return [
@@ -83,7 +83,7 @@ def _run(program: Program, dataset: Dataset) -> Iterator[Choice]:
 
 
 def choice_table(choices: list[Choice]) -> str:
-    """One line a commit, and how many were within the goals."""
+    """A line for each commit, and how many were within the goal."""
     lines = [f"{'program':14} {'data':18} {'change':11} {'update':>9} {'bootstrap':>9} {'chosen':>9}  cost"]
     lines += [
         f"{c.program:14} {c.data:18} {c.change:11} {c.update * 1e3:6.1f} ms {c.bootstrap * 1e3:6.1f} ms "

@@ -1,9 +1,9 @@
-"""Commits that change something, beside the bootstrap of the same data in the same process.
+"""Measures updates, compared with a bootstrap of the same data in the same process.
 
-Every repeat starts from a bootstrap: a fact that left and came back supports less than one that was always
-there, so deleting it again would be cheaper. One fact goes and comes before anything is timed, since the
-first update makes the indexes that all later ones use. After a deletion the contents of all relations are
-compared with those of a database that got only what remains.
+Every repeat starts from a bootstrap: a fact that was deleted and inserted again supports less than one that
+was always present, so deleting it again would be cheaper. One fact is deleted and inserted before anything is
+timed, since the first update builds the indexes for all later ones. After a deletion, the contents of all
+relations are compared with those of a database that was given only the remaining facts.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Case:
             yield self._update(f"insert {share:.1%}", facts, came, self._equals(db, self.tables))
 
     def singles(self, count: int) -> Iterator[Update]:
-        """Single facts of all relations together, each deleted and inserted again."""
+        """Single facts from all relations, each deleted and inserted again."""
         rng = np.random.default_rng(2)
         sizes = np.array([t.num_rows for t in self.tables.values()])
         names = list(self.tables)
@@ -94,7 +94,7 @@ class _Case:
         yield self._update("remove a rule", 0, gone, self._equals(db, self.tables))
 
     def _settled(self) -> Database:
-        """A database with all facts that has seen an update."""
+        """A database with all facts, after a first update."""
         db, _, _ = bootstrap(self.program, self.tables)
         fact = {name: table.slice(table.num_rows - 1) for name, table in self.tables.items()}
         db.commit(None, fact)
@@ -110,7 +110,7 @@ class _Case:
         *,
         middle: bool = False,
     ) -> Update:
-        """The best of all runs or, of many different ones, the median."""
+        """The best of all runs; with `middle`, the median."""
         times = [seconds for seconds, _ in runs]
         seconds = statistics.median(times) if middle else min(times)
         _, commit = min(runs, key=lambda run: abs(run[0] - seconds))
@@ -122,7 +122,7 @@ class _Case:
             seconds,
             max(times),
             self.bootstrap,
-            commit.came + commit.went,
+            commit.inserted + commit.deleted,
             commit.instances,
             self.instances,
             commit.strategy,
@@ -130,7 +130,7 @@ class _Case:
         )
 
     def _equals(self, db: Database, tables: Tables) -> bool:
-        """Whether the contents are those of a database that only ever had these facts."""
+        """Whether the contents equal those of a new database with these facts."""
         fresh, _, _ = bootstrap(self.program, tables)
         return all(
             db.size(name) == fresh.size(name) and _sorted(db.table(name)).equals(_sorted(fresh.table(name)))

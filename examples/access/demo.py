@@ -1,7 +1,7 @@
-"""Who can reach what: a pipeline's first load, a day's changes, a changed rule; on Spark in local mode.
+"""Who can reach what: the first load of a pipeline, a day's changes, a new rule; on Spark in local mode.
 
-It works on a copy of this folder in out/access, so that the files can be changed as another system, or their
-author, would change them. Run it with `make demo`.
+The demo works on a copy of this folder in out/access, so that it can change the files as another system or
+their author would. Run it with `make demo`.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ def main() -> None:
     )
     start = time.perf_counter()
     spark = local_session("who can reach what")
-    click.echo(f"Spark {spark.version} is up, in local mode, after {time.perf_counter() - start:.1f} s")
+    click.echo(f"Spark {spark.version} started in local mode after {time.perf_counter() - start:.1f} s")
 
-    title(f"First load: {OUT / 'facts'}/*.csv, as {SPEC} says")
+    title(f"First load: {OUT / 'facts'}/*.csv, described by {SPEC}")
     run(spark)
 
-    title("The next day, the files have changed")
+    title("Next day: the files have changed")
     for path in sorted((HERE / "day2").glob("*.csv")):
         export(OUT / "facts" / path.name, path)
     run(spark)
 
     rule = (HERE / "rule.dl").read_text()
-    title(f"A rule is added to {OUT / 'access.dl'}: {rule.splitlines()[-1]}")
+    title(f"New rule in {OUT / 'access.dl'}: {rule.splitlines()[-1]}")
     with (OUT / "access.dl").open("a") as program:
         program.write(f"\n{rule}")
     run(spark)
 
-    title("Where the results are")
+    title("The results")
     for name in ("CanReach", "Audience", "Unanswered"):
         click.echo(f"  {OUT / 'results' / name / 'current'}/")
-    click.echo(f"  {OUT / 'changes' / 'CanReach'}/  what came and went, by commit")
-    click.echo("\nChange a file of facts or the program, and run the pipeline again:")
+    click.echo(f"  {OUT / 'changes' / 'CanReach'}/  the rows added and removed, by commit")
+    click.echo("\nEdit the facts or the program, and run the pipeline again:")
     click.echo(f"  .venv/bin/tidelog pipeline run {SPEC}")
     spark.stop()
 
 
 def run(spark: SparkSession) -> None:
-    """Run the pipeline, and tell what changed and why."""
+    """Run the pipeline, and show what changed and why."""
     start = time.perf_counter()
     with pipeline.open(SPEC, spark=spark) as work:
         outcome = work.run()
@@ -65,9 +65,7 @@ def run(spark: SparkSession) -> None:
         read = ", ".join(
             f"{name} {report.difference}" for name, report in outcome.sources.items() if report.difference
         )
-        click.echo(
-            f"  commit {outcome.commit}, {seconds:.1f} s; of the facts: {read or 'nothing is different'}"
-        )
+        click.echo(f"  commit {outcome.commit}, {seconds:.1f} s; changed facts: {read or 'none'}")
         for name, count in outcome.changes.items():
             click.echo(f"  {name:<12}{outcome.sizes[name]:>4} rows  ({count})")
         if outcome.commit:
@@ -75,7 +73,7 @@ def run(spark: SparkSession) -> None:
 
 
 def tell(spark: SparkSession, db: Session, commit: int) -> None:
-    """The changes of a commit, as whoever follows them reads them, the first few with their reasons."""
+    """Show the changes of a commit, read from the sink, the first few with their reasons."""
     for name in ("CanReach", "Unanswered"):
         changes = spark.read.parquet(str(OUT / "changes" / name)).where(f"commit = {commit}")
         rows = sorted((first, second, sign) for first, second, sign, _ in changes.collect())
@@ -88,7 +86,7 @@ def tell(spark: SparkSession, db: Session, commit: int) -> None:
 
 
 def spread(rows: list[tuple[str, str, int]]) -> Iterable[tuple[str, str, int]]:
-    """A few rows from all over a list."""
+    """A few rows, spread over the whole list."""
     step = max(1, len(rows) // SHOWN)
     return rows[::step][:SHOWN]
 
@@ -104,7 +102,7 @@ def why(db: Session, name: str, person: str, where: str, *, came: bool) -> str:
 
 
 def export(file: Path, changes: Path) -> None:
-    """Write a file of facts anew, as the system does that exports it."""
+    """Rewrite a file of facts with the changes applied, as the exporting system would."""
     with file.open(newline="") as old, changes.open(newline="") as new:
         header, *rows = csv.reader(old)
         kept = dict.fromkeys(map(tuple, rows))

@@ -1,6 +1,6 @@
 """Tidelog: an incremental, dynamic Datalog engine for Python and Spark.
 
-Importing it imports no engine: sessions are loaded when one of their names is first asked for.
+Importing this package imports no engine. Sessions are loaded when one of their names is first used.
 """
 
 from importlib import import_module

@@ -1,8 +1,8 @@
 """The command line.
 
-Exit codes: 0 if all is well, 1 if a program has errors (or, with `fmt --check`, would be changed), if facts
-do not fit or if a run fails, 2 if the command itself was misused. Diagnostics go to standard error, what was
-asked for to standard output.
+Exit codes: 0 on success; 1 if a program has errors (or `fmt --check` would change it), if facts do not match
+their relations, or if a run fails; 2 if the command line is invalid. Diagnostics are written to standard
+error, results to standard output.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _FUNCTIONS = click.option(
     "modules",
     multiple=True,
     metavar="MODULE",
-    help="A Python module whose annotated functions the program may call.",
+    help="Python module with annotated functions that the program can call.",
 )
 
 
 _STRATEGY = click.option(
-    "--strategy", type=click.Choice(STRATEGIES), default="elastic", help="How commits are carried out."
+    "--strategy", type=click.Choice(STRATEGIES), default="elastic", help="Evaluation strategy for commits."
 )
 
 
@@ -68,7 +68,7 @@ _STAGES: dict[str, Callable[[Program], str]] = {
 
 
 class _Commands(click.Group):
-    """Shows what is wrong with a program in place of a traceback, whichever command found it."""
+    """Prints errors for users instead of tracebacks, for every command."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -79,11 +79,11 @@ class _Commands(click.Group):
         except TidelogError as error:
             _fail(str(error))
         except BrokenPipeError:
-            raise  # whoever read the output has seen enough; click ends quietly
+            raise  # the reader has closed the pipe; click exits quietly
         except OSError as error:
             _fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
         except UnicodeEncodeError as error:
-            _fail(f"the output cannot be written as {error.encoding}; set PYTHONIOENCODING=utf-8")
+            _fail(f"the output cannot be encoded as {error.encoding}; set PYTHONIOENCODING=utf-8")
 
 
 def _fail(problem: str) -> NoReturn:
@@ -107,9 +107,9 @@ main.add_command(pipeline_commands)
 @_FUNCTIONS
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 def check(files: tuple[Path, ...], modules: tuple[str, ...], strict: bool) -> None:
-    """Report everything that is wrong with programs, all at once.
+    """Check programs and report all errors and warnings.
 
-    A FILE of - is standard input.
+    Use - as FILE to read from standard input.
     """
     functions = _functions(modules)
     found = [d for file in files for d in check_program(*_read(file), functions)]
@@ -128,9 +128,9 @@ def check(files: tuple[Path, ...], modules: tuple[str, ...], strict: bool) -> No
 def show(what: str, file: Path, strategy: str, modules: tuple[str, ...]) -> None:
     """Print a program at one of its stages.
 
-    tree: how the text was read. program: relations, functions and rules with names and types resolved.
-    strata: what is computed after what, and what depends on itself. plan: each rule's join orders. indexes:
-    the columns that relations are looked up by. script: what a commit does under a strategy.
+    tree: the syntax tree. program: relations, functions and rules with names and types resolved. strata: the
+    strata in evaluation order, with recursive ones marked. plan: the join orders of each rule. indexes: the
+    columns that relations are looked up by. script: the steps of a commit under a strategy.
     """
     text, name = _read(file)
     if what == "tree":
@@ -138,7 +138,7 @@ def show(what: str, file: Path, strategy: str, modules: tuple[str, ...]) -> None
         return
     program = load(text, name, _functions(modules))
     if what == "script":
-        click.echo(describe_scripts(flatten(program), strategy))
+        click.echo(describe_scripts(flatten(program), STRATEGIES[strategy]))
     else:
         click.echo(_STAGES[what](program))
 
@@ -150,31 +150,31 @@ def show(what: str, file: Path, strategy: str, modules: tuple[str, ...]) -> None
     "--facts",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Where the facts are: one file for each input relation, such as Edge.csv.",
+    help="Read facts from FOLDER: one file per input relation, such as Edge.csv.",
 )
 @click.option(
     "-D",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Where to write one file for each output relation.",
+    help="Write one file per output relation to FOLDER.",
 )
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="csv", help="How to write them.")
-@click.option("--allow-missing", is_flag=True, help="Take a relation without a file as empty.")
-@click.option("--no-header", is_flag=True, help="CSV files have no header; columns go by position.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="csv", help="Output format.")
+@click.option("--allow-missing", is_flag=True, help="Treat a relation without a file as empty.")
+@click.option("--no-header", is_flag=True, help="CSV files have no header; match columns by position.")
 @_STRATEGY
 @click.option("--timeout", type=float, metavar="SECONDS", help="Abort after SECONDS.")
-@click.option("--max-rows", type=int, metavar="N", help="Abort when a recursion has more than N rows.")
-@click.option("--max-memory", metavar="SIZE", help="Abort when the run takes more memory: 500MB, 4GB.")
+@click.option("--max-rows", type=int, metavar="N", help="Abort when a recursion exceeds N rows.")
+@click.option("--max-memory", metavar="SIZE", help="Abort when the run exceeds SIZE, such as 500MB or 4GB.")
 @click.option(
     "--max-iterations",
     type=int,
     default=100_000,
     show_default=True,
     metavar="N",
-    help="Abort when a recursion takes more than N rounds; 0 for no limit.",
+    help="Abort when a recursion exceeds N rounds; 0 for no limit.",
 )
-@click.option("--stats", is_flag=True, help="Print what was done, and how long it took.")
+@click.option("--stats", is_flag=True, help="Print statistics of the run.")
 @_FUNCTIONS
 def run(
     file: Path,
@@ -191,12 +191,12 @@ def run(
     stats: bool,
     modules: tuple[str, ...],
 ) -> None:
-    """Run a program over a folder of facts and write what follows.
+    """Run a program over a folder of facts and write its output relations.
 
-    Files are read by their extension (.csv, .facts, .tsv, .jsonl, .parquet, .arrow, the text forms also with
-    .gz). CSV has a header that names the columns, unless --no-header says otherwise; .facts and .tsv have
-    none. Without an output folder, only the number of rows of each output relation is printed. A person at a
-    terminal is told meanwhile what is going on.
+    The extension of a file selects its format: .csv, .facts, .tsv, .jsonl, .parquet or .arrow; text formats
+    may also end in .gz. CSV files start with a header that names the columns, unless --no-header is given;
+    .facts and .tsv files have no header. Without an output folder, only the number of rows of each output
+    relation is printed. On a terminal, progress is shown during the run.
     """
     text, name = _read(file)
     line = Line(sys.stderr) if _is_watched() else None
@@ -222,7 +222,7 @@ def run(
 
 @contextmanager
 def _loading(name: str, line: Line | None) -> Iterator[None]:
-    """Tell that a program is being loaded, if a person watches."""
+    """Show on the terminal, if there is one, that a program is being loaded."""
     if line is not None:
         line(f"loading {name}")
     try:
@@ -238,12 +238,12 @@ def _is_watched() -> bool:
 def _expect_facts(relations: Iterable[Relation], facts: Path | None, allow_missing: bool) -> None:
     inputs = [r.name for r in relations if r.role is Role.INPUT]
     if inputs and facts is None and not allow_missing:
-        raise click.UsageError(f"give the folder with the facts of {', '.join(inputs)}: -F FOLDER")
+        raise click.UsageError(f"missing facts for {', '.join(inputs)}; give their folder with -F FOLDER")
 
 
 def _insert(tx: Transaction, folder: Path, allow_missing: bool, *, header: bool) -> None:
     for other in tx.insert_folder(folder, allow_missing=allow_missing, header=header):
-        _warn(f"{other} belongs to no input relation")
+        _warn(f"{other} matches no input relation")
 
 
 def _finish(db: Session, output: Path | None, form: str) -> None:
@@ -272,13 +272,13 @@ def _warn(text: str) -> None:
 @main.command()
 @click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE...")
 @click.option(
-    "--check", "only_check", is_flag=True, help="Change nothing; exit with 1 if a file would change."
+    "--check", "only_check", is_flag=True, help="Do not write files; exit with 1 if a file would change."
 )
 def fmt(files: tuple[Path, ...], only_check: bool) -> None:
-    """Lay out programs in the one standard way, keeping comments.
+    """Format programs in the standard layout, with their comments.
 
-    Files are rewritten in place; a FILE of - is read from standard input and written to standard output. A
-    file that cannot be read is left as it is.
+    Files are rewritten in place. Use - as FILE to read from standard input and write to standard output. A
+    file with syntax errors is left unchanged.
     """
     failed = changed = False
     for file in files:
@@ -327,12 +327,12 @@ def _standard_input() -> bytes:
 def _functions(modules: Iterable[str]) -> list[Callable[..., object]]:
     """The annotated public functions that the named modules define."""
     if "" not in sys.path:
-        sys.path.insert(0, "")  # modules of the working directory, as `python -m` finds them
+        sys.path.insert(0, "")  # find modules in the working directory, as `python -m` does
     found: list[Callable[..., object]] = []
     for name in modules:
         try:
             module = importlib.import_module(name)
-        except (Exception, SystemExit) as error:  # whatever the module raises, it is the user's
+        except (Exception, SystemExit) as error:  # the user's module can raise anything
             raise click.ClickException(f"the module {name} cannot be imported: {error}") from None
         for member, function in inspect.getmembers(module, inspect.isfunction):
             if function.__module__ == module.__name__ and not member.startswith("_"):
@@ -358,6 +358,6 @@ def _show(diagnostics: Sequence[Diagnostic]) -> None:
 def _summary(files: int, errors: int, warnings: int) -> str:
     checked = f"{files} file{'s' * (files != 1)} checked"
     if not errors and not warnings:
-        return f"{checked}: all is well"
+        return f"{checked}: no problems found"
     counts = [(errors, "error"), (warnings, "warning")]
     return f"{checked}: " + ", ".join(f"{n} {noun}{'s' * (n != 1)}" for n, noun in counts if n)

@@ -1,15 +1,15 @@
-"""What can go wrong, said to a person.
+"""Diagnostics and exceptions, written for users.
 
-A *diagnostic* is a value: a stable code, the place, a sentence, and where possible a note and a hint.
-Everything that looks at a program text collects diagnostics and goes on; whoever asked for the program
-gets them all, sorted by position. A *ProgramError* carries the diagnostics of a text that cannot be
-loaded; a *DataError* says which fact does not fit its relation; an *EngineError* says that a run failed and
-was undone; a *SessionError* that a session cannot do what it was asked for.
+A *diagnostic* is a value: a stable code, a location, a message, and where possible a note and a hint.
+Passes over a program text collect diagnostics and continue, so the caller gets all of them at once, sorted by
+position. A *ProgramError* carries the diagnostics of a text that cannot be loaded. A *DataError* names the
+fact that does not match its relation. An *EngineError* reports a run that failed and was rolled back. A
+*SessionError* reports a request that a session cannot carry out.
 
-Invariant: a diagnostic's code is in the table of `CODES`, each code is explained in `docs/error-codes.md`,
-and its texts have at most `LONGEST` characters. A report is bounded too, whatever the text: it shows at most
-`MOST` diagnostics, each with at most `WIDTH` characters of its line. Every exception keeps all its contents
-when it is pickled. This module knows nothing of the language itself.
+Invariant: a diagnostic's code is in the table `CODES`, each code is explained in `docs/error-codes.md`, and
+each text has at most `LONGEST` characters. Reports are bounded for any input: at most `MOST` diagnostics,
+each with at most `WIDTH` characters of its line. Exceptions keep all their contents when they are pickled.
+This module knows nothing about the language itself.
 """
 
 from __future__ import annotations
@@ -46,67 +46,67 @@ __all__ = [
     "sort",
 ]
 
-LONGEST = 1000  # characters of a message, a note or a hint
-MOST = 100  # diagnostics of a report
-WIDTH = 160  # characters of a line that an excerpt shows
-_LONG_NUMBER = 512  # bits of a number that a message writes out
+LONGEST = 1000  # characters in a message, a note or a hint
+MOST = 100  # diagnostics in a report
+WIDTH = 160  # characters of a line shown in an excerpt
+_LONG_NUMBER = 512  # bits; messages do not print larger numbers
 _LONG_ROW = 64  # values
 _LONG_VALUE = 200  # characters
-_LONG_MESSAGE = 10_000  # characters of a message without diagnostics
+_LONG_MESSAGE = 10_000  # characters in a message without diagnostics
 
 # One line per code; the explanation with an example is in docs/error-codes.md.
 CODES: dict[str, str] = {
     "E001": "unexpected character",
-    "E002": "text without an end",
+    "E002": "unterminated string or comment",
     "E003": "unexpected token",
-    "E004": "bad escape",
+    "E004": "invalid escape sequence",
     "E005": "relation not capitalised",
     "E006": "nested too deeply",
     "E101": "unknown relation",
     "E102": "unknown column",
     "E103": "unknown type",
-    "E104": "bad arguments of a type",
+    "E104": "invalid type arguments",
     "E105": "wrong number of arguments",
     "E106": "column given twice",
-    "E107": "misused primary key",
+    "E107": "invalid primary key",
     "E108": "unknown function",
     "E109": "recursive function",
     "E110": "too many columns",
-    "E111": "name used twice",
-    "E112": "declared twice",
-    "E113": "no such rule",
+    "E111": "duplicate name",
+    "E112": "duplicate declaration",
+    "E113": "unknown rule",
     "E114": "relation still in use",
     "E115": "unusable Python function",
-    "E201": "wrong type",
-    "E202": "operator on the wrong types",
-    "E203": "constant out of its type",
+    "E201": "type mismatch",
+    "E202": "unsupported operand types",
+    "E203": "invalid constant",
     "E204": "none of unknown type",
     "E205": "comparison with none",
-    "E206": "no such conversion",
+    "E206": "unsupported conversion",
     "E207": "variable with two types",
-    "E208": "alternatives disagree",
-    "E301": "variable without a value",
-    "E302": "wildcard as a value",
-    "E303": "variable with two values",
+    "E208": "alternatives with different types",
+    "E301": "unbound variable",
+    "E302": "wildcard used as a value",
+    "E303": "variable assigned twice",
     "E304": "too many alternatives",
-    "E401": "aggregate out of place",
+    "E401": "misplaced aggregate",
     "E403": "group by an expression",
-    "E404": "variable lost in a group",
-    "E405": "two groups in one rule",
+    "E404": "variable not in group_by",
+    "E405": "different groups in one rule",
     "E406": "unknown aggregate",
-    "E407": "bad argument of an aggregate",
+    "E407": "invalid aggregate argument",
     "E501": "recursion through negation",
     "E502": "recursion through an aggregate",
     "E503": "rule without the recursive aggregate",
-    "E504": "recursion that is not monotone",
+    "E504": "non-monotone recursion",
     "W001": "unused relation",
-    "W002": "relation always empty",
+    "W002": "relation that is always empty",
     "W003": "variable used once",
     "W004": "unused function",
     "W005": "unused type",
-    "W006": "repeated rule",
-    "W007": "relation that reaches no output",
-    "W008": "rule that never gives a row",
+    "W006": "duplicate rule",
+    "W007": "relation that no output depends on",
+    "W008": "rule that never fires",
 }
 
 
@@ -120,7 +120,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text and the name users know it by; lines and columns are found by need."""
+    """A text and the name users know it by. Lines and columns are computed on demand."""
 
     name: str
     text: str
@@ -131,16 +131,16 @@ class Source:
         self._starts.extend(end.end() for end in _LINE_END.finditer(self.text))
 
     def position(self, offset: int) -> tuple[int, int]:
-        """The line and column of an offset, both counted from 1."""
+        """The line and column of an offset, both 1-based."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
     def line_start(self, offset: int) -> int:
-        """The offset at which the line of an offset begins."""
+        """The start offset of the line that contains an offset."""
         return self._starts[bisect_right(self._starts, offset) - 1]
 
     def line(self, number: int) -> str:
-        """The text of a line, counted from 1, without its end."""
+        """The text of a line (1-based), without its line terminator."""
         start = self._starts[number - 1]
         end = self._starts[number] if number < len(self._starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
@@ -152,14 +152,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a source, from `start` up to but not including `end`."""
+    """A range of a source, from `start` up to but not including `end`."""
 
     source: Source
     start: int
     end: int
 
     def to(self, other: Span) -> Span:
-        """The stretch from the start of this one to the end of another of the same source."""
+        """The range from the start of this span to the end of another span of the same source."""
         return Span(self.source, self.start, max(self.end, other.end))
 
     @property
@@ -168,7 +168,7 @@ class Span:
 
     @property
     def is_known(self) -> bool:
-        """Whether this is a place in a text that somebody wrote."""
+        """Whether this is a location in a text that a user wrote."""
         return self.source != NOWHERE.source
 
     def __repr__(self) -> str:
@@ -203,13 +203,13 @@ class Diagnostic:
 
 
 def sort(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """In order of position, without repetitions: what a person reads from top to bottom."""
+    """The diagnostics by position, without duplicates."""
     distinct = dict.fromkeys(diagnostics)
     return tuple(sorted(distinct, key=lambda d: (d.span.source.name, d.span.start, d.span.end, d.code)))
 
 
 def clip(text: str, limit: int) -> str:
-    """The text, or its beginning and its end if it has more characters than the limit."""
+    """The text, or its beginning and its end if it is longer than the limit."""
     if len(text) <= limit:
         return text
     tail = limit // 3
@@ -217,7 +217,7 @@ def clip(text: str, limit: int) -> str:
 
 
 def shown(value: object) -> str:
-    """A user's value in a message: it is never long, and whatever the value does, it can be shown."""
+    """A user's value as text for a message. The text is bounded, and the value's `__repr__` may raise."""
     if isinstance(value, int) and value.bit_length() > _LONG_NUMBER:
         return f"a number of {value.bit_length()} bits"
     if type(value) in (tuple, list):
@@ -228,14 +228,14 @@ def shown(value: object) -> str:
         return clip(f"{opening}{', '.join([*items, *more])}{comma}{closing}", _LONG_VALUE)
     try:
         return clip(repr(value), _LONG_VALUE)
-    except Exception:  # whatever the value's own methods raise
+    except Exception:  # the value's own methods can raise anything
         return f"a value of the class {type(value).__name__}"
 
 
 def render(diagnostic: Diagnostic) -> str:
-    """The diagnostic with its line and a caret below the place.
+    """The diagnostic with its source line and carets below the location.
 
-    reach.dl:3:14: error[E101]: there is no relation `Egde`
+    reach.dl:3:14: error[E101]: unknown relation `Egde`
       |
     3 | Reach(x, y) :- Egde(x, y).
       |                ^^^^
@@ -256,7 +256,7 @@ def render(diagnostic: Diagnostic) -> str:
 
 
 def _excerpt(span: Span, number: int, column: int, gutter: str) -> list[str]:
-    """The line of a span, or the part of it around the span, with a caret below."""
+    """The line of a span, or the part of the line around the span, with carets below."""
     line, skipped = _window(span.source.line(number), column)
     column -= skipped
     width = max(1, min(span.end - span.start, len(line) - column + 1))
@@ -265,7 +265,7 @@ def _excerpt(span: Span, number: int, column: int, gutter: str) -> list[str]:
 
 
 def _window(line: str, column: int) -> tuple[str, int]:
-    """What is shown of a line, and by how many characters that moves its columns to the left."""
+    """The part of a line to show, and by how many characters its columns shift to the left."""
     if len(line) <= WIDTH:
         return line, 0
     start = max(0, min(column - 1 - WIDTH // 3, len(line) - WIDTH))
@@ -275,7 +275,7 @@ def _window(line: str, column: int) -> tuple[str, int]:
 
 
 def select(diagnostics: Sequence[Diagnostic], most: int = MOST) -> tuple[tuple[Diagnostic, ...], str]:
-    """The diagnostics that a report shows, errors before warnings, and a sentence about the others."""
+    """The diagnostics that a report shows, preferring errors, and a sentence that counts the others."""
     if len(diagnostics) <= most:
         return tuple(diagnostics), ""
     errors = [i for i, d in enumerate(diagnostics) if d.severity is Severity.ERROR]
@@ -290,13 +290,13 @@ _NOUNS = ("error", "warning")
 
 
 def report(diagnostics: Sequence[Diagnostic]) -> str:
-    """The text of some diagnostics, at most `MOST` of them."""
+    """The diagnostics as text, at most `MOST` of them."""
     shown, others = select(diagnostics)
     return "\n\n".join([*(render(d) for d in shown), *([others] if others else [])])
 
 
 class TidelogError(Exception):
-    """Whatever Tidelog raises for a user's sake."""
+    """Base class of all errors that Tidelog raises for users."""
 
     def __str__(self) -> str:
         return clip(super().__str__(), _LONG_MESSAGE)
@@ -308,7 +308,7 @@ class TidelogError(Exception):
 def _unpickled(
     kind: type[TidelogError], args: tuple[object, ...], contents: dict[str, object]
 ) -> TidelogError:
-    """The exception as it was when it was pickled: `__init__` has done its work already."""
+    """The exception as it was when it was pickled. `__init__` is not called again."""
     error = kind.__new__(kind, *args)
     error.args = args
     vars(error).update(contents)
@@ -316,22 +316,22 @@ def _unpickled(
 
 
 def _picklable(contents: dict[str, object]) -> dict[str, object]:
-    """The contents, with a description in place of a user's value that cannot be pickled."""
+    """The contents. A user's value that cannot be pickled is replaced with its description."""
     return {name: value if _can_pickle(value) else repr(value) for name, value in contents.items()}
 
 
 def _can_pickle(value: object) -> bool:
     try:
         pickle.dumps(value)
-    except Exception:  # whatever the value's own methods raise
+    except Exception:  # the value's own methods can raise anything
         return False
     return True
 
 
 class ProgramError(TidelogError):
-    """A program text that cannot be loaded, with all that is wrong with it.
+    """A program text cannot be loaded.
 
-    `diagnostics` has everything; the message shows the first `MOST`.
+    `diagnostics` holds everything that is wrong with it; the message shows at most `MOST` diagnostics.
     """
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
@@ -343,25 +343,25 @@ class ProgramError(TidelogError):
 
 
 class EngineError(TidelogError):
-    """A run that failed; the transaction that asked for it changed nothing."""
+    """A run failed. Its transaction changed nothing."""
 
 
 class SessionError(TidelogError):
-    """A session asked for what it cannot do, such as two transactions at once in one thread."""
+    """A session cannot do what was requested, such as two transactions at once in one thread."""
 
 
 class StoreError(TidelogError):
-    """A store that cannot be opened or read, or that belongs to another program."""
+    """A store cannot be opened or read, or belongs to another program."""
 
 
 class PipelineError(TidelogError):
-    """A pipeline that is not described well, or that could not do its work; what it had committed stays."""
+    """A pipeline is misconfigured, or its run failed. What it has already committed is kept."""
 
 
 class DataError(TidelogError):
-    """Facts that do not fit their relation, or a file of facts that cannot be read; none of them was taken.
+    """Facts do not match their relation, or a file of facts cannot be read. None of the facts is inserted.
 
-    `row` counts from 0 as the data does, `line` from 1 as editors do; what does not apply is None.
+    `row` is 0-based like the data, `line` is 1-based like editors. Fields that do not apply are None.
     """
 
     def __init__(
@@ -383,7 +383,7 @@ class DataError(TidelogError):
         self.line: int | None = None
 
     def in_file(self, file: str, line: int | None = None) -> DataError:
-        """The same error, known to come from a file."""
+        """The same error, with the file and line it comes from."""
         self.file, self.line = file, line
         return self
 

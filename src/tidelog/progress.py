@@ -1,7 +1,7 @@
-"""How far work has come, as a value and as a line on a terminal.
+"""Progress of long operations, as a value and as a line on a terminal.
 
-Whoever works makes a `Progress` now and then and gives it to a `Report`, which is any function. `Line` is the
-report for a person who watches: one line that is written over and over, and gone when the work is done.
+Long operations call a `Report`, which is any function, with a `Progress` from time to time. `Line` is the
+report for a terminal: a single line that is overwritten and finally erased.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _VERBS: Final = {"read": "reading", "write": "writing"}
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The work is at `name`, number `number` of `total`.
+    """The operation has reached `name`, number `number` of `total`.
 
-    `task` is "read" or "write" for files, "derive" for relations that rules derive together. Of the latter,
-    `round` counts rounds of a recursion, `delta` is how many tuples the last of them brought or took away,
-    `rows` is what the relations have after it, and `rule` is at work. `seconds` is how long the commit has
-    taken. On Spark, `done` of `tasks` tasks of the stages at work are done.
+    `task` is "read" or "write" for files, "derive" for a stratum. For a stratum, `round` counts the rounds of
+    a recursion, `delta` is the number of tuples that the last round added or removed, `rows` is the number of
+    rows after it, and `rule` is the rule being evaluated. `seconds` is the time the commit has taken so far.
+    On Spark, `done` of the `tasks` tasks in the active stages are complete.
     """
 
     task: Literal["read", "derive", "write"]
@@ -52,7 +52,7 @@ class Progress:
 
     @property
     def bar(self) -> str:
-        """How many of all are behind, as a bar."""
+        """The completed share as a bar."""
         behind = _BAR * (self.number - 1) // max(self.total, 1)
         return "█" * behind + "░" * (_BAR - behind)
 
@@ -61,7 +61,7 @@ Report: TypeAlias = Callable[[Progress], object]
 
 
 class Line:
-    """A line of a terminal that says what is going on; any thread may write it."""
+    """A status line on a terminal. Any thread may write it."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -78,7 +78,7 @@ class Line:
             self._is_shown = True
 
     def clear(self) -> None:
-        """Leave the line as it was before."""
+        """Erase the line."""
         with self._writing:
             if self._is_shown:
                 self._stream.write(_ERASE)
@@ -87,6 +87,6 @@ class Line:
 
 
 def end(report: Report | None) -> None:
-    """There is nothing more to report for now."""
+    """Tell a report that the operation is over: a terminal line is erased."""
     if isinstance(report, Line):
         report.clear()

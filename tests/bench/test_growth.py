@@ -55,7 +55,7 @@ def test_beyond_what_was_measured_lines_are_extended_and_that_is_said() -> None:
 def test_lines_that_do_not_meet_have_no_crossing(times: tuple[tuple[int, float, float], ...]) -> None:
     (found,) = crossings(sizes(*times))
     assert (found.tuples, found.measured) == (None, False)
-    assert str(found) == "not within the measured sizes, and their times do not come together"
+    assert str(found) == "not within the measured sizes, and the times do not converge"
 
 
 def test_tables_have_a_line_for_each_size_and_say_where_places_cross() -> None:
@@ -89,7 +89,7 @@ def test_without_spark_the_tables_say_so(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_placement_in_which_nothing_runs_is_not_measured_under_its_name() -> None:
     db = growth._materialise("input relation E(a: int)", [], None, IN_PROCESS)[2]
-    with pytest.raises(EngineError, match="nothing of it runs in tasks"):
+    with pytest.raises(EngineError, match="no part of the program runs in tasks"):
         growth._expect_place(db, "tasks")
 
 
@@ -108,4 +108,4 @@ def test_one_experiment_can_be_named_and_others_have_not_its_name() -> None:
     assert [c[0].name for c in Experiments.choose_growing("graph", quick=True)] == ["growing graph/tc"]
     result = CliRunner().invoke(main, ["bench", "papers", "--only", "nothing"])
     assert result.exit_code == 2
-    assert "no data/program has 'nothing' in its name" in result.stderr
+    assert "no data/program contains 'nothing'" in result.stderr

@@ -104,8 +104,8 @@ def test_tables_show_what_differs_and_what_is_missing() -> None:
     ]
     assert epoch_table(epochs).splitlines()[-1].split() == ["RAND-1k", "tc", "all", "2.00", "1.50"]
     work = Experiments(1.0, print)
-    work.missing = [Missing("RAND-1k", "tc", "chibi", "over 1 s")]
-    assert work.tables() == "RAND-1k/tc: chibi stopped: over 1 s"
+    work.missing = [Missing("RAND-1k", "tc", "chibi", "exceeded 1 s")]
+    assert work.tables() == "RAND-1k/tc: chibi stopped: exceeded 1 s"
 
 
 def prepared() -> int:
@@ -152,5 +152,5 @@ def test_a_file_that_is_no_graph_is_told(tmp_path: Path) -> None:
     file.write_text("src,dst\na,b\n")
     result = CliRunner().invoke(main, ["bench", "papers", "--only", "words", "--graph", str(file)])
     assert result.exit_code == 1
-    assert "words.csv is no graph" in result.stderr
+    assert "words.csv is not a graph" in result.stderr
     assert "with the header src,dst" in result.stderr

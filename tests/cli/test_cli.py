@@ -33,8 +33,8 @@ def test_check_reports_everything_at_once_and_exits_with_1(file: Path) -> None:
     file.write_text(BAD)
     result = run("check", file)
     assert result.exit_code == 1
-    assert f"{file}:3:9: error[E101]: there is no relation `F`" in result.stderr
-    assert f"{file}:4:15: error[E301]: `z` has no value here" in result.stderr
+    assert f"{file}:3:9: error[E101]: unknown relation `F`" in result.stderr
+    assert f"{file}:4:15: error[E301]: unbound variable `z`" in result.stderr
     assert result.stderr.endswith("1 file checked: 2 errors\n")
 
 
@@ -58,7 +58,7 @@ def test_check_knows_the_functions_of_a_python_module(file: Path, monkeypatch: p
     file.write_text(GOOD + "P(twice(x)) :- E(x).\n")
     monkeypatch.syspath_prepend(file.parent)
     assert run("check", file, "--functions", "my_functions").exit_code == 0
-    assert "there is no function `twice`" in run("check", file).stderr
+    assert "unknown function `twice`" in run("check", file).stderr
     missing = run("check", file, "--functions", "no_such_module")
     assert missing.exit_code == 1
     assert "the module no_such_module cannot be imported" in missing.stderr

@@ -11,11 +11,15 @@ import numpy as np
 from tidelog.data.types import Type
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
+from tidelog.engine.commit import Commits
 from tidelog.engine.cost import StratumCost
+from tidelog.engine.limits import Limits
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.dense import matrix as bits
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.scheduler import Limits, Run, Stats
+from tidelog.engine.scheduler import Scheduler
+from tidelog.engine.statistics import Stats
+from tidelog.maintain.strategy import DIFFERENTIAL, DRED, RECOMPUTE
 from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import Program
@@ -46,7 +50,7 @@ class CircuitReasoner:
         return self._circuit.commit(program.rules, facts, program.functions)
 
 
-class ImpatientRun(Run):
+class ImpatientScheduler(Scheduler):
     """Begins every update, and gives it up at a point that is drawn anew for each unit."""
 
     def __init__(self, engine: LocalEngine) -> None:
@@ -64,12 +68,27 @@ class ImpatientRun(Run):
 class LocalReasoner:
     """The local engine, driven as a session would: values in and out through its codec."""
 
-    def __init__(self, run: Callable[[LocalEngine], Run] = Run) -> None:
-        self.engine = LocalEngine()
-        self.run = run(self.engine)
-        self.flat = FlatProgram()
+    def __init__(self, scheduler: Callable[[LocalEngine], Scheduler] = Scheduler) -> None:
+        self.work_with(LocalEngine(), scheduler)
         self.stats = Stats()
         self._types: dict[str, tuple[Type, ...]] = {}
+
+    def work_with(
+        self,
+        engine: LocalEngine,
+        scheduler: Callable[[LocalEngine], Scheduler],
+        program: FlatProgram | None = None,
+    ) -> None:
+        """Have this engine, which holds the state of a program."""
+        self.engine = engine
+        self.commits = Commits(engine, scheduler(engine))
+        if program is not None:
+            self.commits.begin(program)
+            self.commits.publish()
+
+    @property
+    def flat(self) -> FlatProgram:
+        return self.commits.program
 
     @property
     def contents(self) -> Mapping[str, frozenset[Row]]:
@@ -90,37 +109,29 @@ class LocalReasoner:
     ) -> Changes:
         """If this raises, nothing has changed."""
         types = {r.name: r.types for r in program.relations.values()}
-        new = self.flatten(program)
-        try:
-            self.begin(new, types, facts)
-            self.stats = self.run.commit(self.flat, new, limits or Limits())
+        with self.commits.attempt(self.flatten(program)):
+            self.stage(types, facts)
+            self.stats = self.commits.run(limits or Limits())
             changes = self.changes(types)
-        except BaseException:
-            self.engine.rollback()
-            raise
-        self.engine.commit()
-        self.engine.forget(new)
-        self.flat, self._types = new, types
+            self.commits.publish()
+        self._types = types
         return changes
 
     def flatten(self, program: Program) -> FlatProgram:
         return flatten(program)
 
-    def begin(
-        self, new: FlatProgram, types: Mapping[str, tuple[Type, ...]], facts: Mapping[str, ZSet[Row]]
-    ) -> None:
+    def stage(self, types: Mapping[str, tuple[Type, ...]], facts: Mapping[str, ZSet[Row]]) -> None:
         """Hand the change of facts to the engine."""
-        self.engine.prepare(new)
         for name, change in facts.items():
-            came = self._encode(types[name], [row for row, weight in change.items() if weight > 0])
-            went = self._encode(types[name], [row for row, weight in change.items() if weight < 0])
-            self.engine.assert_rows(name, came, went)
+            inserted = self._encode(types[name], [row for row, weight in change.items() if weight > 0])
+            deleted = self._encode(types[name], [row for row, weight in change.items() if weight < 0])
+            self.commits.stage(name, inserted, deleted)
 
     def changes(self, types: Mapping[str, tuple[Type, ...]]) -> Changes:
         """What the commit at work has changed."""
         made: Changes = {}
         for name in types:
-            parts = [p.codes() if isinstance(p, bits.Difference) else p for p in self.engine.changes(name)]
+            parts = [p.codes() if isinstance(p, bits.Difference) else p for p in self.commits.changes(name)]
             came, went = (ZSet.of(self.decode(types[name], rows)) for rows in parts)
             made[name] = came - went
         return {name: change for name, change in made.items() if change}
@@ -156,9 +167,9 @@ REASONERS: dict[str, Callable[[], Reasoner]] = {
     "circuit": lambda: CircuitReasoner(indexed=False),
     "circuit-indexed": lambda: CircuitReasoner(indexed=True),
     "local-elastic": LocalReasoner,
-    "local-recompute": lambda: LocalReasoner(lambda engine: Run(engine, "recompute")),
-    "local-dred": lambda: LocalReasoner(lambda engine: Run(engine, "dred")),
-    "local-differential": lambda: LocalReasoner(lambda engine: Run(engine, "differential")),
-    "local-switching": lambda: LocalReasoner(ImpatientRun),
+    "local-recompute": lambda: LocalReasoner(lambda engine: Scheduler(engine, RECOMPUTE)),
+    "local-dred": lambda: LocalReasoner(lambda engine: Scheduler(engine, DRED)),
+    "local-differential": lambda: LocalReasoner(lambda engine: Scheduler(engine, DIFFERENTIAL)),
+    "local-switching": lambda: LocalReasoner(ImpatientScheduler),
     "local-dense": DenseReasoner,
 }

@@ -32,7 +32,7 @@ Seen = tuple[str, Contents]
 
 def _runs(first: int) -> Iterable[tuple[int, str]]:
     for seed in (*KEPT, *range(first, first + SEEDS)):
-        for strategy in STRATEGIES if ALL else (STRATEGIES[seed % len(STRATEGIES)],):
+        for strategy in STRATEGIES if ALL else (list(STRATEGIES)[seed % len(STRATEGIES)],):
             yield seed, strategy
             tally("programs of metamorphic laws")
 

@@ -29,7 +29,7 @@ from tidelog.tables.signed import SIGN, difference
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tidelog.pipeline.run import Pipeline
+    from tidelog.pipeline.runner import Pipeline
 
 pytestmark = pytest.mark.spark
 

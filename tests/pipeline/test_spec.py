@@ -310,7 +310,7 @@ def test_a_source_that_is_described_otherwise_is_read_whole(folder: Path) -> Non
 )
 def test_a_store_elsewhere_than_on_a_local_disk_is_refused(tmp_path: Path, store: str) -> None:
     with pytest.raises(
-        PipelineError, match=r"store: is '.*'; a store is a folder of a local disk .* not supported"
+        PipelineError, match=r"store: is '.*'; a store must be a folder on a local disk .* not supported"
     ):
         spec_from({"program": "p.dl", "store": store}, folder=tmp_path)
     assert not list(tmp_path.iterdir())

@@ -122,7 +122,9 @@ def test_a_store_that_has_lost_a_batch_is_told(place: Place, spark: SparkSession
     follow(place, spark)
     last = sorted((place.folder / "store" / "manifests").glob("*.json"))[-1]
     last.unlink()
-    with pytest.raises(StoreError, match=r"is missing: restore it from a backup, or delete .*shown to go on"):
+    with pytest.raises(
+        StoreError, match=r"is missing: restore it from a backup, or delete .*shown to continue"
+    ):
         follow(place, spark)
     (place.folder / "store" / "shown").unlink()
     with pytest.raises(StoreError, match=r"has finished batch 0, which is missing from the store; delete"):

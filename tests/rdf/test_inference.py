@@ -44,7 +44,7 @@ def test_inferring_again_finds_nothing_new() -> None:
 
 
 def test_an_unknown_profile_is_named() -> None:
-    with pytest.raises(SessionError, match="there is no profile `owl`; did you mean `owlrl`"):
+    with pytest.raises(SessionError, match="unknown profile `owl`; did you mean `owlrl`"):
         rdf.infer(rdf.graph([]), "owl")
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from session.threads import in_threads, switching
 from tally import tally
 from tidelog import DataError, Session
-from tidelog.session.reading.changes import Changes, RelationChanges
+from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.session import Snapshot
 from tidelog.session.transaction import Transaction
 

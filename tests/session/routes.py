@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tidelog
 from tidelog import Session
-from tidelog.session.backends.in_process import State
+from tidelog.session.backends.local.state import LocalBackend
 
 REACH = """
 input relation Edge(src: string, dst: string)
@@ -27,7 +27,7 @@ def reach(*edges: tuple[str, str]) -> Session:
     return db
 
 
-def home(db: Session) -> State:
+def home(db: Session) -> LocalBackend:
     """Where a session in this process keeps its data."""
-    assert isinstance(db._state, State)
+    assert isinstance(db._state, LocalBackend)
     return db._state

@@ -9,7 +9,7 @@ from session.crowd import PROGRAM, Crowd
 from sizes import size
 from tidelog.engine.local.codes import garbage as collecting
 from tidelog.engine.local.dense import matrix as bits
-from tidelog.session.reading import readers as reading
+from tidelog.session.backends.local import readers as reading
 
 INTERVALS = [1e-6, 1e-4, 5e-3]
 

@@ -89,7 +89,7 @@ def test_an_answer_can_be_looked_at_and_framed(db: Session) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Rech(x, y)", "<query>:1:1: error[E101]: there is no relation `Rech`"),
+        ("Rech(x, y)", "<query>:1:1: error[E101]: unknown relation `Rech`"),
         ("Reach(x, y), z > 1", "1 | Reach(x, y), z > 1\n  |              ^"),
         ("Reach(x, y) Edge(y, z)", "expected a `,` or the end of the query, found `Edge`"),
         ("", "error[E003]"),

@@ -25,8 +25,8 @@ from tidelog.engine.local.codes import garbage as collecting
 from tidelog.engine.local.codes.codec import Codec, Dictionary
 from tidelog.engine.local.storage import index
 from tidelog.program.typed import Column, Relation, Role
-from tidelog.session.reading import readers as reading
-from tidelog.session.reading.decoding import Decoder
+from tidelog.session.backends.local import readers as reading
+from tidelog.session.backends.local.decoding import Decoder
 
 PRICES = "input relation Price(item: int, cents: int) primary key (item)"
 NAMES = Relation("Name", (Column("name", STRING),), Role.INPUT)

@@ -136,7 +136,7 @@ def test_a_call_that_fails_has_said_nothing() -> None:
     with db.transaction() as tx:
         with pytest.raises(DataError, match="relation Edge, column dst, row 1: 3 is not"):
             tx.insert("Edge", [("a", "b"), ("b", 3)])
-        with pytest.raises(ProgramError, match="there is no relation `Nope`"):
+        with pytest.raises(ProgramError, match="unknown relation `Nope`"):
             tx.load("relation Good(x: int)\nGood(x) :- Nope(x).")
     assert not tx.changes
     assert "Good" not in db
@@ -242,9 +242,9 @@ def test_the_name_of_a_file_is_told_from_a_program() -> None:
     db = reach()
     with db.transaction() as tx:
         for call in (tx.load, tx.add_rule):
-            with pytest.raises(ProgramError, match="this is the name of a file, and not the text") as caught:
+            with pytest.raises(ProgramError, match="expected the text of a program, found a file") as caught:
                 call("some where/rules.dl")
-            assert "read it first, `Path('some where/rules.dl').read_text()`" in str(caught.value)
+            assert "read the file first, `Path('some where/rules.dl').read_text()`" in str(caught.value)
 
 
 def test_a_transaction_and_a_snapshot_show_what_they_are() -> None:

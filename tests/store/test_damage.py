@@ -132,7 +132,7 @@ def test_a_lost_last_manifest_is_reported_and_can_be_done_without(tmp_path: Path
     make(tmp_path, 3)
     file_of(tmp_path, 2).unlink()
     with pytest.raises(
-        StoreError, match=r"000000000002\.json is missing: .* delete .*shown to go on from commit 1"
+        StoreError, match=r"000000000002\.json is missing: .* delete .*shown to continue from commit 1"
     ):
         Store(tmp_path)
     with pytest.raises(StoreError, match="is missing"):

@@ -352,6 +352,6 @@ def test_another_program_is_refused_with_the_differences() -> None:
     ],
 )
 def test_what_rules_cannot_make_up_for_is_refused(before: str, after: str, said: str) -> None:
-    with pytest.raises(StoreError, match="use another name for each, or a new store") as refused:
+    with pytest.raises(StoreError, match="rename each of these, or use a new store") as refused:
         expect_similar(load(OLD), load(OLD.replace(before, after)), "the-store")
     assert said in str(refused.value)

@@ -330,7 +330,7 @@ def test_a_compressed_file_and_an_extension_in_capitals(tmp_path: Path) -> None:
             '{"src": "a"}\n{"src": "a", "n": 1}',
             "f.jsonl:1: .*column n: a missing value is not of type int",
         ),
-        ("f.jsonl", '{"src": "a", "n": 1, "w": 2}\n', "f.jsonl: relation R: the data has columns .* not: w"),
+        ("f.jsonl", '{"src": "a", "n": 1, "w": 2}\n', "f.jsonl: relation R: the data has extra columns: w"),
         (
             "f.jsonl",
             '{"src": "a", "n": 1\n',
@@ -350,7 +350,7 @@ def test_a_compressed_file_and_an_extension_in_capitals(tmp_path: Path) -> None:
         (
             "f.csv.gz",
             gzip.compress(b"a,1\n" * 1000, mtime=0)[:-9],
-            "f.csv.gz: relation R: the file is damaged",
+            "f.csv.gz: relation R: the file is corrupt",
         ),
     ],
     ids=lambda v: repr(v)[:30],

@@ -72,7 +72,7 @@ def commit_on(disk: Full, folder: Path, before: Rows | None, after: Rows) -> boo
         try:
             store.commit(update(store, after))
         except StoreError as error:
-            assert "No space left on device; the store is as it was" in str(error)  # noqa: PT017
+            assert "No space left on device; the store is unchanged" in str(error)  # noqa: PT017
             failed = True
             assert (None if store.current is None else content(store).relations["Edge"]) == before
             assert not [f for f in files(folder) if f.name.endswith(".unfinished")]
@@ -115,7 +115,7 @@ def test_writes_that_the_system_refuses_leave_the_store_as_it_was(tmp_path: Path
     folder = Path(__file__).parent.parent
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("File too large; the store is as it was") == 4
+    assert done.stdout.count("File too large; the store is unchanged") == 4
 
 
 def test_the_message_says_what_failed_and_what_to_do(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_the_message_says_what_failed_and_what_to_do(tmp_path: Path) -> None:
         with pytest.raises(StoreError) as failed:
             store.commit(update(store, {(1, 1)}))
     assert str(failed.value) == (
-        f"commit 1 could not be written to {tmp_path}: No space left on device; the store is as it was: "
-        "run again once this is put right"
+        f"commit 1 could not be written to {tmp_path}: No space left on device; the store is unchanged: "
+        "fix the cause and run again"
     )
 
 

@@ -120,7 +120,7 @@ def test_a_state_of_another_version_is_not_used(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         kept = commit(store, 10)
     assert kept is not None
-    with pytest.raises(Unusable, match="the saved state is of a stamp; this is another"):
+    with pytest.raises(Unusable, match="the saved state was written by a stamp; this is another"):
         usable_file(tmp_path, kept, "another")
 
 

@@ -140,7 +140,7 @@ def test_turtle_is_only_read(tmp_path: Path) -> None:
 
 
 def test_other_files_are_not_triples(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"extensions \.nt and \.ttl"):
+    with pytest.raises(DataError, match=r"use \.nt or \.ttl"):
         read_triples(tmp_path / "facts.csv")
 
 

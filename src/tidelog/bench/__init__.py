@@ -1,6 +1,6 @@
-"""The papers' experiments: every reasoner on one code base, on the papers' data, in the papers' tables.
+"""The experiments of the papers: all reasoners in one code base, with the data and tables of the papers.
 
-Importing it imports no engine: `Experiments` is loaded when it is first asked for.
+Importing this package does not import an engine: `Experiments` is loaded on first use.
 """
 
 from importlib import import_module

@@ -1,14 +1,14 @@
-"""What the papers measure: programs and data, made up or from files.
+"""The cases of the papers: programs and data, generated or from files.
 
 | data | program |
 |---|---|
-| LUBM, universities | `rdfs` over triples; `rdfs-a2` with a relation for each word of RDFS |
+| LUBM, universities | `rdfs` over triples; `rdfs-a2` with a relation for each term of RDFS |
 | | `rdfs-s` and `owl2rl`, with a relation for each class and property |
 | RAND-1k, a dense uniform graph of 1,000 nodes | `tc`, the transitive closure |
 | RMAT-1k, a power-law graph of 1,024 nodes | `tc` |
 
-A case's facts are in two parts: those that are always there (the ontology, where rules read it), and those
-that come and go.
+The facts of a case are in two parts: those that are always present (the ontology, if rules read it), and
+those that are inserted and deleted.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ Reach(x, y) :- Edge(x, y).
 Reach(x, z) :- Reach(x, y), Edge(y, z).
 """
 
-# The papers' Program A.2. Its last rule is printed with a relation T that nothing defines; it is the
-# relation of triples that is meant, or subproperties would add nothing.
+# Program A.2 of the papers. Its last rule is printed with an undefined relation T. It must mean the
+# relation of triples, since subproperties would add nothing otherwise.
 _TYPE, _SUBCLASS, _SUBPROPERTY, _DOMAIN, _RANGE = map(
     quote, (terms.TYPE, terms.SUBCLASS, terms.SUBPROPERTY, terms.DOMAIN, terms.RANGE)
 )
@@ -75,7 +75,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`make` must be picklable: measurements run in processes of their own."""
+    """`make` must be picklable, since measurements run in separate processes."""
 
     data: str
     program: str
@@ -94,7 +94,7 @@ def cases(
     rdf_files: Sequence[Path] = (),
     ontology_files: Sequence[Path] = (),
 ) -> list[Case]:
-    """The papers' cases, small with `quick`, and those of files that were named."""
+    """The cases of the papers, small with `quick`, and those of the given files."""
     university = partial(_universities, (1, 1) if quick else (15, 25))
     rand = partial(graphs.gnp, 150, 3.0) if quick else partial(graphs.gnp, 1000, 10.0)
     rmat = partial(graphs.rmat, 256, 700) if quick else partial(graphs.rmat, 1024, 9206)
@@ -110,7 +110,7 @@ def cases(
 
 
 def growing_cases(*, quick: bool) -> list[tuple[Case, ...]]:
-    """For each of two programs, cases of growing size."""
+    """Cases of growing size for each of two programs."""
     nodes = (50, 100, 200) if quick else (500, 1000, 2000, 4000)
     departments = ((1, 1),) if quick else ((15, 25),)
     universities = (1, 2, 3) if quick else (1, 2, 4, 8)
@@ -132,7 +132,7 @@ def _ontological(data: str, make: Callable[[], tuple[Any, Any]]) -> list[Case]:
 
 
 def _universities(departments: tuple[int, int], number: int = 1) -> tuple[Any, Any]:
-    """The ontology, and some universities."""
+    """The ontology, and `number` universities."""
     return rdf.university_ontology(), rdf.universities(number, departments=departments)
 
 
@@ -167,5 +167,5 @@ def _read_graph(path: Path) -> graphs.Edges:
         table = csv.read_csv(path)
         return np.stack([table[name].to_numpy().astype(np.int64) for name in ("src", "dst")], axis=1)
     except (pa.ArrowInvalid, KeyError, ValueError) as error:
-        problem = f"{path} is no graph: {error}; give a CSV file of numbers with the header src,dst"
+        problem = f"{path} is not a graph: {error}; use a CSV file of numbers with the header src,dst"
         raise DataError(None, problem) from None

@@ -1,6 +1,6 @@
-"""`tidelog bench`: measurements that anybody can repeat.
+"""`tidelog bench`: reproducible measurements.
 
-What is being measured goes to standard error, the tables to standard output.
+Progress goes to standard error, the tables to standard output.
 """
 
 from __future__ import annotations
@@ -20,30 +20,37 @@ _OUTPUT = click.Path(dir_okay=False, path_type=Path)
 
 @click.group("bench")
 def commands() -> None:
-    """Measure: how long reasoners take, beside each other."""
+    """Measure and compare the times of reasoners."""
 
 
 @commands.command()
 @click.option("--quick", is_flag=True, help="Small sizes: a few minutes.")
 @click.option(
-    "--only", default="", metavar="TEXT", help="Only what has this in data/program, such as LUBM/rdfs."
+    "--only", default="", metavar="TEXT", help="Only cases with TEXT in data/program, such as LUBM/rdfs."
 )
 @click.option(
     "--part",
     type=click.Choice(["all", "shares", "epochs", "cost"]),
     default="all",
-    help="Which experiment.",
+    help="The experiment to run.",
 )
-@click.option("--reasoner", "reasoners", multiple=True, type=click.Choice(REASONERS), help="Only these.")
 @click.option(
-    "--limit", type=click.FloatRange(min=0.1), metavar="SECONDS", help="For one measurement (10 or 25)."
+    "--reasoner", "reasoners", multiple=True, type=click.Choice(REASONERS), help="Only these reasoners."
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=0.1),
+    metavar="SECONDS",
+    help="Time limit of one measurement (10 or 25).",
 )
 @click.option("--graph", "graphs", multiple=True, type=_FILE, help="A CSV file of numbers: src,dst.")
-@click.option("--rdf", "triples", multiple=True, type=_FILE, help="N-Triples or Turtle, taken together.")
-@click.option("--ontology", "ontologies", multiple=True, type=_FILE, help="What the words of --rdf mean.")
+@click.option(
+    "--rdf", "triples", multiple=True, type=_FILE, help="N-Triples or Turtle files, read as one graph."
+)
+@click.option("--ontology", "ontologies", multiple=True, type=_FILE, help="The ontology of --rdf.")
 @click.option("--json", "json_file", type=_OUTPUT, metavar="FILE", help="Write the results to this file.")
 @click.option(
-    "--plot", "plot_file", type=_OUTPUT, metavar="FILE", help="Draw them into this file (.png, .svg)."
+    "--plot", "plot_file", type=_OUTPUT, metavar="FILE", help="Plot the results to this file (.png, .svg)."
 )
 def papers(
     quick: bool,
@@ -57,16 +64,16 @@ def papers(
     json_file: Path | None,
     plot_file: Path | None,
 ) -> None:
-    """Repeat the experiments of the papers that Tidelog comes from.
+    """Repeat the experiments of the papers that Tidelog is based on.
 
-    For each data set and program: how long each reasoner takes to materialise a share of the facts, to add
-    the rest and to delete it again, and how much memory it takes; then thirteen commits, small and large,
-    always updated, always begun anew, and chosen; then the COST question: from how many tuples on Spark is
-    faster than one thread. What passes the limit is left out from there on. The file of --json is written
-    after every measurement.
+    For each data set and program, shares measures the time and memory that each reasoner needs to materialise
+    a share of the facts, to add the rest and to delete it again. epochs runs thirteen commits, small and
+    large: always updated, always bootstrapped, and chosen. cost finds the number of tuples from which Spark
+    is faster than one thread. A series stops at its first measurement that exceeds the limit. The file of
+    --json is written after every measurement.
     """
     if bool(triples) != bool(ontologies):
-        raise click.UsageError("give --rdf and --ontology together: the data, and what its words mean")
+        raise click.UsageError("give --rdf and --ontology together: the data and its ontology")
     if plot_file is not None:
         _expect_matplotlib()
     work = bench.Experiments(
@@ -77,7 +84,7 @@ def papers(
     chosen = work.choose(only, quick=quick, graphs=graphs, triples=triples, ontologies=ontologies)
     growing = work.choose_growing(only, quick=quick)
     if not chosen and not growing:
-        raise click.UsageError(f"no data/program has {only!r} in its name; LUBM/rdfs and growing graph/tc do")
+        raise click.UsageError(f"no data/program contains {only!r}; try LUBM/rdfs or growing graph/tc")
     if part in ("all", "shares"):
         work.measure_shares(chosen, reasoners or REASONERS)
     if part in ("all", "epochs"):
@@ -90,7 +97,7 @@ def papers(
 
 
 def _replace(file: Path, text: str) -> None:
-    """Write a file so that it is there as a whole or as it was."""
+    """Replace a file atomically."""
     beside = file.with_name(f"{file.name}.part")
     beside.write_text(text, encoding="utf-8")
     beside.replace(file)

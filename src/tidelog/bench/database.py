@@ -1,6 +1,6 @@
-"""Tidelog as the measurements see it: Arrow tables in, a commit, its change set and its cost out.
+"""Tidelog's interface for measurements: commits of Arrow tables, with their change sets and costs.
 
-This is the only module that knows how Tidelog is driven.
+Only this module depends on how the engine is driven.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from tidelog.engine.limits import Limits
 from tidelog.engine.local.codes.arrow import decode_table, encode_table
-from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.scheduler import Limits, Run
-from tidelog.plan.flat import FlatProgram
+from tidelog.engine.local.commits import LocalCommits
+from tidelog.engine.scheduler import SWITCH
+from tidelog.maintain.strategy import STRATEGIES
 from tidelog.plan.flatten import flatten
 from tidelog.program.draft import Draft
 
@@ -23,19 +24,19 @@ __all__ = ["Commit", "Database"]
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What a commit did; `strategy` names what each touched unit with rules went through."""
+    """The result of a commit; `strategy` names the strategies of the touched strata with rules."""
 
-    came: int
-    went: int
+    inserted: int
+    deleted: int
     instances: int
     rounds: int
     strategy: str
 
 
 class Database:
-    """`switch` is the share of a bootstrap's time at which an update is given up, if not the usual one.
+    """`switch` is the share of a bootstrap's time after which an update falls back, if not the default.
 
-    A `plain` one keeps all relations as rows, however dense they are.
+    With `plain`, all relations are stored as rows, even dense ones.
     """
 
     def __init__(
@@ -44,11 +45,10 @@ class Database:
         self._draft = Draft()
         self._draft.load(text)
         self._program = self._draft.finish()
-        self._engine = LocalEngine()
+        self._commits = LocalCommits(STRATEGIES[strategy], SWITCH if switch is None else switch)
+        self._engine = self._commits.engine
         if plain:
-            self._engine.refrain()
-        self._run = Run(self._engine, strategy) if switch is None else Run(self._engine, strategy, switch)
-        self._flat = FlatProgram()
+            self._engine.follow_scripts()
 
     def commit(
         self,
@@ -58,29 +58,26 @@ class Database:
         add: str | None = None,
         remove: str | None = None,
     ) -> Commit:
-        """Change facts and rules; returns when the change set can be read."""
+        """Change facts and rules; return when the change set is readable."""
         if add is not None:
             self._draft.add_rule(add)
         if remove is not None:
             self._draft.remove_rule(remove)
         if add is not None or remove is not None:
             self._program = self._draft.finish()
-        flat = self._flat
+        flat = self._commits.program
         if add is not None or remove is not None or not flat.relations:
             flat = flatten(self._program)
-        self._engine.prepare(flat)
+        self._commits.begin(flat)
         for name in {**(inserts or {}), **(deletes or {})}:
-            came, went = self._codes(name, inserts), self._codes(name, deletes)
-            self._engine.assert_rows(name, came, went)
-        stats = self._run.commit(self._flat, flat, Limits())
-        changes = [self._engine.changes(name) for name in self._program.relations]
-        self._engine.commit()
-        self._engine.forget(flat)
-        self._flat = flat
+            self._commits.stage(name, self._codes(name, inserts), self._codes(name, deletes))
+        stats = self._commits.run(Limits())
+        changes = [self._commits.changes(name) for name in self._program.relations]
+        self._commits.publish()
         derived = {rule.head for rule in flat.rules.values()}
         return Commit(
-            sum(len(came) for came, _ in changes),
-            sum(len(went) for _, went in changes),
+            sum(len(inserted) for inserted, _ in changes),
+            sum(len(deleted) for _, deleted in changes),
             stats.instances,
             stats.rounds,
             ",".join(sorted({u.strategy for u in stats.strata if u.name.split(",")[0] in derived})),
@@ -97,8 +94,8 @@ class Database:
         return self._engine.size(relation)
 
     def tuples(self) -> int:
-        """How many tuples there are, hidden relations included."""
-        return sum(self._engine.size(name) for name in self._flat.relations)
+        """The number of tuples, including hidden relations."""
+        return sum(self._engine.size(name) for name in self._commits.program.relations)
 
     def table(self, relation: str) -> Any:
         codes = np.ascontiguousarray(self._engine.rows(relation).T)
@@ -110,5 +107,5 @@ class Database:
 
     @property
     def nbytes(self) -> int:
-        """The memory of all state, without the dictionary of interned values."""
+        """The size of all state, without the dictionary of interned values."""
         return sum(table.nbytes for table in self._engine.tables.values())

@@ -1,4 +1,4 @@
-"""Carrying the experiments out, and what they found."""
+"""Runs the experiments and holds their results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _IN_EPOCHS: Final = ("rdfs", "tc")  # the programs of the second experiment
 
 
 class Experiments:
-    """`limit` is in seconds, for one measurement; `tell` is called with what is being measured.
+    """`limit` is the time limit of one measurement in seconds; `tell` is called with its name at its start.
 
-    `keep` is called with all results so far whenever there is another.
+    `keep` is called with all results so far after each new one.
     """
 
     def __init__(
@@ -45,17 +45,17 @@ class Experiments:
         triples: Sequence[Path] = (),
         ontologies: Sequence[Path] = (),
     ) -> list[Case]:
-        """The cases of a name, or those that have it in theirs; DataError if a file cannot be read."""
+        """The cases whose name is `only` or contains it; raises DataError if a file cannot be read."""
         made = cases(quick=quick, graph_files=graphs, rdf_files=triples, ontology_files=ontologies)
         chosen = _named(made, only, lambda case: case.name)
         for case in chosen:
-            if case.is_from_files:  # told here once, not by every measurement
+            if case.is_from_files:  # report errors here once, not in every measurement
                 case.make()
         return chosen
 
     @staticmethod
     def choose_growing(only: str, *, quick: bool) -> list[tuple[Case, ...]]:
-        """The programs of the third experiment, by their names as others."""
+        """The cases of the third experiment, chosen by name like `choose`."""
         return _named(growing_cases(quick=quick), only, lambda sizes: sizes[0].name)
 
     def measure_shares(self, chosen: Iterable[Case], reasoners: Iterable[str]) -> None:
@@ -97,12 +97,12 @@ class Experiments:
         return to_json(self.shares, self.epochs, self.sizes, self.missing)
 
     def plot(self, path: Path) -> None:
-        """Draw all results into a file."""
+        """Plot all results to a file."""
         import_module("tidelog.bench.plots").plot(self.shares, self.epochs, self.sizes, path)  # slow to load
 
 
 def _named(made: list[Any], only: str, name_of: Callable[[Any], str]) -> list[Any]:
-    """Those of a name, or all that have it in theirs; case does not matter, and `-` is as good as `/`."""
+    """Those whose name is `only`, or else contains it; ignores case, and treats `-` like `/`."""
     wanted = only.lower().replace("/", "-")
     names = [name_of(one).lower().replace("/", "-") for one in made]
     exact = [one for one, name in zip(made, names, strict=True) if name == wanted]

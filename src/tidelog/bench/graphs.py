@@ -1,7 +1,7 @@
 """Directed graphs of five shapes, as arrays of edges.
 
-Edges are distinct, without loops, and the same for the same arguments: every random choice comes from the
-seed. Nodes are numbered from 0.
+Edges are distinct and have no loops. The same arguments give the same edges: every random choice depends on
+the seed. Nodes are numbered from 0.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["Edges", "chain", "gnp", "grid", "rmat", "tree"]
 
 Edges = npt.NDArray[np.int64]
 
-# how likely each quarter of the adjacency matrix is, at every level: the usual choice for social networks
+# probabilities of the quarters of the adjacency matrix, at every level: usual values for social networks
 QUARTERS = (0.57, 0.19, 0.19, 0.05)
 
 
@@ -35,7 +35,7 @@ def rmat(nodes: int, edges: int, seed: int = 0) -> Edges:
 
 
 def gnp(nodes: int, degree: float, seed: int = 0) -> Edges:
-    """A uniform random graph: each of the pairs is an edge with the probability that gives this degree."""
+    """A uniform random graph: each pair is an edge with the same probability, for this average degree."""
     rng = np.random.default_rng(seed)
     pairs = nodes * nodes
     number = rng.binomial(pairs, min(degree / nodes, 1.0))
@@ -44,7 +44,7 @@ def gnp(nodes: int, degree: float, seed: int = 0) -> Edges:
 
 
 def grid(width: int, height: int) -> Edges:
-    """Every cell leads to its right and to its lower neighbour."""
+    """A grid: every cell has edges to its right and its lower neighbour."""
     cells = np.arange(width * height).reshape(height, width)
     right = np.stack([cells[:, :-1].ravel(), cells[:, 1:].ravel()], axis=1)
     down = np.stack([cells[:-1].ravel(), cells[1:].ravel()], axis=1)
@@ -52,7 +52,7 @@ def grid(width: int, height: int) -> Edges:
 
 
 def tree(nodes: int, fan: int = 2) -> Edges:
-    """A complete tree, from parents to children; the last level may lack some."""
+    """A complete tree, from parents to children; the last level may be partial."""
     children = np.arange(1, nodes, dtype=np.int64)
     return np.stack([(children - 1) // fan, children], axis=1)
 

@@ -1,14 +1,13 @@
-"""The COST question: from how many tuples on does Spark beat one thread in this process?
+"""The COST question: at how many tuples does Spark become faster than one thread in process?
 
 The same program is materialised over more and more facts, in process and on Spark in each placement (local
-mode, all cores). Time on Spark begins with the facts in its frames and ends with the results in them; in
-process, with an Arrow table and with the results counted. Each place has a process of its own for all sizes,
-and a first run, which is not measured, for whatever has to be loaded.
+mode, all cores). On Spark, time is measured from facts in DataFrames to results in DataFrames; in process,
+from Arrow tables to counted results. Each place runs all sizes in one separate process, after a warm-up run.
 
-Where Spark is slower at one size and faster at the next, they cross in between, where straight lines between
-the measurements on logarithmic scales do. Where Spark never was faster, the question is answered by
-extrapolation: a line through a place's times, which has a start and a price for each tuple, and where the two
-lines meet, if they do and both times grow.
+If Spark is slower at one size and faster at the next, the crossing is interpolated linearly between these
+measurements, on logarithmic scales. If Spark is never faster, the crossing is extrapolated: a line is fitted
+to the times of each place (a start-up time and a cost per tuple). The lines cross if they meet and both times
+grow.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from tidelog.session import Session, open_session
 
 __all__ = ["Crossing", "Size", "crossings", "measure_growth"]
 
-_SHORT: Final = 1.0  # seconds, within which a measurement is repeated
+_SHORT: Final = 1.0  # seconds; shorter measurements are repeated
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Seconds to materialise so many tuples from so many facts, in one place."""
+    """Seconds to materialise `tuples` tuples from `facts` facts in one place."""
 
     data: str
     program: str
@@ -50,9 +49,9 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """From how many tuples on a place of Spark is faster than one thread; None if they never meet.
+    """The number of tuples from which a placement on Spark is faster than one thread; None if never.
 
-    `measured` says that it lies between two sizes that were measured, or before the first.
+    `measured` says that it is between two measured sizes, or at the first.
     """
 
     data: str
@@ -63,7 +62,7 @@ class Crossing:
 
     def __str__(self) -> str:
         if self.tuples is None:
-            return "not within the measured sizes, and their times do not come together"
+            return "not within the measured sizes, and the times do not converge"
         if not self.measured:
             return f"not within the measured sizes; by extrapolation at about {self.tuples:,} tuples"
         return f"from about {self.tuples:,} tuples on"
@@ -72,7 +71,7 @@ class Crossing:
 def measure_growth(
     cases: Sequence[Case], place: str, timeout: float, take: Callable[[Size], None]
 ) -> Missing | None:
-    """All sizes of one program in one place, in a process of its own, each within the time."""
+    """Measure all sizes of a program in one place, in a separate process; each has `timeout` seconds."""
     missing = partial(Missing, cases[0].data, cases[0].program, place)
     if place != IN_PROCESS:
         try:
@@ -85,7 +84,7 @@ def measure_growth(
 
 
 def _prepare(case: Case, place: str) -> Any:
-    """The session of Spark, if any, with everything loaded that a run needs."""
+    """The Spark session, if any, after a warm-up run."""
     spark = (
         None if place == IN_PROCESS else import_module("tidelog.engine.spark.runtime.session").local_session()
     )
@@ -106,7 +105,7 @@ def _sizes(cases: tuple[Case, ...], place: str, spark: Any) -> Iterator[Size]:
 
 
 def _tables(facts: Facts, spark: Any) -> list[tuple[str, Any]]:
-    """The facts where they are to be taken from: in Arrow tables, or in frames."""
+    """The facts as Arrow tables, or as DataFrames on Spark."""
     tables = [(name, table) for part in (facts.always, facts.moving) for name, table in part.items()]
     if spark is None:
         return tables
@@ -116,7 +115,7 @@ def _tables(facts: Facts, spark: Any) -> list[tuple[str, Any]]:
 def _materialise(
     text: str, tables: list[tuple[str, Any]], spark: Any, place: str
 ) -> tuple[float, int, Session]:
-    """The seconds that it takes, and the number of tuples that there are then."""
+    """The time in seconds, the resulting number of tuples, and the session."""
     gc.collect()
     begun = time.perf_counter()
     db = open_session(text=text) if spark is None else open_session(text=text, spark=spark, placement=place)
@@ -128,18 +127,18 @@ def _materialise(
 
 
 def _expect_place(db: Session, place: str) -> None:
-    """A placement in which the program does not run is not measured under its name."""
+    """Raise EngineError if no part of the program ran in this placement."""
     strata = [stratum for stratum in db.stats.run.strata if stratum.placed]
     if place != IN_PROCESS and not any(stratum.placed.startswith(place) for stratum in strata):
         whys = dict.fromkeys(stratum.placed for stratum in strata)
-        raise EngineError(f"nothing of it runs in {place}: {'; '.join(whys)}")
+        raise EngineError(f"no part of the program runs in {place}: {'; '.join(whys)}")
 
 
-# -- where lines meet
+# -- crossings
 
 
 def crossings(sizes: Sequence[Size]) -> list[Crossing]:
-    """For each program and place of Spark, from how many tuples on it is faster than one thread."""
+    """The crossing of each program and placement on Spark with one thread in process."""
     found: list[Crossing] = []
     for data, program, place in dict.fromkeys((s.data, s.program, s.place) for s in sizes):
         of_case = [s for s in sizes if (s.data, s.program) == (data, program)]
@@ -151,7 +150,7 @@ def crossings(sizes: Sequence[Size]) -> list[Crossing]:
 
 
 def _meet(here: Mapping[int, float], there: Mapping[int, float]) -> tuple[int | None, bool]:
-    """From how many tuples on it is faster there, and whether that was measured; times are by tuples."""
+    """The number of tuples from which `there` is faster, and whether it was measured; times are by tuples."""
     common = sorted(here.keys() & there.keys())
     leads = [math.log(there[n] / here[n]) for n in common]
     if leads[-1] >= 0:
@@ -165,9 +164,9 @@ def _meet(here: Mapping[int, float], there: Mapping[int, float]) -> tuple[int | 
 
 
 def _extrapolate(tuples: Sequence[int], here: Sequence[float], there: Sequence[float]) -> int | None:
-    """Where lines through the times meet beyond what was measured, if they do.
+    """The number of tuples beyond the measured sizes where the fitted lines meet, if they do.
 
-    Times that do not grow with the tuples are those of starting, and say nothing of larger sizes.
+    Times that do not grow with the tuples are start-up times, which do not predict larger sizes.
     """
     if len(tuples) < 2:
         return None

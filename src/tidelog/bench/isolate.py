@@ -1,4 +1,4 @@
-"""A measurement in a process of its own: its peak of memory is its own, and a slow one can be ended."""
+"""Runs a measurement in a separate process, with its own peak memory and a time limit."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ S = TypeVar("S")
 T = TypeVar("T")
 _STATUS = Path("/proc/self/status")
 _READY, _PART, _END = "ready", "part", "end"
-_START = 300.0  # seconds that a process has to get ready
-_PARTING = 10.0  # seconds that a process has to end what it began
+_START = 300.0  # seconds for a process to get ready
+_PARTING = 10.0  # seconds for a process to exit
 
 
 class Failed(Exception):
-    """A measurement that gave no result; the message says why."""
+    """A measurement without a result; the message is the reason."""
 
 
 def isolated(work: Callable[[], T], timeout: float) -> T:
-    """What the work returns, done in a fresh process; both must be picklable."""
+    """Call `work` in a new process and return its result; both must be picklable."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(work, there), daemon=True)
@@ -35,11 +35,11 @@ def isolated(work: Callable[[], T], timeout: float) -> T:
     there.close()
     try:
         if not here.poll(timeout):
-            raise Failed(f"over {timeout:g} s")
+            raise Failed(f"exceeded {timeout:g} s")
         done, value = here.recv()
     except EOFError:
         process.join()
-        raise Failed(f"ended with {process.exitcode}") from None
+        raise Failed(f"exited with code {process.exitcode}") from None
     finally:
         process.terminate()
         process.join()
@@ -53,9 +53,9 @@ def isolated(work: Callable[[], T], timeout: float) -> T:
 def isolated_parts(
     prepare: Callable[[], S], work: Callable[[S], Iterable[T]], timeout: float, take: Callable[[T], None]
 ) -> str | None:
-    """Take what the work yields, each within the time; why there is no more if it did not come to its end.
+    """Call `take` with each value that `work` yields within `timeout` seconds; if it stops early, return why.
 
-    What is prepared before, in the same process, has time enough to compile and to load.
+    `prepare` runs first in the same process, with enough time to compile and to load.
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)
@@ -75,12 +75,12 @@ def isolated_parts(
             allowed = timeout
     except EOFError:
         process.join()
-        return f"ended with {process.exitcode}"
+        return f"exited with code {process.exitcode}"
     finally:
         process.terminate()
         process.join()
         here.close()
-    return f"over {allowed:g} s"
+    return f"exceeded {allowed:g} s"
 
 
 def _work_in_parts(
@@ -109,9 +109,9 @@ def _work(work: Callable[[], object], there: Connection) -> None:
 
 
 def peak_memory() -> int:
-    """The most bytes that this process has had in memory.
+    """The peak memory of this process in bytes.
 
-    The kernel's status is preferred: what `getrusage` says includes the process that started this one.
+    The kernel's status is preferred, since `getrusage` includes the parent process.
     """
     if _STATUS.exists():
         for line in _STATUS.read_text().splitlines():

@@ -1,15 +1,15 @@
-"""What the experiments compare, by name.
+"""Names of what the experiments compare.
 
 | reasoner | what it is |
 |---|---|
-| `chibi`, `chibi-indexed` | the substitution-based interpreter, from scratch at every change |
+| `chibi`, `chibi-indexed` | the substitution-based interpreter, recomputing at every change |
 | `circuit`, `circuit-indexed` | the DBSP circuit of the dynamic interpreter |
 | `relational` | select, project and join, with delete and re-derive: the strategy `dred` |
 | `differential`, `elastic`, `recompute` | the strategies of these names |
 
-The first four are the reference reasoners: plain Python, slow and right.
+The first four are the reference reasoners: plain Python, slow and correct.
 
-Places are where a program runs: in process, or on Spark in one of two placements of its frames.
+A place is where a program runs: in process, or on Spark in one of two placements of its DataFrames.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STRATEGY_OF: Final = {
     "recompute": "recompute",
 }
 REASONERS: Final = ("chibi", "chibi-indexed", "circuit", "circuit-indexed", *STRATEGY_OF)
-SHARES: Final = (0.999, 0.99, 0.9, 0.75, 0.5)  # of the facts, that are there before the others come
-WAYS: Final = ("bootstrap", "update", "switch")  # to carry out a commit
+SHARES: Final = (0.999, 0.99, 0.9, 0.75, 0.5)  # of the facts, loaded before the others are added
+WAYS: Final = ("bootstrap", "update", "switch")  # to run a commit
 IN_PROCESS: Final = "in process"
 PLACES: Final = (IN_PROCESS, "tasks", "shuffled")

@@ -1,12 +1,12 @@
-"""The papers' two experiments.
+"""The two main experiments of the papers.
 
-*Shares*: a part of the facts is materialised, the rest added, and the same rest deleted again; for shares
-from nearly all to half. The smallest changes are measured first, so that a reasoner that runs out of time has
-shown what it can; short measurements are repeated within about a second, and the shortest times count.
+*Shares*: a share of the facts is materialised, the rest is added and then deleted again; shares range from
+nearly all to half. The smallest changes are measured first, so that a reasoner that exceeds the time limit
+still has results. Short measurements are repeated within about a second; the shortest times count.
 
-*Epochs*: a first load, small updates, and large ones that make beginning anew worth while: six small, a large
-one, four small, a large one. By `bootstrap`, which begins anew each time, by `update`, which never does, and
-by `switch`, which chooses. All three keep relations as rows, so that only the choice differs.
+*Epochs*: a first load, then six small updates, a large one, four small and a large one; large updates are
+those for which a bootstrap may be faster. `bootstrap` recomputes each time, `update` never does, and `switch`
+chooses. All three store relations as rows, so that only the choice differs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Epoch", "Missing", "Share", "measure_epochs", "measure_shares"]
 
 _EPOCHS: Final = ("load", *("small",) * 6, "large", *("small",) * 4, "large")
 _SMALL, _LARGE = 0.001, 0.4  # of all facts
-_SHORT: Final = 1.0  # seconds, within which measurements are repeated
+_SHORT: Final = 1.0  # seconds in which measurements are repeated
 _MOST: Final = 4  # times
 _FEW: Final = 100  # facts to warm up with
 _SWITCHES: Final = {"update": math.inf, "switch": None}
@@ -41,8 +41,8 @@ _SWITCHES: Final = {"update": math.inf, "switch": None}
 class Share:
     """Seconds to materialise a share of the facts, to add the rest and to delete it again.
 
-    `size` is how many tuples there were with all facts, `left` after the deletion, and `memory` the most
-    bytes that the process has had by then.
+    `size` is the number of tuples with all facts, `left` that after the deletion, and `memory` the peak
+    memory of the process in bytes.
     """
 
     data: str
@@ -63,7 +63,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """A commit of the second experiment; `how` says what the touched units went through."""
+    """A commit of the second experiment; `how` names the strategies of the touched strata."""
 
     data: str
     program: str
@@ -77,7 +77,7 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A reasoner or a way that did not come to its end, and why."""
+    """A reasoner or a way that stopped early, and why."""
 
     data: str
     program: str
@@ -91,7 +91,7 @@ class Missing:
 def measure_shares(
     case: Case, reasoner: str, shares: Iterable[float], timeout: float, take: Callable[[Share], None]
 ) -> Missing | None:
-    """In a process of its own, each share within the time."""
+    """Measure all shares in a separate process; each has `timeout` seconds."""
     prepare, work = partial(_prepare, case, reasoner), partial(_shares, case, reasoner, tuple(shares))
     why = isolated_parts(prepare, work, timeout, take)
     return None if why is None else Missing(case.data, case.program, reasoner, why)
@@ -137,7 +137,7 @@ def _share(case: Case, facts: Facts, name: str, share: float) -> Share:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    """How long work takes; what others left behind is collected before, not meanwhile."""
+    """The time of `work` in seconds; earlier garbage is collected first, outside the measurement."""
     gc.collect()
     begun = time.perf_counter()
     work()
@@ -145,7 +145,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _prepare(case: Case, name: str) -> Facts:
-    """The facts of a case, with compiled code loaded: some facts come, and half of them go."""
+    """The facts of a case, after a warm-up that loads compiled code by inserting and deleting some facts."""
     facts = case.make()
     reasoner = make_reasoner(name, facts.text)
     few = {relation: table.slice(0, _FEW) for relation, table in facts.moving.items()}
@@ -160,7 +160,7 @@ def _prepare(case: Case, name: str) -> Facts:
 
 
 def measure_epochs(case: Case, way: str, timeout: float, take: Callable[[Epoch], None]) -> Missing | None:
-    """In a process of its own, each commit within the time."""
+    """Measure all commits in a separate process; each has `timeout` seconds."""
     why = isolated_parts(partial(_prepare, case, "elastic"), partial(_epochs, case, way), timeout, take)
     return None if why is None else Missing(case.data, case.program, way, why)
 
@@ -177,9 +177,10 @@ def _epochs(case: Case, way: str, facts: Facts) -> Iterator[Epoch]:
 
 
 def _schedule(facts: Facts) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """The kind of each epoch, what comes and what goes: each small change is of facts of its own.
+    """The kind, the insertions and the deletions of each epoch.
 
-    They come and go in turn; so do the large ones.
+    Each small change has its own facts. Small changes alternate between insertion and deletion, and so do
+    large ones.
     """
     ((name, table),) = facts.moving.items()
     table = table.take(np.random.default_rng(0).permutation(len(table)))
@@ -203,7 +204,7 @@ def _schedule(facts: Facts) -> Iterator[tuple[str, dict[str, Any], dict[str, Any
 
 
 def _divide(tables: Tables, share: float) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A share of all facts and the rest, at random and the same every time; the rest is at least one fact."""
+    """Split all facts at random, always the same way, into a share and a rest of at least one fact."""
     total = sum(len(table) for table in tables.values())
     chosen = np.zeros(total, np.bool_)
     chosen[np.random.default_rng(0).permutation(total)[: max(1, round((1 - share) * total))]] = True

@@ -1,4 +1,4 @@
-"""The results as a picture: times by share, by epoch and by size, on logarithmic scales."""
+"""Plots of the results: times by share, by epoch and by size, on logarithmic scales."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tidelog.bench.papers import Epoch, Share
 
 matplotlib.use("Agg")
 
-from matplotlib import pyplot  # after the choice of a backend that needs no screen
+from matplotlib import pyplot  # after choosing a backend that needs no screen
 
 __all__ = ["plot"]
 
 
 def plot(shares: Sequence[Share], epochs: Sequence[Epoch], sizes: Sequence[Size], path: Path) -> None:
-    """A row for each case: adding, deleting, and the epochs where they were measured; then one of sizes."""
+    """A row of plots for each case: adding, deleting, and epochs if measured; then a row for sizes."""
     measured = [(s.data, s.program) for s in shares] + [(e.data, e.program) for e in epochs]
     cases = list(dict.fromkeys(measured))
     growing = list(dict.fromkeys((s.data, s.program) for s in sizes))
@@ -51,7 +51,7 @@ def _by_share(axes: Any, shares: Sequence[Share], field: str) -> None:
         if found:
             axes.plot(*zip(*found, strict=True), marker="o", label=name)
     axes.set_xscale("log")
-    axes.set_xlabel("part of the facts that changes")
+    axes.set_xlabel("share of the facts that change")
     _finish(axes)
 
 

@@ -1,4 +1,4 @@
-"""The papers' reasoners under their names, behind one interface: facts come, facts go."""
+"""The reasoners of the papers by name, with one interface: insert facts, delete facts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Tables = Mapping[str, Any]
 
 class Reasoner(Protocol):
     def prepare(self, tables: Tables) -> object:
-        """Arrow tables by relation as this reasoner takes them; not part of what is measured."""
+        """Convert Arrow tables by relation to the input of this reasoner; this is not measured."""
         ...
 
     def insert(self, facts: Any) -> None: ...
@@ -28,12 +28,12 @@ class Reasoner(Protocol):
     def delete(self, facts: Any) -> None: ...
 
     def size(self) -> int:
-        """How many tuples there are in all relations of the program."""
+        """The number of tuples in all relations of the program."""
         ...
 
 
 def make_reasoner(name: str, text: str) -> Reasoner:
-    """The reasoner of a name, with a program and no facts."""
+    """The reasoner with this name, with a program and without facts."""
     if name in STRATEGY_OF:
         return _Engine(Database(text, STRATEGY_OF[name]))
     return _Reference(name, text)

@@ -1,4 +1,4 @@
-"""Results as tables like the papers' and as JSON."""
+"""Results as tables like those of the papers, and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["epoch_table", "growth_table", "memory_table", "share_table", "to_jso
 def share_table(shares: Sequence[Share]) -> str:
     """A line for each case and share: for each reasoner, seconds to materialise, to add and to delete.
 
-    `(differs)` is beside the times of a reasoner that has other results than the first one of the line.
+    `(differs)` marks a reasoner whose results differ from the first one of the line.
     """
     reasoners = [name for name in REASONERS if any(s.reasoner == name for s in shares)]
     lines = [["data", "program", "share", *reasoners]]
@@ -38,7 +38,7 @@ def _times(found: Share | None, sizes: tuple[int, int]) -> str:
 
 
 def memory_table(shares: Sequence[Share]) -> str:
-    """A line for each case: the most memory that each reasoner's process has had."""
+    """A line for each case: the peak memory of each reasoner's process."""
     reasoners = [name for name in REASONERS if any(s.reasoner == name for s in shares)]
     lines = [["data", "program", *reasoners]]
     for data, program in dict.fromkeys((s.data, s.program) for s in shares):
@@ -51,7 +51,7 @@ def memory_table(shares: Sequence[Share]) -> str:
 
 
 def epoch_table(epochs: Sequence[Epoch]) -> str:
-    """A line for each epoch, and their sum: seconds by each way, and what the one that chooses did."""
+    """A line for each epoch, and their sum: seconds of each way, and the strategy that `switch` chose."""
     ways = [way for way in WAYS if any(e.way == way for e in epochs)]
     lines = [["data", "program", "epoch", "facts", *ways, "chosen"]]
     for data, program in dict.fromkeys((e.data, e.program) for e in epochs):
@@ -68,7 +68,7 @@ def epoch_table(epochs: Sequence[Epoch]) -> str:
 
 
 def growth_table(sizes: Sequence[Size]) -> str:
-    """A line for each size: seconds in each place; then from where on each place of Spark is faster."""
+    """A line for each size: seconds in each place; then the crossing of each placement on Spark."""
     lines = [["data", "program", "facts", "tuples", *PLACES]]
     for data, program in dict.fromkeys((s.data, s.program) for s in sizes):
         of_case = [s for s in sizes if (s.data, s.program) == (data, program)]

@@ -1,1 +1,1 @@
-"""What every layer speaks: types, values with their order, and Z-sets. Plain Python, no dependencies."""
+"""Shared by every layer: types, values with their order, and Z-sets. Plain Python, no dependencies."""

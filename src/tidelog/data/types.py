@@ -1,9 +1,9 @@
 """The types of columns and expressions.
 
-A closed union of frozen values: consumers `match` on it and end in `assert_never`, so that a type added
-here is asked for everywhere. Invariants hold by construction: widths are between 1 and 128 bits, a
-decimal has 1 to 38 digits of which at most all are behind the point, and no option holds an option
-(`none` would mean two things).
+A closed union of frozen values. Consumers `match` on it and end in `assert_never`, so the type checker finds
+every place that must handle a new type. Invariants hold by construction: widths are 1 to 128 bits, a decimal
+has a precision of 1 to 38 digits and a scale no greater than its precision, and an option cannot contain an
+option (`none` would be ambiguous).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Bool:
 
 @dataclass(frozen=True, slots=True)
 class Int:
-    """64 bits, with a sign; the number everybody means."""
+    """A signed 64-bit number; the default integer type."""
 
     def __str__(self) -> str:
         return "int"
@@ -83,7 +83,7 @@ class Bit:
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A number of `width` bits in two's complement."""
+    """A signed number of `width` bits in two's complement."""
 
     width: int
 
@@ -112,7 +112,7 @@ class Double:
 
 @dataclass(frozen=True, slots=True)
 class Decimal:
-    """Exact, with `precision` digits of which `scale` are behind the point."""
+    """An exact number with `precision` digits, `scale` of them after the decimal point."""
 
     precision: int
     scale: int
@@ -145,7 +145,7 @@ class Date:
 
 @dataclass(frozen=True, slots=True)
 class Timestamp:
-    """A moment in UTC, to the microsecond."""
+    """A point in time in UTC, with microsecond precision."""
 
     def __str__(self) -> str:
         return "timestamp"

@@ -1,13 +1,13 @@
-"""Values: how each type represents them in Python, when two are equal, how they are ordered and written.
+"""Values: their representation in Python, equality, order and text form.
 
 Invariant: a *canonical* value is one that `canonical(type, value)` returns unchanged. Two canonical
 values of one type are the same element of a set iff Python's `==` or `is` says so: NaN is one object,
--0.0 is written 0.0, a `float` is rounded to single precision, a decimal has exactly its type's scale, and
-a timestamp is in UTC. Rows of canonical values can therefore be kept in sets and dictionaries.
+-0.0 becomes 0.0, a `float` is rounded to single precision, a decimal has exactly its type's scale, and
+a timestamp is in UTC. Rows of canonical values can therefore be stored in sets and dictionaries.
 
-`joins` is stricter than sameness: `none` is the same element as `none` but joins nothing.
-The order (`order_key`) is one for comparisons, min and max, sorted indexes and ranges alike: NaN after
-every number, false before true, strings by code point, `none` before everything.
+`joins` is stricter than set equality: `none` is the same element as `none` but joins nothing.
+Comparisons, min and max, sorted indexes and ranges all use one order (`order_key`): NaN after every
+number, false before true, strings by code point, `none` before everything.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ V = TypeVar("V")
 NAN: Final = float("nan")
 LEAST: Final = -(2**63)
 _SINGLE_LIMIT: Final = 2.0**128 - 2.0**103  # from here on, rounding to single precision overflows
-# decimals are computed in this context alone: that of the thread is the host's, with a precision of its own
+# All decimal arithmetic uses this context: the thread's context belongs to the host, with its own precision.
 EXACT: Final = decimal.Context(
     prec=2 * types.MAX_DIGITS + 2,
     rounding=decimal.ROUND_HALF_EVEN,
@@ -57,11 +57,11 @@ EXACT: Final = decimal.Context(
 
 
 class BadValue(ValueError):
-    """A value that is not of its type; the message says why, for users."""
+    """A value is not of its type. The message says why and is shown to users."""
 
 
 def canonical(type_: Type, value: object) -> Value:
-    """The canonical form of a Python value of this type, or BadValue."""
+    """The canonical form of a Python value of this type; raises BadValue if it is not of the type."""
     if isinstance(type_, types.Option):
         return None if value is None else _present(type_, canonical(type_.item, value))
     if value is None:
@@ -85,7 +85,7 @@ def canonical(type_: Type, value: object) -> Value:
             return _instance(type_, value, bytes)
         case types.Date():
             if isinstance(value, datetime):
-                raise BadValue(f"{shown(value)} is a moment, not a date")
+                raise BadValue(f"{shown(value)} is a timestamp, not a date")
             return _instance(type_, value, date)
         case types.Timestamp():
             return _timestamp(value)
@@ -94,7 +94,7 @@ def canonical(type_: Type, value: object) -> Value:
 
 
 def _present(type_: types.Option, value: Value) -> Value:
-    """A value of an option that is not `none`, which takes the place of the least number of 64 bits."""
+    """A value of an option other than `none`; the smallest 64-bit number is the code of `none`."""
     if value == LEAST and types.int_range(type_.item) == (LEAST, -LEAST - 1):
         raise BadValue(
             f"{value} cannot be stored in a column of {type_}: its code stands for none; use bigint"
@@ -143,14 +143,14 @@ def _decimal(type_: types.Decimal, value: object) -> decimal.Decimal:
     except decimal.InvalidOperation:
         raise BadValue(f"{_figures(value)} does not fit {type_}") from None
     if exact != number:
-        raise BadValue(f"{_figures(value)} has more than {type_.scale} digits behind the point")
+        raise BadValue(f"{_figures(value)} has more than {type_.scale} digits after the decimal point")
     if len(exact.as_tuple().digits) > type_.precision:
         raise BadValue(f"{_figures(value)} does not fit {type_}")
     return exact if exact else exact.copy_abs()
 
 
 def _figures(value: object) -> str:
-    """A number as people write it."""
+    """A number in the usual notation."""
     return clip(str(value), 200) if isinstance(value, decimal.Decimal) else shown(value)
 
 
@@ -181,7 +181,7 @@ def joins(left: Value, right: Value) -> bool:
 
 
 def order_key(type_: Type, value: Value) -> Any:
-    """A key by which Python sorts canonical values of this type in their order."""
+    """A key with which Python sorts canonical values of this type."""
     if isinstance(type_, types.Option):
         return (0,) if value is None else (1, order_key(type_.item, value))
     if isinstance(value, float):
@@ -190,7 +190,7 @@ def order_key(type_: Type, value: Value) -> Any:
 
 
 def to_text(type_: Type, value: Value) -> str:
-    """The one text of a canonical value; `from_text` reads it back."""
+    """The unique text of a canonical value; `from_text` reads it back."""
     if value is None:
         return "none"
     match type_:
@@ -224,7 +224,7 @@ def to_text(type_: Type, value: Value) -> str:
 
 
 def _integer_text(value: int) -> str:
-    # Python's own conversion stops at 4,300 digits; decimal's does not
+    # Python's int-to-str conversion is limited to 4,300 digits; decimal's is not.
     return str(value) if value.bit_length() < 10_000 else f"{decimal.Decimal(value):f}"
 
 
@@ -235,7 +235,7 @@ def _float_text(type_: types.Float | types.Double, value: float) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if isinstance(type_, types.Double):
         return repr(value)
-    # the shortest digits that single precision reads back; rounded up they may pass its largest value
+    # The fewest digits that single precision reads back. Rounding up can exceed its largest value.
     short = (float(f"{value:.{digits}g}") for digits in range(1, 10))
     return repr(next(s for s in short if abs(s) < _SINGLE_LIMIT and _floating(type_, s) == value))
 
@@ -244,7 +244,7 @@ _WORDS = {"NaN": NAN, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def from_text(type_: Type, text: str) -> Value:
-    """The value that a text stands for, or BadValue. An empty text is the empty string, never `none`."""
+    """The value that a text denotes; raises BadValue. An empty text is the empty string, never `none`."""
     if isinstance(type_, types.Option):
         return None if text == "none" else from_text(type_.item, text)
     try:
@@ -281,7 +281,7 @@ def _read_integer(text: str) -> int:
     if len(text) < 4_000:
         return int(text)
     if not text.lstrip("+-").isdigit():
-        raise BadValue("a text this long is not a number")
+        raise BadValue("this long text is not a number")
     return int(decimal.Decimal(text, EXACT))
 
 
@@ -293,7 +293,7 @@ def _read_float(type_: Type, text: str) -> float:
 
 
 def _plain(text: str) -> str:
-    """A number in ASCII digits, without the blanks and underscores that Python would take."""
+    """A number in ASCII digits, without the spaces and underscores that Python would accept."""
     if not text.isascii() or not text.replace("-", "").replace("+", "").replace(".", "").isalnum():
         raise BadValue(f"{shown(text)} is not a number")
     if text[-1:].isalpha():

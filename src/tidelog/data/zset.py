@@ -1,8 +1,8 @@
-"""Z-sets: finite maps from elements to integer weights, the group that changes live in.
+"""Z-sets: finite maps from elements to integer weights. They form the group of changes.
 
-Idea: a set is a Z-set whose weights are all 1, a change is one with weights of both signs, and applying
+Idea: a set is a Z-set whose weights are all 1, a change is a Z-set with weights of both signs, and applying
 a change is addition. Addition is associative and commutative, the empty Z-set is its zero, and every
-Z-set has a negative, so whatever is linear can be maintained by working on changes alone.
+Z-set has a negative. Linear operators can therefore be maintained from changes alone.
 
 Invariant: no element has weight 0, so two Z-sets are equal iff they are the same map.
 """
@@ -32,7 +32,7 @@ class ZSet(Generic[K]):
 
     @classmethod
     def of(cls, elements: Iterable[K]) -> ZSet[K]:
-        """The set of these elements, each with weight 1 however often it is named."""
+        """The set of these elements. Each has weight 1, even if it is repeated."""
         return cls(dict.fromkeys(elements, 1))
 
     def __getitem__(self, element: K) -> int:
@@ -75,7 +75,7 @@ class ZSet(Generic[K]):
         return self._wrap({e: w * factor for e, w in self._weights.items()} if factor else {})
 
     def map(self, function: Callable[[K], L]) -> ZSet[L]:
-        """Each element's image; weights of elements with one image add up. Linear."""
+        """The image of each element. Weights of elements with the same image add up. Linear."""
         return ZSet((function(e), w) for e, w in self._weights.items())
 
     def filter(self, keep: Callable[[K], bool]) -> ZSet[K]:

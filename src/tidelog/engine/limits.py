@@ -134,9 +134,9 @@ def bytes_of(text: str) -> int | None:
 
 def _size_text(size: int) -> str:
     """A number of bytes as people write it."""
-    for stratum in ("GB", "MB", "kB"):
-        if size >= _UNITS[stratum.lower()]:
-            return f"{size / _UNITS[stratum.lower()]:,.1f} {stratum}"
+    for unit in ("GB", "MB", "kB"):
+        if size >= _UNITS[unit.lower()]:
+            return f"{size / _UNITS[unit.lower()]:,.1f} {unit}"
     return f"{size} bytes"
 
 

@@ -1,7 +1,7 @@
-"""The one walk: a commit, unit by unit, script by script.
+"""The scheduler: carries a commit out, stratum by stratum, script by script.
 
-Units run in the order of the new program, each seeing the old and the new state of those below. A unit that
-nothing reaches is passed over. Otherwise it is updated if it was a unit before, and bootstrapped if it was
+Strata run in the order of the new program. Each sees the old and the new state of those below. A stratum that
+no change reaches is skipped. Otherwise it is updated if it was a stratum before, and bootstrapped if it was
 not, if the strategy says so, or if the update turns out to cost more than a bootstrap would.
 """
 
@@ -10,10 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Final, TypeVar, assert_never
 
 from tidelog.engine.cost import UNFINISHED, Sizes, StratumCost
 from tidelog.engine.limits import Limits, Watch, memory_errors, raise_limit
-from tidelog.engine.protocol import Changed, Engine, TurnDense
+from tidelog.engine.protocol import Claimed, Engine, Extrema
 from tidelog.engine.statistics import Stats, StratumStats
 from tidelog.errors import EngineError
 from tidelog.maintain.script import (
@@ -33,40 +35,47 @@ from tidelog.maintain.script import (
     Repeat,
     Rest,
     Script,
+    Step,
     Update,
 )
-from tidelog.maintain.strategy import is_traced, make, name_of, update
+from tidelog.maintain.strategy import ELASTIC, RuleChanges, Strategy
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.progress import Progress, Report
 
-__all__ = ["Limits", "Run", "Stats", "StratumStats"]
+__all__ = ["SWITCH", "Scheduler"]
 
 
-_LATER = 1.6  # times as long an update may have taken when deletion is done: little is left by then
-_ROUNDS = 1000  # that an engine may run in one go
-# strategies that follow the cheaper way, also an engine's own; the others are carried out as they are
-_SWITCHING = ("elastic", "recompute")
+SWITCH: Final = 0.6  # of the time of a bootstrap is what an update may take
+_LATER: Final = 1.6  # times the budget is allowed once deletion is done: little is left by then
+_ROUNDS: Final = 1000  # that an engine may run in one go
 
 
-class _TooMuch(Exception):
-    """An update has cost what a bootstrap would."""
+class _TooCostly(Exception):
+    """An update has cost as much as a bootstrap would. Raised and caught here; engines let it pass."""
 
 
-class Run:
-    """Carries commits out on an engine; remembers what units cost.
+class _End(Enum):
+    """How a script ended."""
 
-    An update is given up for a bootstrap once it has found more than `patience` instances and taken more than
-    the fraction `switch` of the time that a bootstrap would take, or somewhat more if deletion is done; never
-    if there is no such fraction. `placed` tells where a unit runs and why, for the statistics, if there are
-    several places. `begun` is told of each step before it begins, with its rule, if it is about one. `clock`
-    says what all work so far has cost: its seconds, or where others may hold it up, those it would take.
+    DONE = "done"
+    CLAIM = "the engine wants to claim the stratum"
+
+
+class Scheduler:
+    """Carries commits out on an engine, and remembers what strata cost.
+
+    An update falls back to a bootstrap once it has found more than `patience` instances and has taken more
+    than the fraction `switch` of the time that a bootstrap would take, or `_LATER` times that once deletion
+    is done. Without a fraction it never does. `placed` says where a stratum runs and why, for the statistics,
+    if there are several places. `begun` is called with each step before it begins. `clock` says what all work
+    so far has cost: seconds, or an estimate of them where other work may interfere.
     """
 
     def __init__(
         self,
         engine: Engine,
-        strategy: str = "elastic",
-        switch: float | None = 0.6,
+        strategy: Strategy = ELASTIC,
+        switch: float | None = SWITCH,
         patience: int = 10_000,
         placed: Callable[[Stratum], str] = lambda _: "",
         begun: Report | None = None,
@@ -83,14 +92,14 @@ class Run:
         self.costs: dict[frozenset[str], StratumCost] = {}
         self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Update]] = {}
         if not self.is_switching:
-            engine.refrain()
+            engine.follow_scripts()
 
     @property
     def is_switching(self) -> bool:
         """Whether whatever is cheaper is done."""
-        return self.strategy in _SWITCHING and self.switch is not None
+        return self.strategy.switches and self.switch is not None
 
-    def commit(
+    def run(
         self,
         old: FlatProgram,
         new: FlatProgram,
@@ -98,25 +107,25 @@ class Run:
         check: Callable[[], None] = lambda: None,
         report: Report | None = None,
     ) -> Stats:
-        """Bring all units from the old to the new state; the caller commits or rolls back.
+        """Bring all strata from the old to the new state.
 
         `check` is called between steps, where the engine can be left: what it raises ends the run. So does
-        what `report` raises, which is told now and then how far the run is.
+        what `report` raises, which is called now and then with the progress.
         """
         stats = Stats()
         watch = Watch(limits, check, report)
         before = {stratum.relations: stratum for stratum in old.strata}
-        gone: dict[str, list[FlatRule]] = {}
+        removed: dict[str, list[FlatRule]] = {}
         for rule in old.rules.values():
             if rule.id not in new.rules:
-                gone.setdefault(rule.head, []).append(rule)
-        walk = _Walk(self, old, before, gone, limits, watch, stats, len(new.strata))
+                removed.setdefault(rule.head, []).append(rule)
+        walk = _Walk(self, old, before, removed, limits, watch, stats, len(new.strata))
         self._walk = walk
         self.engine.watch(walk.pause, walk.hear)
         with memory_errors(watch.blame):
             for stratum in new.strata:
                 walk.number += 1
-                walk.stratum(stratum)
+                walk.maintain(stratum)
         stats.seconds = time.perf_counter() - watch.start
         return stats
 
@@ -126,30 +135,29 @@ class Run:
         return 0 if self._walk is None else self._walk.stats.instances + self._walk.current.instances
 
     def expect_time(self) -> None:
-        """EngineError if the last commit has taken longer than it may, whatever else it ended with."""
+        """EngineError if the last commit has exceeded its time, whatever else it ended with."""
         if self._walk is not None:
             self._walk.watch.expect_time()
 
     def memory(self, stratum: Stratum) -> StratumCost:
         return self.costs.setdefault(stratum.relations, StratumCost())
 
-    def update(self, stratum: Stratum, rules: Changed) -> Update:
-        """The scripts of an update: delete, re-derive, insert; kept while no rule of the unit changes."""
-        kept, inserted, gone = rules
+    def update(self, stratum: Stratum, rules: RuleChanges) -> Update:
+        """The scripts of an update; cached while no rule of the stratum changes."""
         known = self._updates.get(stratum.relations)
-        if inserted or gone or known is None or known[0] != kept:
-            known = kept, update(self.strategy, stratum, kept, inserted, gone)
-        if not inserted and not gone:
+        if rules.added or rules.removed or known is None or known[0] != rules.kept:
+            known = rules.kept, self.strategy.update(stratum, rules)
+        if not rules.added and not rules.removed:
             self._updates[stratum.relations] = known
         return known[1]
 
 
 @dataclass(slots=True)
 class _Walk:
-    run: Run
+    run: Scheduler
     old: FlatProgram
     before: dict[frozenset[str], Stratum]
-    gone: dict[str, list[FlatRule]]
+    removed: dict[str, list[FlatRule]]
     limits: Limits
     watch: Watch
     stats: Stats
@@ -168,24 +176,25 @@ class _Walk:
     def engine(self) -> Engine:
         return self.run.engine
 
-    # -- units
+    # -- strata
 
-    def stratum(self, stratum: Stratum) -> None:
-        kept = tuple(r for r in stratum.rules if r.id in self.old.rules)
-        inserted = tuple(r for r in stratum.rules if r.id not in self.old.rules)
-        gone = tuple(r for name in sorted(stratum.relations) for r in self.gone.get(name, ()))
+    def maintain(self, stratum: Stratum) -> None:
+        """Bring a stratum to its new state, if anything reaches it."""
+        rules = RuleChanges(
+            tuple(r for r in stratum.rules if r.id in self.old.rules),
+            tuple(r for r in stratum.rules if r.id not in self.old.rules),
+            tuple(r for name in sorted(stratum.relations) for r in self.removed.get(name, ())),
+        )
         before = self.before.get(stratum.relations)
         same = (before is not None and self._is_kept_alike(before, stratum)) or self._merge(stratum)
-        changed = (
-            inserted or gone or not same or self._is_reached(stratum) or self.engine.must_bootstrap(stratum)
-        )
-        if not changed:
+        changed = rules.added or rules.removed or not same
+        if not (changed or self._is_reached(stratum) or self.engine.must_bootstrap(stratum)):
             return
         start = time.perf_counter()
         self.current, self.at_work = StratumStats(stratum.name, "", ""), stratum
         self.rows, self.found, self.deadline, self.adds = 0, 0, None, False
         self._work_on(stratum.rules)
-        self._maintain(stratum, kept, inserted, gone, same)
+        self._bring_up_to_date(stratum, rules, same)
         self.engine.finish(stratum)
         self.current.placed = self.run.placed(stratum)
         self.current.seconds = time.perf_counter() - start
@@ -195,14 +204,14 @@ class _Walk:
     def _is_kept_alike(self, before: Stratum, stratum: Stratum) -> bool:
         """Whether an update finds the state that it needs."""
         strategy = self.run.strategy
-        return before.best == stratum.best and is_traced(strategy, before) == is_traced(strategy, stratum)
+        return before.best == stratum.best and strategy.traces(before) == strategy.traces(stratum)
 
     def _merge(self, stratum: Stratum) -> bool:
         """Whether a unit could be made of units of the old program with their states; then it is."""
         parts = [old for old in self.old.strata if old.relations & stratum.relations]
         whole = all(old.relations <= stratum.relations for old in parts)
         plain = not any(old.best or old.grouping for old in (*parts, stratum))
-        if self.run.strategy not in ("elastic", "dred") or len(parts) < 2 or not whole or not plain:
+        if not self.run.strategy.merges or len(parts) < 2 or not whole or not plain:
             return False
         if self.engine.must_bootstrap(stratum):
             return False
@@ -216,40 +225,36 @@ class _Walk:
             return self.engine.was_touched(stratum.grouping.instances)
         return any(self.engine.has_changed(n) for n in stratum.reads | stratum.relations)
 
-    def _maintain(
-        self,
-        stratum: Stratum,
-        kept: tuple[FlatRule, ...],
-        inserted: tuple[FlatRule, ...],
-        gone: tuple[FlatRule, ...],
-        same: bool,
-    ) -> None:
+    def _bring_up_to_date(self, stratum: Stratum, rules: RuleChanges, same: bool) -> None:
         if stratum.grouping is not None:
             self.engine.enter(stratum)
             self._explain("update" if same else "bootstrap", "groups that were touched")
             self._begin(stratum.grouping.origin)
             self._execute((Regroup(stratum.grouping, all=not same),))
             return
-        claimed = self.engine.claim(stratum)
+        claimed = None if self.engine.claims is None else self.engine.claims.claim(stratum)
         if claimed is not None:
-            self._explain(claimed.strategy, claimed.why)
-            self.current.rounds, self.current.instances = claimed.rounds, claimed.instances
-            self.rows = claimed.rows
-            self._check_rows()
+            self._take_claimed(claimed)
             return
         why = self._why_bootstrap(stratum, same and not self.engine.must_bootstrap(stratum))
-        if why is None and not self._update(stratum, kept, inserted, gone):
+        if why is None and not self._update(stratum, rules):
             why = "the update turned out to cost more"
         if why is not None:
             self._bootstrap(stratum, why)
+
+    def _take_claimed(self, claimed: Claimed) -> None:
+        self._explain(claimed.strategy, claimed.why)
+        self.current.rounds, self.current.instances = claimed.rounds, claimed.instances
+        self.rows = claimed.rows
+        self._check_rows()
 
     def _why_bootstrap(self, stratum: Stratum, same: bool) -> str | None:
         if not same:
             return "it is new, or its relations were grouped otherwise"
         if not any(self.engine.size(name) for name in stratum.reads | stratum.relations):
             return "it and all that it reads were empty"
-        if self.run.strategy == "recompute":
-            return "the strategy is recompute"
+        if not self.run.strategy.updates:
+            return f"the strategy is {self.run.strategy.name}"
         memory = self.run.memory(stratum)
         if not memory.bootstrap or not self.run.is_switching:
             return None
@@ -278,96 +283,111 @@ class _Walk:
         self.engine.enter(stratum)
         self.rank, self.rows, self.asserted, self.deadline, self.current.instances = 0, 0, 0, None, 0
         begun = self.run.clock()
-        try:
-            self._execute(make(self.run.strategy, stratum))
-        except TurnDense:
-            self._explain("whole", "the relation turned out to be dense")
+        if self._execute(self.run.strategy.bootstrap(stratum)) is _End.CLAIM:
             self._work_on(stratum.rules)
-            claimed = self.engine.claim(stratum, start=True)
-            self.current.rounds, self.rows = (0, 0) if claimed is None else (claimed.rounds, claimed.rows)
-            self._check_rows()
+            claimed = None if self.engine.claims is None else self.engine.claims.claim(stratum, start=True)
+            if claimed is None:
+                raise EngineError(f"{stratum.name} was to be evaluated whole, and was not")
+            self._take_claimed(claimed._replace(why="the relation turned out to be dense"))
             return
-        self.engine.highest(stratum.relations, self.rank)
+        self.engine.raise_highest(stratum.relations, self.rank)
         seconds, below = self.run.clock() - begun, stratum.reads - stratum.relations
         moved = sum(inserted - deleted for inserted, deleted in map(self.engine.changed_rows, below))
         self.run.memory(stratum).made(
             seconds, sum(map(self.engine.size, below)) + moved, self.asserted, self.rows
         )
 
-    def _update(
-        self,
-        stratum: Stratum,
-        kept: tuple[FlatRule, ...],
-        inserted: tuple[FlatRule, ...],
-        gone: tuple[FlatRule, ...],
-    ) -> bool:
-        """Whether the update came to its end."""
+    def _update(self, stratum: Stratum, rules: RuleChanges) -> bool:
+        """Update a stratum; false if that was given up."""
         memory = self.run.memory(stratum)
         sizes = self._sizes(stratum)
         changes = sizes.insertions + sizes.deletions
-        self._explain(name_of(self.run.strategy, stratum), f"{changes} changes below it")
+        self._explain(self.run.strategy.label_of(stratum), f"{changes} changes below it")
         highest = self.engine.enter(stratum)
         self.rows = sum(self.engine.size(name) for name in stratum.relations)
         begun = self.run.clock()
         patience = self._patience(memory, sizes)
         try:
-            for more, script in enumerate(self.run.update(stratum, Changed(kept, inserted, gone))):
+            for more, script in enumerate(self.run.update(stratum, rules)):
                 self.rank = highest + more
                 self.deadline = None if patience is None else begun + patience * (_LATER if more else 1)
                 self._execute(script)
-        except _TooMuch:  # it would have taken longer; how much is not known
+        except _TooCostly:  # it would have taken longer; how much longer is unknown
             memory.learn(UNFINISHED * (self.run.clock() - begun), sizes)
             return False
-        self.engine.highest(stratum.relations, self.rank)
-        if not inserted and not gone:
+        self.engine.raise_highest(stratum.relations, self.rank)
+        if not rules.added and not rules.removed:
             memory.learn(self.run.clock() - begun, sizes)
         return True
 
     def _patience(self, memory: StratumCost, sizes: Sizes) -> float | None:
-        """The seconds after which an update has taken too long beside a bootstrap, if there are any."""
+        """The budget of an update in seconds, if it has one."""
         if not memory.bootstrap or self.run.switch is None or not self.run.is_switching:
             return None
         return self.run.switch * memory.anew(sizes)
 
     # -- steps
 
-    def _execute(self, script: Script) -> None:
+    def _execute(self, script: Script) -> _End:
         for step in script:
-            match step:
-                case Derive():
-                    self._derive(step)
-                case Assertions():
-                    self.adds = not step.mode.takes_away
-                    self.asserted = self.engine.assertions(step, self.rank)
-                    self.current.instances += self.asserted
-                case EndRound():
-                    self._end_round(step)
-                case Repeat(relations, steps):
-                    while self.engine.delta(relations):
-                        if not self._hurry(step):
-                            self._execute(steps)
-                case Iterate(relations, steps):
-                    while self.engine.pending(relations):
-                        self._execute(steps)
-                case Depart(relations):
-                    self.rows -= self.engine.depart(relations)
-                case Arrive(relations):
-                    self.rows += self.engine.arrive(relations)
-                case Examine(rules):
-                    self.engine.examine(rules)
-                case Clear(relations, traced):
-                    self.engine.clear(relations, traced)
-                case Regroup():
-                    self.engine.regroup(step)
-                case Improve():
-                    self._work_on(self.at_work.rules)
-                    self.current.instances += self.engine.improve(self.at_work, step, self._count_round)
-                case Doubt(relations):
-                    self.engine.doubt(relations)
-                case Aim(relations):
-                    self.engine.aim(relations)
-                case Rest(relations):
-                    self.engine.rest(relations)
+            end = self._do(step)
+            if end is not _End.DONE:
+                return end
+        return _End.DONE
+
+    def _do(self, step: Step) -> _End:
+        match step:
+            case Derive():
+                self._derive(step)
+            case Assertions():
+                self.adds = not step.mode.takes_away
+                self.asserted = self.engine.assertions(step, self.rank)
+                self.current.instances += self.asserted
+            case EndRound():
+                return self._end_round(step)
+            case Repeat():
+                return self._repeat(step)
+            case Iterate(relations, steps):
+                traces = _able(self.engine.traces, "keep derivations by iteration")
+                while traces.pending(relations):
+                    self._execute(steps)
+            case Depart(relations):
+                self.rows -= _able(self.engine.traces, "keep derivations by iteration").depart(relations)
+            case Arrive(relations):
+                self.rows += _able(self.engine.traces, "keep derivations by iteration").arrive(relations)
+            case Examine(rules):
+                _able(self.engine.traces, "keep derivations by iteration").examine(rules)
+            case Clear(relations, traced):
+                if self.engine.clear(relations, traced):
+                    return _End.CLAIM
+            case Regroup():
+                self.engine.regroup(step)
+            case Improve() | Doubt() | Aim() | Rest():
+                self._improve(step, _able(self.engine.extrema, "keep the best value per key"))
+            case _:
+                assert_never(step)
+        return _End.DONE
+
+    def _improve(self, step: Improve | Doubt | Aim | Rest, extrema: Extrema) -> None:
+        match step:
+            case Improve():
+                self._work_on(self.at_work.rules)
+                self.current.instances += extrema.improve(self.at_work, step, self._count_round)
+            case Doubt(relations):
+                extrema.doubt(relations)
+            case Aim(relations):
+                extrema.aim(relations)
+            case Rest(relations):
+                extrema.rest(relations)
+            case _:
+                assert_never(step)
+
+    def _repeat(self, step: Repeat) -> _End:
+        while self.engine.delta(step.relations):
+            end = self._run_rounds(step) or self._execute(step.steps)
+            if end is not _End.DONE:
+                return end
+        return _End.DONE
 
     def _derive(self, step: Derive) -> None:
         start = time.perf_counter()
@@ -384,11 +404,13 @@ class _Walk:
     def _check_patience(self) -> None:
         late = self.deadline is not None and self.run.clock() > self.deadline
         if late and self.current.instances > self.run.patience:
-            raise _TooMuch
+            raise _TooCostly
         self._look()
 
-    def _hurry(self, step: Repeat) -> bool:
-        """Whether the engine ran rounds in one go; their time is divided by what their rules found."""
+    def _run_rounds(self, step: Repeat) -> _End | None:
+        """Run rounds in one go, if the engine does; their time is divided by what their rules found."""
+        if self.engine.fusion is None:
+            return None
         start = time.perf_counter()
         most = self.limits.max_iterations
         left = _ROUNDS if most is None else min(_ROUNDS, most + 1 - self.current.rounds)
@@ -396,21 +418,25 @@ class _Walk:
         end = step.steps[-1]
         assert isinstance(end, EndRound)
         self.adds = not end.mode.takes_away
-        hurried = self.engine.hurry(step, self.rank, left)
-        if hurried is None:
-            return False
-        seconds, total = time.perf_counter() - start, sum(hurried.instances)
-        for part, found in zip(step.steps, hurried.instances, strict=False):
+        fused = self.engine.fusion.run_rounds(step, self.rank, left)
+        if fused is None:
+            return None
+        seconds, total = time.perf_counter() - start, sum(fused.instances)
+        for part, found in zip(step.steps, fused.instances, strict=False):
             if isinstance(part, Derive) and found:
                 self._charge(part.rule, seconds * found / total)
         self.current.instances += total
-        self._count_rounds(hurried.rounds, hurried.rows, end.mode)
+        self._count_rounds(fused.rounds, fused.rows, end.mode)
         self._check_patience()
-        return True
+        return _End.CLAIM if fused.wants_claim else _End.DONE
 
-    def _end_round(self, step: EndRound) -> None:
+    def _end_round(self, step: EndRound) -> _End:
         self._tell()
-        self._count_rounds(1, self.engine.end_round(step), step.mode)
+        found = self.engine.end_round(step)
+        if found is None:
+            return _End.CLAIM
+        self._count_rounds(1, found, step.mode)
+        return _End.DONE
 
     def _count_rounds(self, rounds: int, found: int, mode: Mode) -> None:
         self.found = found
@@ -441,10 +467,10 @@ class _Walk:
     def pause(self, ahead: int | None = None) -> None:
         """Called inside steps; whatever made one long, an update that is late is given up there."""
         if ahead is None and self.deadline is not None and self.run.clock() > self.deadline:
-            raise _TooMuch
+            raise _TooCostly
         self.watch.look(self.progress, ahead or 0)
         if self.limits.max_rows is not None and self.adds:
-            self._check_rows(self.engine.listed(self.at_work.relations))
+            self._check_rows(self.engine.found_so_far(self.at_work.relations))
 
     def hear(self, rounds: int, found: int, rows: int) -> None:
         """Called while an engine runs a unit in its own way."""
@@ -484,3 +510,13 @@ class _Walk:
     def _tell(self, *rules: str) -> None:
         if self.run.begun is not None:
             self.run.begun(replace(self.progress(), rule=rules[0] if len(rules) == 1 else ""))
+
+
+_Able = TypeVar("_Able")
+
+
+def _able(operators: _Able | None, what: str) -> _Able:
+    """The operators, or EngineError if the engine has none: its caller chose a strategy that it cannot do."""
+    if operators is None:
+        raise EngineError(f"this engine does not {what}; use another strategy or placement")
+    return operators

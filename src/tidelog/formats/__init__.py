@@ -1,1 +1,1 @@
-"""Files of facts: delimited text, JSON lines, Parquet, RDF."""
+"""Fact files: delimited text, JSON lines, Parquet, Arrow, RDF."""

@@ -1,12 +1,12 @@
-"""Lines of delimited files, as they come in batches, put together to records.
+"""Assembles batches of lines of delimited files into records.
 
-A task of Spark gets the lines of some blocks of files, in order. A record whose quotes go over line ends is
-held back until they are closed. A quote that is open at the end of a block is closed in another block, which
-another task has: then the record has the problem `OPEN_END`, and the source has to be read again with
-whole files, in which it is simply a bad record.
+A Spark task gets the lines of some file blocks, in order. A record with a quoted line break is held back
+until its quote is closed. A quote that is open at the end of a block is closed in a block of another task.
+The record then has the problem `OPEN_END`, and the source must be read again with whole files. In a whole
+file, an open quote is simply a bad record.
 
-The first line of a file is its header. All files of a source have the same one, so that blocks further on
-need not see it; a file with another one has a record with a problem that begins with `HEADER`.
+The first line of a file is its header. All files of a source have the same header, so later blocks need not
+see it. A file with another header yields a record whose problem starts with `HEADER`.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from tidelog.formats.records import Dialect, Records, cells_shown, first_record,
 
 __all__ = ["HEADER", "LINE", "OPEN_END", "Assembled", "Delimited", "assembled"]
 
-LINE: Final = "value"  # the column of a source of lines
+LINE: Final = "value"  # the column of a source that consists of lines
 HEADER: Final = "#header: "
 OPEN_END: Final = "#open"
-_LONGEST: Final = 10_000  # characters of a bad record that are kept
+_LONGEST: Final = 10_000  # characters; a longer bad record is truncated
 
 
 @dataclass(frozen=True, slots=True)
 class Delimited:
-    """`names` are those of all columns of the files, in their order; `header` says whether files have one.
+    """`names` are all columns of the files, in order; `header` says whether the files have a header.
 
-    `has_whole_files` says that the blocks of a file come one after the other.
+    With `has_whole_files`, the blocks of a file follow each other.
     """
 
     dialect: Dialect
@@ -44,18 +44,18 @@ class Delimited:
 
     @property
     def columns(self) -> list[str]:
-        """A name for each column; one that came before has its place added."""
+        """A unique name for each column: a repeated name gets its position as a suffix."""
         return [n if n not in self.names[:i] else f"{n}#{i}" for i, n in enumerate(self.names)]
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """Some records, and the places of the lines that they are in: file, block and number."""
+    """Some records, and the locations of their lines: file, block and line number."""
 
     records: Records
     content: bytes
     lines: Any
-    skipped: int  # lines before the first record in the first line
+    skipped: int  # CR line ends before the first record in the first line
     is_open: bool = False
     header_problem: str | None = None
 
@@ -70,7 +70,7 @@ class Assembled:
         return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
     def place(self, record: int) -> tuple[Any, ...]:
-        """File, block and number of the line that a record begins in, if they are known."""
+        """File, block and number of the line where a record starts, if known."""
         if not self.lines.column_names:
             return ()
         start = self.records.place(record)
@@ -82,7 +82,7 @@ class Assembled:
 
 
 def assembled(form: Delimited, carried: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Assembled]:
-    """The records of lines; `carried` are the columns file, block and number, if they are known."""
+    """The records in batches of lines; `carried` are the columns file, block and line number, if known."""
     last: tuple[Any, ...] | None = None
     held: _Held | None = None
     for batch in batches:
@@ -100,7 +100,7 @@ def assembled(form: Delimited, carried: tuple[str, ...], batches: Iterator[Any])
 
 
 def _runs(form: Delimited, carried: tuple[str, ...], table: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """The lines of one file, or of one block, that follow each other."""
+    """Runs of consecutive lines of the same file, or of the same block."""
     keys = carried[:1] if form.has_whole_files else carried[:2]
     if not table.num_rows:
         return
@@ -114,7 +114,7 @@ def _runs(form: Delimited, carried: tuple[str, ...], table: Any) -> Iterator[tup
 
 
 class _Held:
-    """A file or a block of one under way: the bytes that are not given yet, and the places of their lines."""
+    """A file or block in progress: the bytes not yet returned, and the locations of their lines."""
 
     def __init__(self, form: Delimited, carried: tuple[str, ...], *, is_first: bool) -> None:
         self._form = form
@@ -126,7 +126,7 @@ class _Held:
         self._lines: Any = None
 
     def take(self, lines: Any) -> Iterator[Assembled]:
-        """The records that are complete with these lines."""
+        """The records that these lines complete."""
         more = b"".join(line + b"\n" for line in lines[LINE].to_pylist())
         places = lines.select(self._carried)
         self._lines = places if self._lines is None else pa.concat_tables([self._lines, places])
@@ -145,12 +145,12 @@ class _Held:
             self._cut(end)
 
     def end(self) -> Iterator[Assembled]:
-        """What is left is a record whose quotes are not closed."""
+        """The rest, which is a record with an unterminated quote."""
         if self._content:
             yield self._made(self._content, is_open=not self._form.has_whole_files)
 
     def _take_header(self) -> str | None:
-        """Drop the first line; a problem if it is not the header that is expected."""
+        """Drop the header line. Returns a problem if it is not the expected header."""
         self._wants_header = False
         wanted = list(self._form.names)
         try:
@@ -160,14 +160,14 @@ class _Held:
         if found != wanted:
             return (
                 f"{HEADER}the first line has {cells_shown(found)}, "
-                f"that of another file {cells_shown(wanted)}; "
-                "all files of a source have to have the same header"
+                f"but that of another file has {cells_shown(wanted)}; "
+                "all files of a source must have the same header"
             )
         self._cut(start)
         return None
 
     def _cut(self, end: int) -> None:
-        """Forget the text up to here."""
+        """Drop the text before `end`."""
         line = self._content.count(b"\n", 0, end)
         begin = self._content.rfind(b"\n", 0, end) + 1
         more = self._content.count(b"\r", begin, end)

@@ -1,9 +1,9 @@
-"""Columns of text as columns of values, and back: what all text formats share.
+"""Conversion between columns of text and columns of values, shared by all text formats.
 
-A cell is read as `from_text` reads it, floats also as C and Python write them (`nan`, `-inf`). A null is an
-empty cell, which is `none` in an option column, the empty text or no bytes in a column of those, and an error
-elsewhere. As in `fitting`, kernels do whole columns where they provably agree with that and decline
-otherwise; then each distinct text is read once.
+A cell is parsed with `from_text`; floats may also be spelled as in C and Python (`nan`, `-inf`). A null is an
+empty cell: `none` in an option column, the empty value in a string or bytes column, an error elsewhere. As in
+`fitting`, kernels convert whole columns where they provably agree with `from_text`, and decline otherwise.
+Then each distinct text is parsed once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tidelog.tables.fitting import Misfit, distinct, fit_arrow, fit_values, with
 
 __all__ = ["read_cells", "write_cells"]
 
-_FRACTION: Final = r"^-?[0-9]{1,38}(\.[0-9]{1,38})?$"  # so many digits are exact in Arrow's widest decimal
+_FRACTION: Final = r"^-?[0-9]{1,38}(\.[0-9]{1,38})?$"  # Arrow's widest decimal holds these digits exactly
 _NUMBER: Final = r"^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
 _SPELLINGS: Final = {
     **dict.fromkeys(("nan", "+nan", "-nan"), "NaN"),
@@ -34,7 +34,7 @@ _MOMENT: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[
 
 
 def read_cells(type_: Type, cells: Any) -> Any:
-    """The column of a type that texts stand for; or Misfit."""
+    """The column of a type, parsed from texts. Raises Misfit."""
     item = scalar(type_)
     option = isinstance(type_, types.Option)
     if isinstance(item, types.String | types.Bytes) and not option:
@@ -52,7 +52,7 @@ def read_cells(type_: Type, cells: Any) -> Any:
 
 
 def _fast(item: types.Scalar, cells: Any) -> Any:
-    """What kernels read, or None unless it is sure that `from_text` reads the same."""
+    """The column parsed by kernels; None if `from_text` might give another result."""
     target = arrow_type(item)
     match item:
         case types.Bool():
@@ -60,7 +60,7 @@ def _fast(item: types.Scalar, cells: Any) -> Any:
             known = pc.or_(known, cells.is_null())
             return pc.equal(cells, "true") if pc.all(known).as_py() in (True, None) else None
         case types.Int() | types.Bit() | types.Signed() if not is_wide(item):
-            # Arrow takes more than one text for a number; those that it writes itself are safe
+            # Arrow accepts several spellings of a number; only the one that it writes itself is safe
             numbers = cells.cast(target)
             return (
                 numbers if pc.all(pc.equal(numbers.cast(pa.string()), cells)).as_py() is not False else None
@@ -94,11 +94,11 @@ def _floats(item: types.Scalar, cells: Any) -> Any:
     try:
         return fit_arrow(types.Option(item), numbers)
     except Misfit:
-        return None  # the text is to be named, not the number
+        return None  # the slow path reports the text instead of the number
 
 
 def _slow(type_: Type, cells: Any) -> Any:
-    """Each distinct text read once, in the order in which they first occur."""
+    """The column with each distinct text parsed once, in order of first occurrence."""
     known = cells.unique()
     values: list[Value] = []
     for text in known.to_pylist():
@@ -121,15 +121,15 @@ def _value(type_: Type, text: str | None) -> Value:
     try:
         return from_text(type_, _SPELLINGS.get(text.lower(), text) if types.is_float(scalar(type_)) else text)
     except BadValue as bad:
-        hint = "; take the blanks around it away" if text.strip() != text else _missing(type_, text)
+        hint = "; remove the surrounding whitespace" if text.strip() != text else _missing(type_, text)
         raise BadValue(f"{bad}{hint or _example(scalar(type_))}") from None
 
 
 def _missing(type_: Type, text: str) -> str:
-    """What to do about a text that others write for a missing value."""
+    """The remedy for a text that other tools write for a missing value."""
     if text.lower() not in _NOTHING:
         return ""
-    column = "" if isinstance(type_, types.Option) else f", in a column of option<{type_}>"
+    column = "" if isinstance(type_, types.Option) else f", and declare the column option<{type_}>"
     return f"; leave the cell empty if the value is missing{column}"
 
 
@@ -156,7 +156,7 @@ def _first_null(cells: Any) -> int:
 
 
 def write_cells(column: Any) -> Any:
-    """The texts of a column, null where the value is missing: as `to_text` writes them."""
+    """The texts of a column as `to_text` writes them, null where the value is missing."""
     type_ = type_of(column.type)
     assert type_ is not None, f"no relation has a column of {column.type}"
     match type_:

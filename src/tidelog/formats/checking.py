@@ -1,12 +1,12 @@
-"""Rows one by one: which fit a relation, and what is wrong with each of the others.
+"""Validation row by row: which rows fit a relation, and what is wrong with each of the others.
 
-`frames` and `files` stop at the first value that does not fit, since there nothing is taken unless all is.
-Here a bad row is an answer like any other. Values are read as those modules read them, a column at a time;
-only where a column has a bad value is each distinct value looked at by itself.
+`tables.given` and `files` stop at the first value that does not fit, since they accept all rows or none. Here
+a bad row is an ordinary result. Values are parsed as in those modules, a column at a time. Only if a column
+has a bad value is each distinct value checked by itself.
 
-The result is a table of the relation's columns, with nulls where a value is bad, and of those named below.
-Where rows come from is not known here: columns that are to stay with their rows are carried along. Of
-delimited text they are carried for bad rows only.
+The result is a table of the relation's columns, null where a value is bad, plus the columns named below. This
+module does not know where rows come from: the caller names the columns to carry along with their rows. For
+delimited text they are filled for bad rows only.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from tidelog.tables.signed import SIGN
 
 __all__ = ["PROBLEM", "RAW", "Form", "Layout", "check_batches"]
 
-PROBLEM: Final = "#problem"  # why a row is bad; null of a good one
-RAW: Final = "#raw"  # a bad row as it was found, as text
+PROBLEM: Final = "#problem"  # why a row is bad; null for a good row
+RAW: Final = "#raw"  # the original text of a bad row
 _SIGNS: Final = {"+": 1, "+1": 1, "1": 1, "-": -1, "-1": -1}
 
 
 class Form(Enum):
-    """What a source's columns are."""
+    """The kind of columns that a source has."""
 
     CELLS = "lines of delimited text"
     VALUES = "typed values"
@@ -52,11 +52,11 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a source's rows become a relation's.
+    """How rows of a source map to rows of a relation.
 
-    `names` are the source's names of the relation's columns; `sign` that of the column that says whether a
-    row comes or goes, if there is one; `carried` those of columns that stay as they are. `delimited` is how
-    text in cells is laid out.
+    `names` are the source columns of the relation's columns. `sign` is the source column that says whether a
+    row is inserted or deleted, if there is one. `carried` are columns to copy unchanged. `delimited` is
+    the layout of delimited text.
     """
 
     relation: Relation
@@ -69,16 +69,16 @@ class Layout:
 
 @dataclass(slots=True)
 class _Part:
-    """Columns under way: a problem for each row, or None."""
+    """Columns in progress, with a problem or None for each row."""
 
     columns: list[Any]
     problems: list[str | None]
 
 
 def check_batches(layout: Layout, target: Any, batches: Iterator[Any]) -> Iterator[Any]:
-    """Batches of a source as batches of checked rows, in the schema `target`."""
+    """Batches of a source as batches of validated rows with the schema `target`."""
     if layout.form is Form.CELLS:
-        assert layout.delimited is not None, "it is known how cells are laid out"
+        assert layout.delimited is not None, "delimited text has a layout"
         for found in assembled(layout.delimited, layout.carried, batches):
             yield from _check_records(layout, target, found).to_batches()
         return
@@ -90,7 +90,7 @@ def check_batches(layout: Layout, target: Any, batches: Iterator[Any]) -> Iterat
 
 
 def _skipped(form: Form) -> str:
-    """Lines that are no rows."""
+    """The pattern of lines that are not rows."""
     return r"^\s*$" if form is Form.JSON else r"^[ \t]*(#.*)?\r?$"
 
 
@@ -124,7 +124,7 @@ def _rows(layout: Layout, table: Any) -> _Part:
         case Form.VALUES:
             columns = [table[name] for name in layout.names]
         case Form.CELLS:
-            raise AssertionError("cells are in records")
+            raise AssertionError("cells are read from records")
         case _:
             assert_never(layout.form)
     return _fitted_part(layout, columns, problems, table.num_rows)
@@ -170,14 +170,14 @@ def _check_records(layout: Layout, target: Any, found: Assembled) -> Any:
 
 
 def _expect_units(cells: Sequence[str | None], problems: list[str | None]) -> None:
-    """The row of a relation without columns is a line by itself; a blank line is none."""
+    """Each line is a row of a relation without columns; a blank line is not a row."""
     for row, cell in enumerate(cells):
         if cell is not None and cell.strip() != UNIT:
             _note(problems, row, f"the line is not {UNIT}, the row of a relation without columns")
 
 
 def _note(problems: list[str | None], row: int, problem: str) -> None:
-    """Each row has one problem: the first."""
+    """Record the problem of a row. Only the first is kept."""
     if problems[row] is None:
         problems[row] = problem
 
@@ -188,7 +188,7 @@ def _note(problems: list[str | None], row: int, problem: str) -> None:
 def _fitted(
     name: str, type_: Type, column: Any, fit: Callable[[Type, Any], Any], problems: list[str | None]
 ) -> Any:
-    """The column of the type, null where a value is bad; those rows get a problem."""
+    """The column converted to the type, null where a value is bad; those rows get a problem."""
     good = pa.array([p is None for p in problems], pa.bool_())
     try:
         if pc.all(good).as_py() is not False:
@@ -211,7 +211,7 @@ def _fitted(
 
 
 def _fit_one(target: Any, fit: Callable[[], Any]) -> tuple[Any, str | None]:
-    """The array of one value, or of one null and what is wrong."""
+    """An array of the one value, or an array of one null and the problem."""
     try:
         made = fit()
     except Misfit as bad:
@@ -226,7 +226,7 @@ def _signs(values: Sequence[object], problems: list[str | None]) -> Any:
             _note(
                 problems,
                 row,
-                f"the sign is {value!r}; write + or 1 for a row that comes, - or -1 for one that goes",
+                f"the sign is {value!r}; write + or 1 for an inserted row, - or -1 for a deleted row",
             )
     return pa.array(signs, pa.int8())
 
@@ -235,7 +235,7 @@ def _signs(values: Sequence[object], problems: list[str | None]) -> Any:
 
 
 def _texts(lines: Any, problems: list[str | None]) -> Any:
-    """Lines as text; one that is not UTF-8 gets a problem."""
+    """Lines as text; a line that is not UTF-8 gets a problem."""
     try:
         return lines.cast(pa.string())
     except pa.ArrowInvalid:
@@ -252,7 +252,7 @@ def _texts(lines: Any, problems: list[str | None]) -> Any:
 
 
 def _triples(lines: Sequence[str], problems: list[str | None]) -> list[Any]:
-    """Subjects, predicates and objects; all at once if nothing is wrong."""
+    """Subjects, predicates and objects. All lines are parsed at once if none is bad."""
     try:
         table = parse_triples("\n".join(lines).encode(), "")
         if table.num_rows == len(lines):
@@ -316,7 +316,7 @@ def _json_column(name: str, type_: Type, found: list[Any], problems: list[str | 
     return pa.chunked_array(ones, target)
 
 
-# -- as they were
+# -- original text
 
 
 def _raw(layout: Layout, table: Any) -> list[str]:

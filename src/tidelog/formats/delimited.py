@@ -1,10 +1,10 @@
 """CSV, and the tab-separated files that Soufflé reads and writes.
 
-CSV has a header, which names the columns in any order; a file without one is read by position when its reader
-says so. A tab-separated file has neither header nor quotes, so it cannot hold every text: what it cannot hold
-is refused when it is written. `records` says what a record is.
+CSV has a header, which names the columns in any order. With `header=False`, columns are read by position. A
+tab-separated file has neither header nor quotes, so it cannot hold every text; writing such a text is an
+error. `records` defines what a record is.
 
-A relation without columns has a line `()` for each row, as Soufflé writes it.
+A relation without columns has a line `()` for each row, as in Soufflé.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BATCH: Final = 1 << 16
 def read_delimited(
     relation: Relation, content: bytes, file: str, dialect: Dialect, *, header: bool = True
 ) -> Any:
-    """The facts in a file's content; `file` is its name, for messages. Only CSV can have a `header`."""
+    """The facts in the content of a file; `file` is its name in messages. Only CSV can have a `header`."""
     content = content.removeprefix(MARK)
     if not relation.columns:
         return _read_units(relation, content, file)
@@ -60,7 +60,7 @@ def _read_column(document: _Document, name: str, type_: types.Type) -> Any:
 
 
 class _Document:
-    """A text of good records, with or without a header; or DataError."""
+    """A text of valid records, with or without a header. Raises DataError for a bad record."""
 
     def __init__(
         self, relation: Relation, content: bytes, file: str, dialect: Dialect, *, header: bool
@@ -79,11 +79,11 @@ class _Document:
             raise self._error(problem, self.line(record))
 
     def line(self, record: int) -> int:
-        """The line in which a record begins, counted from 1."""
+        """The line where a record starts, counted from 1."""
         return self.records.line(record) + self._skipped + 1
 
     def _header(self, names: list[str], content: bytes, dialect: Dialect) -> tuple[list[str], int]:
-        """The names in the first line, and where the second begins."""
+        """The names in the first line, and the offset of the second."""
         try:
             found, start = first_record(content, dialect)
         except UnicodeDecodeError:
@@ -91,13 +91,13 @@ class _Document:
         if not set(names) <= set(found):
             problem = (
                 f"the first line has {cells_shown(found)}; "
-                f"a header has to name the columns {', '.join(names)}; "
+                f"a header must name the columns {', '.join(names)}; "
                 "for a file without a header, pass --no-header (in Python, header=False)"
             )
             raise self._error(problem, 1)
         if len(found) > len(names):
             extra = [c for c in found if c not in names] or sorted({c for c in found if found.count(c) > 1})
-            problem = f"the file has columns that the relation has not: {cells_shown(extra)}; leave them out"
+            problem = f"the file has extra columns: {cells_shown(extra)}; leave them out"
             raise self._error(problem, 1)
         return found, start
 
@@ -121,12 +121,12 @@ def write_delimited(table: Any, dialect: Dialect) -> Iterator[bytes]:
         columns = [_quoted(c) if dialect.quotes else _bare(f, c) for f, c in fields]
         lines = pc.binary_join_element_wise(*columns, dialect.delimiter)
         content = ("\n".join(lines.to_pylist()) + "\n").encode()
-        # a reader takes the first mark away
+        # a reader strips the first byte order mark
         yield MARK + content if not start and not dialect.quotes and content.startswith(MARK) else content
 
 
 def _quoted(column: Any) -> Any:
-    """Texts in quotes where they need them; an empty text always, since without them it is missing."""
+    """Texts, quoted where needed. An empty text is always quoted: unquoted, it is a missing value."""
     cells = write_cells(column)
     needed = pc.match_substring_regex(cells, '^$|[",\r\n]')
     if not pc.any(needed).as_py():

@@ -1,16 +1,16 @@
-"""Files of facts, by extension.
+"""Reading and writing of fact files; the extension selects the format.
 
 | extension                   | format                                                                  |
 |-----------------------------|-------------------------------------------------------------------------|
 | `.csv`                      | comma-separated, with a header, or by position if `header` is false     |
-| `.facts`, `.tsv`            | tab-separated, no header, no quotes: Soufflé's                          |
-| `.json`, `.jsonl`, `.ndjson`| one object a line                                                       |
+| `.facts`, `.tsv`            | tab-separated, no header, no quotes, as in Soufflé                      |
+| `.json`, `.jsonl`, `.ndjson`| one object per line                                                     |
 | `.parquet`                  | Parquet                                                                 |
-| `.arrow`, `.feather`        | Arrow IPC, as a file or (reading) as a stream                           |
-| `.nt`, `.ttl`               | RDF triples, for relations of three texts: N-Triples; Turtle (reading)  |
+| `.arrow`, `.feather`        | Arrow IPC file; streams can be read                                     |
+| `.nt`, `.ttl`               | RDF for relations of three strings: N-Triples; Turtle (read only)       |
 
-The text forms may end in `.gz`. Writing is atomic: a reader finds the old file or the new one, whole. Rows
-keep their order. Every failure is a DataError that names the file, and the line where there are lines.
+Text formats can be compressed (`.gz`). Writing is atomic: a reader finds either the old file or the complete
+new one. Rows keep their order. Every failure is a DataError with the file, and the line if there are lines.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ EXTENSIONS: Final = (*(form for form in _READ_TEXT if form not in TRIPLES), ".pa
 
 
 def read_facts(relation: Relation, path: str | os.PathLike[str], *, header: bool = True) -> Any:
-    """The facts in a file as a table of the relation, or DataError; `header` says whether CSV has one."""
+    """The facts in a file as a table of the relation; `header` says whether a CSV file has one."""
     file = Path(path)
     form, packed = _form(file)
     with _naming(file, relation.name):
@@ -74,10 +74,10 @@ def read_facts(relation: Relation, path: str | os.PathLike[str], *, header: bool
 
 
 def read_triples(path: str | os.PathLike[str], base: str | None = None) -> Any:
-    """The triples of a file, repetitions included; `base` resolves the relative IRIs of Turtle."""
+    """The triples of a file, including duplicates; `base` resolves the relative IRIs of Turtle."""
     file = Path(path)
     if not file.name.lower().removesuffix(".gz").endswith(TRIPLES):
-        problem = "triples are read from files with the extensions .nt and .ttl, also with .gz"
+        problem = "unknown extension for triples; use .nt or .ttl, optionally with .gz"
         raise DataError(None, problem).in_file(str(file))
     form, packed = _form(file)
     with _naming(file, None):
@@ -90,7 +90,7 @@ def _content(file: Path, packed: bool) -> bytes:
 
 
 def write_facts(table: Any, path: str | os.PathLike[str]) -> None:
-    """Write a relation's table in the order of its rows, replacing the file as a whole; or DataError."""
+    """Write a table in the order of its rows, atomically replacing the file. Raises DataError."""
     file = Path(path)
     form, packed = _form(file)
     with _naming(file, None), _replacing(file) as out:
@@ -99,27 +99,27 @@ def write_facts(table: Any, path: str | os.PathLike[str]) -> None:
         elif form in _WRITE_TEXT:
             _write_parts(_WRITE_TEXT[form](table), out, packed=packed)
         elif form in _READ_TEXT:
-            raise DataError(None, f"files with the extension {form} are only read; write .nt")
+            raise DataError(None, f"writing {form} files is not supported; write .nt")
         else:
             with pa.ipc.new_file(out, table.schema) as writer:
                 writer.write_table(table)
 
 
 def _form(file: Path) -> tuple[str, bool]:
-    """The extension that says how a file is written, and whether it is compressed."""
+    """The extension that selects the format, and whether the file is compressed."""
     suffixes = [s.lower() for s in file.suffixes]
     packed = suffixes[-1:] == [".gz"]
     form = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
     if form in _READ_TEXT or (form in EXTENSIONS and not packed):
         return form, packed
     known = ", ".join((*EXTENSIONS, *TRIPLES))
-    problem = f"no format has this extension; use one of {known}, the text forms also with .gz"
+    problem = f"unknown file extension; use one of {known}; text formats can also end in .gz"
     raise DataError(None, problem).in_file(str(file))
 
 
 @contextmanager
 def _naming(file: Path, relation: str | None) -> Iterator[None]:
-    """Whatever goes wrong inside is an error that names the file."""
+    """Turn every failure inside the block into a DataError that names the file."""
     try:
         yield
     except DataError as error:
@@ -127,7 +127,7 @@ def _naming(file: Path, relation: str | None) -> Iterator[None]:
     except OSError as error:
         raise DataError(relation, error.strerror or str(error)).in_file(str(file)) from error
     except (EOFError, zlib.error, pa.ArrowException) as error:
-        raise DataError(relation, f"the file is damaged, or not of this format: {error}").in_file(
+        raise DataError(relation, f"the file is corrupt or has another format: {error}").in_file(
             str(file)
         ) from error
 
@@ -145,13 +145,15 @@ def _write_parts(parts: Iterator[bytes], out: BinaryIO, *, packed: bool) -> None
     if not packed:
         out.writelines(parts)
         return
-    with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as zipped:  # equal facts, equal files
+    with gzip.GzipFile(
+        filename="", mode="wb", fileobj=out, mtime=0
+    ) as zipped:  # equal facts give equal files
         zipped.writelines(parts)
 
 
 @contextmanager
 def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """A new file that takes the place of the old one once it is complete and on disk."""
+    """A new file that replaces the old one once it is complete and synced to disk."""
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(6)}.tmp")
     try:
         with temporary.open("xb") as out:

@@ -1,8 +1,8 @@
-"""JSON, one object a line.
+"""JSON lines: one object per line.
 
-Whole numbers, truth values and text are JSON's own; so are floats, except that NaN and the infinities are the
-texts that `to_text` gives them. Decimals, dates, moments, bytes and numbers of more than 64 bits are texts. A
-number with a fraction is kept as it is written until its column is known: no decimal is rounded on its way.
+Integers, booleans, strings and floats are JSON values, except that NaN and the infinities are strings, as
+`to_text` writes them. Decimals, dates, timestamps, bytes and integers of more than 64 bits are strings. A
+number with a fraction stays text until its column is known, so that no decimal is rounded on the way.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def read_lines(relation: Relation, content: bytes, file: str) -> Any:
-    """The facts in a file's content; `file` is its name, for messages."""
+    """The facts in the content of a file; `file` is its name in messages."""
     columns = {c.name: scalar(c.type) for c in relation.columns}
     places: list[int] = []
     rows: list[dict[str, Any]] = []
@@ -75,7 +75,7 @@ def _row(
 
 
 def read_object(line: bytes) -> dict[str, Any]:
-    """The object that a line is; or ValueError."""
+    """The JSON object of a line. Raises ValueError."""
     try:
         text = line.decode()
     except UnicodeDecodeError:
@@ -83,20 +83,22 @@ def read_object(line: bytes) -> dict[str, Any]:
     try:
         found = _QUICK.decode(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"the line is not JSON: {error.msg} at column {error.colno}") from None
+        raise ValueError(f"the line is not valid JSON: {error.msg} at column {error.colno}") from None
     except ValueError:
         found = _PATIENT.decode(text)
     except RecursionError:
         raise ValueError("the line is nested too deeply") from None
     if not isinstance(found, dict):
-        raise ValueError("the line is not an object; write one object a line, with the columns as names")
+        raise ValueError(
+            "the line is not a JSON object; write one object per line, with column names as keys"
+        )
     return found
 
 
 def read_value(item: types.Scalar, text: str) -> object:
-    """What a string or a number with a fraction means in a column; what means nothing there, as it is.
+    """The value of a string, or of a number with a fraction, in a column of a type.
 
-    BadValue if it should mean something and does not.
+    A text that needs no conversion is returned unchanged. Raises BadValue if the conversion fails.
     """
     if isinstance(text, _Number):
         exact = isinstance(item, types.Float | types.Double | types.Decimal)

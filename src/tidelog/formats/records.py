@@ -1,14 +1,15 @@
-"""Delimited text as records of cells: the one set of rules for CSV and tab-separated files.
+"""Delimited text as records of cells. CSV and tab-separated files share these rules:
 
-- A record ends at LF, CRLF or CR. A blank line is a record only where records have one cell.
-- In CSV, a cell that begins with a quote goes on to the next quote that is not doubled, over delimiters and
-  line ends; whatever follows up to the delimiter is part of it. A quote anywhere else is a character.
-  Quotes tell the empty text (`""`) from a missing value (nothing). A tab-separated file has no quotes.
-- A record is bad if it is not UTF-8, has another number of cells, or has a quote that is not closed, which
-  then goes on to the end of the text.
+- A record ends at LF, CRLF or CR. A blank line is a record only if records have one cell.
+- In CSV, a cell that starts with a quote extends to the next quote that is not doubled, across delimiters and
+  line ends. Any text between that quote and the delimiter is part of the cell. A quote anywhere else is an
+  ordinary character. Quotes distinguish the empty text (`""`) from a missing value (nothing). A tab-separated
+  file has no quotes.
+- A record is bad if it is not UTF-8, has the wrong number of cells, or has an unterminated quote. An
+  unterminated quote extends to the end of the text.
 
-Arrow splits a text whose records are all good. Otherwise the records are found one by one, and Arrow splits
-the good ones. Sessions stop at the first bad record; pipelines go on (see `checking`).
+Arrow splits a text if all its records are good. Otherwise the records are located one by one, and Arrow
+splits the good ones. Sessions stop at the first bad record; pipelines continue (see `checking`).
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ __all__ = [
     "open_record",
 ]
 
-MARK: Final = "\ufeff".encode()  # what some editors put before a text
+MARK: Final = "\ufeff".encode()  # byte order mark, which some editors write at the start of a file
 _BLOCK: Final = 8 << 20
 _LARGEST: Final = 2**31 - 1
 _LINE_END: Final = re.compile(rb"\r\n?|\n")
-_SHOWN: Final = 80  # characters of a text in a message
-_OPEN: Final = 'unexpected end of data; close the quote (`"`), or double it inside a text'
+_SHOWN: Final = 80  # longest text in a message, in characters
+_OPEN: Final = 'unterminated string; close the quote (`"`), or double it inside a text'
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ TABS: Final = Dialect("\t", quotes=False)
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A record's place in a text, without the line end; `is_open` if a quote is not closed."""
+    """The range of a record in a text, without its line end; `is_open` if it has an unterminated quote."""
 
     start: int
     end: int
@@ -65,9 +66,9 @@ class _Span:
 
 
 class Records:
-    """The records of a text: `cells` is a table of texts, null where there is nothing.
+    """The records of a text: `cells` is a table of texts, null where a cell is empty.
 
-    `problems` says of each bad record what is wrong with it; its cells are null.
+    `problems` describes what is wrong with each bad record; its cells are null.
     """
 
     def __init__(self, content: bytes, names: Sequence[str], dialect: Dialect) -> None:
@@ -79,19 +80,19 @@ class Records:
         self.cells = self._all_cells()
 
     def line(self, record: int) -> int:
-        """The line that a record begins in, counted from 0."""
+        """The line where a record starts, counted from 0."""
         return self._lines[record]
 
     def text(self, record: int) -> str:
-        """A record as it stands."""
+        """The original text of a record."""
         span = self._spans[record]
         return self._content[span.start : span.end].decode(errors="backslashreplace")
 
     def place(self, record: int) -> int:
-        """Where in the text a record begins."""
+        """The offset where a record starts."""
         return self._spans[record].start
 
-    # -- how
+    # -- splitting
 
     def _all_cells(self) -> Any:
         if not ends_open(self._content, self._dialect):
@@ -102,7 +103,7 @@ class Records:
         return self._good_cells()
 
     def _good_cells(self) -> Any:
-        """The cells of each record that is not bad."""
+        """The cells of the good records, null for each bad one."""
         good: list[bytes] = []
         places: list[int | None] = []
         for number, span in enumerate(self._spans):
@@ -125,14 +126,14 @@ class Records:
             return f"{text[error.start : error.end]!r} is not UTF-8; save the file in that encoding"
         if span.cells != len(self._names):
             listed = ", ".join(self._names)
-            return f"{span.cells} cell{'s' * (span.cells != 1)}; give {len(self._names)}: {listed}"
+            return f"{span.cells} cell{'s' * (span.cells != 1)}; expected {len(self._names)}: {listed}"
         return None
 
     def _split(self, content: bytes) -> Any:
         if not content or (not self._blanks_count and not content.strip(b"\r\n")):
             return pa.table({n: pa.array([], pa.string()) for n in self._names})
-        body = MARK + content if content.startswith(MARK) else content  # Arrow takes one away
-        if not body.endswith((b"\n", b"\r")):  # or Arrow takes an empty last cell for a quoted one
+        body = MARK + content if content.startswith(MARK) else content  # Arrow strips one
+        if not body.endswith((b"\n", b"\r")):  # otherwise Arrow treats an empty last cell as quoted
             body += b"\n"
         whole = min(len(body) + 1, _LARGEST)
         if self._blanks_count and b"\r" in content:  # a block must not end inside a line end
@@ -179,7 +180,7 @@ class Records:
 
 
 def ends_open(content: bytes, dialect: Dialect) -> bool:
-    """Whether a text ends inside quotes."""
+    """Whether a text ends inside an open quote."""
     if not dialect.quotes or b'"' not in content:
         return False
     closed, cell = _patterns(dialect)
@@ -189,23 +190,23 @@ def ends_open(content: bytes, dialect: Dialect) -> bool:
 
 
 def open_record(content: bytes, dialect: Dialect) -> int | None:
-    """Where the record begins whose quotes are not closed at the end of a text; None if there is none."""
+    """The offset of the record whose quote is still open at the end of a text; None if there is none."""
     if not ends_open(content, dialect):
         return None
     return next(span.start for span in _spans(content, dialect) if span.is_open)
 
 
 def first_record(content: bytes, dialect: Dialect) -> tuple[list[str], int]:
-    """The cells of the first record without blanks around them, and where the next one begins.
+    """The cells of the first record, stripped of whitespace, and the offset of the next record.
 
-    UnicodeDecodeError if it is not UTF-8.
+    Raises UnicodeDecodeError if the record is not UTF-8.
     """
     _, cell = _patterns(dialect)
     found: list[str] = []
     place = 0
     while True:
         match = cell.match(content, place)
-        assert match is not None, "anything is a cell"
+        assert match is not None, "any text matches a cell"
         found.append(_unquoted(match["cell"].decode(), dialect).strip())
         place = match.end()
         if match["end"] != dialect.delimiter.encode():
@@ -213,7 +214,7 @@ def first_record(content: bytes, dialect: Dialect) -> tuple[list[str], int]:
 
 
 def cells_shown(cells: Sequence[str]) -> str:
-    """Cells for a message, which is not longer than a line or two."""
+    """Cells for a message, truncated to a line or two."""
     text = " ".join(", ".join(cells).split())
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
@@ -222,18 +223,18 @@ def _unquoted(cell: str, dialect: Dialect) -> str:
     if not dialect.quotes or not cell.startswith('"'):
         return cell
     inside = re.match(r'"((?:[^"]++|"")*+)"?', cell)
-    assert inside is not None, "it begins with a quote"
+    assert inside is not None, "the cell starts with a quote"
     return inside[1].replace('""', '"') + cell[inside.end() :]
 
 
 def _spans(content: bytes, dialect: Dialect) -> Iterator[_Span]:
-    """All records, the blank ones too."""
+    """All records, including blank ones."""
     _, cell = _patterns(dialect)
     delimiter = dialect.delimiter.encode()
     start = place = cells = 0
     while place < len(content) or cells:
         match = cell.match(content, place)
-        assert match is not None, "anything is a cell"
+        assert match is not None, "any text matches a cell"
         place, cells = match.end(), cells + 1
         if match["end"] != delimiter:
             yield _Span(start, match.start("end"), cells, match.start("open") >= 0)
@@ -242,7 +243,7 @@ def _spans(content: bytes, dialect: Dialect) -> Iterator[_Span]:
 
 @cache
 def _patterns(dialect: Dialect) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Any number of cells that are ended; and one cell with its end, which has `open` if that is missing."""
+    """Patterns for any number of complete cells, and for one cell with its end (`open` if unterminated)."""
     mark = re.escape(dialect.delimiter.encode())
     plain = rb"[^" + mark + rb"\r\n]*+"
     quoted = rb'"(?:[^"]++|"")*+'

@@ -1,12 +1,12 @@
-"""RDF triples: N-Triples in and out, Turtle in.
+"""RDF triples: N-Triples (read and write) and Turtle (read only).
 
-A triple is a row of three texts, each a term as N-Triples writes it: `<http://example.org/a>`, `_:b1`,
-`"text"@en`, `"1"^^<http://www.w3.org/2001/XMLSchema#integer>`. Texts are equal where terms are: escapes are
-undone where N-Triples allows it, and language tags are in small letters.
+A triple is a row of three strings, each a term in N-Triples syntax: `<http://example.org/a>`, `_:b1`,
+`"text"@en`, `"1"^^<http://www.w3.org/2001/XMLSchema#integer>`. Equal terms are equal strings: escapes are
+removed where N-Triples allows it, and language tags are lowercase.
 
-N-Triples are taken as they stand, relative IRIs included: nothing here looks inside an IRI. Turtle resolves
-them, and so needs a base, from the document itself or from who reads it. Labels that Turtle leaves out
-(`[ ]`, lists) are given in the order in which they occur, so that equal files give equal rows.
+N-Triples are read unchanged, including relative IRIs: nothing here parses an IRI. Turtle resolves relative
+IRIs and needs a base for that, from the document or from the caller. Blank nodes without a label (`[ ]`,
+lists) are numbered in order of occurrence, so that equal files give equal rows.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from tidelog.tables.given import make_table
 __all__ = ["TERMS", "parse_triples", "read_ntriples", "read_turtle", "write_ntriples"]
 
 TERMS: Final = pa.schema([pa.field(name, pa.string(), nullable=False) for name in ("s", "p", "o")])
-_READ: Final = 1 << 13  # few enough for a processor's cache
+_READ: Final = 1 << 13  # small enough for the CPU cache
 _WRITE: Final = 1 << 16
-_MARK: Final = "\ufeff".encode()  # what some editors put before a text
-_MADE_UP: Final = re.compile(r"_:[0-9a-f]{24,32}")  # how the parser labels what has no label
+_MARK: Final = "\ufeff".encode()  # byte order mark, which some editors write at the start of a file
+_MADE_UP: Final = re.compile(r"_:[0-9a-f]{24,32}")  # the parser's label for an unlabelled blank node
 _WHERE: Final = re.compile(
     r"^Parser error (at line \d+ (column \d+|between columns \d+ and \d+)|between .*?): | \(line \d+\)$"
 )
 
 
 def parse_triples(content: bytes, file: str, *, turtle: bool = False, base: str | None = None) -> Any:
-    """The triples of a text as a table of `TERMS`, in order, repetitions included; or DataError.
+    """The triples of a text as a table of `TERMS`, in order, including duplicates. Raises DataError.
 
-    `file` is the text's name, for messages.
+    `file` is the name of the text in messages.
     """
     form = RdfFormat.TURTLE if turtle else RdfFormat.N_TRIPLES
     try:
@@ -48,11 +48,11 @@ def parse_triples(content: bytes, file: str, *, turtle: bool = False, base: str 
         batches = list(_batches(iter(found)))
     except SyntaxError as error:
         raise _wrong(error, file, turtle) from None
-    except MemoryError:  # what the parser says of its own limit
-        problem = "a literal or another term is longer than 16 MiB, which is the limit; shorten it"
+    except MemoryError:  # the parser's error for exceeding its own limit
+        problem = "a literal or another term exceeds the limit of 16 MiB; shorten it"
         raise DataError(None, problem).in_file(file) from None
     except ValueError as error:
-        raise DataError(None, f"{base!r} cannot be the base of IRIs: {error}").in_file(file) from None
+        raise DataError(None, f"{base!r} is not a valid base IRI: {error}").in_file(file) from None
     table = pa.Table.from_batches(batches, TERMS)
     _expect_plain(table, file)
     return _labelled(table) if turtle else table
@@ -66,25 +66,25 @@ def _batches(found: Iterator[Any]) -> Iterator[Any]:
 def _wrong(error: SyntaxError, file: str, turtle: bool) -> DataError:
     problem = _WHERE.sub("", _WHERE.sub("", str(error)))
     if "No scheme found" in problem:
-        problem = "a relative IRI, and nothing to resolve it with; begin the file with @base, or give a base"
+        problem = "a relative IRI without a base; begin the file with @base, or give a base"
     line = error.lineno
-    if line is not None and "line jumps" in problem:  # which the parser sees from the next line
-        line, problem = line - 1, "a triple has to be on one line, with a dot at its end"
-    return DataError(None, f"not {'Turtle' if turtle else 'N-Triples'}: {problem}").in_file(file, line)
+    if line is not None and "line jumps" in problem:  # the parser reports the next line
+        line, problem = line - 1, "a triple must be on one line and end with a dot"
+    return DataError(None, f"invalid {'Turtle' if turtle else 'N-Triples'}: {problem}").in_file(file, line)
 
 
 def _expect_plain(table: Any, file: str) -> None:
-    """Triples about triples, which are new in RDF 1.2, have no place in three columns."""
+    """Raise DataError for triple terms (new in RDF 1.2), which do not fit three columns."""
     nested = pc.match_substring_regex(table["o"], "^<[^>]*> ")
     if pc.any(nested).as_py():
         row = pc.index(nested, True).as_py()
         value = table["o"][row].as_py()
-        problem = f"triples inside triples cannot be read; take the statement about `{value}` out"
+        problem = f"triples inside triples are not supported; remove the statement about `{value}`"
         raise DataError(None, problem, row=row, value=value).in_file(file)
 
 
 def _labelled(table: Any) -> Any:
-    """The same triples with numbered labels where the parser made them up."""
+    """The same triples, with numbered labels in place of those that the parser generated."""
     subjects, objects = table["s"].to_pylist(), table["o"].to_pylist()
     blank = dict.fromkeys(t for row in zip(subjects, objects, strict=True) for t in row if t.startswith("_:"))
     made_up = [label for label in blank if _MADE_UP.fullmatch(label)]
@@ -100,7 +100,7 @@ def _labelled(table: Any) -> Any:
 
 
 def read_ntriples(relation: Relation, content: bytes, file: str) -> Any:
-    """The facts of a relation of three texts."""
+    """The facts of a relation with three string columns."""
     return _read(relation, content, file, turtle=False)
 
 
@@ -110,15 +110,15 @@ def read_turtle(relation: Relation, content: bytes, file: str) -> Any:
 
 def _read(relation: Relation, content: bytes, file: str, *, turtle: bool) -> Any:
     if [c.type for c in relation.columns] != [types.STRING] * 3:
-        problem = "triples are for relations with three columns of type string"
+        problem = "triples need a relation with three columns of type string"
         raise DataError(relation.name, problem).in_file(file)
     return make_table(relation, parse_triples(content, file, turtle=turtle).columns)
 
 
 def write_ntriples(table: Any) -> Iterator[bytes]:
-    """The content of a file, in parts; a table that holds other things than triples is refused."""
+    """The content of a file, in parts. Raises DataError if a row is not a triple."""
     if len(table.schema) != 3 or any(not pa.types.is_string(f.type) for f in table.schema):
-        raise DataError(None, "N-Triples hold three columns of type string; write CSV or Parquet")
+        raise DataError(None, "N-Triples need exactly three columns of type string; write CSV or Parquet")
     for start in range(0, table.num_rows, _WRITE):
         part = table.slice(start, _WRITE)
         _expect_triples(part, start)
@@ -139,5 +139,5 @@ def _expect_triples(part: Any, start: int) -> None:
         if not pc.all(fits).as_py():
             row = pc.index(fits, False).as_py()
             value = column[row].as_py()
-            problem = f"{shown(value)} cannot be the {role} of a triple, which is {expected}"
+            problem = f"{shown(value)} is not a valid {role} of a triple; it must be {expected}"
             raise DataError(None, problem, column=field.name, row=start + row, value=value)

@@ -21,7 +21,7 @@ from tidelog.maintain.script import (
     Rest,
     Script,
 )
-from tidelog.maintain.strategy import is_traced, make, update
+from tidelog.maintain.strategy import ELASTIC, RuleChanges, Strategy
 from tidelog.plan.describe import print_flat_literal
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.program.text import print_value
@@ -32,13 +32,13 @@ __all__ = ["describe_scripts", "print_script"]
 _TRACED = ("take away", "add", "iterate")
 
 
-def describe_scripts(program: FlatProgram, strategy: str = "elastic") -> str:
-    """For each unit with rules, how it is made from nothing and how it follows a change of facts."""
+def describe_scripts(program: FlatProgram, strategy: Strategy = ELASTIC) -> str:
+    """For each stratum with rules, how it is bootstrapped and how it is updated."""
     strata = (stratum for stratum in program.strata if stratum.rules or stratum.grouping)
-    return "\n\n".join("\n".join(_unit(program, stratum, strategy)) for stratum in strata)
+    return "\n\n".join("\n".join(_stratum(program, stratum, strategy)) for stratum in strata)
 
 
-def _unit(program: FlatProgram, stratum: Stratum, strategy: str) -> Iterator[str]:
+def _stratum(program: FlatProgram, stratum: Stratum, strategy: Strategy) -> Iterator[str]:
     yield stratum.name
     for title, script in _scripts(stratum, strategy):
         if script:
@@ -46,14 +46,15 @@ def _unit(program: FlatProgram, stratum: Stratum, strategy: str) -> Iterator[str
             yield from (f"    {line}" for line in print_script(script, program).split("\n"))
 
 
-def _scripts(stratum: Stratum, strategy: str) -> Iterator[tuple[str, Script]]:
+def _scripts(stratum: Stratum, strategy: Strategy) -> Iterator[tuple[str, Script]]:
     if stratum.grouping is not None:
         yield "bootstrap", (Regroup(stratum.grouping, all=True),)
         yield "update", (Regroup(stratum.grouping),)
         return
-    yield "bootstrap", make(strategy, stratum)
-    titles = _TRACED if is_traced(strategy, stratum) else ("delete", "re-derive", "insert")
-    for title, script in zip(titles, update(strategy, stratum, stratum.rules, (), ()), strict=True):
+    yield "bootstrap", strategy.bootstrap(stratum)
+    titles = _TRACED if strategy.traces(stratum) else ("delete", "re-derive", "insert")
+    rules = RuleChanges(stratum.rules, (), ())
+    for title, script in zip(titles, strategy.update(stratum, rules), strict=True):
         yield f"update: {title}", script
 
 

@@ -1,13 +1,21 @@
-"""Strategies by name: the scripts that make a unit and bring it up to date.
+"""Strategies: how a stratum is evaluated from nothing, and how it is brought up to date.
 
-`recompute` only makes: every unit that a change reaches is bootstrapped. Groups that were touched are worked
-out anew, whatever the strategy. `differential` has nothing of its own for the best value per key, since a
-value that was superseded has no weight to keep; there it does what `elastic` does, and says so.
+| strategy | an update |
+|---|---|
+| `elastic` | counts supports and re-derives suspects; falls back to a bootstrap where that is cheaper |
+| `recompute` | none: every stratum that a change reaches is bootstrapped |
+| `dred` | over-deletes and re-derives; needs no counts |
+| `differential` | keeps the derivations of each tuple by iteration |
+
+Every strategy recomputes the results of touched groups. A relation that keeps the best value per key has no
+superseded values to weigh, so `differential` maintains it as `elastic` does.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
 
 from tidelog.maintain.bootstrap import bootstrap
 from tidelog.maintain.differential import bootstrap_differential, update_differential
@@ -17,43 +25,68 @@ from tidelog.maintain.extrema import bootstrap_best, update_best
 from tidelog.maintain.script import Mode, Script, Update
 from tidelog.plan.flat import FlatRule, Stratum
 
-__all__ = ["STRATEGIES", "is_traced", "make", "name_of", "update"]
+__all__ = ["DIFFERENTIAL", "DRED", "ELASTIC", "RECOMPUTE", "STRATEGIES", "RuleChanges", "Strategy"]
 
-STRATEGIES: Final = ("elastic", "recompute", "dred", "differential")
-
-
-def name_of(strategy: str, stratum: Stratum) -> str:
-    """What statistics call an update of a unit."""
-    if strategy == "differential" and stratum.best:
-        return "update"
-    return strategy if strategy in ("dred", "differential") else "update"
+Rules: TypeAlias = tuple[FlatRule, ...]
 
 
-def is_traced(strategy: str, stratum: Stratum) -> bool:
-    """Whether derivations of a unit are kept by iteration."""
-    return strategy == "differential" and stratum.recursive and not stratum.best
+class RuleChanges(NamedTuple):
+    """The rules of a stratum: those of both programs, those that were added, those that were removed."""
+
+    kept: Rules
+    added: Rules
+    removed: Rules
 
 
-def make(strategy: str, stratum: Stratum) -> Script:
-    """A unit from nothing."""
-    if stratum.best:
-        return bootstrap_best(stratum, ranked=strategy != "recompute")
-    return bootstrap_differential(stratum) if is_traced(strategy, stratum) else bootstrap(stratum)
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A strategy and its properties.
+
+    - `updates`: it updates strata; otherwise it bootstraps every stratum that a change reaches.
+    - `switches`: whichever is cheaper is done: the update, a bootstrap, or an engine's own form of the
+      stratum. The other strategies are carried out exactly as their scripts say.
+    - `merges`: the states of several strata can become the state of one.
+    - `is_traced`: it keeps the derivations of recursive strata by iteration.
+    - `in_frames`: Spark carries it out on DataFrames; strata with other strategies run on local engines.
+    - `label`: what statistics call an update.
+    """
+
+    name: str
+    plain_update: Callable[[Stratum, Rules, Rules, Rules], Update] = update_elastic
+    label: str = "update"
+    deletes: Mode = Mode.REMOVE
+    updates: bool = True
+    switches: bool = False
+    merges: bool = False
+    is_traced: bool = False
+    in_frames: bool = False
+
+    def traces(self, stratum: Stratum) -> bool:
+        """Whether the derivations of a stratum are kept by iteration."""
+        return self.is_traced and stratum.recursive and not stratum.best
+
+    def label_of(self, stratum: Stratum) -> str:
+        """What statistics call an update of a stratum."""
+        return "update" if self.is_traced and stratum.best else self.label
+
+    def bootstrap(self, stratum: Stratum) -> Script:
+        """Evaluate a stratum from nothing."""
+        if stratum.best:
+            return bootstrap_best(stratum, ranked=self.updates)
+        return bootstrap_differential(stratum) if self.traces(stratum) else bootstrap(stratum)
+
+    def update(self, stratum: Stratum, rules: RuleChanges) -> Update:
+        """Bring a stratum up to date with what changed below it, with its rules and with its assertions."""
+        if stratum.best:
+            return update_best(stratum, *rules, self.deletes)
+        if self.is_traced and not self.traces(stratum):
+            return update_elastic(stratum, *rules)
+        return self.plain_update(stratum, *rules)
 
 
-def update(
-    strategy: str,
-    stratum: Stratum,
-    kept: tuple[FlatRule, ...],
-    added: tuple[FlatRule, ...],
-    removed: tuple[FlatRule, ...],
-) -> Update:
-    """`kept` are the rules that were and are there, `came` those that came, `gone` those that went."""
-    if stratum.best:
-        mode = Mode.OVERDELETE if strategy == "dred" else Mode.REMOVE
-        return update_best(stratum, kept, added, removed, mode)
-    if strategy == "dred":
-        return update_dred(stratum, kept, added, removed)
-    if is_traced(strategy, stratum):
-        return update_differential(stratum, kept, added, removed)
-    return update_elastic(stratum, kept, added, removed)
+ELASTIC: Final = Strategy("elastic", switches=True, merges=True, in_frames=True)
+RECOMPUTE: Final = Strategy("recompute", updates=False, switches=True, in_frames=True)
+DRED: Final = Strategy("dred", update_dred, "dred", Mode.OVERDELETE, merges=True)
+DIFFERENTIAL: Final = Strategy("differential", update_differential, "differential", is_traced=True)
+
+STRATEGIES: Final[Mapping[str, Strategy]] = {s.name: s for s in (ELASTIC, RECOMPUTE, DRED, DIFFERENTIAL)}

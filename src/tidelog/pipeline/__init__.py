@@ -1,10 +1,10 @@
-"""Data pipelines: from tables through a program to tables, a difference at a time.
+"""Data pipelines: evaluate a program over tables, incrementally.
 
     from tidelog import pipeline
 
     outcome = pipeline.run("access.toml")  # or pipeline.open("access.toml") for several runs
 
-Importing it imports no Spark: that is loaded when one of the names below is first asked for.
+Importing this package does not import Spark; the names that need it load it on first use.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 from tidelog.pipeline.spec import Spec, read_spec, spec_from
 
 if TYPE_CHECKING:
+    from tidelog.pipeline.inspection import status
     from tidelog.pipeline.report import Outcome
-    from tidelog.pipeline.run import Pipeline
-    from tidelog.pipeline.status import status
+    from tidelog.pipeline.runner import Pipeline
 
 __all__ = ["Outcome", "Pipeline", "Spec", "open", "read_spec", "run", "spec_from", "status", "stream"]
 
 _WITH_SPARK = ("Outcome", "Pipeline", "follow")
-_MODULES = {"Outcome": "outcome", "Pipeline": "pipeline", "follow": "streaming", "status": "standing"}
+_MODULES = {"Outcome": "report", "Pipeline": "runner", "follow": "streams", "status": "inspection"}
 
 
 def open(  # noqa: A001
@@ -33,7 +33,7 @@ def open(  # noqa: A001
     spark: Any = None,
     progress: Callable[[Any], object] | None = None,
 ) -> Pipeline:
-    """A pipeline that is described by a file, by tables of Python, or by a `Spec`."""
+    """Open the pipeline described by a TOML file, by Python mappings, or by a `Spec`."""
     if isinstance(spec, Mapping):
         spec = spec_from(spec)
     elif not isinstance(spec, Spec):
@@ -49,7 +49,7 @@ def run(
     progress: Callable[[Any], object] | None = None,
     reread: bool = False,
 ) -> Outcome:
-    """Bring the results of a pipeline up to date: apply what has changed in its sources since."""
+    """Bring the results of a pipeline up to date: apply the changes of its sources since the last run."""
     with open(spec, spark=spark, progress=progress) as pipeline:
         return pipeline.run(reread=reread)
 
@@ -63,10 +63,10 @@ def stream(
     interval: float = 0.0,
     report: Callable[[Outcome], object] | None = None,
 ) -> None:
-    """Follow the streams of a pipeline until interrupted, or with `once` take what is there.
+    """Follow the streams of a pipeline until interrupted; with `once`, process the available data only.
 
-    Every batch is a commit; a batch begins at the earliest `interval` seconds after the one before. `report`
-    is told of every commit.
+    Every batch is a commit. Batches start at least `interval` seconds apart. `report` is called after every
+    commit.
     """
     with open(spec, spark=spark, progress=progress) as pipeline:
         __getattr__("follow")(pipeline, once=once, interval=interval, report=report)
@@ -76,5 +76,5 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in _WITH_SPARK:
-        import_module("tidelog.engine.spark")  # or EngineError that says what to install
+        import_module("tidelog.engine.spark")  # raises an EngineError that says what to install
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

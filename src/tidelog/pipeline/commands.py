@@ -1,4 +1,4 @@
-"""`tidelog pipeline`: run a pipeline, follow its streams, tell how it stands."""
+"""`tidelog pipeline`: run a pipeline, follow its streams, show its status."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _SPEC = click.argument("spec", type=click.Path(exists=True, dir_okay=False, path
 
 @click.group("pipeline")
 def commands() -> None:
-    """Data pipelines on Spark: from tables through a program to tables, a difference at a time.
+    """Data pipelines on Spark: evaluate a program over tables, incrementally.
 
-    SPEC is a file of TOML that says which program, where its facts are, and where its results go.
+    SPEC is a TOML file that names the program, the sources of its facts, and the sinks of its results.
     """
 
 
 @commands.command()
 @_SPEC
-@click.option("--reread", is_flag=True, help="Read sources even if their files seem to be as they were.")
+@click.option("--reread", is_flag=True, help="Read all sources, even if their files look unchanged.")
 def run(spec: Path, reread: bool) -> None:
-    """Apply what has changed in the sources since the last run.
+    """Apply the changes of the sources since the last run.
 
-    Stopped at any point, it has happened or it has not; running it again finishes the job.
+    A run is atomic: after an interruption, either all of its changes apply or none. Run it again to finish.
     """
     with _watched() as line:
         outcome = pipeline.run(spec, progress=line, reread=reread)
@@ -41,18 +41,18 @@ def run(spec: Path, reread: bool) -> None:
 
 @commands.command()
 @_SPEC
-@click.option("--once", is_flag=True, help="Take what is there, and end.")
+@click.option("--once", is_flag=True, help="Process the available data, then exit.")
 @click.option(
     "--interval",
     type=click.FloatRange(min=0),
     default=0.0,
     metavar="SECONDS",
-    help="The least between batches.",
+    help="Minimum time between batches.",
 )
 def stream(spec: Path, once: bool, interval: float) -> None:
     """Follow the streams until interrupted; every batch of changes is a commit.
 
-    Stopped at any point and started again, it goes on where it was: every batch is applied exactly once.
+    After an interruption it resumes where it stopped: every batch is applied exactly once.
     """
     with _watched() as line:
 
@@ -70,13 +70,13 @@ def stream(spec: Path, once: bool, interval: float) -> None:
 @commands.command()
 @_SPEC
 def status(spec: Path) -> None:
-    """Tell what the store holds, without starting Spark."""
+    """Show what the store holds, without starting Spark."""
     click.echo(pipeline.status(read_spec(spec)))
 
 
 @contextmanager
 def _watched() -> Iterator[Line | None]:
-    """The line that tells what is going on, if a person watches."""
+    """The progress line, if standard error is a terminal."""
     line = Line(sys.stderr) if sys.stderr.isatty() else None
     try:
         yield line

@@ -1,4 +1,4 @@
-"""What Spark says when something goes wrong in a pipeline, with the place."""
+"""Spark's errors in a pipeline, reported with their location."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["naming"]
 
 @contextmanager
 def naming(place: str) -> Iterator[None]:
-    """Whatever Spark raises inside is a PipelineError that names the place."""
+    """Turn Spark's errors inside the block into a PipelineError that names the place."""
     try:
         yield
     except SPARK_ERRORS as error:

@@ -1,8 +1,8 @@
-"""The session of a pipeline, with what its store holds.
+"""Opens the session of a pipeline at the last commit of its store.
 
-If a state of an earlier session is kept (see `store.states`), the session goes on from it: with the program
-of that time, and then, in one transaction, to the last commit. Otherwise the input relations are loaded, and
-all that follows is worked out again. Either way the session holds the same.
+If the store has a saved state of an earlier session (see `store.states`), the session resumes from it: first
+with the program of that state, then, in one transaction, up to the last commit. Otherwise the input relations
+are loaded and everything is recomputed. Both ways give the same contents.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from tidelog.tables.signed import SIGN
 
 __all__ = ["Opened", "Opening"]
 
-_IN_THE_DRIVER: Final = (None, "driver")  # at least at first
+_IN_THE_DRIVER: Final = (None, "driver")  # at least initially
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`reworked` says why the results had to be worked out again, if a state to go on from was kept."""
+    """`reworked` says why the results were recomputed although there was a saved state."""
 
     session: Session
     reworked: str = ""
 
 
 class Opening:
-    """`report` is told what sessions do, `progress` what is done otherwise."""
+    """`report` receives the progress of sessions, `progress` that of all other steps."""
 
     def __init__(
         self,
@@ -57,28 +57,28 @@ class Opening:
         self._report = report
         self._progress = progress
         self._stamp = stamp(functions)
-        self._is_missed = False  # whether there is a state that could not be used
+        self._is_missed = False  # whether a saved state could not be used
 
     def open(self, text: str) -> Opened:
-        """A session with the last commit; with the program of this text, if there is none."""
+        """A session at the last commit; without commits, a session with the program `text`."""
         current = self._store.current
         if current is None:
-            return Opened(self._session(text))  # to be read from: a commit begins with `empty`
+            return Opened(self._session(text))  # for reading only: a first commit starts from `empty`
         if current.state is None or self._spec.placement not in _IN_THE_DRIVER:
             return Opened(self._loaded(current))
         try:
             return Opened(self._resumed(current, current.state))
         except (Unusable, TidelogError) as problem:
             self._is_missed = True
-            self._progress(f"working everything out again: {problem}")
+            self._progress(f"recomputing everything: {problem}")
             return Opened(self._loaded(current), str(problem))
 
     def empty(self) -> Opened:
-        """A session without a program, for a first commit of program and facts together."""
+        """A session without a program, for a first commit that loads program and facts together."""
         return Opened(self._session(""))
 
     def offer(self, session: Session) -> Offer | None:
-        """The state of a session, to be kept with the commit that it is at; None if it is in frames."""
+        """The state of a session, to be saved with its commit; None if its data is in DataFrames."""
         if not can_save(session):
             return None
 
@@ -89,7 +89,7 @@ class Opening:
         return Offer(write, self._stamp, self._is_missed)
 
     def committed(self) -> None:
-        """What was offered was kept, if it was missed."""
+        """The offered state was saved: no state is missing any more."""
         self._is_missed = False
 
     # -- how
@@ -114,7 +114,7 @@ class Opening:
         return session
 
     def _resumed(self, current: Manifest, kept: KeptState) -> Session:
-        """A session that goes on from a state, at the last commit; or Unusable."""
+        """A session resumed from a saved state and brought to the last commit; raises Unusable."""
         self._progress("resuming")
         file = usable_file(self._store.folder, kept, self._stamp)
         session = self._session("")
@@ -126,7 +126,7 @@ class Opening:
         except OSError as error:
             raise Unusable(f"the saved state {file} cannot be read: {error.strerror}") from None
         if not fits:
-            raise Unusable(f"the saved state {file} is of another program")
+            raise Unusable(f"the saved state {file} belongs to another program")
         relations = tuple(_inputs(program.relations.values()))
         with session.transaction() as tx:
             if kept.program != current.program:

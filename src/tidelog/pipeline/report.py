@@ -1,4 +1,4 @@
-"""What a run did, for people and for programs."""
+"""Reports of runs, for people and for programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many rows came and went."""
+    """Numbers of rows added and removed."""
 
     came: int = 0
     went: int = 0
@@ -23,14 +23,14 @@ class Count:
         return bool(self.came or self.went)
 
     def __str__(self) -> str:
-        return f"{self.came:,} came, {self.went:,} went"
+        return f"{self.came:,} added, {self.went:,} removed"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """`is_read` is false if the source was as it was; `bad` counts the rows that did not fit.
+    """`is_read` is false if the source was unchanged; `bad` counts the rows that don't match the schema.
 
-    If files had only come, these `new_files` are what was read.
+    If files were only added, just these were read; `new_files` is their number.
     """
 
     is_read: bool
@@ -40,19 +40,19 @@ class SourceReport:
 
     def __str__(self) -> str:
         if not self.is_read:
-            return "as it was"
-        bad = f"; {self.bad:,} bad row{'s' * (self.bad != 1)} set aside" if self.bad else ""
+            return "unchanged"
+        bad = f"; {self.bad:,} bad row{'s' * (self.bad != 1)} quarantined" if self.bad else ""
         new = f", from {self.new_files:,} new file{'s' * (self.new_files != 1)}" if self.new_files else ""
         return f"{self.difference}{new}{bad}"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`commit` is the store's last one, `is_new` whether this run made it.
+    """`commit` is the last commit of the store, `is_new` whether this run made it.
 
-    `changes` are those of the relations that results are made of, `sizes` what they hold now, `places` where
-    the sinks are, by their names (`outputs.R`, `changes.R`). `bad_rows` has the first few. `reworked` says
-    why all results had to be worked out again, if the run was to go on from a saved state and could not.
+    `changes` and `sizes` are the changes and current sizes of the stored relations that are not inputs.
+    `places` are the locations of the sinks, by name (`outputs.R`, `changes.R`). `bad_rows` has the first few.
+    `reworked` says why all results were recomputed, if there was a saved state that could not be used.
     """
 
     commit: int
@@ -75,7 +75,7 @@ class Outcome:
             return
         yield f"commit {self.commit}"
         if self.reworked:
-            yield f"  everything was worked out again: {self.reworked}"
+            yield f"  all results were recomputed: {self.reworked}"
         yield from (f"  sources.{name}: {report}" for name, report in self.sources.items())
         for name, count in self.changes.items():
             size = self.sizes[name]
@@ -83,16 +83,16 @@ class Outcome:
         yield from (f"  {name}: {place}" for name, place in self.places.items())
         bad = sum(report.bad for report in self.sources.values())
         if bad:
-            yield f"  {bad:,} bad row{'s' * (bad != 1)} went to {self.quarantine}; the first:"
+            yield f"  {bad:,} bad row{'s' * (bad != 1)} written to {self.quarantine}; the first:"
             yield from (f"    {row}" for row in self.bad_rows)
 
 
 def too_bad(place: str, count: int, rows: Sequence[BadRow]) -> str:
-    """What to say when bad rows end a run."""
+    """The message of a run that fails because of bad rows."""
     lines = [
-        f"{place}: {count:,} row{'s do' if count != 1 else ' does'} not fit; nothing was changed",
+        f"{place}: {count:,} row{'s do' if count != 1 else ' does'} not match the schema; no changes applied",
         *(f"  {row}" for row in rows),
         *([f"  … and {count - len(rows):,} more"] if count > len(rows) else []),
-        '  correct them, or set them aside with bad_rows = "quarantine" and quarantine = "FOLDER"',
+        '  fix them, or quarantine them with bad_rows = "quarantine" and quarantine = "FOLDER"',
     ]
     return "\n".join(lines)

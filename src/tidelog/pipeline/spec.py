@@ -1,11 +1,11 @@
-"""The description of a pipeline: which program, what feeds its inputs, where its results go.
+"""The spec of a pipeline: its program, the sources of its inputs, the sinks of its results.
 
-Written as TOML, or given as the same tables in Python. Reading it checks its form and, against the program,
-its names; all problems are told at once, each with the key that it is about and the way out. Nothing is
-opened yet: whether a file is there is found out when it is read.
+A spec is a TOML file, or the same tables in Python. Reading checks its form and, against the program, its
+names. All problems are reported together, each with its key and a remedy. No source or sink is opened, so a
+missing file is only found when it is read.
 
-Paths are relative to the folder of the description. A value in `options` of the form `${NAME}` is taken from
-the environment, so that passwords need not be written down.
+Paths are relative to the folder of the spec. `${NAME}` in a value of `options` is replaced by an environment
+variable, so that passwords need not be in the file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 BAD_ROWS: Final = ("fail", "quarantine")
 PROGRAM_CHANGES: Final = ("apply", "refuse")
 PLACEMENTS: Final = ("driver", "tasks", "shuffled")
-# what an extension says about a format, if the description says nothing
+# the default format for each file extension
 _EXTENSIONS: Final = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -61,11 +61,11 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an input relation's facts are.
+    """Where the facts of an input relation are.
 
-    Either `paths` and `format`, or `table`, or `format` and `options` alone (JDBC). `columns` has the
-    source's name of each column that is called otherwise there. `sign` is the column of a stream that says
-    whether a row comes or goes; without one, all come.
+    Either `paths` and `format`, or `table`, or `format` and `options` alone (JDBC). `columns` maps columns
+    of the relation to their names in the source, where these differ. `sign` is the column of a stream that
+    says whether a row is inserted or deleted; without one, all rows are inserted.
     """
 
     relation: str
@@ -80,9 +80,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """Where an output relation goes (`outputs`), or what changes in it (`changes`).
+    """Where an output relation (`outputs`) or its changes (`changes`) are written.
 
-    `described` is its path as it was written, wherever the description lies.
+    `described` is the path as written in the spec, wherever the spec is.
     """
 
     kind: str
@@ -99,14 +99,14 @@ class Sink:
 
     @property
     def key(self) -> str:
-        """What the manifest calls it: another place or format is another sink."""
+        """Its key in the manifest: another place or format makes another sink."""
         described = json.dumps([self.format, self.described, self.table])
         return f"{self.name}:{hashlib.sha256(described.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A pipeline. `name` is what messages call it: its file, or where it was given."""
+    """A pipeline. `name` is its name in messages: usually the file."""
 
     name: str
     program: Path
@@ -127,17 +127,17 @@ class Spec:
 
 
 def describe_source(source: Source) -> str:
-    """All that decides what a source means, as text."""
+    """Everything that determines the meaning of a source, as text."""
     return json.dumps(asdict(source), sort_keys=True)
 
 
 def as_literal(path: str) -> str:
-    """The pattern that matches this path only: Spark reads patterns."""
+    """The pattern that matches this path only, since Spark reads paths as patterns."""
     return re.sub(r"[*?\[\]{}\\]", r"\\\g<0>", path)
 
 
 def has_scheme(path: str) -> bool:
-    """Whether a path says which file system it is on."""
+    """Whether a path names its file system."""
     return _SCHEME.match(path) is not None
 
 
@@ -145,7 +145,7 @@ def has_scheme(path: str) -> bool:
 
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
-    """The description in a file, or PipelineError with all that is wrong with it."""
+    """Read a spec from a file; raises PipelineError with all its problems."""
     file = Path(path)
     try:
         content = tomllib.loads(file.read_bytes().decode())
@@ -161,7 +161,7 @@ def read_spec(path: str | os.PathLike[str]) -> Spec:
 def spec_from(
     content: Mapping[str, Any], *, folder: str | os.PathLike[str] = ".", name: str = "<pipeline>"
 ) -> Spec:
-    """The description that tables of Python give; paths are relative to `folder`."""
+    """Read a spec from Python mappings; paths are relative to `folder`."""
     problems: list[str] = []
     spec = _spec(Table(content, "", problems), Path(folder), name)
     if problems or spec is None:
@@ -170,7 +170,7 @@ def spec_from(
 
 
 def _store(table: Table, folder: Path) -> Path | None:
-    text = table.text("store", needed='write store = "FOLDER", where the state is to be kept')
+    text = table.text("store", needed='write store = "FOLDER", the folder for the state')
     if text is None:
         return None
     try:
@@ -195,10 +195,11 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
     placement = table.choice_or_none("placement", PLACEMENTS)
     for relation in sorted(sources.keys() & streams.keys()):
         table.problem(
-            f"streams.{relation}", "has a source too, which would undo what comes; keep one of them"
+            f"streams.{relation}",
+            "also has a source, which would undo the changes of the stream; keep one of them",
         )
     if not quarantine and any(s.bad_rows == "quarantine" for s in (*sources.values(), *streams.values())):
-        table.problem("quarantine", 'is missing; write quarantine = "FOLDER", where bad rows are to go')
+        table.problem("quarantine", 'is missing; write quarantine = "FOLDER", the folder for bad rows')
     table.end()
     if program is None or store is None:
         return None
@@ -225,13 +226,14 @@ def _stream(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
         table.problem("path", "is a list; a stream reads one folder or one pattern")
     if sign is not None and source.format in ("text", "ntriples"):
         table.problem(
-            "sign", f"is for columns, and {source.format} has none; use another format, or leave it out"
+            "sign",
+            f"names a column, and {source.format} has no columns; use another format, or remove the key",
         )
     return source
 
 
 def _source(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
-    here = Path(as_literal(str(folder.absolute())))  # the paths are patterns, the folder is not
+    here = Path(as_literal(str(folder.absolute())))  # paths are patterns, the folder is not
     paths = tuple(_placed(here, p) for p in table.texts("path"))
     from_table = table.text("table")
     format_ = table.text("format") or _format(paths)
@@ -240,7 +242,7 @@ def _source(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
             "format", f"is missing; write one, such as {', '.join(sorted(set(_EXTENSIONS.values())))}"
         )
     if from_table is not None and (paths or format_):
-        table.problem("table", "is a source by itself; leave path and format out")
+        table.problem("table", "cannot be combined with path or format; remove them")
     options = table.mapping("options", table.setting)
     if format_ in ("csv", "tsv"):
         _expect_plain(options, table)
@@ -256,7 +258,7 @@ def _sink(kind: str, relation: str, table: Table, folder: Path) -> Sink:
     options = table.mapping("options", table.setting)
     table.end()
     if path is not None and into is not None:
-        table.problem("table", "is a place by itself; leave path out")
+        table.problem("table", "cannot be combined with path; remove one of them")
     if path is None and into is None and format_ is None:
         table.problem(
             "path", 'is missing; write path = "FOLDER", or table = "NAME", or a format such as jdbc'
@@ -266,7 +268,7 @@ def _sink(kind: str, relation: str, table: Table, folder: Path) -> Sink:
 
 
 def _placed(folder: Path, path: str) -> str:
-    """A path that does not depend on the working directory; `paths` says which file system it is on."""
+    """An absolute path; its file system is determined in `paths`."""
     return path if has_scheme(path) else str(folder.absolute() / path)
 
 
@@ -275,7 +277,7 @@ def _format(paths: Iterable[str]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-# options of Spark's that would change what a file of CSV means
+# options of Spark that would change the meaning of a CSV file
 _DIALECT: Final = frozenset(
     """
     comment chartoescapequoteescaping ignoreleadingwhitespace ignoretrailingwhitespace nullvalue nanvalue
@@ -287,13 +289,13 @@ _FIXED: Final = {"quote": ('"',), "escape": ('"',), "encoding": _UTF8, "charset"
 
 
 def _expect_plain(options: Mapping[str, str], table: Table) -> None:
-    """Problems of options that a reader of delimited text does not have."""
+    """Report options that the reader of delimited text does not support."""
     for key, value in options.items():
         name = key.lower()
         if name in _DIALECT or (name in _FIXED and value.lower() not in _FIXED[name]):
             table.problem(
                 f"options.{key}",
-                "CSV is read by Tidelog's own rules, as UTF-8; convert the file, "
+                "is not supported: Tidelog reads CSV by its own rules, as UTF-8; convert the file, "
                 'or read it with Spark and write table = "VIEW"',
             )
         is_mark = value == "\\t" or (len(value) == 1 and value.isascii() and value not in '"\r\n')
@@ -305,7 +307,7 @@ def _expect_plain(options: Mapping[str, str], table: Table) -> None:
 
 
 def expect_relations(spec: Spec, program: Program) -> None:
-    """PipelineError if the description does not fit the program: names, roles, columns."""
+    """Raise PipelineError if relations, roles or columns of the spec don't match the program."""
     problems: list[str] = []
     groups = (("sources", spec.sources), ("streams", spec.streams))
     for kind, sources in groups:
@@ -317,7 +319,7 @@ def expect_relations(spec: Spec, program: Program) -> None:
             problems.append(f"{sink.name}: {_unknown(sink.relation, program, None)}")
     fed = {*spec.sources, *spec.streams}
     problems += [
-        f"sources.{r.name}: is missing; {spec.program} has this input relation: write [sources.{r.name}]"
+        f"sources.{r.name}: is missing; {spec.program} declares this input relation; write [sources.{r.name}]"
         for r in program.relations.values()
         if r.role is Role.INPUT and r.name not in fed
     ]
@@ -330,12 +332,12 @@ def _problems_of_source(key: str, source: Source, program: Program) -> list[str]
     if relation is None or relation.role is not Role.INPUT:
         return [f"{key}: {_unknown(source.relation, program, Role.INPUT)}"]
     if any(head.relation == relation.name for rule in program.rules.values() for head in rule.heads):
-        return [f"{key}: rules derive `{relation.name}` too; let them derive another relation"]
+        return [f"{key}: rules also derive `{relation.name}`; let them derive another relation"]
     names = [c.name for c in relation.columns]
     unknown = [n for n in source.columns if n not in names]
     problems = [
-        f"{key}.columns.{n}: {relation.name} has no such column; "
-        f"{did_you_mean(n, names) or 'it has ' + ', '.join(names)}"
+        f"{key}.columns.{n}: unknown column of {relation.name}; "
+        f"{did_you_mean(n, names) or 'the columns are ' + ', '.join(names)}"
         for n in unknown
     ]
     widths = {"text": 1, "ntriples": 3}
@@ -355,5 +357,5 @@ def _only_text(relation: Relation) -> bool:
 def _unknown(name: str, program: Program, role: Role | None) -> str:
     known = [r.name for r in program.relations.values() if role is None or r.role is role]
     what = "relation" if role is None else f"{role.value} relation"
-    hint = did_you_mean(name, known) or f"there is {', '.join(known) or 'none'}"
+    hint = did_you_mean(name, known) or f"it has {', '.join(known) or 'none'}"
     return f"the program has no {what} `{name}`; {hint}"

@@ -1,6 +1,6 @@
-"""Tables of a description, whose values are taken out one by one; what is left over is a problem.
+"""Tables of a spec: values are taken out one by one, and keys that remain are reported as unknown.
 
-Whoever takes a value goes on as if it had been right: problems are gathered, each with the full key.
+Reading continues after a problem. Problems are collected, each with its full key.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Table:
         self._problems.append(f"{self._full(key)}: {text}")
 
     def text(self, key: str, *, needed: str | None = None) -> str | None:
-        """A text; `needed` is what to say if it is not there."""
+        """A string; `needed` is the remedy to report if it is missing."""
         value = self._take(key)
         if value is None and needed is not None:
             self.problem(key, f"is missing; {needed}")
         if value is not None and (not isinstance(value, str) or not value):
-            self.problem(key, f"is {value!r}; write a text, in quotes")
+            self.problem(key, f"is {value!r}; write a string in quotes")
             return None
         return value
 
@@ -48,11 +48,11 @@ class Table:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A text, or a list of texts."""
+        """A string, or a list of strings."""
         value = self._take(key)
         listed = value if isinstance(value, list | tuple) else [] if value is None else [value]
         if not all(isinstance(v, str) and v for v in listed):
-            self.problem(key, f"is {value!r}; write a text in quotes, or a list of them")
+            self.problem(key, f"is {value!r}; write a string in quotes, or a list of strings")
             return ()
         return tuple(listed)
 
@@ -72,29 +72,29 @@ class Table:
             return {}
         if not isinstance(value, Mapping) or not all(isinstance(v, Mapping) for v in value.values()):
             self.problem(
-                key, f"is not a table of tables; write [{self._full(key)}.NAME], NAME being a relation"
+                key, f"is not a table of tables; write [{self._full(key)}.NAME], where NAME is a relation"
             )
             return {}
         return {k: Table(v, self._full(f"{key}.{k}"), self._problems) for k, v in value.items()}
 
     def end(self) -> None:
-        """All that is known has been taken."""
+        """Report the keys that remain as unknown."""
         for key in self._content:
-            hint = did_you_mean(key, self._known) or f"there may be {', '.join(self._known)}"
-            self.problem(key, f"means nothing here; {hint}")
+            hint = did_you_mean(key, self._known) or f"the keys are {', '.join(self._known)}"
+            self.problem(key, f"unknown key; {hint}")
 
     def setting(self, key: str, value: Any) -> str | None:
-        """A value of an option of Spark's, with variables of the environment put in."""
+        """The value of a Spark option, with environment variables substituted."""
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, int | float):
             return str(value)
         if not isinstance(value, str):
-            self.problem(key, f"is {value!r}; write a text, a number, or true or false")
+            self.problem(key, f"is {value!r}; write a string, a number, true or false")
             return None
         unknown = sorted({n for n in _VARIABLE.findall(value) if n not in os.environ})
         if unknown:
-            self.problem(key, f"there is no {' and no '.join(unknown)} in the environment; set it")
+            self.problem(key, f"environment variable not set: {', '.join(unknown)}; set it before the run")
         return _VARIABLE.sub(lambda found: os.environ.get(found[1], ""), value)
 
     def word(self, key: str, value: Any) -> str | None:

@@ -1,1 +1,1 @@
-"""From a tree to a typed program: names, types, safety, strata, and the difference of two programs."""
+"""From a tree to a typed program: names, types, safety, strata, and the difference between two programs."""

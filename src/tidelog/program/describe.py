@@ -1,4 +1,4 @@
-"""Programs and their strata as people read them: what `tidelog show program` and `show strata` print."""
+"""Programs and their strata as text: the output of `tidelog show program` and `tidelog show strata`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["describe_program", "describe_strata"]
 
 
 def describe_program(program: Program) -> str:
-    """Declarations and rules with names and types resolved, in the language itself."""
+    """Declarations and rules with names and types resolved, in the syntax of the language."""
     parts = [
         [f"typedef {name} = {type_}" for name, type_ in program.aliases.items()],
         [print_relation(r) for r in program.relations.values()],
@@ -25,7 +25,7 @@ def describe_program(program: Program) -> str:
 
 
 def describe_strata(program: Program) -> str:
-    """One line a stratum, in the order of evaluation, and what each reads."""
+    """One line per stratum, in evaluation order, with the relations it reads."""
     lines: list[str] = []
     width = max((len(", ".join(sorted(s.relations))) for s in program.strata), default=0)
     for number, stratum in enumerate(program.strata, start=1):

@@ -1,8 +1,8 @@
-"""A program in the making: what a transaction does to a program before it is committed.
+"""Drafts: the changes of a transaction to a program before they are committed.
 
-Names, types and safety are checked when something is added, and a text with a mistake adds nothing.
-Whether the whole can be stratified is asked at the end (`finish`), since only the final program has to be:
-rules may come and go in any order before.
+Names, types and safety are checked when something is added; a text with an error adds nothing. Stratification
+is checked at the end (`finish`), since only the final program must be stratifiable: rules can be added and
+removed in any order before that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tidelog.syntax.parser import read
 
 __all__ = ["Draft", "check", "load"]
 
-# with one of these, what looks unused may just be misspelt where it is used
+# After one of these errors, a name that looks unused may only be misspelt where it is used.
 _UNKNOWN_NAMES = frozenset(["E101", "E103", "E108"])
 
 
@@ -40,7 +40,7 @@ class Draft:
         self._warnings: list[Diagnostic] = list(program.warnings)
 
     def copy(self) -> Draft:
-        """Another draft of the same state, to try things on."""
+        """An independent draft with the same state."""
         new = Draft()
         new._declared = self._declared.copy()
         new._rules = dict(self._rules)
@@ -52,13 +52,13 @@ class Draft:
         made = from_python(function, name)
         before = self._declared.functions.get(made.name)
         if made.name in self._declared.calls and before != made:
-            message = f"there is a function `{made.name}` already"
+            message = f"the function `{made.name}` already exists"
             raise ProgramError([Diagnostic("E112", NOWHERE, message)])
         self._declared.add_function(made)
         return made
 
     def load(self, text: str, name: str = "<text>") -> tuple[Rule, ...]:
-        """Add the declarations and rules of a text; its rules, new or not. A mistake adds nothing."""
+        """Add the declarations and rules of a text; return its rules, new or not. An error adds nothing."""
         return tuple(self._load(Source(name, text), one=False))
 
     def add_rule(self, text: str, name: str = "<rule>") -> Rule:
@@ -66,18 +66,18 @@ class Draft:
         return self._load(Source(name, text), one=True)[0]
 
     def remove_rule(self, rule: Rule | str) -> Rule:
-        """Remove a rule, named by itself, its identity or its text; a ProgramError if there is none."""
+        """Remove a rule, given as itself, its identity or its text. Raises ProgramError if it is unknown."""
         if isinstance(rule, str):
             rule = self._rules.get(rule) or self._one_rule(rule)
         if rule.id not in self._rules:
-            raise ProgramError([Diagnostic("E113", rule.span, "the program has no such rule")])
+            raise ProgramError([Diagnostic("E113", rule.span, "the program does not contain this rule")])
         return self._rules.pop(rule.id)
 
     def drop(self, relation: str) -> None:
-        """Forget a relation that no rule mentions."""
+        """Remove the declaration of a relation that no rule uses."""
         if relation not in self._declared.relations:
             hint = did_you_mean(relation, self._declared.relations)
-            message = f"there is no relation `{relation}`"
+            message = f"unknown relation `{relation}`"
             raise ProgramError([Diagnostic("E101", NOWHERE, message, hint=hint)])
         users = [r for r in self._rules.values() if relation in _mentioned(r)]
         if users:
@@ -93,7 +93,7 @@ class Draft:
         return MappingProxyType(self._declared.relations)
 
     def query(self, text: str, name: str = "<query>") -> Query:
-        """The rule body of a text as a rule of its own, which is not added."""
+        """The rule body of a text as a query. It is not added to the draft."""
         problems = Problems()
         query = elaborate_query(Source(name, text), self._declared, problems)
         _raise_errors(problems)
@@ -101,13 +101,13 @@ class Draft:
         return query
 
     def finish(self) -> Program:
-        """The program as it now is, or a ProgramError if it cannot be stratified."""
+        """The program in its current state. Raises ProgramError if it cannot be stratified."""
         problems = Problems()
         program = self._program(problems)
         _raise_errors(problems)
         return program
 
-    # -- how
+    # -- internals
 
     def _one_rule(self, text: str) -> Rule:
         _, rules, problems = self._elaborate(Source("<rule>", text))
@@ -178,8 +178,8 @@ def _elaborate_rules(items: Iterable[tree.Item], declared: Declarations, problem
             problems.report(
                 "W006",
                 item.span,
-                "this rule says what an earlier one says",
-                note=f"the earlier one is at {first!r}",
+                "this rule duplicates an earlier rule",
+                note=f"the earlier rule is at {first!r}",
             )
         else:
             rules[rule.id] = rule
@@ -193,7 +193,7 @@ def _mentioned(rule: Rule) -> set[str]:
 
 
 def load(text: str, name: str = "<text>", functions: Iterable[Callable[..., object]] = ()) -> Program:
-    """The program of a text, or a ProgramError with all that is wrong with it."""
+    """The program of a text. Raises a ProgramError with all errors of the text."""
     expect_text("load", text)
     program, problems = _elaborated(text, name, functions)
     _raise_errors(problems)
@@ -203,13 +203,13 @@ def load(text: str, name: str = "<text>", functions: Iterable[Callable[..., obje
 def check(
     text: str, name: str = "<text>", functions: Iterable[Callable[..., object]] = ()
 ) -> tuple[Diagnostic, ...]:
-    """All that is wrong, or looks wrong, with a text, sorted by position."""
+    """All errors and warnings for a text, sorted by position."""
     expect_text("check", text)
     return sort(_elaborated(text, name, functions)[1].found)
 
 
 def _elaborated(text: str, name: str, functions: Iterable[Callable[..., object]]) -> tuple[Program, Problems]:
-    """The program as far as it can be made, strata included, and everything found on the way."""
+    """The program as far as it can be elaborated, with its strata, and all diagnostics."""
     draft = Draft()
     for function in functions:
         draft.register(function)

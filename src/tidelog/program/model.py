@@ -1,4 +1,4 @@
-"""The program as a value, and the difference of two programs."""
+"""The program as a value, and the difference between two programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["EMPTY", "Difference", "Program", "difference"]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A typed, safe, stratified program. Rules are known by their canonical form."""
+    """A typed, safe, stratified program. Rules are identified by their canonical form."""
 
     relations: Mapping[str, Relation] = field(default_factory=dict)
     aliases: Mapping[str, Type] = field(default_factory=dict)
@@ -29,7 +29,7 @@ EMPTY = Program()
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What each program has that the other has not; `strata` are those that only the new one has."""
+    """What only one of two programs has. `strata` are the strata that only the new program has."""
 
     declared: tuple[Relation, ...]
     dropped: tuple[Relation, ...]
@@ -42,7 +42,7 @@ class Difference:
 
 
 def difference(old: Program, new: Program) -> Difference:
-    """What has to be done to the old program to make it the new one."""
+    """The changes that turn the old program into the new one."""
     before = set(old.strata)
     return Difference(
         tuple(r for name, r in new.relations.items() if name not in old.relations),

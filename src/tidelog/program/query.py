@@ -1,8 +1,8 @@
-"""Queries: the body of a rule whose head is what the body finds.
+"""Queries: a rule body whose implicit head has the variables of the body as columns.
 
-The columns of the answer are the variables that have a value at the end of the body, in the order in which
-the text first mentions them: with a group its keys and results and what comes of them, with alternatives the
-variables of all of them. A variable whose name begins with `_` is left out.
+The columns of the answer are the variables that are bound at the end of the body, in the order in which the
+text first mentions them. With a group, these are its keys, its results and the variables bound after it; with
+alternatives, the variables that every alternative binds. Variables whose names begin with `_` are left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Query:
 
 
 def elaborate_query(source: Source, known: Declarations, problems: Problems) -> Query | None:
-    """The query, or None after a report."""
+    """The query, or None after reporting an error."""
     body, unread = read_body(source)
     problems.found += unread
     if unread:
@@ -67,7 +67,7 @@ def _rule(
 
 
 def _bound(rule: Rule) -> set[str]:
-    """The variables that a head may use."""
+    """The variables that a head can use."""
     if rule.group is None:
         return _in_all(rule.bodies)
     found = {v.name for v in (*rule.group.keys, *(a.result for a in rule.group.aggregates))}
@@ -84,7 +84,7 @@ def _variables(body: Body) -> set[str]:
 
 
 def _mentioned(body: tuple[tree.Literal, ...]) -> list[tree.Variable]:
-    """The variables of a body, each where the text first has it."""
+    """The variables of a body, each at its first occurrence in the text."""
     found = sorted(_occurrences(body), key=lambda v: v.span.start)
     first: dict[str, tree.Variable] = {}
     for variable in found:

@@ -1,8 +1,8 @@
-"""Typed programs as text, by way of the tree: what `show program` prints, and the identity of rules.
+"""Typed programs as text, by way of the syntax tree: the output of `show program`, and the identity of rules.
 
-The identity of a rule is its canonical form: the typed rule with its variables numbered in the order in
-which they first occur. Two rules share it iff they differ in names of variables, in the way arguments
-were given (by position or by name), or in layout alone.
+The identity of a rule is its canonical form: the typed rule with its variables numbered in order of first
+occurrence. Two rules share it iff they differ only in the names of variables, in how arguments are given (by
+position or by name), or in layout.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def canonical_id(
 
 
 class _Numbering(dict[str, str]):
-    """Gives each name a number when it is first asked for."""
+    """Numbers each name on first use."""
 
     def __missing__(self, name: str) -> str:
         self[name] = f"v{len(self)}"
@@ -53,7 +53,7 @@ class _AsIs(dict[str, str]):
 
 
 def print_rule(rule: Rule) -> str:
-    """The rule as the language would write it; variables that elaboration made are `$1`, `$2`, …"""
+    """The rule in the syntax of the language; variables that elaboration introduced are `$1`, `$2`, …"""
     return print_item(_rule(rule, _AsIs()))
 
 
@@ -87,7 +87,7 @@ def print_function(function: typed.Function) -> str:
 
 # -- from typed to tree
 
-_LONG = 1024  # a number of more bits is written as text
+_LONG = 1024  # bits; larger numbers are written as strings
 
 Names = Mapping[str, str]
 
@@ -167,7 +167,7 @@ def _expr(expr: typed.Expr, names: Names) -> tree.Expr:
 
 
 def constant_tree(type_: Type, value: Value) -> tree.Expr:
-    """The expression that elaborates to a constant of this type and value, whatever surrounds it."""
+    """The expression that elaborates to a constant of this type and value in every context."""
     match type_, value:
         case (types.Bool(), bool()):
             return tree.BoolLiteral(value)

@@ -1,19 +1,19 @@
-"""The typed program: what elaboration makes of a tree and all that later layers read.
+"""The typed program: the result of elaboration, and the only input of later layers.
 
-A rule is taken apart as far as its meaning allows and no further:
+A rule is normalised as far as its meaning allows and no further:
 
-- its body is a tuple of alternative *bodies* (disjunctions multiplied out), each a tuple of literals;
+- its body is a tuple of alternative *bodies* (disjunctions are expanded), each a tuple of literals;
 - a body *instance* is one tuple for each positive atom of one alternative (columns under `_` included)
   that satisfies every other literal;
-- without a group, each instance gives one row to each head;
-- with a group, the instances of all alternatives are put together by the values of the keys; each
-  non-empty group gives one binding of the keys and the aggregates' results; that binding is carried on
-  through the alternatives of `after`, whose instances give the rows of the heads.
+- without a group, each instance derives one row for each head;
+- with a group, the instances of all alternatives are grouped by the values of the keys; each non-empty
+  group gives one binding of the keys and the aggregates' results; the alternatives of `after` are evaluated
+  under that binding, and their instances derive the rows of the heads.
 
-Invariants, established by elaboration and relied on by everyone: names resolve, types fit, the terms of
-an atom are variables, constants or wildcards (expressions were given variables of their own), every
-variable is bound by a positive atom or an assignment, and assignments are in an order in which each uses
-only what positive atoms and earlier assignments bind.
+Invariants, established by elaboration and relied on by all later layers: names resolve, types match, the
+terms of an atom are variables, constants or wildcards (expressions are assigned to fresh variables), every
+variable is bound by a positive atom or an assignment, and assignments are ordered so that each uses only
+variables that positive atoms and earlier assignments bind.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Constant:
     type: Type
 
     def __eq__(self, other: object) -> bool:
-        # True == 1 == 1.0 in Python; the type tells them apart
+        # True == 1 == 1.0 in Python; the type distinguishes them.
         return isinstance(other, Constant) and (self.type, self.value) == (other.type, other.value)
 
     def __hash__(self) -> int:
@@ -95,9 +95,10 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """One of `+ - * / % ++ & | ^ << >> == != < <= > >= and or`; both operands have one type, but for shifts.
+    """One of `+ - * / % ++ & | ^ << >> == != < <= > >= and or`.
 
-    `and` and `or` look at their right side only if the left one leaves the answer open.
+    Both operands have the same type, except for shifts. `and` and `or` short-circuit: the right side is
+    evaluated only if the left side does not decide the result.
     """
 
     op: str
@@ -116,7 +117,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """`value` under `name` inside `body`."""
+    """`body`, in which `name` stands for `value`."""
 
     name: str
     value: Expr
@@ -126,7 +127,7 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function by name: of the standard library, of the program, or registered from Python."""
+    """A call of a function by name: standard, declared in the program, or registered from Python."""
 
     function: str
     args: tuple[Expr, ...]
@@ -163,7 +164,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A negated atom: no tuple agrees with the terms that are not wildcards."""
+    """A negated atom: no tuple matches the terms that are not wildcards."""
 
     relation: str
     terms: tuple[Term, ...]
@@ -195,9 +196,9 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`result` is `function` over the instances' values of `args[0]`.
+    """`result` is `function` over the values of `args[0]` in all instances.
 
-    `args[1]` is what `arg_min` and `arg_max` compare, and the separator of `concat`.
+    `args[1]` is the value that `arg_min` and `arg_max` compare, or the separator of `concat`.
     With `distinct`, equal values of `args` count once.
     """
 
@@ -215,7 +216,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`id` is the canonical form: rules that differ in the names of their variables alone share it."""
+    """`id` is the canonical form: rules that differ only in the names of their variables share it."""
 
     id: str
     heads: tuple[Head, ...]
@@ -272,7 +273,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class PythonFunction:
-    """A pure Python function, known to other processes by `module` and `qualname`."""
+    """A pure Python function. Other processes import it by `module` and `qualname`."""
 
     name: str
     parameters: tuple[Column, ...]
@@ -295,9 +296,9 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Relations that depend on each other, with the rules that derive them, as they mean here.
+    """Mutually dependent relations with the rules that derive them, as rewritten for this stratum.
 
-    `best` names those of them that are kept as the best value per key.
+    `best` names the relations that keep only the best value per key.
     """
 
     relations: frozenset[str]
@@ -306,7 +307,7 @@ class Stratum:
     best: tuple[tuple[str, Best], ...] = ()
 
 
-# -- looking into them
+# -- traversal
 
 
 def subexpressions(expr: Expr) -> tuple[Expr, ...]:
@@ -327,7 +328,7 @@ def subexpressions(expr: Expr) -> tuple[Expr, ...]:
 
 
 def variables(expr: Expr) -> Iterator[Var]:
-    """The variables an expression reads from its surroundings, in order, with repetitions."""
+    """The free variables of an expression, in order, with duplicates."""
     match expr:
         case Var():
             yield expr
@@ -340,7 +341,7 @@ def variables(expr: Expr) -> Iterator[Var]:
 
 
 def expressions(literal: Literal) -> tuple[Expr, ...]:
-    """The expressions a literal reads; a binding's own variable is not among them."""
+    """The expressions a literal reads, without the variable that a binding defines."""
     match literal:
         case Match(terms=terms) | Absent(terms=terms):
             return tuple(t for t in terms if not isinstance(t, Wildcard))

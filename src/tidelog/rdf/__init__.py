@@ -1,6 +1,6 @@
-"""RDF: graphs in and out, RDFS and OWL 2 RL as programs.
+"""RDF: read and write graphs, and translate RDFS and OWL 2 RL to programs.
 
-Importing it imports no engine: a name is loaded when it is first asked for.
+Importing this package does not import an engine: names are loaded on first use.
 """
 
 from importlib import import_module

@@ -1,11 +1,10 @@
-"""Triples to axioms: which statements of a graph say something of classes and properties, and what.
+"""Translates triples to axioms: the statements of a graph about classes and properties.
 
-Nothing is dropped silently. A statement becomes axioms, or it is reported with what is the matter; only what
-states no more than that something exists (declarations, labels, versions) is passed over, and words that are
-not known (see `words`).
+No statement is dropped silently. A statement becomes axioms, or it is reported with its problem. Only
+declarations, labels and versions are ignored, and unknown OWL terms, which `words` reports.
 
-`owl_axioms` reads OWL, in which blank nodes describe classes. `rdfs_axioms` reads the four words of ρdf and
-takes every term for a name.
+`owl_axioms` reads OWL, in which blank nodes describe classes. `rdfs_axioms` reads the four terms of ρdf and
+treats every term as a name.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from tidelog.rdf.terms import DOMAIN, FIRST, NIL, RANGE, REST, SUBCLASS, SUBPROP
 
 __all__ = ["WORDS", "owl_axioms", "rdfs_axioms"]
 
-_RESTRICTION: Final = "the restrictions that rules can express are some, only, value and at least one"
+_RESTRICTION: Final = "rules support only the restrictions some, only, value and at least one"
 _IMPORT: Final = "imports are not followed; give the file as another ontology"
 _PROBLEMS: Final[Mapping[str, str]] = {
     **{owl(n): EQUALITY for n in "sameAs hasKey FunctionalProperty InverseFunctionalProperty".split()},
@@ -70,14 +69,14 @@ _CONSTRUCTORS: Final = (*_LISTS, owl("oneOf"), owl("complementOf"), _ON)
 
 
 def owl_axioms(ontology: Any) -> tuple[list[Axiom], list[LeftOut]]:
-    """What a graph says in OWL, and what of it cannot be read or is beyond rules."""
+    """The OWL axioms of a graph, and the statements that cannot be read or are beyond rules."""
     found = list(dict.fromkeys(_Reader(triples(_about_classes(ontology))).statements()))
     axioms = [axiom for axiom in found if not isinstance(axiom, LeftOut)]
     return axioms, [statement for statement in found if isinstance(statement, LeftOut)]
 
 
 def _about_classes(ontology: Any) -> Any:
-    """The part of a graph that is in the words of OWL; the rest may be large."""
+    """The part of a graph that uses the OWL vocabulary; the rest may be large."""
     words = pa.array([SUBCLASS, SUBPROPERTY, DOMAIN, RANGE, FIRST, REST])
     in_owl = owl("")[:-1]
     structural = pc.or_(pc.is_in(ontology["p"], words), pc.starts_with(ontology["p"], in_owl))
@@ -121,7 +120,7 @@ class _Reader:
             yield Included(OneOf((s,)), described, f"{short(s)} is a {describe(described)}")
 
     def _defined(self, s: str, p: str, o: str) -> Iterator[Axiom]:
-        """A class with a name that has a description itself, as OWL 1 had it; it may have several."""
+        """A named class that is itself the node of a description, as in OWL 1; it may have several."""
         described = self._constructed(s, p, o, ())
         yield from _both(Named(s), described, f"{short(s)} is {describe(described)}")
 
@@ -151,7 +150,7 @@ class _Reader:
         yield Path((self.role(o),), self.role(s), said)
 
     def inverse(self, s: str, o: str) -> Iterator[Axiom]:
-        if terms.is_blank(s):  # a way to write a property, used elsewhere
+        if terms.is_blank(s):  # an inverse property expression, used elsewhere
             return
         said = f"{short(s)} owl:inverseOf {short(o)}"
         yield Path((self.role(s),), self.role(o).inverted(), said)
@@ -163,7 +162,7 @@ class _Reader:
             said = f"{' · '.join(map(short, members))} implies {short(s)}"
             yield Path(tuple(map(self.role, members)), self.role(s), said)
         else:
-            yield LeftOut(f"{short(s)} owl:propertyChainAxiom", "its list is empty or has no end")
+            yield LeftOut(f"{short(s)} owl:propertyChainAxiom", "its list is empty or malformed")
 
     # -- expressions
 
@@ -172,7 +171,7 @@ class _Reader:
         return Role(inverses[0], inverse=True) if inverses else Role(term)
 
     def expression(self, term: str, above: tuple[str, ...] = ()) -> Expression:
-        """What a term describes; `above` are the blank nodes that it is a part of."""
+        """The expression of a term; `above` are the enclosing blank nodes."""
         if term == owl("Thing"):
             return THING
         if term == owl("Nothing"):
@@ -184,9 +183,9 @@ class _Reader:
         if not terms.is_blank(term):
             return Named(term)
         if term in above:
-            return Other("its description is a part of itself")
+            return Other("its description contains itself")
         if len(above) == _DEPTH:
-            return Other(f"its description is nested more than {_DEPTH} deep")
+            return Other(f"its description is nested more than {_DEPTH} levels deep")
         found = [p for p in _CONSTRUCTORS if p in self._nodes[term]]
         if not found:
             return Named(term)
@@ -196,14 +195,14 @@ class _Reader:
         return self._constructed(term, *values[0], (*above, term))
 
     def _constructed(self, term: str, p: str, value: str, above: tuple[str, ...]) -> Expression:
-        """The expression that a statement gives of a node."""
+        """The expression of a node, from one of its statements."""
         if p == _ON:
             return self._restriction(term, self.role(value), above)
         if p == owl("complementOf"):
             return Complement(self.expression(value, above))
         members = self._list(value)
         if members is None:
-            return Other(f"the list of its {short(p)} has no end")
+            return Other(f"the list of its {short(p)} is malformed")
         if p == owl("oneOf"):
             return OneOf(tuple(members))
         return _LISTS[p](tuple(self.expression(m, above) for m in members))
@@ -219,7 +218,7 @@ class _Reader:
         ]
         if len(found) == 1:
             return found[0]
-        return Other("it restricts several things at once" if found else _RESTRICTION)
+        return Other("it combines several restrictions" if found else _RESTRICTION)
 
     def _counted(
         self, node: Mapping[str, list[str]], role: Role, number: str, above: tuple[str, ...]
@@ -230,7 +229,7 @@ class _Reader:
         return Some(role, of[0] if of else THING)
 
     def _list(self, term: str) -> list[str] | None:
-        """The members of a list; None if it is not one."""
+        """The members of a list; None if it is malformed."""
         members: list[str] = []
         seen: set[str] = set()
         while term != NIL:
@@ -255,7 +254,7 @@ _CLASS_AXIOMS: Final[Mapping[str, Callable[[_Reader, str, str], Iterator[Axiom |
 }
 
 
-# the words whose statements are read or reported
+# the terms whose statements are read or reported
 WORDS: Final = frozenset(
     {*_PROBLEMS, *_CONSTRUCTORS, *_CLASS_AXIOMS, owl("TransitiveProperty"), owl("SymmetricProperty")}
 )
@@ -273,7 +272,7 @@ _SCHEMA: Final = (SUBCLASS, SUBPROPERTY, DOMAIN, RANGE)
 
 
 def rdfs_axioms(schema: Any) -> list[Axiom]:
-    """What a graph says by subclasses, subproperties, domains and ranges, of the terms as they are."""
+    """The subclass, subproperty, domain and range axioms of a graph, with all terms as names."""
     found = triples(schema.filter(pc.is_in(schema["p"], pa.array(_SCHEMA))))
     return list(dict.fromkeys(_rdfs_axiom(*statement) for statement in found))
 

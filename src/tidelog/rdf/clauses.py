@@ -1,12 +1,12 @@
-"""Axioms to clauses: rules over one relation for each class and each property.
+"""Translates axioms to clauses: rules with one relation for each class and each property.
 
-An expression on the left of an axiom is a condition on an individual and becomes a body; one on the right
-says something of it and becomes heads. What has no such form is *beyond* rules: an individual without a name,
-one of several, everything there is, equality, contradictions. OWL 2 RL is the part of OWL that leaves little
-of that; here it is found out statement by statement, and reported.
+The expression on the left of an axiom is a condition on an individual and becomes a rule body. The expression
+on the right is a consequence and becomes rule heads. Some axioms are *beyond* rules: they need unnamed
+individuals, disjunctions, all individuals, equality or contradictions. OWL 2 RL is the part of OWL that
+leaves out most of these. Here every statement is checked, and what is beyond rules is reported.
 
-A union or a list of individuals inside a condition gets a relation of its own, a *part*: writing the
-alternatives out would multiply them.
+A union or a list of individuals inside a condition gets its own relation, a *part*: expanding the
+alternatives would multiply the rules.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from tidelog.syntax import tree
 
 __all__ = ["Clause", "Predicate", "Use", "to_clauses"]
 
-_UNNAMED: Final = "it would need an individual that has no name"
-_OPEN: Final = "it leaves open which one of several it is"
-_EVERYTHING: Final = "it would hold of everything there is"
+_UNNAMED: Final = "rules cannot create unnamed individuals"
+_OPEN: Final = "rules cannot derive a disjunction"
+_EVERYTHING: Final = "it would apply to every individual"
 _UNKNOWN: Final = "a fact that is not known may still hold"
-_LITERALS: Final = "the types of literals are not looked at"
-_ABOUT_ITSELF: Final = "it is about the words of RDFS themselves, which only the rules over triples know"
+_LITERALS: Final = "the datatypes of literals are not checked"
+_ABOUT_ITSELF: Final = "it is about the RDFS vocabulary itself, which only the rules over triples support"
 _WORDS: Final = (TYPE, SUBCLASS, SUBPROPERTY, DOMAIN, RANGE)
 
 
@@ -78,11 +78,11 @@ _Heads: TypeAlias = list[tuple[Use, tuple[Use, ...]]]
 
 
 class _Beyond(Exception):
-    """No rule can say this."""
+    """No rule can express this."""
 
 
 def to_clauses(axioms: Iterable[Axiom]) -> tuple[list[Clause], list[LeftOut]]:
-    """The clauses of axioms, each once and in their order; and what they leave unsaid."""
+    """The distinct clauses of axioms, in order, and the statements that they leave out."""
     writer = _Writer()
     for axiom in axioms:
         writer.take(axiom)
@@ -117,10 +117,10 @@ class _Writer:
             return [Clause(head, (*body, *more)) for head, more in _heads(axiom.right, x, fresh)]
         except _Beyond as beyond:
             left, right = describe(axiom.left), describe(axiom.right)
-            raise _Beyond(f"no rule makes {right} of {left}: {beyond}") from None
+            raise _Beyond(f"no rule derives {right} from {left}: {beyond}") from None
 
     def _body(self, condition: Expression, x: tree.Variable, fresh: Iterator[tree.Variable]) -> list[Use]:
-        """What has to hold of `x` for it to be described by the condition."""
+        """The body that holds if `x` satisfies the condition."""
         match condition:
             case Named(term):
                 return [Use(Predicate("class", term), (x,))]
@@ -145,7 +145,7 @@ class _Writer:
                 assert_never(condition)
 
     def _part(self, condition: Union | OneOf) -> Predicate:
-        """The relation that stands for a union or for some individuals."""
+        """The relation that represents a union or a list of individuals."""
         if condition in self._parts:
             return self._parts[condition]
         ways = self._ways(condition.parts) if isinstance(condition, Union) else []
@@ -157,7 +157,7 @@ class _Writer:
         return part
 
     def _ways(self, alternatives: Iterable[Expression]) -> list[tuple[tree.Variable, list[Use]]]:
-        """The bodies of alternatives, each with its variable; one that is beyond rules is reported."""
+        """The bodies of alternatives, each with its variable; alternatives beyond rules are reported."""
         ways = []
         for alternative in alternatives:
             fresh = _variables()
@@ -165,7 +165,7 @@ class _Writer:
             try:
                 body = self._body(alternative, x, fresh)
             except _Beyond as beyond:
-                problem = f"no rule finds what is {describe(alternative)}: {beyond}"
+                problem = f"no rule can test for {describe(alternative)}: {beyond}"
                 self.left_out.append(LeftOut(self._said, problem))
                 continue
             if not body:
@@ -175,7 +175,7 @@ class _Writer:
 
 
 def _heads(consequence: Expression, x: tree.Variable, fresh: Iterator[tree.Variable]) -> _Heads:
-    """What is to be said of `x`, each with what else has to hold for it."""
+    """The heads that assert the consequence for `x`, each with its additional conditions."""
     match consequence:
         case Named(term):
             return [(Use(Predicate("class", term), (x,)), ())]
@@ -220,7 +220,7 @@ def _variables() -> Iterator[tree.Variable]:
     return (tree.Variable(name) for name in names)
 
 
-# -- what can be said apart, so that a part that is beyond rules takes nothing else with it
+# -- splitting axioms, so that a piece beyond rules does not affect the other pieces
 
 
 def _pieces(axiom: Axiom) -> Iterator[Axiom]:

@@ -1,7 +1,6 @@
-"""`tidelog rdf`: commands about graphs.
+"""`tidelog rdf`: commands for RDF graphs.
 
-Exit codes are those of the other commands. What was asked for goes to standard output, what a person should
-know to standard error.
+Exit codes are those of the other commands. Results go to standard output, warnings to standard error.
 """
 
 from __future__ import annotations
@@ -21,35 +20,35 @@ if TYPE_CHECKING:
 __all__ = ["commands"]
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_BASE = click.option("--base", metavar="IRI", help="What relative IRIs of Turtle are relative to.")
-_VERBOSE = click.option("-v", "--verbose", is_flag=True, help="List what has no rules.")
+_BASE = click.option("--base", metavar="IRI", help="Base IRI for relative IRIs in Turtle.")
+_VERBOSE = click.option("-v", "--verbose", is_flag=True, help="List the statements that have no rules.")
 
 
 @click.group("rdf")
 def commands() -> None:
-    """Work with RDF: what follows from a graph, by RDFS or by OWL 2 RL."""
+    """Work with RDF graphs: infer triples by RDFS or OWL 2 RL."""
 
 
 @commands.command()
 @click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE...")
 @click.option(
-    "--ontology", multiple=True, type=_FILE, metavar="FILE", help="More triples: what the data's words mean."
+    "--ontology", multiple=True, type=_FILE, metavar="FILE", help="The ontology of the data: more triples."
 )
 @click.option(
     "--profile",
     type=click.Choice(["rdfs", "owlrl"]),
     default="rdfs",
     show_default=True,
-    help="By which rules.",
+    help="The rules of inference.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Where to write the triples, as N-Triples (.nt or .nt.gz).",
+    help="Write the triples to FILE, as N-Triples (.nt or .nt.gz).",
 )
-@click.option("--only-inferred", is_flag=True, help="Write only what was not there before.")
+@click.option("--only-inferred", is_flag=True, help="Write only the inferred triples.")
 @_BASE
 @_VERBOSE
 def infer(
@@ -61,10 +60,10 @@ def infer(
     base: str | None,
     verbose: bool,
 ) -> None:
-    """Work out what follows from a graph.
+    """Infer the triples that follow from a graph.
 
-    Files are N-Triples (.nt) or Turtle (.ttl), also with .gz; all of them together are one graph. rdfs knows
-    subclasses, subproperties, domains and ranges; owlrl makes rules of what the graph says in OWL.
+    Files are N-Triples (.nt) or Turtle (.ttl), optionally with .gz; together they form one graph. rdfs covers
+    subclasses, subproperties, domains and ranges; owlrl translates the OWL statements of the graph to rules.
     """
     if output is not None and output.suffixes[-2:] != [".nt", ".gz"] and output.suffix != ".nt":
         raise click.UsageError(f"{output}: triples are written as N-Triples; name the file .nt or .nt.gz")
@@ -75,7 +74,7 @@ def infer(
     _tell_passed_over(found.passed_over)
     if found.about_literals:
         number = _counted(found.about_literals, "more triple")
-        _note(f"{number} would be about literals, which RDF cannot say; left out")
+        _note(f"{number} left out: RDF does not allow a literal as subject")
     click.echo(f"{_counted(len(found.triples), 'triple')} inferred by {_counted(found.rules, 'rule')}")
     if output is not None:
         result = found.triples if only_inferred else found.together()
@@ -90,12 +89,12 @@ def infer(
     type=click.Choice(["rdfs", "owlrl"]),
     default="owlrl",
     show_default=True,
-    help="What is read.",
+    help="The statements to translate.",
 )
 @_BASE
 @_VERBOSE
 def rules(files: tuple[Path, ...], profile: str, base: str | None, verbose: bool) -> None:
-    """Print the program that an ontology stands for, one relation for each class and property."""
+    """Translate an ontology to a program, with one relation for each class and property, and print it."""
     ontology = rdf.read(*files, base=base)
     made = rdf.owl_rules(ontology) if profile == "owlrl" else rdf.rdfs_rules(ontology)
     _tell_left_out(made.left_out, verbose)
@@ -111,11 +110,11 @@ def rules(files: tuple[Path, ...], profile: str, base: str | None, verbose: bool
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Where to write them (.nt or .nt.gz).",
+    help="Write the triples to FILE (.nt or .nt.gz).",
 )
-@click.option("--seed", default=0, help="Another seed, other universities.")
+@click.option("--seed", default=0, help="Seed of the random generator.")
 def universities(count: int, output: Path, seed: int) -> None:
-    """Make up COUNT universities to try things with, as the Lehigh benchmark does, ontology included."""
+    """Generate COUNT universities after the Lehigh benchmark, with its ontology, as test data."""
     graph = rdf.union([rdf.university_ontology(), rdf.universities(count, seed)])
     rdf.write(graph, output)
     click.echo(f"{output}: {_counted(len(graph), 'triple')}")
@@ -134,7 +133,7 @@ def _tell_left_out(left_out: Sequence[LeftOut], verbose: bool) -> None:
 def _tell_passed_over(words: Mapping[str, int]) -> None:
     if words:
         listed = ", ".join(f"{word} ({_counted(number, 'time')})" for word, number in words.items())
-        _note(f"not words of OWL that are known here, passed over: {listed}; is the spelling right?")
+        _note(f"unknown OWL terms ignored: {listed}; check the spelling")
 
 
 def _note(text: str) -> None:

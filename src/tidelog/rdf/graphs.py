@@ -1,7 +1,7 @@
-"""Graphs: sets of triples, as Arrow tables with the columns `s`, `p` and `o`, terms as N-Triples writes them.
+"""Graphs: sets of triples as Arrow tables with the columns `s`, `p` and `o`, with terms in N-Triples syntax.
 
-A label of a blank node means something in its own file only. Where several files become one graph, a label
-that an earlier file has is given another name.
+The label of a blank node is local to its file. When several files become one graph, a label that an earlier
+file uses is renamed.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ __all__ = ["distinct", "graph", "is_writable", "read", "triples", "union", "writ
 
 
 def read(*files: str | os.PathLike[str], base: str | None = None) -> Any:
-    """The graph of some files (`.nt`, `.ttl`, also with `.gz`); or DataError, with file and line.
+    """Read files (`.nt`, `.ttl`, optionally with `.gz`) as one graph; raises DataError with file and line.
 
-    `base` is what relative IRIs of Turtle are relative to.
+    `base` is the base IRI for relative IRIs in Turtle.
     """
     return union(read_triples(file, base) for file in files)
 
 
 def write(table: Any, file: str | os.PathLike[str]) -> None:
-    """Write a graph as N-Triples (`.nt`, `.nt.gz`), replacing the file as a whole; or DataError."""
+    """Write a graph as N-Triples (`.nt`, `.nt.gz`), replacing the file atomically; raises DataError."""
     write_facts(table, file)
 
 
 def graph(rows: Iterable[tuple[str, str, str]]) -> Any:
-    """The graph of some triples of Python."""
+    """The graph of Python triples."""
     return distinct(pa.Table.from_arrays(_columns(rows), schema=TERMS))
 
 
@@ -45,12 +45,12 @@ def _columns(rows: Iterable[tuple[str, str, str]]) -> list[Any]:
 
 
 def triples(table: Any) -> list[tuple[str, str, str]]:
-    """The triples of a graph, for Python."""
+    """The triples of a graph as Python tuples."""
     return list(zip(*(c.to_pylist() for c in table.columns), strict=True))
 
 
 def union(tables: Iterable[Any]) -> Any:
-    """One graph of several, whose blank nodes are different ones."""
+    """Merge graphs into one; blank nodes of different graphs remain distinct."""
     taken: set[str] = set()
     parts = []
     for table in tables:
@@ -61,12 +61,12 @@ def union(tables: Iterable[Any]) -> Any:
 
 
 def distinct(table: Any) -> Any:
-    """Each triple once, in the order in which they first occur."""
+    """The distinct triples, in order of first occurrence."""
     return table.group_by(["s", "p", "o"], use_threads=False).aggregate([]).cast(TERMS)
 
 
 def is_writable(table: Any) -> Any:
-    """Which rows N-Triples can hold: rules may find out something about a literal, which it cannot say."""
+    """Which rows N-Triples can represent: rules may derive triples with a literal as subject."""
     about_literals = pc.starts_with(table["s"], '"')
     return pc.and_not(pc.starts_with(table["p"], "<"), about_literals)
 
@@ -77,7 +77,7 @@ def _labels(table: Any) -> set[str]:
 
 
 def _kept_apart(table: Any, taken: set[str]) -> Any:
-    """The same triples without the labels that are taken."""
+    """The same triples, with labels in `taken` renamed."""
     own = _labels(table) if taken else set()
     names: dict[str, str] = {}
     for label in sorted(own & taken):

@@ -1,11 +1,11 @@
-"""From a graph to what follows from it, by one of the profiles.
+"""Infers the triples that follow from a graph, by one of the profiles.
 
-| profile | what is known                                                                              |
+| profile | what is inferred                                                                           |
 |---------|--------------------------------------------------------------------------------------------|
-| `rdfs`  | subclasses, subproperties, domains and ranges, and what follows of them                    |
-| `owlrl` | what the graph says of its classes and properties in OWL 2 RL; nothing about the ontology  |
+| `rdfs`  | what follows from subclasses, subproperties, domains and ranges, also about these          |
+| `owlrl` | what follows from the OWL 2 RL statements of the graph; nothing about the ontology itself  |
 
-Both work out everything at once. To keep a graph's consequences up to date, open a session with the program
+Both compute everything once. To keep the inferred triples up to date, open a session with the program
 (`RDFS`, or the text of a `Translation`) and change its facts in transactions.
 """
 
@@ -34,9 +34,9 @@ PROFILES: Final = ("rdfs", "owlrl")
 class Inference:
     """`triples` follow from `graph` and are not in it.
 
-    `about_literals` is how many others there are whose subject is a literal, which RDF cannot say. `rules` is
-    the size of the program, and `left_out` what of an ontology it leaves out; `passed_over` are words of OWL
-    that are not known, and how often they are there.
+    `about_literals` counts the other triples that follow, with a literal as subject, which RDF does not
+    allow. `rules` is the size of the program. `left_out` are the statements of the ontology that it does not
+    express; `passed_over` are unknown OWL terms with their frequencies.
     """
 
     graph: Any
@@ -47,15 +47,15 @@ class Inference:
     passed_over: Mapping[str, int] = field(default_factory=dict)
 
     def together(self) -> Any:
-        """The graph and what follows from it."""
+        """The graph and the inferred triples."""
         return pa.concat_tables([self.graph, self.triples])
 
 
 def infer(graph: Any, profile: str = "rdfs") -> Inference:
-    """What follows from a graph, the ontology among its triples."""
+    """Infer the triples that follow from a graph, which includes the ontology."""
     if profile not in PROFILES:
         hint = did_you_mean(profile, PROFILES) or f"the profiles are {', '.join(PROFILES)}"
-        raise SessionError(f"there is no profile `{profile}`; {hint}")
+        raise SessionError(f"unknown profile `{profile}`; {hint}")
     return _by_rdfs(graph) if profile == "rdfs" else _by_owl(graph)
 
 

@@ -1,9 +1,9 @@
-"""Universities as triples, after the data generator of the Lehigh University Benchmark (LUBM).
+"""Generates universities as triples, after the Lehigh University Benchmark (LUBM).
 
-How many there are of everything is drawn from the ranges that the benchmark publishes: 15 to 25 departments
-in a university, 7 to 10 full professors in a department, 8 to 14 undergraduates for each of the faculty, and
-so on; about 6,800 triples a department. Names follow the benchmark's too. Each university is drawn from the
-seed and its own number, so that it is the same among however many others.
+All quantities are random within the ranges that the benchmark publishes: 15 to 25 departments in a
+university, 7 to 10 full professors in a department, 8 to 14 undergraduates for each faculty member, and so
+on. A department has about 6,800 triples. Names follow the benchmark too. Each university depends only on the
+seed and its own number, so it is the same however many are generated.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["FACULTY", "NAMESPACE", "universities", "university_ontology"]
 
 NAMESPACE: Final = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"
 _ONTOLOGY: Final = "university.ttl"
-# kind: how many in a department, and publications of each
+# kind: number in a department, and publications of each
 FACULTY: Final = {
     "FullProfessor": ((7, 10), (15, 20)),
     "AssociateProfessor": ((10, 14), (10, 18)),
     "AssistantProfessor": ((8, 11), (5, 10)),
     "Lecturer": ((5, 7), (0, 5)),
 }
-_KNOWN: Final = 1000  # the universities that degrees are from
+_KNOWN: Final = 1000  # number of universities that degrees can be from
 _INTERESTS: Final = 30
 
 
@@ -40,7 +40,7 @@ def university_ontology() -> Any:
 
 
 def universities(count: int, seed: int = 0, departments: tuple[int, int] = (15, 25)) -> Any:
-    """The graph of so many universities, without the ontology; `departments` is how many each may have."""
+    """The graph of `count` universities, without the ontology; `departments` is the range for each."""
     typed: dict[str, None] = {}
     parts = [_University(number, seed, departments, typed).table() for number in range(count)]
     known = _Columns()
@@ -66,7 +66,7 @@ _DEGREES = (_FIRST_DEGREE, _word("mastersDegreeFrom"), _word("doctoralDegreeFrom
 
 
 class _Columns:
-    """A table in the making."""
+    """A table under construction."""
 
     def __init__(self) -> None:
         self._columns: tuple[list[str], list[str], list[str]] = ([], [], [])
@@ -83,7 +83,7 @@ class _Columns:
 
 
 class _University:
-    """One university; the universities it mentions are noted in `typed`."""
+    """One university; the universities that it mentions are added to `typed`."""
 
     def __init__(self, number: int, seed: int, departments: tuple[int, int], typed: dict[str, None]) -> None:
         self.rng = Random(f"{seed}/{number}")
@@ -134,7 +134,7 @@ class _Department:
         self._undergraduates()
         self._graduates()
 
-    # -- who works here
+    # -- faculty
 
     def _faculty(self, kind: str, number: int, papers: tuple[int, int]) -> None:
         person = self._person(kind, number)
@@ -161,7 +161,7 @@ class _Department:
             self._named(course, kind, name)
             self.add(person, _TEACHES, course)
 
-    # -- who studies here
+    # -- students
 
     def _undergraduates(self) -> None:
         for i in range(self._per_faculty(8, 14)):

@@ -1,9 +1,9 @@
-"""What an ontology says, in the few forms that OWL has once its abbreviations are written out.
+"""The axioms of an ontology, in the few forms that OWL has once its abbreviations are expanded.
 
-A class is described by an *expression*; an axiom says that what is described by one expression is described
-by another, or that a path along properties is a property. All else is one of these: a domain is `∃p.⊤ ⊑ C`, a
-range `∃p⁻.⊤ ⊑ C`, an equivalence two inclusions, an inverse `p ⊑ q⁻` and `q⁻ ⊑ p`, a symmetric property
-`p⁻ ⊑ p`, a transitive one `p·p ⊑ p`.
+An *expression* describes a class. An axiom says that one class expression includes another, or that a path
+along properties implies a property. Everything else reduces to these: a domain is `∃p.⊤ ⊑ C`, a range
+`∃p⁻.⊤ ⊑ C`, an equivalence two inclusions, an inverse `p ⊑ q⁻` and `q⁻ ⊑ p`, a symmetric property `p⁻ ⊑ p`, a
+transitive one `p·p ⊑ p`.
 
 `said` is the statement of the ontology that an axiom comes from, for messages.
 """
@@ -40,9 +40,9 @@ __all__ = [
 ]
 
 
-# what of OWL is not reasoned about, in whatever form it is said
-EQUALITY: Final = "it says which names mean the same thing, and equality is not reasoned about"
-CONTRADICTION: Final = "it only tells contradictions, and these are not looked for"
+# the parts of OWL without reasoning, in whatever form they are stated
+EQUALITY: Final = "it implies that names are equal, and reasoning about equality is not supported"
+CONTRADICTION: Final = "it only states contradictions, which are not checked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """What has a value along a property that is described by another expression."""
+    """Individuals that have some value of a property in the class `of`."""
 
     role: Role
     of: Expression
@@ -93,7 +93,7 @@ class Some:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """What has no value along a property but those described by another expression."""
+    """Individuals whose values of a property are all in the class `of`."""
 
     role: Role
     of: Expression
@@ -119,7 +119,7 @@ class Datatype:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """An expression that has none of these forms, and what is the matter with it."""
+    """An expression of none of these forms, with its problem."""
 
     problem: str
 
@@ -131,7 +131,7 @@ THING = Intersection(())
 
 
 def describe(expression: Expression) -> str:
-    """An expression for people, in the manner of OWL's Manchester syntax."""
+    """An expression for people, similar to the Manchester syntax of OWL."""
     match expression:
         case Named(term) | Datatype(term):
             return short(term)
@@ -177,7 +177,7 @@ class Included:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """`first · … · last ⊑ right`: whatever a path along properties leads to, `right` does as well."""
+    """`first · … · last ⊑ right`: the ends of a path along the properties are related by `right`."""
 
     left: tuple[Role, ...]
     right: Role
@@ -186,7 +186,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A statement, or a part of one, that no rule stands for."""
+    """A statement, or a part of one, that no rule expresses."""
 
     said: str
     problem: str

@@ -1,8 +1,8 @@
 """RDFS over triples: the six rules of ρdf on one relation.
 
-They know nothing of a particular schema: subclasses, subproperties, domains and ranges are triples like all
-others, may change like all others, and may follow from others. The form with one relation for each class and
-property, in which they are rules, is `rdfs_rules` of `translation`.
+The rules do not depend on a schema: subclasses, subproperties, domains and ranges are ordinary triples, which
+can change and can be derived. `rdfs_rules` of `translation` is the other form: it has one relation for each
+class and property, and translates the schema to rules.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ T(x, b, y) :- T(a, {_SUBPROPERTY}, b), T(x, a, y).
 
 
 def schema_closure(graph: Any) -> Any:
-    """The subclasses of subclasses and subproperties of subproperties that a graph does not mention itself.
+    """The subclass and subproperty triples that follow from a graph by transitivity and are not in it.
 
-    They follow by the rules over triples, and have no relation where classes and properties have one each.
+    The rules over triples derive them; a `Translation` has no relation for them.
     """
     words = pa.array([SUBCLASS, SUBPROPERTY])
     db = open_session(text=RDFS)

@@ -1,7 +1,7 @@
-"""A pass over clauses: drops those that say what others say together.
+"""A pass over clauses that drops redundant ones.
 
-Ontologies often list every superclass where the next one would do. `A(x) :- C(x)` is dropped where a chain
-of such clauses leads from `C` to `A` without it: the same follows, by fewer rules.
+Ontologies often list every superclass where the next one would be enough. `A(x) :- C(x)` is dropped if a
+chain of other such clauses leads from `C` to `A`. Fewer rules then derive the same facts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _Steps = defaultdict[Predicate, dict[Predicate, None]]
 
 
 def shorten(clauses: Iterable[Clause]) -> list[Clause]:
-    """The clauses without the redundant ones, in their order."""
+    """The clauses without redundant ones, in order."""
     listed = list(clauses)
     steps: _Steps = defaultdict(dict)
     for clause in listed:
@@ -27,12 +27,12 @@ def shorten(clauses: Iterable[Clause]) -> list[Clause]:
 
 
 def _is_step(clause: Clause) -> bool:
-    """Whether all of one relation is in another."""
+    """Whether a clause says that one relation includes another."""
     return len(clause.body) == 1 and clause.body[0].args == clause.head.args
 
 
 def _is_redundant(clause: Clause, steps: _Steps) -> bool:
-    """Whether the other steps lead where this one does; if so, it is one no more."""
+    """Whether other steps lead to the same predicate; if so, remove this step."""
     start, end = clause.body[0].predicate, clause.head.predicate
     del steps[start][end]
     seen, ahead = {start}, [start]

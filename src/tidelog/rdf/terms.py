@@ -1,4 +1,4 @@
-"""The words of RDF, RDFS and OWL, as N-Triples writes them."""
+"""Terms of RDF, RDFS and OWL, in N-Triples syntax."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def is_blank(term: str) -> bool:
 
 
 def is_datatype(term: str) -> bool:
-    """Whether a class of this name is one of literals."""
+    """Whether a term is a datatype, a class of literals."""
     return term.startswith(f"<{_XSD}") or term in _DATATYPES
 
 
 def short(term: str) -> str:
-    """A term for people: `rdfs:label` for the well-known, the last part of other IRIs."""
+    """A term for people: `rdfs:label` for well-known terms, the last part of other IRIs."""
     if not term.startswith("<"):
         return term
     text = term[1:-1]

@@ -1,10 +1,10 @@
-"""An ontology as a program: one relation for each class and each property that its rules speak of.
+"""Translates an ontology to a program: one relation for each class and property that its rules use.
 
-`class::Person(x)` holds what is a `Person`; `property::worksFor(x, y)` says that `x worksFor y`. Names come
-from the last part of an IRI, numbered where two have the same. A triple about other classes and properties
-belongs to no relation: no rule looks at it.
+`class::Person(x)` means that `x` is a `Person`; `property::worksFor(x, y)` means `x worksFor y`. Names are
+the last parts of IRIs, numbered if they collide. A triple about other classes and properties belongs to no
+relation: no rule reads it.
 
-Invariant: `join(split(graph))` and the rest make up the graph again.
+Invariant: `join` of the facts of `split(graph)`, together with the rest, is the graph.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _COLUMNS: Final = {"class": ("x",), "property": ("x", "y"), "part": ("x",)}
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """`text` is the program; `classes` and `properties` say which relation stands for which term.
+    """`text` is the program; `classes` and `properties` map terms to their relations.
 
-    `left_out` is what the ontology says and the program does not; `passed_over` are words of OWL that are not
-    known, and how often they are there.
+    `left_out` are the statements of the ontology that the program does not express; `passed_over` are unknown
+    OWL terms with their frequencies.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Translation:
     passed_over: Mapping[str, int] = field(default_factory=dict)
 
     def split(self, triples: Any) -> tuple[dict[str, Any], Any]:
-        """The facts of each relation as a table, and the triples that belong to none."""
+        """The facts of each relation as a table, and the triples that belong to no relation."""
         relations = (*self.properties.values(), *self.classes.values())
         numbers = _numbers(triples, list(self.properties), list(self.classes))
         order = np.argsort(numbers, kind="stable")
@@ -67,29 +67,29 @@ class Translation:
         return facts, sorted_.slice(0, bounds[0])
 
     def join(self, facts: Mapping[str, Any]) -> Any:
-        """The triples that tables of relations stand for."""
+        """The triples that the tables of relations represent."""
         found = [_triples(facts[name], p, o) for name, p, o in self._meanings() if name in facts]
         return pa.concat_tables([graph([]), *found])
 
     # -- in a session with the program
 
     def insert(self, tx: Transaction, triples: Any) -> None:
-        """Assert the triples that rules look at."""
+        """Assert the triples that rules read."""
         for name, table in self.split(triples)[0].items():
             tx.insert(name, table)
 
     def delete(self, tx: Transaction, triples: Any) -> None:
-        """Retract triples that were asserted; what rules derive stays."""
+        """Retract asserted triples; triples that rules still derive remain."""
         for name, table in self.split(triples)[0].items():
             tx.delete(name, table)
 
     def derived(self, db: Session) -> Any:
-        """The triples that are there by rules alone."""
+        """The triples that are derived and not asserted."""
         snapshot = db.snapshot()
         return self.join({name: snapshot[name].derived.to_arrow() for name, _, _ in self._meanings()})
 
     def changed(self, changes: Changes) -> Any:
-        """The triples that a commit changed, with a column `sign`: 1 for what came, -1 for what went."""
+        """The triples that a commit changed, with a column `sign`: 1 if added, -1 if removed."""
         parts = [graph([]).append_column(_SIGN, pa.array([], pa.int8()))]
         for name, p, o in self._meanings():
             if name in changes:
@@ -109,7 +109,7 @@ def rdfs_rules(schema: Any) -> Translation:
 
 
 def owl_rules(ontology: Any) -> Translation:
-    """What a graph says in OWL 2 RL, as rules."""
+    """The OWL 2 RL statements of a graph as rules."""
     return replace(_translation(*owl_axioms(ontology)), passed_over=unknown_words(ontology))
 
 
@@ -132,7 +132,7 @@ def _translation(axioms: Iterable[Axiom], unread: list[LeftOut]) -> Translation:
 
 
 def _names(predicates: Iterable[Predicate]) -> dict[Predicate, str]:
-    """A name for each; the same ones get the same names."""
+    """A name for each predicate; the same predicates always get the same names."""
     names: dict[Predicate, str] = {}
     taken: set[str] = set()
     for predicate in sorted(predicates, key=lambda p: (p.kind, local_name(p.term), p.term)):
@@ -169,7 +169,7 @@ def _atom(use: Use, names: Mapping[Predicate, str]) -> tree.Atom:
 
 
 def _numbers(triples: Any, properties: list[str], classes: list[str]) -> Any:
-    """For each triple the number of its relation, properties before classes; -1 if it has none."""
+    """The relation number of each triple, properties before classes; -1 without a relation."""
     typed = pc.equal(triples["p"], TYPE)
     by_property = pc.index_in(triples["p"], pa.array(properties, pa.string()))
     by_class = pc.add(pc.index_in(triples["o"], pa.array(classes, pa.string())), len(properties))

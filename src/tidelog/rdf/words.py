@@ -1,8 +1,8 @@
-"""Words of OWL that are not known here, and how often a graph has them.
+"""Finds unknown OWL terms in a graph and counts them.
 
-A word is known if `axioms` reads it or reports what it states, if it is a part of what is read (the class of
-a restriction, the members of a list), or if it states no more than that something is. Whatever else begins
-as words of OWL do is misspelt, or newer than OWL 2; statements with it say nothing here, which is to be told.
+A term is known if `axioms` reads or reports its statements, if it is a part of what `axioms` reads (the class
+of a restriction, the members of a list), or if it is a declaration or annotation. Any other term of the OWL
+namespace is misspelt, or newer than OWL 2. Statements with it have no effect, so it must be reported.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KNOWN: Final = WORDS | {owl(word) for word in (*_PARTS, *_NOTES, *_DECLARATIONS
 
 
 def unknown_words(graph: Any) -> Mapping[str, int]:
-    """The words, short, and in how many statements each is, most frequent first."""
+    """The unknown terms, shortened, with their numbers of statements, most frequent first."""
     types = graph.filter(pc.equal(graph["p"], TYPE))["o"]
     found: Counter[str] = Counter()
     for column in (graph["p"], types):

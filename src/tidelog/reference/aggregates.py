@@ -1,7 +1,7 @@
 """The aggregates over a group, in plain Python.
 
-A group is the tuples of argument values of all its instances; it is never empty, and its order never
-matters. Sums and means are exact: fractions, rounded or checked once, at the end.
+A group consists of the argument tuples of all its instances. It is never empty, and its order does not
+matter. Sums and means are exact: they are fractions, rounded or checked once at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def aggregate(
     function: str, rows: Sequence[Row], types: tuple[Type, ...], result: Type, *, distinct: bool = False
 ) -> Value | Failure:
     """The aggregate of canonical rows with columns of these types; with `distinct`, equal rows count once."""
-    assert rows, "an empty group has no row"
+    assert rows, "a group is never empty"
     try:
         return checked(result, _aggregate(function, list(set(rows)) if distinct else rows, types, result))
     except (Undefined, BadValue) as problem:
@@ -69,13 +69,13 @@ def _avg(values: Sequence[Value], result: Type) -> Value:
 
 
 def _not_finite(values: Sequence[Value]) -> float | None:
-    """The sum that IEEE 754 gives where a value is NaN or infinite; None where all are finite."""
+    """The IEEE 754 sum if a value is NaN or infinite; None if all values are finite."""
     special = [v for v in values if isinstance(v, float) and not math.isfinite(v)]
     return sum(special) if special else None
 
 
 def _arg_best(direction: int, rows: Sequence[Row], types: tuple[Type, ...]) -> Value:
-    """The value where the second column is smallest (1) or largest (-1); of several, the smallest value."""
+    """The value whose second column is smallest (1) or largest (-1); the smallest such value if tied."""
     keys = [order_key(types[1], row[1]) for row in rows]
     best = min(keys) if direction > 0 else max(keys)
     tied = [row[0] for row, key in zip(rows, keys, strict=True) if key == best]

@@ -1,15 +1,15 @@
-"""The substitution-based reasoner: the plainest account of what a program means.
+"""The substitution-based reasoner: the simplest definition of what a program means.
 
-A stratum at a time, from scratch on every change. A rule's body is a set of substitutions that grows atom
-by atom: start with the empty one, and extend each by every fact that the next atom unifies with; then
-give assignments their values and keep what satisfies the conditions and negations. What remains, applied
-to the head, is a fact. Repeat until nothing is new (semi-naive: after the first round, at least one atom
-has to match a fact of the round before).
+It evaluates one stratum at a time, from scratch on every change. A rule body is evaluated as a set of
+substitutions that grows atom by atom: start with the empty substitution, and extend each by every fact that
+unifies with the next atom; then evaluate the assignments and keep the substitutions that satisfy the
+conditions and negations. Each remaining substitution, applied to the head, gives a fact. Repeat until no fact
+is new (semi-naive: after the first round, at least one atom must match a fact of the previous round).
 
-- An expression that fails is an error only if everything else about its row holds.
-- A group's rows are made once, before the rounds: what is inside a group is always below.
-- In a stratum with relations kept as the best value per key, each round replaces worse values by better
-  ones, and failures count only at the end, since values on the way may be superseded.
+- An expression that fails is an error only if the rest of the body holds.
+- The rows of a group are computed once, before the rounds: a group only reads lower strata.
+- In a stratum with relations that keep the best value per key, each round replaces worse values by better
+  ones. Failures count only at the end, since intermediate values may be superseded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DEFAULT_ROUNDS = 100_000
 
 
 class Chibi:
-    """Facts and a program that change, with their consequences recomputed at every commit."""
+    """Changing facts and a changing program; their consequences are recomputed at every commit."""
 
     def __init__(self, *, indexed: bool = True, max_rounds: int = DEFAULT_ROUNDS) -> None:
         self.indexed = indexed
@@ -45,10 +45,10 @@ class Chibi:
         self.contents: dict[str, frozenset[Row]] = {}
 
     def commit(self, program: Program, facts: Mapping[str, ZSet[Row]] | None = None) -> dict[str, ZSet[Row]]:
-        """Take a program and a change of the asserted facts; the net change of every relation.
+        """Commit a program and a change of the asserted facts; returns the net change of every relation.
 
-        Inserting a fact that is there or deleting one that is not changes nothing. If this raises, nothing
-        has changed.
+        Inserting an existing fact or deleting an absent one changes nothing. If this raises, nothing has
+        changed.
         """
         given = dict(self.given)
         for relation, change in (facts or {}).items():
@@ -70,14 +70,14 @@ def consequences(
     indexed: bool = True,
     max_rounds: int = DEFAULT_ROUNDS,
 ) -> dict[str, frozenset[Row]]:
-    """Everything that follows from the given facts; an EngineError if an expression fails."""
+    """Everything that follows from the given facts. Raises EngineError if an expression fails."""
     facts = (IndexedFacts if indexed else Facts)(given)
     extend(program, facts, max_rounds)
     return facts.contents()
 
 
 def extend(program: Program, facts: Facts, max_rounds: int = DEFAULT_ROUNDS) -> None:
-    """Add everything that follows from facts to them."""
+    """Add to the facts everything that follows from them."""
     for stratum in program.strata:
         run = _StratumRun(program, stratum, facts, max_rounds)
         if stratum.best:
@@ -87,7 +87,7 @@ def extend(program: Program, facts: Facts, max_rounds: int = DEFAULT_ROUNDS) -> 
 
 
 def answers(program: Program, query: Query, facts: Facts) -> frozenset[Row]:
-    """What a query finds where these facts and no others hold; they are not changed."""
+    """The answers of a query over exactly these facts, which are not changed."""
     name = query.relation.name
     stratum = Stratum(frozenset([name]), (query.rule,), recursive=False)
     _StratumRun(program, stratum, facts, DEFAULT_ROUNDS).fixpoint()
@@ -96,7 +96,7 @@ def answers(program: Program, query: Query, facts: Facts) -> frozenset[Row]:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """A rule with the bodies still to be matched, and the substitutions to start from."""
+    """A rule with the bodies to match and the substitutions to start from."""
 
     rule: Rule
     bodies: tuple[Body, ...]
@@ -114,7 +114,7 @@ class _StratumRun:
     # -- sets
 
     def fixpoint(self) -> None:
-        """Add everything that follows, by semi-naive rounds."""
+        """Add everything that follows, in semi-naive rounds."""
         starts = [self._start(rule) for rule in self.stratum.rules]
         new = self._add(fact for start in starts for fact in self._heads(start, None))
         rounds = 0
@@ -126,10 +126,10 @@ class _StratumRun:
     def _check_rounds(self, rounds: int) -> None:
         if rounds > self.max_rounds:
             names = ", ".join(sorted(self.stratum.relations))
-            raise EngineError(f"{names} still grew after {self.max_rounds} rounds, the limit of iterations")
+            raise EngineError(f"{names} still grew after {self.max_rounds} rounds, the iteration limit")
 
     def _add(self, found: Iterable[tuple[str, Row]]) -> Facts:
-        """Add facts once all are found; those that were new."""
+        """Add facts once all of them are found; returns those that are new."""
         new = type(self.facts)()
         for relation, row in list(found):
             if self.facts.add(relation, row):
@@ -142,7 +142,7 @@ class _StratumRun:
         return _Start(rule, rule.after, tuple(self._groups(rule, rule.group)))
 
     def _heads(self, start: _Start, new: Facts | None) -> Iterator[tuple[str, Row]]:
-        """The facts a rule gives; with `new`, only from instances in which some atom matches a new fact."""
+        """The facts that a rule derives; with `new`, only from instances that match at least one new fact."""
         for body in start.bodies:
             for sources in self._sources(body, new):
                 for known in start.substitutions:
@@ -171,7 +171,7 @@ class _StratumRun:
     def _instances(
         self, rule: Rule, body: Body, known: Substitution, sources: Sequence[Facts]
     ) -> Iterator[Substitution]:
-        """The substitutions that satisfy a body; an error for one that fails and satisfies the rest."""
+        """The substitutions that satisfy a body. Raises EngineError if one fails and satisfies the rest."""
         for instance, failures in self._candidates(body, known, sources):
             if failures:
                 raise _failed(rule, failures[0], instance)
@@ -180,7 +180,7 @@ class _StratumRun:
     def _candidates(
         self, body: Body, known: Substitution, sources: Sequence[Facts]
     ) -> Iterator[tuple[Substitution, list[Failure]]]:
-        """The substitutions that satisfy every literal that does not fail, with the failures."""
+        """The substitutions that satisfy every literal that does not fail, each with its failures."""
         substitutions = [known]
         atoms = [x for x in body if isinstance(x, Match)]
         for atom, source in zip(atoms, sources, strict=True):
@@ -225,7 +225,7 @@ class _StratumRun:
     # -- groups
 
     def _groups(self, rule: Rule, group: Group) -> Iterator[Substitution]:
-        """One substitution for each group: its keys and the results of the aggregates."""
+        """One substitution per group: its keys and the results of the aggregates."""
         members: defaultdict[Row, list[tuple[Row, ...]]] = defaultdict(list)
         for body in rule.bodies:
             everything = [self.facts] * sum(isinstance(x, Match) for x in body)
@@ -250,7 +250,7 @@ class _StratumRun:
     # -- the best value per key
 
     def keep_best(self) -> None:
-        """Rounds over the whole stratum in which a better row takes a worse one's place."""
+        """Repeat rounds over the whole stratum in which better rows replace worse ones."""
         kept: dict[tuple[str, Row], Row] = {}
         for relation in self.best:
             for row in tuple(self.facts.rows[relation]):
@@ -266,7 +266,7 @@ class _StratumRun:
             improved = sum(self._improve(relation, row, kept) for relation, row in found) > 0
         for start in starts:
             for _ in self._heads(start, None):
-                pass  # a failure that is still there at the end is an error
+                pass  # a failure that remains at the end is an error
 
     def _sound_heads(self, start: _Start) -> Iterator[tuple[str, Row]]:
         for body in start.bodies:
@@ -279,7 +279,7 @@ class _StratumRun:
                         continue
 
     def _improve(self, relation: str, row: Row, kept: dict[tuple[str, Row], Row]) -> bool:
-        """Take a row in, in place of a worse one of its key; whether anything changed."""
+        """Add a row, replacing a worse row of the same key; returns whether anything changed."""
         best = self.best.get(relation)
         if best is None:
             return self.facts.add(relation, row)
@@ -299,7 +299,7 @@ class _StratumRun:
 
 
 def _without_group(rule: Rule, best: Mapping[str, Best]) -> Rule:
-    """A rule whose last step is the stratum's own `min` or `max`, with candidates in place of the group."""
+    """A rule that aggregates with the stratum's own `min` or `max`, deriving candidates instead of groups."""
     if rule.group is None or not any(h.relation in best for h in rule.heads):
         return rule
     result = rule.group.aggregates[0]

@@ -1,15 +1,15 @@
-"""Conversions: an exact number into a type, and what `as` does.
+"""Conversions: from exact numbers to a type, and the `as` operator.
 
-Numbers are handled exactly, as fractions, and rounded once, when they enter their type:
+Numbers are exact fractions and are rounded once, when they are converted to their type:
 
-- into an integer by cutting off toward zero, then checked;
-- into a decimal half to even at its scale, then checked;
-- into float or double to the nearest, halves to even; what would be infinite is an overflow.
+- to an integer: truncated toward zero, then checked;
+- to a decimal: rounded half to even at its scale, then checked;
+- to float or double: rounded to nearest, half to even; an infinite result is an overflow.
 
-A float or double enters a decimal *as it is written*, by its shortest text, so that 0.1 becomes 0.1; it
-enters an integer by its exact value. Text is read by `from_text` and written by `to_text`, except that
-bytes and strings stand for each other in UTF-8. Days and microseconds count from 1970-01-01.
-Into an option, a value is converted as into its item; `none` stays `none`, and is "none" as a string.
+A float or double becomes a decimal *as it is written*, by its shortest text, so that 0.1 becomes 0.1. It
+becomes an integer by its exact value. Strings are parsed with `from_text` and written with `to_text`, except
+that strings and bytes convert to each other as UTF-8. Days and microseconds count from 1970-01-01. A value is
+converted to an option as to its item type; `none` stays `none`, and is "none" as a string.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ __all__ = ["Undefined", "cast", "checked", "exact", "number_at"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_SINGLE_DIGITS: Final = 24  # binary ones
-_SINGLE_LOWEST: Final = -149  # the exponent of the smallest single
+_SINGLE_DIGITS: Final = 24  # binary digits
+_SINGLE_LOWEST: Final = -149  # the exponent of the smallest positive single
 _SINGLE_LARGEST: Final = (2**_SINGLE_DIGITS - 1) * 2**104
 
 
 class Undefined(Exception):
-    """An operation has no value for these operands; the message says why, for users."""
+    """An operation has no value for these operands; the message gives the reason to users."""
 
 
 def checked(type_: Type, value: object) -> Value:
-    """The canonical value of a type, if it is one and not beyond the bounds of a bigint."""
+    """The canonical value of a type. Raises BadValue or Undefined if it does not fit."""
     if isinstance(value, int) and value.bit_length() > MAX_BIGINT_BITS:
         raise Undefined(f"a number of more than {MAX_BIGINT_BITS} bits")
     return canonical(type_, value)
@@ -49,13 +49,13 @@ def checked(type_: Type, value: object) -> Value:
 
 
 def exact(value: Value) -> Fraction:
-    """What a finite number is, exactly."""
+    """The exact value of a finite number."""
     assert isinstance(value, int | float | decimal.Decimal)
     return Fraction(value)
 
 
 def number_at(type_: Type, value: Fraction) -> Value:
-    """The number of a type at an exact value: cut or rounded as the type does, and checked."""
+    """An exact value as a number of a type: truncated or rounded as the type requires, and checked."""
     match type_:
         case types.Decimal():
             return _decimal_at(type_, value)
@@ -68,7 +68,7 @@ def number_at(type_: Type, value: Fraction) -> Value:
 
 
 def _decimal_at(type_: types.Decimal, value: Fraction) -> decimal.Decimal:
-    units = round(value * 10**type_.scale)  # halves go to even
+    units = round(value * 10**type_.scale)  # rounds half to even
     if abs(units) >= 10**type_.precision:
         raise Undefined(f"overflow: the result does not fit {type_}")
     digits = tuple(int(d) for d in str(abs(units)))
@@ -77,13 +77,13 @@ def _decimal_at(type_: types.Decimal, value: Fraction) -> decimal.Decimal:
 
 def _double_at(value: Fraction) -> float:
     try:
-        return value.numerator / value.denominator  # of two integers, this is correctly rounded
+        return value.numerator / value.denominator  # correctly rounded, since both are integers
     except OverflowError:
         raise Undefined("overflow: the result does not fit a double") from None
 
 
 def _single_at(value: Fraction) -> float:
-    """Rounded once: through double precision it could be rounded twice, to a neighbour."""
+    """The nearest single, rounded once: going through double precision could round twice."""
     size = abs(value)
     top = size.numerator.bit_length() - size.denominator.bit_length()  # 2**(top-1) < size < 2**(top+1)
     if size < Fraction(2) ** top:
@@ -99,7 +99,7 @@ def _single_at(value: Fraction) -> float:
 
 
 def cast(source: Type, target: Type, value: Value) -> Value:
-    """The value converted between types that `library.can_cast` allows; not canonical yet."""
+    """The value converted between types that `catalog.can_cast` allows; the result is not yet canonical."""
     match source, target:
         case _ if source == target:
             return value

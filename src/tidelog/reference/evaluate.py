@@ -1,13 +1,13 @@
-"""The meaning of expressions, spelled out: `evaluate` is total, and gives a value or says why there is none.
+"""The semantics of expressions: `evaluate` is total and returns a value or the reason why there is none.
 
-- A failure is a value of its own: it passes through every operation that reads it and through nothing
-  else. An untaken branch, the right side of an `and` or `or` that is settled by the left, and a name that
-  is never read cannot fail.
-- Arithmetic is exact and then rounded or checked by its type (see `convert`); a result that does not fit
-  is a failure, never a wrapped number. `/` and `%` of integers cut toward zero, so that the remainder has
-  the sign of the dividend. Division by zero fails for every type.
-- A float or double with a NaN or infinite operand follows IEEE 754; from finite operands, a result that
-  is not finite is a failure.
+- A failure is a value: it propagates through every operation that reads it, and through nothing else. An
+  untaken branch, the right side of an `and` or `or` that the left side decides, and a name that is never read
+  cannot fail.
+- Arithmetic is exact and then rounded or checked by its type (see `convert`). A result that does not fit is a
+  failure, never a wrapped number. `/` and `%` of integers truncate toward zero, so that the remainder has the
+  sign of the dividend. Division by zero fails for every type.
+- Float and double operations with a NaN or infinite operand follow IEEE 754. If the operands are finite, a
+  result that is not finite is a failure.
 - Every result is canonical for the type of its expression.
 """
 
@@ -34,7 +34,7 @@ __all__ = ["Environment", "Failure", "Functions", "evaluate"]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an expression has no value."""
+    """The reason why an expression has no value."""
 
     reason: str
 
@@ -44,7 +44,7 @@ Functions: TypeAlias = Mapping[str, typed.Function | typed.PythonFunction]
 
 
 def evaluate(expr: Expr, env: Environment, functions: Functions) -> Value | Failure:
-    """The value of an expression where its variables have these values, or its failure."""
+    """The value of an expression for these values of its variables, or its failure."""
     try:
         return _value(expr, env, functions)
     except (Undefined, BadValue) as problem:
@@ -132,7 +132,7 @@ def _unary(op: str, type_: Type, operand: Value) -> Value:
 
 
 def _binary(op: str, type_: Type, left: Value, right: Value) -> Value:
-    """The result on operands of a type; a shift's right side is an int."""
+    """The result for operands of a type; the right side of a shift is an int."""
     match op:
         case "==" | "!=":
             return joins(left, right) == (op == "==")
@@ -165,7 +165,7 @@ _BITWISE: Mapping[str, Callable[..., int]] = {"&": operator.and_, "|": operator.
 
 
 def _arithmetic(op: str, left: Fraction, right: Fraction) -> Fraction:
-    """The exact result, which its type will cut or round."""
+    """The exact result, before it is truncated or rounded to its type."""
     match op:
         case "+":
             return left + right
@@ -224,7 +224,7 @@ def _shift_limit(type_: Type) -> int:
 
 
 def _lowest_bits(type_: Type, number: int) -> Value:
-    """Bits know no overflow: those beyond a `bit<N>` are lost. Numbers do: they are checked."""
+    """The number as a value of the type: `bit<N>` drops excess bits, other types are checked for overflow."""
     if isinstance(type_, types.Bit):
         return number & ((1 << type_.width) - 1)
     return checked(type_, number)

@@ -1,9 +1,9 @@
-"""Ground facts by relation, and how an atom finds those it unifies with.
+"""Ground facts by relation, and the lookup of the facts that unify with an atom.
 
-Two ways, the two algorithms of the substitution-based method: `Facts` offers every fact of the relation
-to unification; `IndexedFacts` only those that agree with the atom's bound columns, from an index over
-just these columns that is built when it is first asked for, shared by all rules, and kept up to date as
-facts are added. Both find the same facts: an index only leaves out what unification would refuse.
+The substitution-based method has two algorithms. `Facts` tries to unify every fact of the relation.
+`IndexedFacts` tries only the facts that agree with the atom's bound columns. It finds them in an index over
+exactly these columns, which is built on first use, shared by all rules and maintained as facts are added.
+Both find the same facts: an index only skips facts that would not unify.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Facts:
                 self.add(relation, row)
 
     def add(self, relation: str, row: Row) -> bool:
-        """Add a fact; whether it is new."""
+        """Add a fact; returns whether it is new."""
         if row in self.rows[relation]:
             return False
         self.rows[relation].add(row)
@@ -39,7 +39,7 @@ class Facts:
         self.rows[relation].discard(row)
 
     def unifying(self, relation: str, terms: tuple[Term, ...], known: Substitution) -> Iterator[Substitution]:
-        """The extensions of a substitution that make the terms a fact, one for each such fact."""
+        """The extensions of a substitution that turn the terms into a fact, one per fact."""
         for row in self._candidates(relation, terms, known):
             extended = _unify(terms, row, known)
             if extended is not None:
@@ -86,9 +86,9 @@ class IndexedFacts(Facts):
 
 
 def _unify(terms: tuple[Term, ...], row: Row, known: Substitution) -> Substitution | None:
-    """The substitution extended so that the terms become the row, or None if nothing does that.
+    """The substitution extended so that the terms become the row; None if they do not unify.
 
-    A variable whose value failed agrees with anything: whether its row is an error is decided later.
+    A variable whose value failed unifies with anything: whether the failure is an error is decided later.
     """
     extended = dict(known)
     for term, value in zip(terms, row, strict=True):

@@ -1,8 +1,8 @@
 """The standard functions in plain Python, by name and number of arguments.
 
-Arguments are canonical values of the types that `program.standard` declares. A call gives the result,
-which the caller makes canonical, or raises `Undefined` or `BadValue` where the table says that it fails.
-Functions whose meaning depends on the type variable are given its type as their first argument.
+Arguments are canonical values of the types that `program.library.catalog` declares. A call returns the
+result, which the caller makes canonical, or raises `Undefined` or `BadValue` where the catalog says so.
+Functions that depend on the type variable get its type as their first argument.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _replace(s: str, old: str, new: str) -> str:
 
 
 def joined(separator: str, parts: Sequence[str], *given: str) -> str:
-    """Parts with a separator between them, unless that is longer than all that was given, and too long."""
+    """The parts joined by a separator. Raises Undefined if the result exceeds the limit and every input."""
     length = sum(map(len, parts)) + len(separator) * (len(parts) - 1)
     if length > max(MAX_TEXT, *map(len, given)):
         raise Undefined(f"a string of more than {MAX_TEXT} code points")
@@ -128,7 +128,7 @@ def _has_group(regex: Any, group: int) -> None:
 
 
 def _regex_replace(s: str, pattern: str, replacement: str) -> str:
-    # re2 would expand the replacement itself, but mistakes text outside ASCII
+    # re2 could expand the replacement, but mishandles non-ASCII text
     regex = _compiled(pattern)
     pieces = list(_pieces(replacement))
     for piece in pieces:
@@ -143,7 +143,7 @@ def _regex_replace(s: str, pattern: str, replacement: str) -> str:
 
 
 def _pieces(replacement: str) -> Iterator[str | int]:
-    """A replacement taken apart into texts and numbers of groups."""
+    """A replacement split into texts and group numbers."""
     characters = iter(replacement)
     for c in characters:
         if c != "\\":
@@ -171,7 +171,7 @@ def _sign(x: int | float | decimal.Decimal) -> int:
 
 
 def _whole(to_whole: Callable[[Fraction], int]) -> Callable[[Type, Value], Value]:
-    """A function into whole numbers, as one on the values of a type; NaN and infinity stay what they are."""
+    """A rounding function lifted to the values of a type; NaN and infinity are unchanged."""
 
     def apply(type_: Type, x: Value) -> Value:
         if isinstance(x, float) and not math.isfinite(x):
@@ -184,18 +184,18 @@ def _whole(to_whole: Callable[[Fraction], int]) -> Callable[[Type, Value], Value
 def _round(type_: Type, x: Value, digits: int = 0) -> Value:
     if isinstance(x, float) and not math.isfinite(x):
         return x
-    # beyond the digits that any number has, more of them change nothing
+    # more digits than any number has make no difference
     unit = Fraction(10) ** -max(-400, min(400, digits))
     return number_at(type_, _away(Fraction(to_text(type_, x)) / unit) * unit)
 
 
 def _away(x: Fraction) -> int:
-    """To the nearest whole number, halves away from zero."""
+    """The nearest integer, half away from zero."""
     return math.floor(abs(x) + Fraction(1, 2)) * (1 if x >= 0 else -1)
 
 
 def _real(name: str, function: Callable[..., float]) -> Callable[..., float]:
-    """A function of `math` that fails where it has no finite value."""
+    """A function of `math` that fails if it has no finite value."""
 
     def apply(*x: float) -> float:
         try:

@@ -1,7 +1,7 @@
 """Sessions: programs and facts that change in transactions, and what people hold while they do."""
 
-from tidelog.session.reading.changes import Changes, RelationChanges
-from tidelog.session.reading.facts import Facts
+from tidelog.session.changes import Changes, RelationChanges
+from tidelog.session.facts import Facts
 from tidelog.session.session import Session, open_session
 from tidelog.session.transaction import Transaction
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidelog.plan.flat import Stratum
-from tidelog.session.reading.rendering import counted, text_table
+from tidelog.session.rendering import counted, text_table
 
 __all__ = ["Explained", "Explanation", "explain"]
 

@@ -10,7 +10,7 @@ from tidelog.errors import DataError
 from tidelog.formats.files import EXTENSIONS, TRIPLES, read_facts, write_facts
 from tidelog.program.typed import Relation, Role
 from tidelog.progress import Progress, Report
-from tidelog.session.reading.facts import Facts
+from tidelog.session.facts import Facts
 
 __all__ = ["FORMATS", "others_beside", "read_folder", "write_folder"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tidelog.engine.limits import Limits, bytes_of
-from tidelog.engine.scheduler import Stats
+from tidelog.engine.statistics import Stats
 from tidelog.errors import SessionError, shown
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft
@@ -23,13 +23,13 @@ from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
 from tidelog.program.typed import Role
 from tidelog.progress import Line, Report, end
-from tidelog.session.backends.in_process import State
-from tidelog.session.backends.protocol import Done, Home
+from tidelog.session.backends.local.state import LocalBackend
+from tidelog.session.backends.protocol import Done, MakeBackend
 from tidelog.session.explain import Explanation, explain
+from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.folders import FORMATS, others_beside, write_folder
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
-from tidelog.session.reading.facts import Facts, WholeFacts
 from tidelog.session.rules import SessionRule
 from tidelog.session.statistics import CommitStats
 from tidelog.session.subscriptions import Callback, Subscription, Subscriptions
@@ -74,14 +74,14 @@ class Session:
         strategy: str = "elastic",
         limits: Limits | None = None,
         report: Report | None = None,
-        home: Callable[[str, Limits, Report | None], Home] = State,
+        backend: MakeBackend = LocalBackend,
         say: Callable[[Transaction], object] = lambda _: None,
     ) -> None:
         """`say` is what the first transaction says beside the program: they are one commit."""
         if strategy not in STRATEGIES:
             hint = did_you_mean(strategy, STRATEGIES) or f"the strategies are {', '.join(STRATEGIES)}"
-            raise SessionError(f"there is no strategy `{strategy}`; {hint}")
-        self._state = home(strategy, limits or Limits(), report)
+            raise SessionError(f"unknown strategy `{strategy}`; {hint}")
+        self._state = backend(STRATEGIES[strategy], limits or Limits(), report)
         self._subscriptions = Subscriptions()
         self._stats = CommitStats(self._state.commit, Stats())
         with self.transaction() as tx:
@@ -251,7 +251,7 @@ def open_session(
         expect_text("open(text=…)", text)
         draft.load(text, name)
     limits = Limits(max_iterations, max_rows, timeout, memory)
-    return Session(draft, strategy, limits, _report(progress), _home(spark, placement), _saying(facts))
+    return Session(draft, strategy, limits, _report(progress), _backend(spark, placement), _saying(facts))
 
 
 def _saying(facts: str | os.PathLike[str] | Mapping[str, object] | None) -> Callable[[Transaction], object]:
@@ -288,21 +288,19 @@ def _bytes(text: str) -> int:
     return size
 
 
-def _home(spark: Any, placement: str | None) -> Callable[[str, Limits, Report | None], Home]:
-    """Who keeps the data; what knows Spark is loaded only for those who use it."""
+def _backend(spark: Any, placement: str | None) -> MakeBackend:
+    """The backend for the data; Spark's is loaded only for those who use it."""
     if placement is not None and placement not in PLACEMENTS:
         hint = did_you_mean(placement, PLACEMENTS) or f"the placements are {', '.join(PLACEMENTS)}"
-        raise SessionError(f"there is no placement `{placement}`; {hint}")
+        raise SessionError(f"unknown placement `{placement}`; {hint}")
     if spark is None:
         if placement is not None:
             raise SessionError("`placement` is for sessions on Spark; give `spark`, a SparkSession, too")
-        return State
+        return LocalBackend
     if not callable(getattr(spark, "createDataFrame", None)):
         raise SessionError(f"`spark` is {shown(spark)}; give a SparkSession")
-    home: Callable[[str, Limits, Report | None], Home] = import_module(
-        "tidelog.session.backends.choose"
-    ).home(spark, placement)
-    return home
+    backend: MakeBackend = import_module("tidelog.session.backends.choose").backend(spark, placement)
+    return backend
 
 
 def _expect_limits(**limits: object) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tidelog.engine.scheduler import Stats, StratumStats
-from tidelog.session.reading.rendering import counted, text_table
+from tidelog.engine.statistics import Stats, StratumStats
+from tidelog.session.rendering import counted, text_table
 
 __all__ = ["CommitStats"]
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
-from tidelog.session.reading.changes import Changes, RelationChanges
+from tidelog.session.changes import Changes, RelationChanges
 
 __all__ = ["Callback", "Subscription", "Subscriptions"]
 

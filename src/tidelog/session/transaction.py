@@ -19,10 +19,10 @@ from tidelog.program.text import print_function, print_relation
 from tidelog.program.typed import Function, PythonFunction, Relation, Rule
 from tidelog.progress import end
 from tidelog.session.backends.protocol import Staging
+from tidelog.session.changes import Changes
 from tidelog.session.folders import read_folder
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.names import as_path, expect_text, find_relation
-from tidelog.session.reading.changes import Changes
 from tidelog.session.rules import SessionRule
 from tidelog.tables.given import relation_from_data
 

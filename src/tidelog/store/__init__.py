@@ -1,1 +1,1 @@
-"""The durable store: relations on disk, in versions, of which the last complete one is always readable."""
+"""The durable store: versioned relations on disk. The last complete version is always readable."""

@@ -1,13 +1,13 @@
-"""How the store touches the disk: few steps, each of which may be the last one before the machine stops.
+"""The store's disk operations. The machine may stop before or after any of their steps.
 
-What a step promises when it has returned:
+Guarantees once an operation has returned:
 
-- `create`: the file is there under its name, whole and on the disk. Before that, it has another name. If
-  writing fails, what was written is removed and a file that had the name is as it was.
-- `remove`: the file is gone, or will be after the next `create` in its folder.
+- `create`: the complete file is on disk under its name. Until then it has another name. If writing fails, the
+  partial file is removed, and an existing file of that name is unchanged.
+- `remove`: the file is deleted, at the latest after the next `create` in its folder.
 
-Every system call goes through `step`, which does nothing here. Tests stop the machine there, or fill the
-disk.
+`step` is called before every system call and does nothing here. Tests override it to stop the machine or to
+fill the disk.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ UNFINISHED: Final = ".unfinished"
 
 
 class Created(NamedTuple):
-    """What a file is known by: its size in bytes, and the SHA-256 digest of its content."""
+    """The identity of a file: its size in bytes and the SHA-256 digest of its content."""
 
     size: int
     digest: str
 
 
 class Output:
-    """A file that is being written, with the digest of what was."""
+    """A file that is being written, with the digest of the content so far."""
 
     def __init__(self, out: BinaryIO, step: Callable[[], None]) -> None:
         self._out = out
@@ -49,10 +49,10 @@ class Output:
         return size
 
     def flush(self) -> None:
-        """Nothing is flushed before all of it is there."""
+        """Does nothing: the file is flushed once, when it is complete."""
 
     def close(self) -> None:
-        """Whoever opened the file closes it."""
+        """Does nothing: `Disk` closes the file."""
 
     @property
     def closed(self) -> bool:
@@ -65,7 +65,7 @@ class Output:
 
 class Disk:
     def create(self, file: Path, write: Callable[[Output], object]) -> Created:
-        """Make a file, or put it in the place of the one of this name."""
+        """Create a file, or atomically replace the existing one."""
         unfinished = file.with_name(file.name + UNFINISHED)
         try:
             created = self._write(unfinished, write)
@@ -92,7 +92,7 @@ class Disk:
         return output.created
 
     def make_folder(self, folder: Path) -> None:
-        """Make a folder and those above it, if they are not there."""
+        """Create a folder and its parents, if they do not exist."""
         if folder.is_dir():
             return
         self.make_folder(folder.parent)
@@ -106,7 +106,7 @@ class Disk:
         file.unlink(missing_ok=True)
 
     def step(self, what: str, path: Path) -> None:
-        """Called before each system call, and after the last one of `create`."""
+        """Hook, called before each system call and after the last one of `create`."""
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,19 +1,19 @@
-"""The store: relations on the disk, in versions, of which the last complete one is always readable.
+"""The store: versioned relations on disk. The last complete version is always readable.
 
-A folder with a marker, `manifests/`, one file for each commit, `segments/`, with a folder for each relation,
-and `states/`, from which whoever works the relations out may go on:
+A store is a folder with a marker, `manifests/` (one file per commit), `segments/` (one folder per relation)
+and `states/` (engine states to resume from):
 
-- A commit writes its segments, now and then a state, then its manifest. Stopped before the manifest has its
-  name, it has not happened, and what it wrote belongs to nobody; stopped after, it has.
-- One process writes at a time: it holds a lock that the system takes back when the process ends, however.
-  Readers need no lock; a version stays readable until two commits later.
-- A commit that fails, as on a full disk, leaves the last one; what it wrote belongs to nobody.
-- What belongs to nobody is removed when a store is opened for writing, and after each commit: files that have
-  names of the store's own making and that no kept version needs. Everything else stays.
-- Every file is compared with its digest when it is first read (`verifying`).
+- A commit writes its segments, occasionally a state, then its manifest. If it stops before the manifest is
+  renamed to its final name, it did not happen, and its files are orphans. If it stops later, it happened.
+- One process writes at a time. It holds a lock, which the system releases when the process ends, however it
+  ends. Readers need no lock; a version stays readable until two commits later.
+- A commit that fails, for example on a full disk, keeps the previous version; its files are orphans.
+- Orphans are removed when the store is opened for writing and after each commit. An orphan is a file that is
+  named like a file of the store and that no retained version needs. All other files are left alone.
+- Every file is checked against its digest when it is first read (`verifying`).
 
-What has to happen outside of the store once a commit has (a sink to be written, a link to be turned) is done
-again until it is marked as done: `is_shown`, `mark_shown`.
+Actions outside the store that follow a commit (writing a sink, switching a link) are repeated until they are
+marked as done: `is_shown`, `mark_shown`.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ _LOCK: Final = "lock"
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What a commit changes: `changes` are signed rows; relations that it does not name stay as they are.
+    """The content of a commit: `changes` are signed rows; relations without changes stay as they are.
 
-    `relations` are all that the store is to have; one that was there and is not named is dropped. `state` is
-    kept if it is time for a new one.
+    `relations` are all relations of the store after the commit; any other relation is dropped. `state` is
+    saved if a new one is due.
     """
 
     program: str
@@ -81,8 +81,8 @@ class Update:
 
 
 def latest(folder: Path) -> Manifest | None:
-    """The last commit of a store, for readers; None if there is none. StoreError if it was lost."""
-    shown = shown_commit(folder)  # before the manifests are listed: a commit may be made meanwhile
+    """The last commit of a store, for readers; None if there is none. Raises StoreError if it was lost."""
+    shown = shown_commit(folder)  # read before listing the manifests: a commit may happen in between
     commits = find_commits(folder)
     if not commits:
         if has_commits(folder):
@@ -91,13 +91,13 @@ def latest(folder: Path) -> Manifest | None:
     if shown is not None and shown > commits[-1]:
         raise StoreError(
             f"{file_of(folder, shown)} is missing: restore it from a backup, or delete {folder / SHOWN} to "
-            f"go on from commit {commits[-1]}"
+            f"continue from commit {commits[-1]}"
         )
     return read_manifest(folder, commits[-1])
 
 
 class Store:
-    """A store opened for writing; use it in a `with` block, or close it."""
+    """A store opened for writing. Use it in a `with` block, or close it."""
 
     def __init__(self, folder: Path, disk: Disk | None = None) -> None:
         self.folder = folder
@@ -122,7 +122,7 @@ class Store:
             raise
 
     def _mark(self) -> None:
-        """Have a marker that says whether there are commits. A folder that may have lost them gets none."""
+        """Write the marker, which says whether there are commits. Raises StoreError if they may be lost."""
         marked, wanted = has_commits(self.folder), self.current is not None
         if marked is None and not wanted and any(find_files(self.folder)):
             raise _lost(self.folder)
@@ -144,20 +144,20 @@ class Store:
     # -- reading
 
     def table(self, relation: Relation) -> Any:
-        """What a relation holds at the last commit."""
+        """The content of a relation at the last commit."""
         return self._read(relation, self._segments(relation.name))
 
     def files(self, name: str) -> tuple[Path, ...]:
-        """The segments of a relation, for whoever reads Parquet by other means; they are verified here."""
+        """The verified segments of a relation, for other Parquet readers."""
         return tuple(self._verified(segment) for segment in self._segments(name))
 
     def changes_file(self, name: str) -> Path | None:
-        """The segment with what the last commit changed in a relation; None if it changed nothing."""
+        """The segment with the changes of the last commit to a relation; None if there are none."""
         found = self.current.changes.get(name) if self.current is not None else None
         return None if found is None else self._verified(found)
 
     def asserted_since(self, relation: Relation) -> Any:
-        """What was asserted of a relation since the state that is kept: signed rows."""
+        """The changes of a relation's asserted facts since the saved state, as signed rows."""
         state = self.current.state if self.current is not None else None
         log = () if state is None else state.log.get(relation.name, ())
         return read_changes(self.folder / SEGMENTS, relation, log, self._verifier)
@@ -181,7 +181,7 @@ class Store:
         return 0 if self.current is None else self.current.commit + 1
 
     def commit(self, update: Update) -> Manifest:
-        """Make a change of everything durable; it is when this returns. StoreError if the disk fails."""
+        """Commit an update. It is durable once this returns. Raises StoreError if the disk fails."""
         file = file_of(self.folder, self.next_commit)
         try:
             manifest = self._prepared(update)
@@ -189,17 +189,17 @@ class Store:
         except OSError as error:
             raise self._undone(file, error) from None
         except BaseException:
-            if file.exists():  # interrupted when it was made already
+            if file.exists():  # interrupted after the commit was made
                 self.current = latest(self.folder)
             raise
         self.current = manifest
-        with suppress(OSError, StoreError):  # the commit is made; the next one tidies up
+        with suppress(OSError, StoreError):  # the commit is made; the next one cleans up
             self._mark()
             self._sweep()
         return manifest
 
     def _prepared(self, update: Update) -> Manifest:
-        """The manifest of the next commit, with all that it names on the disk."""
+        """The manifest of the next commit, after writing all files that it names."""
         number = self.next_commit
         changes = {name: rows for name, rows in update.changes.items() if rows.num_rows}
         written = {name: self._write(number, name, "changes", rows) for name, rows in changes.items()}
@@ -215,30 +215,30 @@ class Store:
         )
 
     def _undone(self, file: Path, error: OSError) -> StoreError:
-        """What to say of a commit that could not write; whatever it wrote is removed if that can be done."""
+        """The error for a commit that could not be written. Its files are removed if possible."""
         with suppress(OSError):
-            self._disk.remove(file)  # its folder may have failed to sync after it got its name
+            self._disk.remove(file)  # the folder sync may have failed after the rename
         problem = (
             f"commit {self.next_commit} could not be written to {self.folder}: {error.strerror or error}"
         )
         if file.exists():
-            return StoreError(f"{problem}; {file} is there all the same: run again")
+            return StoreError(f"{problem}; {file} could not be removed: run again")
         with suppress(OSError, StoreError):
             self._sweep()
-        return StoreError(f"{problem}; the store is as it was: run again once this is put right")
+        return StoreError(f"{problem}; the store is unchanged: fix the cause and run again")
 
     # -- after a commit
 
     @property
     def is_shown(self) -> bool:
-        """Whether all that follows from the last commit outside of the store has been done."""
+        """Whether all actions outside the store that follow the last commit are done."""
         if self.current is None:
             return True
         number = self.current.commit
         return shown_commit(self.folder) == number or was_shown_before(self.folder, number)
 
     def mark_shown(self) -> None:
-        """Remember that all that follows from the last commit has been done."""
+        """Record that all actions that follow the last commit are done."""
         if self.current is None:
             return
         content = shown_bytes(self.current.commit)
@@ -251,7 +251,7 @@ class Store:
             ) from None
 
     def _extended(self, number: int, relation: Relation, change: Segment | None) -> tuple[Segment, ...]:
-        """The segments of a relation with a change, as a new base if they have become many."""
+        """The segments of a relation after a change, merged into a new base if they are many."""
         before = tuple(map(self._with_digest, self._segments(relation.name)))
         if change is None:
             return before
@@ -264,7 +264,7 @@ class Store:
         return (self._write(number, relation.name, "base", whole),)
 
     def _with_digest(self, segment: Segment) -> Segment:
-        """A segment as this format names it: earlier ones had no digest."""
+        """The segment with its digest, which earlier formats did not have."""
         if segment.digest:
             return segment
         file = self.folder / SEGMENTS / segment.file
@@ -276,9 +276,9 @@ class Store:
         relations: Mapping[str, StoredRelation],
         written: Mapping[str, Segment],
     ) -> KeptState | None:
-        """The state to go on from after this commit: the one that there is, with a longer log, or a new one.
+        """The state to resume from after this commit: the existing one with a longer log, or a new one.
 
-        A state knows relations by their names: when some come or go, a log would say too little.
+        A log is not enough if relations are declared or dropped, since a state identifies them by name.
         """
         current, number = self.current, self.next_commit
         is_missed = update.state is not None and update.state.is_missed
@@ -301,7 +301,7 @@ class Store:
         return write_segment(self._disk, self.folder / SEGMENTS, file, rows, is_base=kind == "base")
 
     def _sweep(self) -> None:
-        """Remove what no kept version needs: old manifests first, so that none names what is gone."""
+        """Remove files that no retained version needs: manifests first, so that none names a deleted file."""
         commits = find_commits(self.folder)
         for commit in commits[:-KEPT]:
             self._disk.remove(file_of(self.folder, commit))
@@ -329,13 +329,11 @@ def _unopened(folder: Path, error: OSError) -> StoreError:
 
 
 def _locked(file: Path) -> BinaryIO:
-    """An open file that no other process has locked, locked."""
+    """The lock file, opened and locked. Raises StoreError if another process holds the lock."""
     lock = file.open("ab")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         lock.close()
-        raise StoreError(
-            f"another run is writing to the store {file.parent}; wait until it has ended"
-        ) from None
+        raise StoreError(f"another run is writing to the store {file.parent}; wait until it ends") from None
     return lock

@@ -1,10 +1,10 @@
-"""The manifest: one file of JSON that says what a commit is. **The manifest is the commit.**
+"""The manifest: one JSON file that describes a commit. **The manifest is the commit.**
 
-It names the segments of all relations, the changes that this commit made, the program, what was read of each
-source, how far each stream has come, where each sink's version is, and the state to go on from, if one is
-kept, with the digests of all these files. It carries a checksum of itself, is written when all that it names
-is on the disk, and gets its name by one rename: it is there, whole, or it is not. So a manifest that does not
-fit its checksum was damaged later, and is never passed over in silence.
+It names the segments of all relations, the changes of this commit, the program, the fingerprint of each
+source, the progress of each stream, the version of each sink, and the state to resume from, if one is saved,
+with the digests of all these files. It carries its own checksum. It is written once all files that it names
+are on disk, and a single rename gives it its name: either the complete manifest exists or none does. So a
+manifest that does not match its checksum was damaged later, which is always an error.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 D = TypeVar("D")
 
 FORMAT: Final = 3
-_READABLE: Final = (1, 2, FORMAT)  # 1 had no states, neither had digests; they are the same otherwise
+_READABLE: Final = (1, 2, FORMAT)  # 1 had no states, 1 and 2 had no digests; otherwise they are equal
 FOLDER: Final = "manifests"
 SEGMENTS: Final = "segments"
 _DIGITS: Final = 12
@@ -51,7 +51,7 @@ _SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(changes|base)\.parqu
 
 @dataclass(frozen=True, slots=True)
 class StoredRelation:
-    """`declaration` is the relation as the language declares it."""
+    """`declaration` is the text of the relation's declaration."""
 
     declaration: str
     segments: tuple[Segment, ...] = ()
@@ -59,7 +59,7 @@ class StoredRelation:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The last batch of a stream that was committed; `stream` is the identity that Spark gave it."""
+    """The last committed batch of a stream; `stream` is the id that Spark assigned."""
 
     stream: str
     number: int
@@ -67,7 +67,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The commit at which a sink was last written, and whether with all there is rather than with changes."""
+    """The commit at which a sink was last written, and whether in full instead of as changes."""
 
     commit: int
     is_whole: bool
@@ -75,7 +75,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """`sources` has the fingerprint of each, as whoever reads it wrote it."""
+    """`sources` has the fingerprint of each source, in a format that the reader of the source chooses."""
 
     commit: int
     program: str
@@ -88,7 +88,7 @@ class Manifest:
 
     @property
     def segments(self) -> Iterator[Segment]:
-        """The segments that this commit needs, one perhaps several times."""
+        """The segments that this commit needs, possibly with duplicates."""
         for stored in self.relations.values():
             yield from stored.segments
         yield from self.changes.values()
@@ -97,11 +97,11 @@ class Manifest:
 
     @property
     def files(self) -> frozenset[str]:
-        """The files of these."""
+        """The files of these segments."""
         return frozenset(segment.file for segment in self.segments)
 
 
-# -- on the disk
+# -- on disk
 
 
 def file_of(root: Path, commit: int) -> Path:
@@ -114,9 +114,9 @@ def find_commits(root: Path) -> list[int]:
 
 
 def find_files(root: Path) -> Iterator[Path]:
-    """The files that a commit may have written, by their names: segments, states and what was not finished.
+    """The files that a commit may have written, recognised by name: segments, states and unfinished files.
 
-    Folders and files of other names are not the store's.
+    Other folders and files do not belong to the store.
     """
     yield from _files(root, SEGMENTS, "*/*", _named(_SEGMENT))
     yield from _files(root, "", f"{STATES}/*", _named(_STATE))
@@ -128,7 +128,7 @@ def _named(pattern: re.Pattern[str]) -> re.Pattern[str]:
 
 
 def _files(root: Path, folder: str, glob: str, name: re.Pattern[str]) -> Iterator[Path]:
-    """The files of a folder of the store whose paths there have this form."""
+    """The files in a folder of the store whose relative paths match a pattern."""
     for file in (root / folder).glob(glob):
         if name.fullmatch(str(file.relative_to(root / folder))) and not file.is_dir():
             yield file
@@ -139,7 +139,7 @@ def to_bytes(manifest: Manifest) -> bytes:
 
 
 def read_manifest(root: Path, commit: int) -> Manifest:
-    """The manifest of a commit, or StoreError."""
+    """The manifest of a commit. Raises StoreError."""
     file = file_of(root, commit)
     try:
         content = unsealed(file.read_bytes())
@@ -149,7 +149,9 @@ def read_manifest(root: Path, commit: int) -> Manifest:
         raise _corrupt(root, file) from None
     format_ = content.pop("format", None)
     if format_ not in _READABLE:
-        raise StoreError(f"{file} was written by another version of Tidelog; use that one, or a new store")
+        raise StoreError(
+            f"{file} was written by another version of Tidelog; use that version, or a new store"
+        )
     try:
         manifest = _from_json(content)
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -160,20 +162,20 @@ def read_manifest(root: Path, commit: int) -> Manifest:
 
 
 def _is_sound(manifest: Manifest, *, has_digests: bool) -> bool:
-    """Whether a manifest names files of the store only, each with its digest."""
+    """Whether a manifest names only files of the store, each with its digest."""
     is_named = all(_SEGMENT.fullmatch(s.file) and bool(s.digest) >= has_digests for s in manifest.segments)
     return is_named and (manifest.state is None or bool(_STATE.fullmatch(manifest.state.file)))
 
 
 def _corrupt(root: Path, file: Path) -> StoreError:
     return StoreError(
-        f"{file} is corrupt: restore it from a backup, or delete it and {root / SHOWN} to go back to the "
-        "version before"
+        f"{file} is corrupt: restore it from a backup, or delete it and {root / SHOWN} to return to "
+        "the previous commit"
     )
 
 
 def _from_json(content: Mapping[str, Any]) -> Manifest:
-    """KeyError, TypeError, ValueError or AttributeError if the content is not that of a manifest."""
+    """Raises KeyError, TypeError, ValueError or AttributeError if the content is not a manifest."""
     made = {
         "relations": {n: _relation(r) for n, r in content["relations"].items()},
         "changes": {n: _plain(Segment, s) for n, s in content["changes"].items()},
@@ -197,12 +199,12 @@ def _state(content: Mapping[str, Any] | None) -> KeptState | None:
     if content is None:
         return None
     log = {name: _segments(segments) for name, segments in content["log"].items()}
-    known = {name: value for name, value in content.items() if name != "checksum"}  # of earlier formats
+    known = {name: value for name, value in content.items() if name != "checksum"}  # in earlier formats
     return _plain(KeptState, {"digest": "", **known, "log": log})
 
 
 def _plain(kind: type[D], content: Mapping[str, Any]) -> D:
-    """A dataclass with these values, of which texts, truth values and counts have been looked at."""
+    """A dataclass with these values; the types of strings, booleans and counts are checked."""
     made = kind(**content)
     for declared in fields(kind):  # type: ignore[arg-type]
         value: Any = getattr(made, declared.name)
@@ -215,5 +217,5 @@ def _plain(kind: type[D], content: Mapping[str, Any]) -> D:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a string")
     return value

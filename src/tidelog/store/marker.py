@@ -1,13 +1,13 @@
-"""Two small files beside the manifests: the marker of a store, and how far its commits have been shown.
+"""Two small files beside the manifests: the marker of a store, and the last commit that was shown.
 
-The *marker* says that a folder is a store, and whether a commit was ever made in it. Nothing is deleted from
-a folder without one, and a store that had commits is not taken for a new one when its manifests are lost.
+The *marker* says that a folder is a store, and whether it ever had a commit. Nothing is deleted from a folder
+without a marker. A store that had commits is not mistaken for a new one when its manifests are lost.
 
-*Shown* is the last commit of which all that follows outside of the store has been done. It is written after
-the manifest, so a manifest that it names and that is missing was lost.
+*Shown* is the last commit whose actions outside the store are done. It is written after the manifest, so if
+it names a manifest that is missing, that manifest was lost.
 
-Both carry a checksum. One that is damaged counts as missing: a marker can be made again from manifests that
-are whole, and what was shown can be shown again.
+Both carry a checksum. A damaged file counts as missing: the marker can be rebuilt from intact manifests, and
+a commit can be shown again.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def marker_bytes(*, has_commits: bool) -> bytes:
 
 
 def has_commits(folder: Path) -> bool | None:
-    """Whether a store was ever committed to, as its marker says; None if there is no marker."""
+    """Whether the store ever had a commit, according to its marker; None if there is no marker."""
     content = _unsealed(folder / MARKER)
     if content is None:
         return None
     if content.get("format") != _FORMAT:
         raise StoreError(
-            f"{folder / MARKER} was written by another version of Tidelog; use that one, or a new store"
+            f"{folder / MARKER} was written by another version of Tidelog; use that version, or a new store"
         )
     return content.get("has_commits") is True
 
@@ -54,14 +54,14 @@ def shown_bytes(commit: int) -> bytes:
 
 
 def shown_commit(folder: Path) -> int | None:
-    """The last commit that was shown; None if that is not known."""
+    """The last commit that was shown; None if unknown."""
     content = _unsealed(folder / SHOWN)
     commit = None if content is None else content.get("commit")
     return commit if isinstance(commit, int) else None
 
 
 def was_shown_before(folder: Path, commit: int) -> bool:
-    """Whether a store of an earlier format, which had only a number there, says that a commit was shown."""
+    """Whether a commit was shown, in a store of an earlier format: the file then held only its number."""
     try:
         return (folder / SHOWN).read_bytes() == str(commit).encode()
     except OSError:
@@ -69,7 +69,7 @@ def was_shown_before(folder: Path, commit: int) -> bool:
 
 
 def _unsealed(file: Path) -> dict[str, Any] | None:
-    """What was sealed; None if it is missing or damaged."""
+    """The content of a sealed file; None if it is missing or damaged."""
     try:
         return unsealed(file.read_bytes())
     except (OSError, Damaged):

@@ -1,8 +1,8 @@
-"""What differs between the program that a store was written for and the one it is opened with.
+"""Differences between the program that a store was written for and the program it is opened with.
 
-Rules may differ, and relations may come and go: then the difference is applied as a transaction, and the
-store goes on. A relation with other columns, or a function with another meaning, cannot be had by changing
-rules: such a store is refused.
+Rules may differ, and relations may be added or dropped: the difference is applied as a transaction, and the
+store remains in use. If a relation has other columns or a function has another definition, no change of rules
+can make up for it, and opening the store is an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["clashes", "differences", "expect_same", "expect_similar"]
 
 
 def differences(old: Program, new: Program) -> tuple[str, ...]:
-    """A line for each difference that applying rules can make up for: `+` what is new, `-` what is gone."""
+    """A line for each difference that a transaction can apply: `+` for added, `-` for removed."""
     found = difference(old, new)
     return (
         *(f"- {print_relation(r)}" for r in found.dropped),
@@ -27,7 +27,7 @@ def differences(old: Program, new: Program) -> tuple[str, ...]:
 
 
 def clashes(old: Program, new: Program) -> tuple[str, ...]:
-    """A line for each difference that nothing can make up for."""
+    """A line for each difference that no transaction can apply."""
     relations = [
         f"{print_relation(old.relations[name])}  is now  {print_relation(relation)}"
         for name, relation in new.relations.items()
@@ -44,18 +44,18 @@ def clashes(old: Program, new: Program) -> tuple[str, ...]:
 
 
 def expect_same(old: Program, new: Program, store: str) -> None:
-    """StoreError that lists the differences, if there are any."""
+    """Raise StoreError with the list of differences, if there are any."""
     found = (*clashes(old, new), *differences(old, new))
     if found:
         raise StoreError(_listed(f"the store {store} was written for another program", found))
 
 
 def expect_similar(old: Program, new: Program, store: str) -> None:
-    """StoreError that lists what cannot be made up for, if anything."""
+    """Raise StoreError with the list of incompatible differences, if there are any."""
     found = clashes(old, new)
     if found:
-        remedy = "use another name for each, or a new store"
-        raise StoreError(_listed(f"the store {store} cannot go on with this program; {remedy}", found))
+        remedy = "rename each of these, or use a new store"
+        raise StoreError(_listed(f"the store {store} is incompatible with this program; {remedy}", found))
 
 
 def _listed(problem: str, lines: tuple[str, ...]) -> str:

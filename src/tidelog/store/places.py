@@ -1,4 +1,4 @@
-"""Where a store may be: a folder of a local disk."""
+"""The location of a store: a folder on a local disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 def local_folder(place: str, base: Path) -> Path:
-    """The folder that a text names, from a base; StoreError if it is not one of this machine."""
+    """The folder that a path or URL names, relative to a base. Raises StoreError if it is not local."""
     scheme = _SCHEME.match(place)
     if scheme is None:
         return base / place
@@ -23,6 +23,6 @@ def local_folder(place: str, base: Path) -> Path:
     if scheme[1].lower() == "file" and path.startswith("/"):
         return Path(path)
     raise StoreError(
-        f"is {place!r}; a store is a folder of a local disk (a path, or file:///…): "
+        f"is {place!r}; a store must be a folder on a local disk (a path, or file:///…): "
         f"{scheme[1]}: is not supported"
     )

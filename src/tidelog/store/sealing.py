@@ -1,4 +1,4 @@
-"""Small files of JSON that carry a checksum: a damaged one is never taken for what it was."""
+"""Small JSON files with a checksum, so that damage is always detected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Damaged", "sealed", "unsealed"]
 
 
 class Damaged(Exception):
-    """Not what was sealed."""
+    """The content does not match its checksum."""
 
 
 def sealed(content: Mapping[str, Any]) -> bytes:
@@ -20,7 +20,7 @@ def sealed(content: Mapping[str, Any]) -> bytes:
 
 
 def unsealed(text: bytes) -> dict[str, Any]:
-    """What was sealed, or Damaged."""
+    """The sealed content. Raises Damaged."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,12 +1,12 @@
-"""Segments: the immutable files of Parquet that a stored relation is made of.
+"""Segments: the immutable Parquet files of a stored relation.
 
-A relation is a *base* and the *changes* since, in the order in which they were made. All have the relation's
-columns and one more, `SIGN` (1 or -1; 1 throughout a base), so that the relation is the sum of its segments,
-as of any Z-sets: a row is there if its signs add up to 1, and they never add up to anything but 0 or 1. Names
-beginning with `#` are free for what else a row may carry, since no column can be called so.
+A relation is a *base* and the *changes* since, in commit order. All segments have the relation's columns plus
+`SIGN` (1 or -1; always 1 in a base). The relation is the Z-set sum of its segments: a row is present if its
+signs add up to 1, and they always add up to 0 or 1. Column names starting with `#` are free for other data
+about a row, since no column of a relation can have such a name.
 
-A change becomes a segment of its own. When there are many segments, or the changes are a good part of the
-base, the sum is written as a new base, which costs what the relation's size is, but seldom.
+Each change becomes a segment. If there are many segments, or the changes are large relative to the base, the
+sum is written as a new base. This costs time proportional to the relation's size, but happens rarely.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ __all__ = [
 ]
 
 MAX_SEGMENTS: Final = 8
-MAX_SHARE: Final = 0.25  # of the base's rows, in changes
+MAX_SHARE: Final = 0.25  # rows in changes, relative to the base
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A file, known by its path in the store; `size` (bytes) and `digest` tell whether it is intact.
+    """A file, identified by its path in the store; `size` (bytes) and `digest` show whether it is intact.
 
-    There is no digest in the manifests of earlier formats.
+    Manifests of earlier formats have no digest.
     """
 
     file: str
@@ -55,7 +55,7 @@ class Segment:
 
 
 def write_segment(disk: Disk, root: Path, file: str, table: Any, *, is_base: bool) -> Segment:
-    """Write signed rows under a name that nothing has yet."""
+    """Write signed rows to a new file."""
     path = root / file
     disk.make_folder(path.parent)
     size, digest = disk.create(path, partial(_write, table))
@@ -67,17 +67,17 @@ def _write(table: Any, out: Output) -> None:
 
 
 def read_segments(root: Path, relation: Relation, segments: Sequence[Segment], verifier: Verifier) -> Any:
-    """The table of the relation that segments add up to; StoreError if one is not what it was."""
+    """The table of a relation: the sum of its segments. Raises StoreError if one is corrupt."""
     if not segments:
         return schema(relation).empty_table()
     rows = read_changes(root, relation, segments, verifier)
     if not pc.all(pc.equal(rows[SIGN], 1)).as_py() and rows.num_rows:
-        raise StoreError(f"the segments of {relation.name} in {root} contradict each other; restore a backup")
+        raise StoreError(f"the segments of {relation.name} in {root} are inconsistent; restore a backup")
     return rows.drop_columns([SIGN])
 
 
 def read_changes(root: Path, relation: Relation, segments: Sequence[Segment], verifier: Verifier) -> Any:
-    """The sum of segments of a relation, signed rows; StoreError if one is not what it was."""
+    """The sum of segments of a relation, as signed rows. Raises StoreError if one is corrupt."""
     wanted = signed_schema(relation)
     parts = [_read(root / s.file, s, wanted, verifier) for s in segments]
     if len(parts) == 1:
@@ -95,12 +95,12 @@ def _read(path: Path, segment: Segment, wanted: Any, verifier: Verifier) -> Any:
     except (OSError, ValueError, pa.ArrowException) as error:
         raise corrupt(path, f"it cannot be parsed ({error})") from None
     if table.num_rows != segment.rows or not table.schema.equals(wanted):
-        raise corrupt(path, f"it is not a segment with {segment.rows:,} rows of this relation")
+        raise corrupt(path, f"it does not hold {segment.rows:,} rows of this relation")
     return table
 
 
 def is_long(segments: Sequence[Segment]) -> bool:
-    """Whether it is time for a new base."""
+    """Whether a new base is due."""
     base = sum(s.rows for s in segments if s.is_base)
     changes = sum(s.rows for s in segments if not s.is_base)
     return len(segments) > MAX_SEGMENTS or changes > MAX_SHARE * base

@@ -1,12 +1,13 @@
-"""The state of whoever worked the relations out, kept beside them: a shortcut, never the truth.
+"""Saved engine states: a shortcut for resuming, never the source of truth.
 
-What a relation holds is in its segments. How it came about (which rule supports a tuple how often, indexes)
-takes as long to find out as the results took, and is kept as a file of which the store knows only whether it
-is the one that was written, and by whom it can be read (its *stamp*). It is of one commit, and what was
-asserted since is its *log*: segments that are there anyway. So state and log together are the last commit.
+The content of a relation is in its segments. How it was derived (how often each rule supports a tuple,
+indexes) takes as long to recompute as the results took. It is saved in a file that is opaque to the store:
+the store only checks that the file is intact and who can read it (its *stamp*). A state belongs to one
+commit. The facts asserted since are its *log*, which consists of segments that exist anyway. So state and log
+together are the last commit.
 
-The file is as large as the work's memory and is written now and then only. If it is missing, damaged or of
-somebody else, everything is there to do without it.
+The file is as large as the engine's memory and is written only occasionally. If it is missing, damaged or has
+another stamp, everything can be recomputed without it.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ STATES: Final = "states"
 
 
 class Unusable(Exception):
-    """A state that cannot be gone on from; the reason, for people."""
+    """A state that cannot be resumed from; the message gives the reason to users."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A state that may be kept with a commit: `write` writes it to a file.
+    """A state that may be saved with a commit: `write` writes it to a file.
 
-    It `is_missed` if the one that is kept cannot be used: then it is time for it in any case.
+    With `is_missed`, the saved state is unusable, so this one is always saved.
     """
 
     write: Callable[[Any], object]
@@ -43,10 +44,10 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class KeptState:
-    """`commit` is the one that it is of, `program` the text then; `rows` is what all relations had together.
+    """A saved state: its commit, the program text and the total number of rows at that commit.
 
-    `changes` counts the rows that came and went since, in all relations; `log` are those of what is asserted.
-    A state without a digest was written in an earlier format, and is of no use.
+    `changes` counts the rows inserted and deleted since, in all relations. `log` has the changes of the
+    asserted facts. A state without a digest was written in an earlier format and cannot be used.
     """
 
     file: str
@@ -63,7 +64,7 @@ class KeptState:
 def write_state(
     disk: Disk, root: Path, offer: Offer, *, commit: int, program: str, rows: int
 ) -> KeptState | None:
-    """Keep a state; None if the disk does not take it, which is no reason to fail."""
+    """Save a state; None if the disk fails, which is not an error."""
     file = f"{STATES}/{commit:012}"
     try:
         disk.make_folder(root / STATES)
@@ -80,16 +81,16 @@ def with_changes(kept: KeptState, changes: int, asserted: Mapping[str, Segment])
 
 
 def is_old(kept: KeptState, commit: int) -> bool:
-    """Whether it is time for a new state: what happened since is much, or long."""
+    """Whether a new state is due: there were many commits or many changes since."""
     return commit - kept.commit >= MAX_SEGMENTS or kept.changes > MAX_SHARE * kept.rows
 
 
 def usable_file(root: Path, kept: KeptState, stamp: str) -> Path:
-    """The file of a state, or Unusable."""
+    """The file of a state. Raises Unusable."""
     if kept.stamp != stamp:
-        raise Unusable(f"the saved state is of {kept.stamp}; this is {stamp}")
+        raise Unusable(f"the saved state was written by {kept.stamp}; this is {stamp}")
     if not kept.digest:
-        raise Unusable("the saved state has the format of an earlier version of Tidelog")
+        raise Unusable("the saved state was written in the format of an earlier version of Tidelog")
     file = root / kept.file
     try:
         found = digest_of_file(file)

@@ -1,7 +1,7 @@
-"""Files are what was written: a digest in the manifest says so, and every file is compared with its own.
+"""Verification: every file is compared with its digest in the manifest.
 
-A file is hashed when it is first read, and not again as long as the store is open: segments and states are
-never changed. Hashing comes before parsing, so nothing that was damaged is ever interpreted.
+A file is hashed when it is first read, and not again while the store is open: segments and states never
+change. Hashing precedes parsing, so damaged content is never parsed.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def unreadable(file: Path, error: OSError) -> StoreError:
 
 
 class Verifier:
-    """Remembers which files were compared with their digests. A file without one is of an earlier format."""
+    """Remembers which files are verified. A file without a digest was written in an earlier format."""
 
     def __init__(self) -> None:
         self._digests: dict[Path, str] = {}
 
     def content(self, file: Path, size: int, digest: str) -> bytes:
-        """The bytes of a file, or StoreError if they are not those that were written."""
+        """The bytes of a file. Raises StoreError if the file is corrupt."""
         try:
             content = file.read_bytes()
         except OSError as error:
@@ -46,7 +46,7 @@ class Verifier:
         return content
 
     def verify(self, file: Path, size: int, digest: str) -> str:
-        """The digest of a file that others will read, or StoreError if it is not what was written."""
+        """The digest of a file that others will read. Raises StoreError if the file is corrupt."""
         if file not in self._digests:
             try:
                 found_size, found = digest_of_file(file)
@@ -57,7 +57,7 @@ class Verifier:
         return self._digests[file]
 
     def forget(self, file: Path) -> None:
-        """A file of this name is written anew."""
+        """Forget a file that is about to be rewritten."""
         self._digests.pop(file, None)
 
     def _expect(self, file: Path, found: str, digest: str) -> None:
@@ -72,7 +72,7 @@ def _expect_size(file: Path, found: int, size: int) -> None:
 
 
 def digest_of_file(file: Path) -> tuple[int, str]:
-    """Size and digest of a file, read in parts."""
+    """Size and digest of a file, read in chunks."""
     digest = hashlib.sha256()
     size = 0
     with file.open("rb") as content:

@@ -1,1 +1,1 @@
-"""From text to tree and back: lexer, parser, tree, printer. Knows form, not meaning."""
+"""From text to tree and back: lexer, parser, tree, printer. Handles syntax only, not meaning."""

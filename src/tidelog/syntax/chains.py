@@ -1,8 +1,8 @@
-"""Operators in a row: `a + b - c`, `a or b or c`.
+"""Chains of operators: `a + b - c`, `a or b or c`.
 
-They are trees that lean to the left, as deep as the row is long; whoever walks them goes along the row by a
-loop and into its operands by recursion. So people may write rows of a thousand, and `MAX_DEPTH` is for what
-is nested.
+A chain is a left-leaning tree whose depth is the length of the chain. Functions that walk it iterate along
+the chain and recurse into the operands. So a chain may have a thousand operators, and `MAX_DEPTH` limits only
+nesting.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from tidelog.syntax import tree
 __all__ = ["ASSOCIATIVE", "SHORT", "chain", "depth"]
 
 ASSOCIATIVE = frozenset(["and", "or", "++"])
-SHORT = 16  # a row of so many operators is not worth a thought
+SHORT = 16  # chains of up to this many operators are kept as they are
 _COMPARISONS = frozenset("== != < <= > >=".split())
 
 
 def chain(expr: tree.Binary) -> list[tree.Binary]:
-    """The operators of the row that an operator ends, the last first.
+    """The operators of the chain that an operator ends, last first.
 
-    A row is of one associative operator, or of operators on numbers; comparisons do not make rows.
+    A chain consists of one associative operator or of operators on numbers. Comparisons do not form chains.
     """
     found = [expr]
     kind = _kind(expr.op)
@@ -37,7 +37,7 @@ def _kind(op: str) -> str | None:
 
 
 def depth(operators: int, op: str) -> int:
-    """How deep a row of so many operators is, once it is made less deep than it is long."""
+    """The depth of a chain with this many operators after long chains have been rebalanced."""
     if operators <= SHORT or op in _COMPARISONS:
         return operators
     return operators.bit_length() if op in ASSOCIATIVE else 2 * isqrt(operators) + 2

@@ -1,7 +1,6 @@
-"""A place in a list of tokens, with the questions and complaints that parsing is made of.
+"""A position in a list of tokens, with the lookahead and error reporting that parsing needs.
 
-`Unexpected` carries one diagnostic out of the construct being read, up to whoever can find a place to go
-on from.
+`Unexpected` carries one diagnostic out of the construct being parsed, up to the caller that can recover.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from tidelog.syntax.lexer import Token
 
 __all__ = ["MAX_DEPTH", "Cursor", "Unexpected", "describe"]
 
-MAX_DEPTH = 100  # of a tree, so that everything that walks it can do so by recursion
+MAX_DEPTH = 100  # levels of a tree, so that it can be walked recursively
 
 
 class Unexpected(Exception):
@@ -26,9 +25,9 @@ def describe(token: Token) -> str:
 
 
 class Cursor:
-    """`token` is the next token to be read; `depth` is how deep in the tree it will stand.
+    """`token` is the next token to read; `depth` is its depth in the tree.
 
-    `read` is where the last token that was read ends.
+    `read` is the end offset of the last token read.
     """
 
     __slots__ = ("depth", "index", "problems", "read", "source", "token", "tokens")
@@ -73,42 +72,42 @@ class Cursor:
         raise self.unexpected(f"expected {what}, found {describe(self.token)}")
 
     def deepen(self) -> None:
-        """Go one level down; whoever began the construct sets `depth` back when it is read."""
+        """Go one level down. The caller restores `depth` at the end of the construct."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.unexpected(
-                f"this is nested more than {MAX_DEPTH} levels deep",
-                "give parts of it names of their own",
+                f"nesting exceeds the limit of {MAX_DEPTH} levels",
+                "split it into named parts",
                 "E006",
             )
 
     def split(self) -> None:
-        """Read the first half of `>>`, as nested type arguments need; the other half is the next token."""
+        """Read the first half of `>>`, for nested type arguments. The other half becomes the next token."""
         kind, text, start, end = self.token
         self.token = self.tokens[self.index] = Token(kind, text[1:], start + 1, end)
         self.read = start + 1
 
-    # -- places
+    # -- spans
 
     def span(self, token: Token) -> Span:
         return Span(self.source, token.start, token.end)
 
     def since(self, start: int) -> Span:
-        """From an offset to the end of the last token read."""
+        """The span from an offset to the end of the last token read."""
         return Span(self.source, start, max(start, self.read))
 
     def starts_line(self) -> bool:
         """Whether the next token is the first on its line."""
         return self.index == 0 or "\n" in self.source.text[self.read : self.token.start]
 
-    # -- complaints
+    # -- errors
 
     def unexpected(self, message: str, hint: str | None = None, code: str = "E003") -> Unexpected:
-        """Points at the next token, or behind the last one if the next is on another line."""
+        """The error at the next token, or after the last token if the next one is on another line."""
         if self.index and self.starts_line():
             return Unexpected(Diagnostic(code, Span(self.source, self.read, self.read), message, hint=hint))
         return Unexpected(Diagnostic(code, self.span(self.token), message, hint=hint))
 
     def complain(self, code: str, span: Span, message: str, hint: str | None = None) -> None:
-        """Note a problem that does not stop the reading."""
+        """Report a problem and continue parsing."""
         self.problems.append(Diagnostic(code, span, message, hint=hint))

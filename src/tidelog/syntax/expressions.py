@@ -1,8 +1,8 @@
 """Parsing expressions, by precedence.
 
 From loosest to tightest: `if`, `or`, `and`, `not`, comparisons (which do not chain), `|`, `^`, `&`,
-shifts, `++`, `+ -`, `* / %`, `as`, unary `- ~`, and what follows a value (`.function(…)`).
-The printer reads the same table.
+shifts, `++`, `+ -`, `* / %`, `as`, unary `- ~`, and method calls (`.function(…)`).
+The printer uses the same table.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def expression(c: Cursor, level: int = LOOSEST) -> tree.Expr:
 
 
 def rest_of_expression(c: Cursor, start: int, first: tree.Expr) -> tree.Expr:
-    """An expression from `start` on, of which a first value in parentheses has been read."""
+    """The rest of an expression that starts at `start`, after its first value in parentheses was read."""
     depth = c.depth
     c.deepen()
     value = _operators(c, start, _methods(c, start, first), LOOSEST)
@@ -59,7 +59,7 @@ def rest_of_expression(c: Cursor, start: int, first: tree.Expr) -> tree.Expr:
 
 
 def _operators(c: Cursor, start: int, left: tree.Expr, level: int) -> tree.Expr:
-    """What the operators that follow make of a value."""
+    """A value extended by the operators that follow it."""
     while True:
         op = c.token.text if c.token.kind in ("op", "keyword") else ""
         precedence = CAST if op == "as" else BINARY.get(op)
@@ -79,7 +79,7 @@ def _prefix(c: Cursor, level: int) -> tree.Expr:
     start = c.token.start
     if c.at("not"):
         if level > NOT:
-            raise c.unexpected("`not` has to stand in parentheses here", "write `(not …)`")
+            raise c.unexpected("`not` must be in parentheses here", "write `(not …)`")
         c.advance()
         return tree.Unary("not", expression(c, NOT), c.since(start))
     if c.at("if"):
@@ -102,7 +102,7 @@ def _unary(c: Cursor) -> tree.Expr:
 def _negative(number: tree.IntLiteral | tree.FractionLiteral, span: Span) -> tree.Expr:
     if isinstance(number, tree.IntLiteral):
         return tree.IntLiteral(-number.value, span)
-    return tree.FractionLiteral(number.value.copy_negate(), span)  # `-` would round
+    return tree.FractionLiteral(number.value.copy_negate(), span)  # unary `-` would round
 
 
 def _conditional(c: Cursor) -> tree.Expr:
@@ -111,15 +111,15 @@ def _conditional(c: Cursor) -> tree.Expr:
     condition = expression(c)
     c.expect(")", "after the condition of `if`")
     then = expression(c)
-    c.expect("else", "after the first branch of `if`: every `if` has a value")
+    c.expect("else", "after the first branch of `if`")
     return tree.Conditional(condition, then, expression(c), c.since(start))
 
 
-# -- values and what follows them
+# -- values and methods
 
 
 def _is_method(c: Cursor, ahead: int = 0) -> bool:
-    """Whether `.name(` comes next, without a blank behind the point (which would end a rule)."""
+    """Whether the next tokens are `.name(`, with no space after the point (which would end a rule)."""
     dot = c.peek(ahead)
     if dot.text != ".":
         return False
@@ -133,7 +133,7 @@ def _postfix(c: Cursor) -> tree.Expr:
 
 
 def _methods(c: Cursor, start: int, value: tree.Expr) -> tree.Expr:
-    """What the methods that follow make of a value."""
+    """A value extended by the method calls that follow it."""
     while _is_method(c):
         c.deepen()
         c.advance()
@@ -219,24 +219,26 @@ def _capitalised(c: Cursor) -> tree.Expr:
     if c.peek().text == "(":
         raise c.unexpected(f"the relation `{token.text}` cannot be used inside an expression", _as_literal(c))
     raise c.unexpected(
-        f"`{token.text}` is capitalised, and so a relation; expected an expression",
-        f"variables start with a small letter: `{token.text[0].lower()}{token.text[1:]}`",
+        f"expected an expression, but the capitalised name `{token.text}` is a relation",
+        f"variables start with a lowercase letter: `{token.text[0].lower()}{token.text[1:]}`",
     )
 
 
 def _as_literal(c: Cursor) -> str:
-    """How to say what somebody meant who used a relation as a value."""
+    """The hint for a relation that is used as a value."""
     before = [t.text for t in c.tokens[max(c.index - 2, 0) : c.index]]
     if before == ["not", "("]:
-        return "`not` negates one literal: give what is in the parentheses a relation of its own"
+        return "`not` negates a single literal: derive a separate relation for the part in parentheses"
     joint = before[-2:-1] if before[-1:] == ["not"] else before[-1:]
     match joint:
         case ["and"]:
-            return "`and` joins conditions; literals are joined by commas: `a, b`"
+            return "`and` joins conditions; separate literals with commas: `a, b`"
         case ["or"]:
-            return "`or` joins conditions; alternatives stand in parentheses, with semicolons: `(a; b)`"
+            return (
+                "`or` joins conditions; write alternatives in parentheses, separated by semicolons: `(a; b)`"
+            )
         case _:
-            return "make it a literal of its own in the body of the rule"
+            return "make it a separate literal in the body of the rule"
 
 
 def block(c: Cursor) -> tree.Block:
@@ -257,9 +259,9 @@ def assignment(c: Cursor) -> tree.Assignment:
     start = c.advance().start
     name = c.expect_kind("name", "the name of a variable after `var`")
     if name.text == "_":
-        c.complain("E003", c.span(name), "`_` cannot be given a value", "give the variable a name")
+        c.complain("E003", c.span(name), "`_` cannot be assigned a value", "use a named variable")
     if c.at("=="):
-        raise c.unexpected("a variable is given its value with `=`", f"write `var {name.text} = …`")
+        raise c.unexpected("variables are assigned with `=`, not `==`", f"write `var {name.text} = …`")
     c.expect("=", f"after `var {name.text}`")
     value = expression(c)
     return tree.Assignment(name.text, value, c.since(start), c.span(name))
@@ -275,7 +277,7 @@ def _number(c: Cursor) -> tree.IntLiteral | tree.FractionLiteral:
     try:
         return tree.FractionLiteral(Decimal(token.text.replace("_", ""), EXACT), c.span(token))
     except InvalidOperation:
-        c.complain("E203", c.span(token), "the exponent of this number fits no type")
+        c.complain("E203", c.span(token), "the exponent of this number is out of range for every type")
         return tree.FractionLiteral(Decimal(0), c.span(token))
 
 
@@ -287,7 +289,7 @@ def _integer(c: Cursor) -> tree.IntLiteral:
         c.complain("E003", c.span(token), "this number has no digits")
         return tree.IntLiteral(0, c.span(token))
     if len(digits) > MAX_DIGITS:
-        message = f"a number is written with at most {MAX_DIGITS} digits"
+        message = f"this number exceeds the limit of {MAX_DIGITS} digits"
         c.complain("E203", c.span(token), message, 'write it as text: `"…" as bigint`')
         return tree.IntLiteral(0, c.span(token))
     return tree.IntLiteral(int(digits, base), c.span(token))
@@ -297,13 +299,13 @@ def _bytes(c: Cursor, token: Token) -> tree.BytesLiteral:
     try:
         value = bytes.fromhex(token.text[2:-1])
     except ValueError:
-        c.complain("E004", c.span(token), "these are not bytes", 'write two hex digits a byte: `x"00ff"`')
+        c.complain("E004", c.span(token), "invalid bytes literal", 'write two hex digits per byte: `x"00ff"`')
         value = b""
     return tree.BytesLiteral(value, c.span(token))
 
 
 def _string(c: Cursor, token: Token) -> tree.Expr:
-    """A string, or an interpolation if it has `${…}` in it."""
+    """A string, or an interpolation if it contains `${…}`."""
     parts: list[str | tree.Expr] = []
     text = c.source.text
     position, end = token.start + 1, token.end - 1
@@ -321,7 +323,7 @@ def _string(c: Cursor, token: Token) -> tree.Expr:
 
 
 def _text(c: Cursor, position: int, end: int) -> tuple[str, int]:
-    """The plain text up to the next `${` or the end, and where that is."""
+    """The plain text up to the next `${` or the end, and the position there."""
     out: list[str] = []
     while position < end and not c.source.text.startswith("${", position):
         piece = _PIECE.match(c.source.text, position, end)
@@ -336,8 +338,8 @@ def _text(c: Cursor, position: int, end: int) -> tuple[str, int]:
                 c.complain(
                     "E004",
                     Span(c.source, *piece.span()),
-                    f"`\\{letter}` is not an escape",
-                    r"there are \n \t \r \0 \\ \" \$ and \u{1F600}",
+                    f"unknown escape sequence `\\{letter}`",
+                    r"supported escapes are \n \t \r \0 \\ \" \$ and \u{1F600}",
                 )
             out.append(_ESCAPES.get(letter, letter))
         else:
@@ -348,17 +350,17 @@ def _text(c: Cursor, position: int, end: int) -> tuple[str, int]:
 
 def _code_point(c: Cursor, code: int, span: Span) -> str:
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        c.complain("E004", span, "there is no such character")
+        c.complain("E004", span, "invalid Unicode code point")
         return ""
     return chr(code)
 
 
 def _hole(c: Cursor, start: int, end: int) -> tuple[tree.Expr, int]:
-    """The expression of a `${…}` whose inside starts at `start`, and the position behind its `}`."""
+    """The expression of a `${…}` whose content starts at `start`, and the position after its `}`."""
     tokens, comments, problems = tokenize(c.source, start, min(end, hole_end(c.source.text, start)))
     c.problems.extend(problems)
     for comment in comments:
-        c.complain("E003", comment.span, "a comment cannot stand inside a string")
+        c.complain("E003", comment.span, "comments are not allowed inside strings")
     inner = Cursor(c.source, tokens, c.problems)
     inner.depth = c.depth
     value = expression(inner)
@@ -369,7 +371,7 @@ def _hole(c: Cursor, start: int, end: int) -> tuple[tree.Expr, int]:
 
 
 def type_name(c: Cursor) -> tree.TypeName:
-    """`name`, `name<…>` or `name(…)`; arguments follow the name without a blank."""
+    """`name`, `name<…>` or `name(…)`, with no space between name and arguments."""
     token, depth = c.token, c.depth
     if token.kind not in ("name", "Name"):
         raise c.unexpected(f"expected a type, found {describe(token)}")

@@ -1,7 +1,7 @@
 """Tree to text on one line: types, expressions and literals.
 
-Parentheses stand where the table of `expressions` asks for them and nowhere else. A number stays as it was
-written (`0xff`, `1_000`), if it was; everything else has one spelling.
+Parentheses are printed only where the precedence table of `expressions` requires them. A number that comes
+from a source text is printed as it was written (`0xff`, `1_000`); everything else has one spelling.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def print_column(column: tree.Column) -> str:
 
 
 def print_expression(expr: tree.Expr, level: int = LOOSEST) -> str:
-    """The text of an expression, in parentheses if it binds less tightly than `level`."""
+    """The text of an expression, parenthesized if it binds less tightly than `level`."""
     text, binds = _expression(expr)
     return text if binds >= level else f"({text})"
 
@@ -72,7 +72,7 @@ def _expression(expr: tree.Expr) -> tuple[str, int]:
 
 
 def _row(expr: tree.Binary) -> str:
-    """Operators in a row, as far as their left sides need no parentheses."""
+    """A chain of operators, as far as their left sides need no parentheses."""
     parts: list[str] = []
     left: tree.Expr = expr
     level = LOOSEST

@@ -1,13 +1,14 @@
 """Text to tokens, with one regular expression.
 
-Tokens are small tuples `(kind, text, start, end)`: a file of ten thousand rules has some two hundred
+Tokens are small tuples `(kind, text, start, end)`, since a file of ten thousand rules has about two hundred
 thousand of them. Kinds: `name` (lower case), `Name` (a relation: capitalised, or namespaced with `::`),
-`int`, `fraction`, `string` (quotes included, with escapes and `${…}` still unread; a lone quote if it has no
-end), `bytes`, `op`, `keyword` (the keyword itself is the text) and `end`. Comments go to a list of their own.
+`int`, `fraction`, `string` (with quotes, and with escapes and `${…}` not yet processed; a lone quote if it is
+unterminated), `bytes`, `op`, `keyword` (the text is the keyword itself) and `end`. Comments are collected in
+a separate list.
 
-What cannot be read becomes a diagnostic and is left out; the lexer never stops early. What other languages
-write for a comment or a string is read as one, so that its diagnostic is the only one; `--` and `%`, which
-are operators, only on a second reading of a text that has mistakes.
+Text that is not a token becomes a diagnostic and is skipped; the lexer never stops early. The comment and
+string syntax of other languages is accepted as a comment or string, so that it causes only one diagnostic.
+For `--` and `%`, which are also operators, this happens only in a second pass over a text with errors.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_MARK = "\ufeff"  # some editors begin a file with it
+_MARK = "\ufeff"  # byte order mark, which some editors write
 _DASHES = re.compile(r"--\s")
 _PLAIN = re.compile(r'[^"\\$\n]+')
 _QUOTED = re.compile(r"'[^'\n]*'|[“”][^“”\n]*[“”]|[‘’][^‘’\n]*[‘’]")
@@ -64,9 +65,9 @@ _INSTEAD = {
 def tokenize(
     source: Source, start: int = 0, end: int | None = None, *, again: bool = False
 ) -> tuple[list[Token], list[Comment], list[Diagnostic]]:
-    """All tokens of a stretch, ending in one of kind `end`; its comments; and what could not be read.
+    """All tokens of a range, ending in one of kind `end`; its comments; and its lexical errors.
 
-    `again` says that the text is known to have mistakes.
+    `again` marks the second pass over a text with errors.
     """
     text = source.text
     stop = len(text) if end is None else end
@@ -127,10 +128,10 @@ def _comment(source: Source, tokens: list[Token], start: int, end: int) -> Comme
 
 
 def _is_comment(text: str, tokens: list[Token], position: int, again: bool) -> bool:
-    """Whether `#` or, when the text is read again, `--` or `%` was meant to begin a comment.
+    """Whether `#` or, in the second pass, `--` or `%` was meant to begin a comment.
 
-    No item begins with an operator, and hardly anybody puts one in the first column, or `--` before a blank
-    where a value begins.
+    No item begins with an operator. An operator in the first column, or `--` and a space where a value
+    begins, is unlikely.
     """
     if text[position] == "#" or not again:
         return text[position] == "#"
@@ -155,8 +156,8 @@ def _unreadable(source: Source, position: int, tokens: list[Token], problems: li
         return len(source.text)
     quoted = _QUOTED.match(source.text, position)
     if quoted:
-        place, quotes = Span(source, *quoted.span()), 'strings stand in double quotes: `"…"`'
-        problems.append(Diagnostic("E001", place, "this is not a string", hint=quotes))
+        place, quotes = Span(source, *quoted.span()), 'strings use double quotes: `"…"`'
+        problems.append(Diagnostic("E001", place, "unsupported string quotes", hint=quotes))
         tokens.append(Token("string", place.text, place.start, place.end))
         return quoted.end()
     span = Span(source, position, position + 1)
@@ -167,24 +168,24 @@ def _unreadable(source: Source, position: int, tokens: list[Token], problems: li
 
 
 def _no_end(span: Span, what: str, closing: str) -> Diagnostic:
-    return Diagnostic("E002", span, f"this {what} has no end", hint=f"close it with {closing}")
+    return Diagnostic("E002", span, f"unterminated {what}", hint=f"close it with {closing}")
 
 
 def _string_end(text: str, start: int) -> tuple[int, bool]:
-    """The position behind a string that starts with the quote at `start`, and whether it was closed."""
+    """The position after a string that starts with the quote at `start`, and whether it is terminated."""
     return _end(text, start + 1, ['"'])
 
 
 def hole_end(text: str, position: int) -> int:
-    """The position behind the `}` of an interpolated expression, or of the line's end."""
+    """The position after the `}` of an interpolated expression, or the end of the line."""
     return _end(text, position, ["{"])[0]
 
 
 def _end(text: str, position: int, opened: list[str]) -> tuple[int, bool]:
-    """Where everything opened is closed again, and whether it was; at the line's end at the latest.
+    """The position where everything opened is closed, and whether it was closed before the line ends.
 
-    Strings hold holes and holes hold strings, so `opened` is a stack: `"` for a string, `{` for a hole or a
-    block inside one.
+    Strings can contain holes and holes can contain strings, so `opened` is a stack: `"` for a string, `{` for
+    a hole or a block inside one.
     """
     while opened and position < len(text) and text[position] != "\n":
         char = text[position]

@@ -1,4 +1,4 @@
-"""The tree as an indented outline, for people who want to see how a text was read."""
+"""The tree as an indented outline, which shows how a text was parsed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _LEFT_OUT = ("span", "name_span", "comments")
 
 
 def outline(program: tree.Program) -> str:
-    """One line a node: its kind, its plain fields, and below it the nodes it holds."""
+    """One line per node: its kind and its plain fields, followed by its child nodes."""
     return "\n".join(line for item in program.items for line in _run(_lines(item, "", 0)))
 
 
 def _run(lines: _Lines) -> Iterator[str]:
-    """The lines, those of inner nodes in their place: a tree may be deeper than calls can be."""
+    """The lines, with those of inner nodes in place. Uses a stack: trees can be too deep for recursion."""
     waiting = [lines]
     while waiting:
         found = next(waiting[-1], None)

@@ -1,8 +1,8 @@
-"""Text to tree, by recursive descent, with all that is wrong with the text.
+"""Text to tree, by recursive descent, with all syntax errors of the text.
 
-After a mistake the parser goes on at the next place where something surely begins: behind the full stop
-that ends the rule, or at a declaration or rule that starts a line. So one mistake costs one item, and a
-file's mistakes are all reported at once. Why by hand and not by a parser library: docs/adr/0001.
+After an error the parser resumes where an item certainly begins: after the full stop that ends the rule, or
+at a declaration or rule that starts a line. So one error costs one item, and all errors of a file are
+reported at once. docs/adr/0001 explains why the parser is written by hand and not with a parser library.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = ["parse", "read", "read_body"]
 
 _STARTS = frozenset(["input", "output", "relation", "typedef", "function"])
 _FILE_NAME = re.compile(r"\s*[^\s(){}][^\n(){}]*\.dl\s*")
-_AND = "literals are joined by commas: `a, b`"
-_OR = "alternatives stand in parentheses, with semicolons: `(a; b)`"
+_AND = "separate literals with commas: `a, b`"
+_OR = "write alternatives in parentheses, separated by semicolons: `(a; b)`"
 _JOINTS = {"and": _AND, "&": _AND, "or": _OR, "|": _OR, ";": _OR}
 _BEGINNINGS = {
     "-": "comments begin with `//`",
     "/": "comments begin with `//`",
-    ".": "relations are declared as in `input relation Edge(src: string, dst: string)`",
+    ".": "declare a relation as in `input relation Edge(src: string, dst: string)`",
 }
 
 
 def parse(text: str, name: str = "<text>") -> tree.Program:
-    """The tree of a text, or a ProgramError with everything that is wrong with its form."""
+    """The tree of a text; raises a ProgramError with all its syntax errors."""
     program, problems = read(Source(name, text))
     if problems:
         raise ProgramError(problems)
@@ -41,7 +41,7 @@ def parse(text: str, name: str = "<text>") -> tree.Program:
 
 
 def read(source: Source) -> tuple[tree.Program, list[Diagnostic]]:
-    """What can be read of a source, and what is wrong with the rest."""
+    """The items of a source that can be parsed, and the syntax errors of the rest."""
     if _FILE_NAME.fullmatch(source.text):
         return tree.Program((), ()), [_not_a_text(source)]
     found = _read(source, again=False)
@@ -62,11 +62,11 @@ def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
         try:
             item = _item(cursor)
             if _is_deep(item):
-                cursor.complain("E006", item.span, f"this is more than {MAX_DEPTH} levels deep")
+                cursor.complain("E006", item.span, f"nesting exceeds the limit of {MAX_DEPTH} levels")
             else:
                 items.append(item)
         except Unexpected as unexpected:
-            # where characters were left out, what follows in the item was meant otherwise
+            # If the lexer skipped characters in this item, they are the likely cause: report only those.
             left_out = bisect_left(unreadable, tokens[start].start)
             if left_out == bisect_right(unreadable, cursor.token.start):
                 problems.append(unexpected.diagnostic)
@@ -75,15 +75,15 @@ def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
 
 
 def _not_a_text(source: Source) -> Diagnostic:
-    """Somebody gave the name of a file in place of what is in it."""
+    """The diagnostic for a file name that was passed instead of the contents of the file."""
     start = len(source.text) - len(source.text.lstrip())
     span = Span(source, start, len(source.text.rstrip()))
-    hint = f"read it first, `Path({span.text!r}).read_text()`, or `tidelog.open({span.text!r})`"
-    return Diagnostic("E003", span, "this is the name of a file, and not the text of a program", hint=hint)
+    hint = f"read the file first, `Path({span.text!r}).read_text()`, or use `tidelog.open({span.text!r})`"
+    return Diagnostic("E003", span, "expected the text of a program, found a file name", hint=hint)
 
 
 def read_body(source: Source) -> tuple[tuple[tree.Literal, ...], list[Diagnostic]]:
-    """The literals of a text that is the body of a rule, with or without a full stop, and what is wrong."""
+    """The literals of a text that is a rule body, with an optional full stop, and its syntax errors."""
     tokens, _, problems = tokenize(source)
     cursor = Cursor(source, tokens, problems)
     try:
@@ -95,21 +95,22 @@ def read_body(source: Source) -> tuple[tuple[tree.Literal, ...], list[Diagnostic
         return (), problems or [unexpected.diagnostic]
     rule = tree.Rule((), body, cursor.since(0))
     if _is_deep(rule):
-        cursor.complain("E006", rule.span, f"this is more than {MAX_DEPTH} levels deep")
+        cursor.complain("E006", rule.span, f"nesting exceeds the limit of {MAX_DEPTH} levels")
     return body, problems
 
 
 def _is_deep(item: tree.Item) -> bool:
-    """Whether a tree is deeper than its walkers can go.
+    """Whether a tree is too deep for the recursive functions that walk it.
 
-    The cursor counts on the way down; what methods and operators in a row add on the left shows only here.
+    The cursor counts the depth while descending. Chains of methods and operators deepen the tree on the left,
+    which is visible only in the finished tree.
     """
     if item.span.end - item.span.start <= MAX_DEPTH:
         return False
     waiting: list[tuple[object, int]] = [(item, 0)]
     while waiting:
         node, above = waiting.pop()
-        if above > MAX_DEPTH + 10:  # a few for the item itself
+        if above > MAX_DEPTH + 10:  # the item itself takes a few levels
             return True
         if isinstance(node, tree.Binary):
             row = chain(node)
@@ -122,7 +123,7 @@ def _is_deep(item: tree.Item) -> bool:
 
 
 def _parts(node: object) -> Iterator[object]:
-    """What is directly below a node, or in a tuple."""
+    """The direct children of a node, or the elements of a tuple."""
     values = node if isinstance(node, tuple) else [getattr(node, s) for s in getattr(node, "__slots__", ())]
     for value in values:
         if isinstance(value, tuple):
@@ -132,7 +133,7 @@ def _parts(node: object) -> Iterator[object]:
 
 
 def _recover(c: Cursor, start: int) -> None:
-    """Move to where the next item begins."""
+    """Skip to the start of the next item."""
     if c.index == start and not c.at("."):
         c.advance()
     while c.token.kind != "end":
@@ -161,7 +162,9 @@ def _item(c: Cursor) -> tree.Item:
     if c.token.kind == "name" and c.peek().text == "(":
         capital = c.token.text[0].upper() + c.token.text[1:]
         raise c.unexpected(
-            f"`{c.token.text}` cannot be a relation: relations are capitalised", f"write `{capital}`", "E005"
+            f"`{c.token.text}` cannot be a relation: relation names must be capitalised",
+            f"write `{capital}`",
+            "E005",
         )
     message = f"expected a declaration or a rule, found {describe(c.token)}"
     raise Unexpected(Diagnostic("E003", c.span(c.token), message, hint=_BEGINNINGS.get(c.token.text)))
@@ -177,14 +180,14 @@ def _relation(c: Cursor) -> tree.Relation:
     name = c.token
     if name.kind == "name":
         capital = name.text[0].upper() + name.text[1:]
-        c.complain("E005", c.span(name), "the name of a relation is capitalised", f"write `{capital}`")
+        c.complain("E005", c.span(name), "relation names must be capitalised", f"write `{capital}`")
         c.advance()
     else:
         c.expect_kind("Name", "the name of a relation")
     columns = _columns(c, f"the relation `{name.text}`")
     key = _primary_key(c) if c.at("primary") else None
     if c.at(".") and not c.starts_line():
-        raise c.unexpected("a declaration does not end with a full stop", "take it away")
+        raise c.unexpected("a declaration does not end with a full stop", "remove it")
     return tree.Relation(role, name.text, columns, key, c.since(start), c.span(name))
 
 
@@ -203,7 +206,7 @@ def _columns(c: Cursor, of: str) -> tuple[tree.Column, ...]:
 
 
 def _column_name(c: Cursor, of: str) -> str:
-    """Column names come from people's files, so keywords and capitals are welcome."""
+    """A column name. Names often come from users' files, so keywords and capitals are allowed."""
     if c.token.kind in ("name", "Name", "keyword") and c.token.text != "_" and "::" not in c.token.text:
         return c.advance().text
     raise c.unexpected(f"expected the name of a column of {of}, found {describe(c.token)}")
@@ -235,7 +238,7 @@ def _alias(c: Cursor) -> tree.Alias:
 
 def _function(c: Cursor) -> tree.Function:
     start = c.advance().start
-    name = c.expect_kind("name", "the name of a function, which starts with a small letter")
+    name = c.expect_kind("name", "a function name, which starts with a lowercase letter")
     parameters = _columns(c, f"the function `{name.text}`")
     c.expect(":", "before the type of the result")
     result = type_name(c)
@@ -261,7 +264,7 @@ def _rule(c: Cursor) -> tree.Rule:
 
 
 def _no_end(c: Cursor, expected: str) -> Unexpected:
-    """What to say where literals should end or go on."""
+    """The error for a token that neither continues nor ends the literals."""
     hint = _JOINTS.get(c.token.text)
     match c.token.text, c.peek().text:
         case "<", "-":
@@ -301,7 +304,7 @@ def _condition(c: Cursor, start: int, value: tree.Expr) -> tree.Condition:
 
 
 def _parenthesis(c: Cursor) -> tree.Literal:
-    """`(a, b; c)`, or the beginning of an expression: which of them shows when it has been read."""
+    """`(a, b; c)`, or the start of an expression. Which one it is is known only after the parenthesis."""
     start, depth = c.token.start, c.depth
     c.deepen()
     c.advance()

@@ -1,12 +1,12 @@
-"""Tree to text: the one layout of a program. `parse(print(t)) == t`, and printing again changes nothing.
+"""Tree to text: the standard layout of a program. `parse(print(t)) == t`, and printing is idempotent.
 
-What fits stays on its line; otherwise its parts (columns, literals, arguments, statements) get a line each,
-and so on inside the parts. Lines come first and comments are woven in between them afterwards: one that has
-its line for itself stays before the line that follows it, one behind something stays behind it, and one
-inside what became a line moves behind that line. None is lost, and their order is kept.
+An item that fits stays on one line. Otherwise each of its parts (columns, literals, arguments, statements)
+gets its own line, recursively. The lines are laid out first, then comments are inserted: a comment on its own
+line stays before the line that follows it, a trailing comment stays at the end of its line, and a comment
+inside an item that became one line moves to the end of that line. No comment is lost; their order is kept.
 
-Invariant: whether something is broken by its width does not depend on comments, and an item broken for the
-sake of a comment has that comment before its last line, where the next printing finds it again.
+Invariant: breaking by width does not depend on comments. If an item is broken because of a comment, that
+comment is before its last line, so printing again breaks it the same way.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 
 
 def print_line(item: tree.Item) -> str:
-    """The text of an item on one line, however long."""
+    """The text of an item on one line of any length."""
     match item:
         case tree.Relation(columns=columns):
             return f"{_opening(item)}{', '.join(map(print_column, columns))}{_ending(item)}"
@@ -69,7 +69,7 @@ def print_item(item: tree.Item) -> str:
 
 
 def print_program(program: tree.Program) -> str:
-    """The whole text, with its comments; blank lines between items are kept, one at most."""
+    """The whole text with its comments. At most one blank line between items is kept."""
     starts = [c.span.start for c in program.comments]
     lines: list[_Line] = []
     previous: tree.Item | None = None
@@ -81,7 +81,10 @@ def print_program(program: tree.Program) -> str:
 
 
 def _is_apart(item: tree.Item, previous: tree.Item | None) -> bool:
-    """Whether a blank line comes before an item: where there was one, or between items of different kinds."""
+    """Whether to print a blank line before an item: if the source has one.
+
+    An item without a source gets one if the item before it is of another kind.
+    """
     if not item.span.is_known:
         return type(item) is not type(previous)
     return _is_after_blank(item.span)
@@ -99,9 +102,9 @@ def _is_after_blank(span: Span) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of the layout, and the stretch of source it stands for.
+    """A line of the layout, and the range of the source it stands for.
 
-    `indent` is for the comments before it; `blank` asks for a blank line between those and the line.
+    `indent` applies to comments before the line; `blank` requests a blank line before the line itself.
     """
 
     text: str
@@ -112,7 +115,10 @@ class _Line:
 
 
 def _layout(item: tree.Item, comments: Sequence[int]) -> list[_Line]:
-    """The lines of an item: one, if it fits and no comment (given by its start) is before its last part."""
+    """The lines of an item: one, if it fits and no comment is before its last part.
+
+    `comments` holds the start offsets of the comments.
+    """
     start, end = item.span.start, item.span.end
     single = _Line(print_line(item), start, end)
     inside = bisect_right(comments, start), bisect_left(comments, end)
@@ -125,7 +131,7 @@ def _layout(item: tree.Item, comments: Sequence[int]) -> list[_Line]:
 
 
 def _broken(item: tree.Item) -> Iterator[_Line]:
-    """The lines of an item whose parts have a line each."""
+    """The lines of an item with one line per part."""
     start, end = item.span.start, item.span.end
     match item:
         case tree.Relation(columns=columns, key=key):
@@ -154,7 +160,7 @@ def _line(text: str, span: Span, indent: str = INDENT) -> _Line:
 
 
 def _literals(literals: Sequence[tree.Literal], indent: str, suffix: str) -> Iterator[_Line]:
-    """Some literals, on one line if they fit."""
+    """The literals, on one line if they fit."""
     text = print_literals(literals) + suffix
     if len(indent) + len(text) <= WIDTH:
         yield _line(text, literals[0].span.to(literals[-1].span), indent)
@@ -175,7 +181,7 @@ def _literal(literal: tree.Literal, indent: str, suffix: str) -> Iterator[_Line]
 
 
 def _inside(literal: tree.Atom | tree.Negation | tree.Disjunction, indent: str) -> Iterator[_Line]:
-    """What stands between the parentheses of a literal."""
+    """The lines between the parentheses of a literal."""
     match literal:
         case tree.Negation(atom):
             yield from _inside(atom, indent)
@@ -201,7 +207,7 @@ def _ending(item: tree.Relation) -> str:
 
 
 def _separated(parts: Sequence[_T], separator: str, last: str) -> Iterator[tuple[_T, str]]:
-    """Each part, and what stands behind it."""
+    """Each part with the separator that follows it."""
     for number, part in enumerate(parts, start=1):
         yield part, separator if number < len(parts) else last
 
@@ -210,13 +216,13 @@ def _separated(parts: Sequence[_T], separator: str, last: str) -> Iterator[tuple
 
 
 def _weave(lines: Sequence[_Line], comments: Iterable[tree.Comment]) -> list[str]:
-    """The lines with the comments between and behind them."""
+    """The lines with the comments between and after them."""
     out: list[list[str]] = []
     waiting = deque(comments)
     for line, following in pairwise((None, *lines, None)):
         if line is not None:
             out += [[], [line.text]] if line.blank and out else [[line.text]]
-        is_open = line is not None  # whether something can go behind the last line
+        is_open = line is not None  # whether a comment can be appended to the last line
         while waiting and (following is None or waiting[0].span.start < following.start):
             comment = waiting.popleft()
             text = comment.text.replace("\r\n", "\n")

@@ -1,8 +1,8 @@
-"""The syntax tree: closed unions of frozen nodes, each with the stretch of text it came from.
+"""The syntax tree: closed unions of frozen nodes, each with its span in the source.
 
-Invariant: spans take no part in equality, so `parse(print(t)) == t` compares what was said, not where.
-The tree says nothing about meaning: names are unresolved, types are names with arguments (which leaves
-room for structs, unions, generics and collections), and a number is the digits that were written.
+Invariant: spans are ignored by equality, so `parse(print(t)) == t` compares content, not positions.
+The tree carries no meaning: names are unresolved, types are names with arguments (which leaves room for
+structs, unions, generics and collections), and a number has exactly the digits that were written.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class IntLiteral:
 
 @dataclass(frozen=True, slots=True)
 class FractionLiteral:
-    """A number with a point or an exponent, exactly as written: it may become a float or a decimal."""
+    """A number with a point or an exponent, exactly as written. It may become a float or a decimal."""
 
     value: Decimal
     span: Span = _span()
@@ -108,7 +108,7 @@ class NoneLiteral:
 
 @dataclass(frozen=True, slots=True)
 class Interpolation:
-    """`"a ${x} b"`: texts and expressions in turn, at least one of them an expression; no empty texts."""
+    """`"a ${x} b"`: a sequence of texts and expressions, with at least one expression and no empty text."""
 
     parts: tuple[str | Expr, ...]
     span: Span = _span()
@@ -161,7 +161,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`f(a, b)`, or with `method` the same written `a.f(b)`."""
+    """`f(a, b)`, or the same call written as `a.f(b)` if `method`."""
 
     function: str
     args: tuple[Expr, ...]
@@ -254,7 +254,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Disjunction:
-    """`(a, b; c)`: the literals of one alternative or of another."""
+    """`(a, b; c)`: the literals of at least one alternative hold."""
 
     alternatives: tuple[tuple[Literal, ...], ...]
     span: Span = _span()
@@ -319,7 +319,7 @@ Item: TypeAlias = Relation | Alias | Function | Rule
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """The text with its marks; `trailing` if something stands before it on its line."""
+    """The text with its comment markers; `trailing` if a token precedes it on its line."""
 
     text: str
     trailing: bool
@@ -328,7 +328,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Comments are kept for the printer and take no part in equality."""
+    """The items of a text. Comments are kept for the printer and ignored by equality."""
 
     items: tuple[Item, ...]
     comments: tuple[Comment, ...] = field(default=(), compare=False, repr=False)

@@ -1,4 +1,4 @@
-"""Which variables an expression or literal reads, in the order of the text, with repetitions."""
+"""The variables that an expression or literal reads, in source order, with duplicates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def children(expr: tree.Expr) -> tuple[tree.Expr, ...]:
 
 
 def expression_variables(expr: tree.Expr) -> Iterator[tree.Variable]:
-    """The variables read from outside; what a block names itself is not among them."""
+    """The free variables of an expression, without those that its blocks bind."""
     waiting = [expr]
     while waiting:
         match waiting.pop():
@@ -49,7 +49,7 @@ def expression_variables(expr: tree.Expr) -> Iterator[tree.Variable]:
 
 
 def literal_variables(literal: tree.Literal) -> Iterator[tree.Variable]:
-    """The variables a literal reads or matches; the one an assignment names is not among them."""
+    """The variables a literal reads or matches, without the one that an assignment binds."""
     match literal:
         case tree.Atom(args=args):
             for argument in args:
@@ -67,7 +67,7 @@ def literal_variables(literal: tree.Literal) -> Iterator[tree.Variable]:
 
 
 def expressions(expr: tree.Expr) -> Iterator[tree.Expr]:
-    """An expression and all that are below it."""
+    """An expression and all its subexpressions."""
     waiting = [expr]
     while waiting:
         found = waiting.pop()

@@ -1,1 +1,1 @@
-"""Users' data as checked Arrow tables of a relation's exact types."""
+"""User data as validated Arrow tables with exactly a relation's types."""

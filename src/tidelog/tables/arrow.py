@@ -1,12 +1,12 @@
-"""Which Arrow type each of our types is, and the other way round.
+"""The mapping between Tidelog types and Arrow types.
 
-Every type has one Arrow type that holds all its values without loss. Whole numbers of up to 64 bits are the
-smallest (u)intN that fits; wider ones and `bigint` are strings of digits, since no decimal of Arrow holds
-them all and strings are what every reader of Arrow understands. An option is the same type, nullable; every
-other column is declared not nullable.
+Every type has one Arrow type that holds all its values without loss. Integers of up to 64 bits map to the
+smallest (u)intN that fits. Wider integers and `bigint` map to strings of digits: no Arrow decimal holds them
+all, and every Arrow reader understands strings. An option maps to the same type, nullable; every other column
+is declared not nullable.
 
-A relation without columns is a table with one column of the name `UNIT`, true in every row: a table without
-columns forgets how many rows it has as soon as it is sliced, concatenated or written.
+A relation without columns is a table with one column named `UNIT`, true in every row: a table without columns
+loses its row count as soon as it is sliced, concatenated or written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def scalar(type_: Type) -> types.Scalar:
 
 
 def is_wide(type_: Type) -> bool:
-    """Whether it is a type of whole numbers that may not fit 64 bits, and so is text in Arrow."""
+    """Whether this integer type can exceed 64 bits and is therefore stored as text in Arrow."""
     match scalar(type_):
         case types.BigInt():
             return True
@@ -95,9 +95,9 @@ def is_text(arrow: Any) -> bool:
 
 
 def type_of(arrow: Any) -> types.Scalar | None:
-    """The type that holds what an Arrow type does; None if there is none.
+    """The Tidelog type for an Arrow type; None if the Arrow type is not supported.
 
-    Whole numbers become `int` wherever that holds them: it is the number that programs compute with.
+    Integers become `int` wherever it holds them, since programs compute with `int`.
     """
     kinds = pa.types
     if kinds.is_dictionary(arrow) or kinds.is_run_end_encoded(arrow):
@@ -127,16 +127,19 @@ def _is_bytes(arrow: Any) -> bool:
 
 
 def relation_from_schema(name: str, given: Any, *, options: Collection[str] | None = None) -> Relation:
-    """The input relation that holds tables of a schema.
+    """The input relation for tables of a schema.
 
-    `options` names the columns that may have missing values; without it, those that the schema says may.
+    `options` names the columns that may have missing values. By default these are the nullable columns.
     """
     if len(given) > MAX_COLUMNS:
-        raise DataError(name, f"the data has {len(given)} columns; {MAX_COLUMNS} are allowed; leave some out")
+        raise DataError(
+            name,
+            f"the data has {len(given)} columns, which exceeds the limit of {MAX_COLUMNS}; leave some out",
+        )
     missing = {f.name for f in given if f.nullable} if options is None else set(options)
     unknown = sorted(missing.difference(given.names))
     if unknown:
-        raise DataError(name, f"the data has no columns {', '.join(unknown)}, which are to be options")
+        raise DataError(name, f"unknown columns in `options`: {', '.join(unknown)}; name columns of the data")
     if given.names == [UNIT]:
         return Relation(name, (), Role.INPUT)
     return Relation(name, tuple(_column(name, f, f.name in missing) for f in given), Role.INPUT)
@@ -144,12 +147,10 @@ def relation_from_schema(name: str, given: Any, *, options: Collection[str] | No
 
 def _column(relation: str, field: Any, option: bool) -> Column:
     if not _NAME.fullmatch(field.name) or field.name == "_":
-        problem = (
-            f"{field.name!r} cannot be the name of a column; rename it (letters, digits and underscores)"
-        )
+        problem = f"{field.name!r} is not a valid column name; rename it (letters, digits and underscores)"
         raise DataError(relation, problem)
     type_ = type_of(field.type)
     if type_ is None:
-        problem = f"there is no type for {field.type} of Arrow; convert the column, or leave it out"
+        problem = f"the Arrow type {field.type} is not supported; convert the column, or leave it out"
         raise DataError(relation, problem, column=field.name)
     return Column(field.name, types.Option(type_) if option else type_)

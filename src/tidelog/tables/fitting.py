@@ -1,13 +1,13 @@
-"""One column of given data made to fit its type, or the first value that does not.
+"""Conversion of one column of user data to its declared type; the first value that does not fit is reported.
 
-Two ways to the same answer. The fast one works on whole columns and never refuses: where it cannot vouch
-for every value, it declines. The slow one then looks at each value as `canonical` does, and either finds
-the culprit or accepts them all. So what is accepted depends on the slow way alone, and the fast way is to be
-read as a list of cases in which it would find nothing.
+There are two paths with the same result. The fast path converts whole columns and never rejects: if it cannot
+guarantee every value, it declines. The slow path then checks each value with `canonical` and either reports
+the first bad value or accepts them all. So the slow path alone decides what is accepted. Read the fast path
+as a list of cases in which the slow path would find no error.
 
-What fits is what loses nothing: a whole number in a column of floating point if it is exact, a moment in
-another zone or unit if microseconds hold it, a decimal with other digits if they are zeros. Only a number of
-double precision is rounded in a column of `float`, which is what that type is for.
+A value fits if the conversion is lossless: an integer in a floating-point column if it is exact, a timestamp
+in another time zone or unit if microseconds hold it, a decimal with another scale if the dropped digits are
+zeros. The one exception is a `float` column, which rounds double-precision numbers: that is its purpose.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ _CLASSES: Final[dict[type, frozenset[type]]] = {
     types.Timestamp: frozenset({datetime}),
 }
 _WHOLE: Final = frozenset({int})
-_COUNT: Final = pa.decimal128(20, 0)  # holds every number of 64 bits
-_ROOM: Final = 76  # the digits of Arrow's widest decimal
+_COUNT: Final = pa.decimal128(20, 0)  # holds every 64-bit integer
+_ROOM: Final = 76  # the precision of Arrow's widest decimal
 
 
 def fit_values(type_: Type, values: Sequence[object]) -> Any:
-    """An Arrow column of the type, from Python values; or Misfit."""
+    """An Arrow column of the type, from Python values. Raises Misfit."""
     classes = frozenset(map(type, values)) - {type(None)}
     if classes <= _CLASSES.get(type(scalar(type_)), _WHOLE):
         built = _build(type_, values)
@@ -73,7 +73,7 @@ def fit_values(type_: Type, values: Sequence[object]) -> Any:
 
 
 def _build(type_: Type, values: Sequence[Any]) -> Any:
-    """The column, or None if Arrow or the type's bounds refuse one of the values."""
+    """The column, or None if Arrow or the type's bounds reject a value."""
     item = scalar(type_)
     try:
         if is_wide(item):
@@ -94,7 +94,7 @@ def _build(type_: Type, values: Sequence[Any]) -> Any:
 
 
 def _shallow(values: Iterable[decimal.Decimal | None]) -> bool:
-    """Whether Arrow is exact about Python's decimals: not if it has to take away more than 38 digits."""
+    """Whether Arrow converts these decimals exactly. It does not if it has to drop more than 38 digits."""
     exponents = (v.as_tuple().exponent for v in values if v is not None)
     return all(isinstance(e, int) and e >= -types.MAX_DIGITS for e in exponents)
 
@@ -120,12 +120,12 @@ def _check(type_: Type, value: object) -> Value:
         and isinstance(plain, int)
         and canonical(item, plain) != plain
     ):
-        raise BadValue(f"{shown(plain)} is not exact as {item}")
+        raise BadValue(f"{shown(plain)} cannot be represented exactly as {item}")
     return canonical(type_, plain)
 
 
 def native(value: object) -> object:
-    """What NumPy, pandas and Arrow wrap, unwrapped; their missing values are None."""
+    """The Python value of a NumPy, pandas or Arrow scalar; their missing values become None."""
     if isinstance(value, np.datetime64):
         return _moment(value)
     if isinstance(value, np.generic) and not isinstance(value, np.void):
@@ -142,12 +142,12 @@ def native(value: object) -> object:
 
 
 def _unrepresentable(value: Any) -> str:
-    """Why Python has no such value."""
+    """The reason why Python cannot represent an Arrow scalar."""
     if is_text(value.type):
-        return f"{shown(value.as_buffer().to_pybytes())} is not text: it is not UTF-8"
+        return f"{shown(value.as_buffer().to_pybytes())} is not valid UTF-8 text"
     if pa.types.is_temporal(value.type):
         return f"{value.value} as {value.type} is outside the years 1 to 9999, or finer than a microsecond"
-    return f"a value of Arrow's type {value.type} has no counterpart in Python"
+    return f"a value of the Arrow type {value.type} has no Python equivalent"
 
 
 def _moment(value: np.datetime64) -> object:
@@ -180,7 +180,7 @@ def _short(text: str) -> str:
 
 
 def _remedy(type_: Type, value: object) -> str:
-    """What to do about a value that does not fit; a missing value's message says it already."""
+    """The remedy for a value that does not fit. The message for a missing value already has one."""
     item = scalar(type_)
     wanted = _WANTED.get(type(item), "an int")
     match item, value:
@@ -197,7 +197,7 @@ def _remedy(type_: Type, value: object) -> str:
         case (types.Decimal(), decimal.Decimal()):
             return "; round it, or declare the column with more digits"
         case (types.Date(), datetime()):
-            return "; give value.date(), of a pandas column column.dt.date, or declare the column timestamp"
+            return "; give value.date() (in pandas: column.dt.date), or declare the column timestamp"
         case _:
             return f"; give {wanted}, or declare the column with the type of the data"
 
@@ -206,7 +206,7 @@ def _remedy(type_: Type, value: object) -> str:
 
 
 def fit_arrow(type_: Type, column: Any) -> Any:
-    """An Arrow column of the type, from one of any Arrow type; or Misfit."""
+    """An Arrow column of the type, from a column of any Arrow type. Raises Misfit."""
     fitted = _fast(type_, column)
     return fit_values(type_, _values(type_, column)) if fitted is None else fitted
 
@@ -222,7 +222,7 @@ def _fast(type_: Type, column: Any) -> Any:
         if converted is None or not within(type_, converted):
             return None
         if is_text(converted.type) and not is_wide(item):
-            converted.validate(full=True)  # others may have written what is not UTF-8
+            converted.validate(full=True)  # other writers may have stored invalid UTF-8
     except (pa.ArrowException, BadValue):
         return None
     return _one_zero(converted) if types.is_float(item) else converted
@@ -237,7 +237,7 @@ def _plain(column: Any) -> Any:
 
 
 def _convert(item: types.Scalar, column: Any) -> Any:
-    """The column with the type's Arrow type, its values unchanged; None where that is not sure."""
+    """The column cast to the type's Arrow type without changing values; None if that is not certain."""
     source, target = column.type, arrow_type(item)
     if source == target and not is_wide(item):
         return column
@@ -259,7 +259,7 @@ def _convert(item: types.Scalar, column: Any) -> Any:
 
 
 def _whole(item: types.Scalar, column: Any) -> Any:
-    """Whole numbers; those of DuckDB and Spark that pass 64 bits come as decimals without a fraction."""
+    """Integers. DuckDB and Spark represent those beyond 64 bits as decimals with scale 0."""
     source = column.type
     if not is_wide(item):
         return column.cast(arrow_type(item)) if _is_whole(source) else None
@@ -286,10 +286,10 @@ def _from_whole(column: Any, target: Any) -> Any:
 
 
 def rescale(column: Any, target: Any) -> Any:
-    """Decimals with other digits, all of them exact.
+    """Decimals with another precision and scale, converted exactly; None if no Arrow decimal is wide enough.
 
-    Arrow notices a value that passes its precision, but not one that passes the bits of its type while it is
-    given more digits behind the point; so there must be room for them, here or in a wider type.
+    Arrow detects a value that exceeds the precision, but not one that overflows the type's bits while its
+    scale grows. So the intermediate digits must fit, in this type or in a wider one.
     """
     if column is None:
         return None
@@ -300,7 +300,7 @@ def rescale(column: Any, target: Any) -> Any:
 
 
 def _single(column: Any) -> Any:
-    """Rounded to single precision, or None if a finite number becomes infinite."""
+    """The column rounded to single precision; None if a finite number becomes infinite."""
     wide = column.cast(pa.float64())
     rounded = wide.cast(pa.float32())
     lost = pc.and_(pc.is_inf(rounded), pc.is_finite(wide))
@@ -308,7 +308,7 @@ def _single(column: Any) -> Any:
 
 
 def _one_zero(column: Any) -> Any:
-    """With 0.0 for -0.0, and one NaN for all of them."""
+    """The column with -0.0 replaced by 0.0 and every NaN by the same NaN."""
     positive = pc.add(column, pa.scalar(0.0, column.type))
     odd = pc.is_nan(positive)
     if not pc.any(odd).as_py():
@@ -326,7 +326,7 @@ def within(type_: Type, column: Any) -> bool:
             bounds, numbers = MOMENTS, column.cast(pa.int64())
         case types.Bit(width) | types.Signed(width) if width not in (8, 16, 32, 64) and width < 64:
             bounds, numbers = types.int_range(item) or (0, 0), column
-        case types.Int() | types.Signed(64) if isinstance(type_, types.Option):  # one stands for none
+        case types.Int() | types.Signed(64) if isinstance(type_, types.Option):  # LEAST encodes none
             bounds, numbers = (LEAST + 1, -LEAST - 1), column
         case _:
             return True
@@ -336,14 +336,14 @@ def within(type_: Type, column: Any) -> bool:
 
 
 def distinct(column: Any, convert: Any, target: Any) -> Any:
-    """A column of `convert(value)`, which is called once for each distinct value."""
+    """A column of `convert(value)`, called once per distinct value."""
     known = column.unique()
     converted = pa.array([None if v is None else convert(v) for v in known.to_pylist()], target)
     return converted.take(pc.index_in(column, known)) if len(known) else converted
 
 
 def _values(type_: Type, column: Any) -> list[object]:
-    """The values as Python has them; what Python cannot have stays a scalar of Arrow, which fits nothing."""
+    """The Python values. What Python cannot represent stays an Arrow scalar, which fits no type."""
     values = [v for chunk in column.chunks for v in _chunk_values(chunk)]
     encoded = pa.types.is_dictionary(column.type) or pa.types.is_run_end_encoded(column.type)
     kind = column.type.value_type if encoded else column.type
@@ -371,7 +371,7 @@ def _scalar_value(wrapped: Any) -> object:
 
 
 def _number(text: object) -> object:
-    """The number that a text in its one form stands for; any other text as it is."""
+    """The number that a text in canonical form denotes; any other text unchanged."""
     try:
         value = from_text(types.BIGINT, str(text))
     except BadValue:

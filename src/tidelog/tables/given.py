@@ -1,8 +1,8 @@
-"""Given data as a table of a relation: its columns, in its order, of its Arrow types.
+"""User data as a table of a relation: the relation's columns, in order, with their Arrow types.
 
 Invariant: a table that `to_table` returns has exactly the schema of the relation and only values of its
-types. Nothing is converted that could lose something, and nothing is dropped: a column too many is an error.
-Columns are matched by name; where data has no names, or is of tuples whose names are other ones, by place.
+types. No conversion loses information and no column is dropped: an extra column is an error. Columns are
+matched by name. They are matched by position if the data has no names, or is named tuples with other names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["make_table", "relation_from_data", "to_table", "unit_table"]
 
 
 def to_table(relation: Relation, data: object) -> Any:
-    """The data as an Arrow table of the relation, or DataError."""
+    """The data as an Arrow table of the relation. Raises DataError."""
     try:
         given = take_apart(data)
     except BadShape as bad:
@@ -36,7 +36,7 @@ def to_table(relation: Relation, data: object) -> Any:
 
 
 def make_table(relation: Relation, columns: list[Any]) -> Any:
-    """The table of columns that fit already."""
+    """The table of columns that already have the right types."""
     return pa.Table.from_arrays(columns, schema=schema(relation))
 
 
@@ -48,16 +48,16 @@ def unit_table(rows: int) -> Any:
 
 
 def relation_from_data(name: str, data: object, *, options: Collection[str] | None = None) -> Relation:
-    """The input relation that holds data with named columns.
+    """The input relation for data with named columns.
 
-    A column is an option if `options` names it; without that, if the data has a missing value in it.
+    A column is an option if `options` names it. By default it is one if it has a missing value.
     """
     try:
         given = take_apart(data)
     except BadShape as bad:
         raise DataError(name, bad.problem, row=bad.row, value=bad.value) from None
     if given.names is None:
-        raise DataError(name, "the columns of the data have no names; declare the relation, or give a frame")
+        raise DataError(name, "the data has no column names; declare the relation, or give a DataFrame")
     table = pa.table([_inferred(name, *c) for c in zip(given.names, given.columns, strict=True)], given.names)
     missing = [n for n, column in zip(given.names, table.columns, strict=True) if column.null_count]
     return relation_from_schema(name, table.schema, options=missing if options is None else options)
@@ -70,7 +70,7 @@ def _inferred(relation: str, name: str, column: Any) -> Any:
         return pa.array(column)
     except pa.ArrowException as error:
         raise DataError(
-            relation, f"the values have no one type ({error}); convert them", column=name
+            relation, f"the values have no common type ({error}); convert them", column=name
         ) from None
 
 
@@ -81,13 +81,13 @@ def _units(relation: Relation, given: Given) -> Any:
     if given.columns and given.names != (UNIT,):
         shown = ", ".join(given.names) if given.names else f"{len(given.columns)} columns"
         raise DataError(
-            relation.name, f"the relation has no columns, the data has {shown}; give empty tuples"
+            relation.name, f"the relation has no columns, but the data has {shown}; give empty tuples"
         )
     return unit_table(given.rows)
 
 
 def _arrange(relation: Relation, given: Given) -> list[Any]:
-    """The given columns in the relation's order; None for one that is missing in every row."""
+    """The given columns in the relation's order. A column that the data lacks is None in every row."""
     wanted = [c.name for c in relation.columns]
     if not given.rows and not given.columns:
         return [[] for _ in wanted]
@@ -102,7 +102,7 @@ def _arrange(relation: Relation, given: Given) -> list[Any]:
 def _by_place(relation: Relation, given: Given) -> list[Any]:
     if len(given.columns) != len(relation.columns):
         listed = ", ".join(c.name for c in relation.columns)
-        problem = f"a row has {len(given.columns)} values; give {len(relation.columns)}: {listed}"
+        problem = f"a row has {len(given.columns)} values; expected {len(relation.columns)}: {listed}"
         raise DataError(relation.name, problem, row=0 if given.rows else None)
     return list(given.columns)
 
@@ -113,11 +113,11 @@ def _expect_names(relation: Relation, wanted: list[str], names: tuple[str, ...],
     extra = [n for n in dict.fromkeys(names) if n not in wanted]
     twice = sorted({n for n in names if names.count(n) > 1})
     if missing:
-        problem = f"the data has no column {_listed(missing)}; it has {_listed(names)}; rename or add columns"
+        problem = f"missing column {_listed(missing)}; the data has {_listed(names)}; rename or add columns"
     elif extra:
-        problem = f"the data has columns that the relation has not: {_listed(extra)}; leave them out"
+        problem = f"the data has extra columns: {_listed(extra)}; leave them out"
     elif twice:
-        problem = f"the data has two columns of the name {_listed(twice)}; rename or drop one"
+        problem = f"duplicate column name {_listed(twice)}; rename or drop one"
     else:
         return
     raise DataError(relation.name, problem)
@@ -142,10 +142,11 @@ def _fit(relation: Relation, place: int, column: Any) -> Any:
 
 
 def _from_series(type_: Type, series: Any) -> Any:
-    """A column of pandas, whose plain columns of numbers and of objects say NaN for a missing value.
+    """A pandas column, with its missing values as nulls.
 
-    In a plain column of floats NaN is therefore missing, unless the relation's column is of floats and no
-    option; and a column of whole numbers with missing ones, which pandas makes floats, is taken back.
+    In object columns and plain float columns pandas writes NaN for a missing value. So NaN means missing,
+    unless the relation's column is a floating-point type and not an option. Pandas turns an integer column
+    with missing values into floats; such a column becomes integers again.
     """
     item, option = scalar(type_), isinstance(type_, types.Option)
     if series.dtype == object:
@@ -168,5 +169,5 @@ def _is_nan(value: object) -> bool:
 def _whole_again(array: Any) -> Any:
     try:
         return pa.chunked_array([array.cast(pa.int64())])
-    except pa.ArrowException:  # the number that is not whole, or too large, is to be named
+    except pa.ArrowException:  # so that the error names the number that is not whole, or too large
         return [int(v) if v is not None and v.is_integer() else v for v in array.to_pylist()]

@@ -1,4 +1,4 @@
-"""Primary keys as data: the relation that they make, and the shapes in which people give them."""
+"""Primary keys as data: the relation of the key columns, and the shapes in which users give keys."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["key_of", "rows_of_keys"]
 
 
 def key_of(relation: Relation) -> Relation:
-    """The primary key of a relation that has one, as a relation."""
+    """The key columns, as a relation, of a relation that has a primary key."""
     assert relation.key is not None
     return Relation(relation.name, tuple(relation.columns[i] for i in relation.key), relation.role)
 
 
 def rows_of_keys(key: Relation, keys: object) -> object:
-    """Keys as rows: where the key is one column, single values may stand for them."""
+    """Keys as rows. For a key of one column, single values are accepted as well."""
     if isinstance(keys, Mapping) or hasattr(keys, "columns") or getattr(keys, "ndim", 1) > 1:
         return keys  # a table
     width = len(key.columns)
@@ -37,5 +37,5 @@ def rows_of_keys(key: Relation, keys: object) -> object:
 
 
 def _is_single(value: object) -> bool:
-    """Whether this is one value, and neither a row nor a collection."""
+    """Whether this is a single value, not a row or a collection."""
     return isinstance(value, str | bytes) or not (isinstance(value, Iterable) or is_dataclass(value))

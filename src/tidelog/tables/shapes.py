@@ -1,9 +1,9 @@
-"""The shapes in which people hold facts, taken apart into columns.
+"""The shapes in which users hold facts, split into columns.
 
 Rows (tuples, lists, dicts, dataclasses, named tuples), frames (pandas, Polars, Spark, Arrow, anything that
-streams Arrow), arrays of NumPy and dicts of columns all become a `Given`: columns as they were, not yet
-checked, with their names where they have any. Nothing here knows the relation. pandas, Polars and PySpark are
-never imported: data of theirs is there only if they are loaded.
+streams Arrow), NumPy arrays and dicts of columns all become a `Given`: the columns unchanged and not yet
+validated, with their names if they have any. This module does not know the relation. It never imports pandas,
+Polars or PySpark: their data can only exist if they are already loaded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["BadShape", "Given", "take_apart"]
 
 
 class BadShape(Exception):
-    """Data that has no columns; `row` is where, if it is one row's fault."""
+    """Data that cannot be split into columns; `row` is the bad row, if a single row is the cause."""
 
     def __init__(self, problem: str, row: int | None = None, value: object = None) -> None:
         super().__init__(problem)
@@ -36,8 +36,8 @@ class BadShape(Exception):
 class Given:
     """Columns of equal length: Arrow arrays, pandas series, or sequences of Python values.
 
-    `by_place`: if the names do not match those of the relation, the places do.
-    `gaps`: columns that are not there are missing in every row.
+    `by_place`: columns are matched by position if their names differ from those of the relation.
+    `gaps`: an absent column counts as a missing value in every row.
     """
 
     rows: int
@@ -47,11 +47,11 @@ class Given:
     gaps: bool = False
 
 
-_ROWS = "give a list of tuples, of dicts or of dataclass instances, or a frame"
+_ROWS = "give a list of tuples, dicts or dataclass instances, or a DataFrame"
 
 
 def take_apart(data: object) -> Given:
-    """The columns of any data that has some; or BadShape."""
+    """The columns of the data. Raises BadShape if it has none."""
     for read in (_from_pandas, _from_polars, _from_spark, _from_numpy, _from_arrow):
         given = read(data)
         if given is not None:
@@ -75,7 +75,7 @@ def _from_pandas(data: Any) -> Given | None:
     if pandas is None or not isinstance(data, pandas.DataFrame):
         return None
     columns = tuple(data.iloc[:, i] for i in range(data.shape[1]))
-    if isinstance(data.columns, pandas.RangeIndex):  # never named
+    if isinstance(data.columns, pandas.RangeIndex):  # the columns were never named
         return Given(len(data), columns)
     return Given(len(data), columns, tuple(map(str, data.columns)))
 
@@ -85,7 +85,7 @@ def _from_polars(data: Any) -> Given | None:
     if polars is None or not isinstance(data, polars.DataFrame | polars.LazyFrame):
         return None
     frame = data.collect() if isinstance(data, polars.LazyFrame) else data
-    # of these, Polars gives Arrow addresses, or what Arrow cannot read
+    # Polars exports these types to Arrow as addresses, or in a form that Arrow cannot read
     listed = (polars.Object, polars.Int128, polars.UInt128)
     columns = tuple(
         series.to_list() if series.dtype in listed else pa.chunked_array(series.to_arrow())
@@ -95,7 +95,7 @@ def _from_polars(data: Any) -> Given | None:
 
 
 def _from_spark(data: Any) -> Given | None:
-    """A DataFrame of Spark, classic or over Connect: the two have one method in common."""
+    """A Spark DataFrame, classic or Connect: both have `toArrow`."""
     return _from_arrow(data.toArrow()) if callable(getattr(data, "toArrow", None)) else None
 
 
@@ -126,12 +126,12 @@ def _from_numpy(data: Any) -> Given | None:
     if data.ndim == 1 and data.dtype == object:
         return _from_rows(data.tolist())
     if data.ndim != 2:
-        raise BadShape(f"the array has {data.ndim} dimensions; give one of rows and columns")
+        raise BadShape(f"the array has {data.ndim} dimensions; give one with 2: rows and columns")
     return Given(len(data), tuple(_array(data[:, i]) for i in range(data.shape[1])))
 
 
 def _array(column: Any) -> Any:
-    """A column of an array as Arrow, or as a list if Arrow does not know its values."""
+    """A column of an array as Arrow, or as a list if Arrow cannot convert its values."""
     if column.dtype != object:
         try:
             return pa.chunked_array([pa.array(column)])
@@ -145,7 +145,7 @@ def _from_columns(data: Mapping[Any, Any]) -> Given:
     lengths = {str(name): len(column) for name, column in zip(data, columns, strict=True)}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} {n}" for name, n in lengths.items())
-        raise BadShape(f"the columns have different numbers of values ({listed})")
+        raise BadShape(f"the columns have different lengths ({listed})")
     return Given(max(lengths.values(), default=0), columns, tuple(lengths))
 
 
@@ -186,7 +186,7 @@ def _from_rows(rows: list[Any]) -> Given:
 def _expect(rows: list[Any], wanted: Callable[[Any], bool], what: str) -> None:
     for number, row in enumerate(rows):
         if not wanted(row):
-            raise BadShape(f"{_shown(row)} is not {what}, as the rows before it are", number, row)
+            raise BadShape(f"{_shown(row)} is not {what}, but the rows before it are", number, row)
 
 
 def _from_tuples(rows: list[Any]) -> Given:
@@ -196,7 +196,9 @@ def _from_tuples(rows: list[Any]) -> Given:
     width = len(rows[0])
     if set(map(len, rows)) != {width}:
         number, row = next((i, r) for i, r in enumerate(rows) if len(r) != width)
-        raise BadShape(f"{_shown(row)} has {len(row)} values, the rows before it {width}", number, row)
+        raise BadShape(
+            f"{_shown(row)} has {len(row)} values, but the rows before it have {width}", number, row
+        )
     columns = tuple(list(map(itemgetter(i), rows)) for i in range(width))
     names = _field_names(classes.pop()) if len(classes) == 1 else None
     return Given(len(rows), columns, names, by_place=True)
@@ -211,7 +213,7 @@ def _from_dicts(rows: list[Any]) -> Given:
     if set(map(type, rows)) != {dict}:
         _expect(rows, lambda row: isinstance(row, Mapping), "a dict")
     names: dict[Any, None] = {}
-    for keys in {tuple(row): None for row in rows}:  # most rows have the keys of others
+    for keys in {tuple(row): None for row in rows}:  # most rows share their keys
         names.update(dict.fromkeys(keys))
     columns = tuple([row.get(name) for row in rows] for name in names)
     return Given(len(rows), columns, tuple(map(str, names)), gaps=True)

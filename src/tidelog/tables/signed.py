@@ -1,7 +1,7 @@
-"""Changes as Arrow tables: a relation's columns and one more, `SIGN`, which is 1 or -1.
+"""Changes as Arrow tables: a relation's columns plus `SIGN`, which is 1 or -1.
 
-Such a table is a Z-set: signs of equal rows add up. Names beginning with `#` are free for what else a row may
-carry, since no column can be called so.
+Such a table is a Z-set: the signs of equal rows add up. Column names starting with `#` are free for other
+data about a row, since no column of a relation can have such a name.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ def signed_schema(relation: Relation) -> Any:
 
 
 def signed(table: Any, sign: int) -> Any:
-    """A relation's table with one sign for all rows."""
+    """A relation's table with the same sign for all rows."""
     signs = pa.repeat(pa.scalar(sign, pa.int8()), table.num_rows)
     return table.append_column(pa.field(SIGN, pa.int8(), nullable=False), signs)
 
 
 def total(table: Any) -> Any:
-    """The sum of signed rows: each row once, with what its signs add up to, and not if that is 0."""
+    """The sum of signed rows: each row once, with the sum of its signs, or not at all if the sum is 0."""
     return sums(table).cast(table.schema)
 
 
 def sums(table: Any) -> Any:
-    """What `total` gives, of any number of equal rows: sums are 64-bit numbers."""
+    """The same as `total`, for any number of equal rows: sums are 64-bit integers."""
     keys = [name for name in table.column_names if name != SIGN]
     found = table.group_by(keys).aggregate([(SIGN, "sum")])
     found = found.filter(pc.not_equal(found[f"{SIGN}_sum"], 0))
@@ -44,9 +44,9 @@ def sums(table: Any) -> Any:
 
 
 def difference(old: Any, new: Any) -> Any:
-    """What has to be added to one table of a relation to make it the other: signed rows.
+    """The signed rows that turn one table of a relation into the other.
 
-    Rows may be there several times; all signs of one that only one table has are the same.
+    A table may repeat rows. A row differs if all its signs are equal: then only one table has it.
     """
     both = pa.concat_tables([signed(new, 1), signed(old, -1)])
     found = both.group_by(old.column_names).aggregate([(SIGN, "min"), (SIGN, "max")])

@@ -42,7 +42,7 @@ def check_state(reasoner: LocalReasoner) -> None:
     for stratum in flat.strata:
         if any(reasoner.engine.tables[name].trace is not None for name in stratum.relations):
             _check_traces(reasoner, stratum, state)
-        elif stratum.grouping is None and not stratum.relations & reasoner.engine.bits.keys():
+        elif stratum.grouping is None and not stratum.relations & reasoner.engine.dense.bits.keys():
             _check_unit(stratum, state, flat.functions)
             for name in stratum.relations:
                 table = reasoner.engine.tables[name]
@@ -55,7 +55,7 @@ def _read(reasoner: LocalReasoner, name: str) -> Known:
     table = reasoner.engine.tables[name]
     rows = reasoner.decode(reasoner.flat.relations[name].types, table.data[: table.rows])
     made = Known()
-    if name in reasoner.engine.bits:  # a matrix counts nothing
+    if name in reasoner.engine.dense.bits:  # a matrix counts nothing
         types = reasoner.flat.relations[name].types
         made.support = dict.fromkeys(reasoner.decode(types, reasoner.engine.rows(name)), (0, 1))
     for i, row in enumerate(rows):

@@ -10,7 +10,7 @@ from conformance.reasoners import LocalReasoner
 from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.scheduler import Run
+from tidelog.engine.scheduler import Scheduler
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft, load
 from tidelog.reference.chibi import Chibi
@@ -65,7 +65,7 @@ def _history(seed: str, rules: str, strategy: str) -> None:
     size, heaviest = choose.choice([3, 5, 7]), choose.choice([0, 1, 3])
     program = load(DECLARED + rules)
     optional = choose.choice(sorted(program.rules))
-    reference, local = Chibi(), LocalReasoner(lambda engine: Run(engine, strategy))
+    reference, local = Chibi(), LocalReasoner(lambda engine: Scheduler(engine, STRATEGIES[strategy]))
     for step in range(8):
         draft = Draft(program)
         if choose.random() < 0.2 and optional in draft.finish().rules:

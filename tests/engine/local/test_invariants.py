@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from conformance.reasoners import ImpatientRun, LocalReasoner
+from conformance.reasoners import ImpatientScheduler, LocalReasoner
 from engine.local.recount import check_state
 from engine.local.snapshot import contents
 from oracle.generator import FLAVOURS, Generator
@@ -16,15 +16,16 @@ from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.scheduler import Run
+from tidelog.engine.scheduler import Scheduler
 from tidelog.errors import EngineError
+from tidelog.maintain.strategy import DIFFERENTIAL, DRED
 from tidelog.program.draft import load
 
-RUNS: list[Callable[[LocalEngine], Run]] = [
-    Run,
-    ImpatientRun,
-    lambda engine: Run(engine, "dred"),
-    lambda engine: Run(engine, "differential"),
+RUNS: list[Callable[[LocalEngine], Scheduler]] = [
+    Scheduler,
+    ImpatientScheduler,
+    lambda engine: Scheduler(engine, DRED),
+    lambda engine: Scheduler(engine, DIFFERENTIAL),
 ]
 SEEDS = int(os.environ.get("TIDELOG_SEEDS", size(60, 1_000))) // 2
 

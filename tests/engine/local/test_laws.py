@@ -19,8 +19,10 @@ from oracle.generator import Generator, Step
 from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.scheduler import Limits, Run
+from tidelog.engine.limits import Limits
+from tidelog.engine.scheduler import Scheduler
 from tidelog.errors import EngineError
+from tidelog.maintain.strategy import STRATEGIES
 from tidelog.plan.flatten import flatten
 from tidelog.program.draft import Draft, load
 from tidelog.program.model import Program
@@ -39,7 +41,7 @@ class Interrupted(Exception):
 def _new(seed: int) -> LocalReasoner:
     """A reasoner under the strategy of a seed."""
     strategy = "elastic" if seed < 6 else "dred" if seed < 8 else "differential"
-    return LocalReasoner(lambda engine: Run(engine, strategy))
+    return LocalReasoner(lambda engine: Scheduler(engine, STRATEGIES[strategy]))
 
 
 def _history(flavour: str, seed: int) -> Iterator[tuple[LocalReasoner, Step]]:
@@ -78,7 +80,7 @@ def _effective(reasoner: LocalReasoner, facts: Facts) -> Facts:
 
 def _copy(reasoner: LocalReasoner, program: Program) -> LocalReasoner:
     """Another reasoner with the same facts, from nothing."""
-    copy = LocalReasoner(lambda engine: Run(engine, reasoner.run.strategy))
+    copy = LocalReasoner(lambda engine: Scheduler(engine, reasoner.commits.scheduler.strategy))
     copy.commit(program, {name: ZSet.of(rows) for name, rows in reasoner.given.items()})
     return copy
 
@@ -103,13 +105,10 @@ def test_one_commit_equals_the_same_changes_in_many_commits(flavour: str, seed: 
 def _would_change(reasoner: LocalReasoner, step: Step) -> Changes:
     """What a step would change, without taking it."""
     types = {r.name: r.types for r in step.program.relations.values()}
-    new = flatten(step.program)
-    try:
-        reasoner.begin(new, types, step.facts)
-        reasoner.run.commit(reasoner.flat, new, Limits())
+    with reasoner.commits.attempt(flatten(step.program)):
+        reasoner.stage(types, step.facts)
+        reasoner.commits.run(Limits())
         return reasoner.changes(types)
-    finally:
-        reasoner.engine.rollback()
 
 
 @over_histories
@@ -195,7 +194,8 @@ def test_a_commit_that_fails_anywhere_changes_nothing(
 
 def _interrupt(patch: pytest.MonkeyPatch, reasoner: LocalReasoner, operator: str, after: int) -> None:
     """Let an operator of the engine work so many times, and then throw."""
-    original = getattr(reasoner.engine, operator)
+    owner = reasoner.engine.traces if operator in ("depart", "arrive") else reasoner.engine
+    original = getattr(owner, operator)
     calls = iter(range(after))
 
     def failing(*args: object) -> object:
@@ -203,7 +203,7 @@ def _interrupt(patch: pytest.MonkeyPatch, reasoner: LocalReasoner, operator: str
             raise Interrupted
         return original(*args)
 
-    patch.setattr(reasoner.engine, operator, failing)
+    patch.setattr(owner, operator, failing)
 
 
 @over_histories
@@ -285,7 +285,7 @@ def test_asserted_rows_of_a_bit_matrix_outlive_compaction() -> None:
     asserted: list[Row] = [(i, j) for i in range(40) for j in range(40) if (i + j) % 4]
     reasoner = DenseReasoner()
     reasoner.commit(program, {"E": ZSet.of(edges), "P": ZSet.of(asserted)})
-    assert "P" in reasoner.engine.bits
+    assert "P" in reasoner.engine.dense.bits
     reasoner.commit(program, {"E": -ZSet.of(edges)})
     assert reasoner.contents == {"P": frozenset(asserted)}
 

@@ -21,8 +21,9 @@ from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.kernels.layout import ENTRY_ROW, ENTRY_WIDTH, FOLLOWING, ITERATION, NOTED, QUEUED
 from tidelog.engine.local.storage.record import Corrupt, Record, read_record, write_record
 from tidelog.engine.local.storage.saved_state import Saved, restored
-from tidelog.engine.scheduler import Run
+from tidelog.engine.scheduler import Scheduler
 from tidelog.errors import EngineError
+from tidelog.maintain.strategy import DIFFERENTIAL, ELASTIC
 from tidelog.program.draft import load
 
 PROGRAM = load("""input relation Edge(src: int, dst: int)
@@ -52,7 +53,7 @@ def facts(seed: int) -> dict[str, ZSet[Any]]:
 
 KINDS = {
     "elastic": LocalReasoner,
-    "differential": lambda: LocalReasoner(lambda engine: Run(engine, "differential")),
+    "differential": lambda: LocalReasoner(lambda engine: Scheduler(engine, DIFFERENTIAL)),
     "dense": DenseReasoner,
 }
 
@@ -77,10 +78,9 @@ def go_on(reasoner: LocalReasoner, content: bytes, kind: str) -> None:
     if found is None:
         return
     other = KINDS[kind]()
-    other.engine, other.flat, other._types = found.engine, reasoner.flat, reasoner._types
-    other.run = Run(found.engine, "differential" if kind == "differential" else "elastic")
-    other.engine.commit()
-    other.engine.forget(reasoner.flat)
+    strategy = DIFFERENTIAL if kind == "differential" else ELASTIC
+    other.work_with(found.engine, lambda engine: Scheduler(engine, strategy), reasoner.flat)
+    other._types = reasoner._types
     with suppress(EngineError, OverflowError):
         for seed in (2, 3):
             other.commit(PROGRAM, facts(seed), Limits(max_iterations=500))

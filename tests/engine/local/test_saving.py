@@ -16,14 +16,15 @@ from tidelog.data.zset import ZSet
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import map_record, read_record, write_record
 from tidelog.engine.local.storage.saved_state import Saved, restored
-from tidelog.engine.scheduler import Run
+from tidelog.engine.scheduler import Scheduler
 from tidelog.errors import EngineError
+from tidelog.maintain.strategy import DIFFERENTIAL
 from tidelog.program.model import Program
 
-RUNS: list[Callable[[LocalEngine], Run]] = [Run, lambda engine: Run(engine, "differential")]
+RUNS: list[Callable[[LocalEngine], Scheduler]] = [Scheduler, lambda engine: Scheduler(engine, DIFFERENTIAL)]
 
 
-def renew(reasoner: LocalReasoner, run: Callable[[LocalEngine], Run], file: Path | None) -> None:
+def renew(reasoner: LocalReasoner, run: Callable[[LocalEngine], Scheduler], file: Path | None) -> None:
     """Put what a file (or bytes) brings back in the place of a reasoner's engine."""
     out = io.BytesIO()
     write_record(out, Saved(reasoner.engine, {}).record())
@@ -32,10 +33,7 @@ def renew(reasoner: LocalReasoner, run: Callable[[LocalEngine], Run], file: Path
     record = read_record(out.getvalue()) if file is None else map_record(file)
     found = restored(record, reasoner.flat)
     assert found is not None
-    reasoner.engine = found.engine
-    reasoner.run = run(reasoner.engine)
-    reasoner.engine.commit()
-    reasoner.engine.forget(reasoner.flat)
+    reasoner.work_with(found.engine, run, reasoner.flat)
 
 
 @pytest.mark.parametrize("flavour", ["positive", "negated", "full", "typed", "deep"])
@@ -66,5 +64,5 @@ def test_dense_relations_too(seed: int) -> None:
     for step in Generator(seed, "positive").steps():
         expected = commit(plain, step.program, step.facts)
         assert commit(renewed, step.program, step.facts) == expected
-        renew(renewed, Run, None)
+        renew(renewed, Scheduler, None)
         assert renewed.contents == plain.contents

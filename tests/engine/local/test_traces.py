@@ -12,14 +12,15 @@ from engine.local.recount import check_state, stored_weights
 from engine.local.snapshot import contents
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.scheduler import Run
+from tidelog.engine.scheduler import Scheduler
 from tidelog.errors import EngineError
+from tidelog.maintain.strategy import DIFFERENTIAL
 from tidelog.plan.flat import Stratum
 from tidelog.program.draft import load
 
 
 def differential() -> LocalReasoner:
-    return LocalReasoner(lambda engine: Run(engine, "differential"))
+    return LocalReasoner(lambda engine: Scheduler(engine, DIFFERENTIAL))
 
 
 def edges_of(random: Random, nodes: int, count: int) -> set[Row]:

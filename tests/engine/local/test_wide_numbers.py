@@ -15,7 +15,7 @@ from tidelog.engine.local.kernels.layout import INSTANCE, OTHERS
 from tidelog.engine.local.storage import table as tables
 from tidelog.engine.local.storage import trace as traces
 from tidelog.engine.local.storage.table import Table
-from tidelog.engine.scheduler import Run
+from tidelog.engine.scheduler import Scheduler
 from tidelog.errors import EngineError
 from tidelog.program.draft import load
 
@@ -35,7 +35,7 @@ Path(x, z) :- Path(x, y), Edge(y, z).
 
 def _updating() -> LocalReasoner:
     """A reasoner that never chooses to bootstrap instead."""
-    return LocalReasoner(lambda engine: Run(engine, switch=None))
+    return LocalReasoner(lambda engine: Scheduler(engine, switch=None))
 
 
 def _facts(*rows: Row) -> ZSet[Row]:

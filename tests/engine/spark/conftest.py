@@ -58,6 +58,6 @@ def small_budget(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     moving = import_module("tidelog.session.backends.adaptive")
 
     def set_budget(rows: int) -> None:
-        monkeypatch.setitem(moving.MovingState.__init__.__kwdefaults__, "budget", rows)
+        monkeypatch.setitem(moving.AdaptiveBackend.__init__.__kwdefaults__, "budget", rows)
 
     return set_budget

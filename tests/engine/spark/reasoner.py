@@ -11,12 +11,13 @@ from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.codes.codec import Codec
-from tidelog.engine.scheduler import Run, Stats
-from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
+from tidelog.engine.spark.commits import SparkCommits
+from tidelog.engine.spark.engine import SparkEngine
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.layout import encode, stored
 from tidelog.engine.spark.frames.persistence import Holding
-from tidelog.plan.flat import FlatProgram
+from tidelog.engine.statistics import Stats
+from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.model import Program
 from tidelog.tables.given import to_table
 
@@ -35,10 +36,9 @@ class SparkReasoner:
         held: Holding | None = None,
     ) -> None:
         self.checkpoints = Checkpoints(spark, held=held)
-        self.engine = SparkEngine(self.checkpoints, placement, Limits(), strategy, room)
-        known = strategy if strategy in STRATEGIES else "elastic"
-        self.run = Run(self.engine, known, switch, clock=self.checkpoints.cost)
-        self.flat = FlatProgram()
+        known = STRATEGIES[strategy]
+        self.engine = SparkEngine(self.checkpoints, placement, Limits(), known, room)
+        self.commits = SparkCommits(self.engine, known, switch)
         self.stats = Stats()
         self._types: dict[str, tuple[Type, ...]] = {}
 
@@ -50,37 +50,23 @@ class SparkReasoner:
     def commit(self, program: Program, facts: Mapping[str, ZSet[Row]]) -> Changes:
         """If this raises, nothing has changed."""
         types = {r.name: r.types for r in program.relations.values()}
-        new = self.engine.flat(program)
-        with self.checkpoints.working():
-            try:
-                self.engine.prepare(new)
-                for name, change in facts.items():
-                    came = self._checkpoint(
-                        types[name], [row for row, weight in change.items() if weight > 0]
-                    )
-                    went = self._checkpoint(
-                        types[name], [row for row, weight in change.items() if weight < 0]
-                    )
-                    self.engine.assert_rows(name, came, went)
-                self.stats = self.run.commit(self.flat, new, Limits())
-                changes = self._changes(types)
-            except BaseException:
-                self.engine.rollback()
-                self.checkpoints.release(self.engine.checkpoints_in_use())
-                raise
-            self.engine.commit()
-            self.engine.forget(new)
-            self.checkpoints.release(self.engine.checkpoints_in_use())
-        self.flat, self._types = new, types
+        with self.checkpoints.working(), self.commits.attempt(self.engine.flat(program)):
+            for name, change in facts.items():
+                rows = [[row for row, weight in change.items() if weight == sign] for sign in (1, -1)]
+                self.commits.stage(name, *(self._checkpoint(types[name], part) for part in rows))
+            self.stats = self.commits.run(Limits())
+            changes = self._changes(types)
+            self.commits.publish()
+        self._types = types
         return changes
 
     def _changes(self, types: Mapping[str, tuple[Type, ...]]) -> Changes:
         made: Changes = {}
         for name in types:
-            came, went = (
-                ZSet.of(self._rows(types[name], checkpoint)) for checkpoint in self.engine.changes(name)
+            inserted, deleted = (
+                ZSet.of(self._rows(types[name], checkpoint)) for checkpoint in self.commits.changes(name)
             )
-            made[name] = came - went
+            made[name] = inserted - deleted
         return {name: change for name, change in made.items() if change}
 
     def _checkpoint(self, types: tuple[Type, ...], rows: list[Row]) -> Checkpoint:

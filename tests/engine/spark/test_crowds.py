@@ -13,8 +13,8 @@ import tidelog
 from session.crowd import PROGRAM, Crowd
 from session.threads import in_threads
 from sizes import size
-from tidelog.session.backends.adaptive import MovingState
-from tidelog.session.backends.spark import FrameState
+from tidelog.session.backends.adaptive import AdaptiveBackend
+from tidelog.session.backends.spark.state import SparkBackend
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,8 +49,8 @@ def test_a_crowd_sees_whole_commits_while_the_data_moves_into_frames(
     db = tidelog.open(text=PROGRAM, spark=spark)
     crowd = Crowd(db, 3, bulk=70, edits=3, tries_conflicts=False, rounds=size(4, 1000))
     crowd.run(size(1, 20), 1e-4, readers=1)
-    assert isinstance(db._state, MovingState)
-    assert isinstance(db._state.current, FrameState)
+    assert isinstance(db._state, AdaptiveBackend)
+    assert isinstance(db._state.current, SparkBackend)
 
 
 def test_data_does_not_move_while_a_snapshot_is_taken(
@@ -58,16 +58,16 @@ def test_data_does_not_move_while_a_snapshot_is_taken(
 ) -> None:
     db = tidelog.open(text=TWINS, spark=spark)
     home = db._state
-    assert isinstance(home, MovingState)
+    assert isinstance(home, AdaptiveBackend)
     with db.transaction() as tx:
         tx.insert("A", [(1,)])
-    here, adopted, adopt = home.current, threading.Event(), FrameState.adopt
+    here, adopted, adopt = home.current, threading.Event(), SparkBackend.adopt
 
     def noted(*arguments: Any) -> None:
         adopt(*arguments)
         adopted.set()
 
-    monkeypatch.setattr(FrameState, "adopt", noted)
+    monkeypatch.setattr(SparkBackend, "adopt", noted)
 
     def snapshot() -> None:
         with home.locks.reading:
@@ -76,7 +76,7 @@ def test_data_does_not_move_while_a_snapshot_is_taken(
             assert home.current is here
 
     in_threads(home.move, snapshot)
-    assert isinstance(home.current, FrameState)
+    assert isinstance(home.current, SparkBackend)
     assert home.current.locks is home.locks
     assert set(db["C"]) == {(1,)}
 
@@ -100,6 +100,6 @@ def test_rows_that_replace_others_move_along(
     with db.transaction() as tx:
         tx.upsert("Price", [(i, i + 1) for i in range(30)])
         tx.insert("Price", [(i, i) for i in range(30, 60)])
-    assert isinstance(db._state, MovingState)
-    assert isinstance(db._state.current, FrameState)
+    assert isinstance(db._state, AdaptiveBackend)
+    assert isinstance(db._state.current, SparkBackend)
     assert set(db["Price"]) == {(i, i + 1 if i < 30 else i) for i in range(60)}

@@ -33,7 +33,7 @@ from oracle.language.case import (
 from oracle.language.model import MAX_ROUNDS, Change, Contents, Outcome, outcomes
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.dense import matrix as bits
-from tidelog.engine.scheduler import Run
+from tidelog.engine.scheduler import Scheduler
 from tidelog.errors import EngineError, ProgramError, TidelogError
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft
@@ -102,8 +102,8 @@ def _draft(text: str) -> Draft:
 
 
 def _never_switch(session: Any) -> None:
-    state = session._state
-    state._run = Run(state.engine, "elastic", switch=None)
+    commits = session._state.commits
+    commits.scheduler = Scheduler(commits.engine, switch=None)
 
 
 def difference(

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
 from tidelog.engine.limits import Limits
-from tidelog.engine.protocol import Check, Claimed, Hurried, Tell
-from tidelog.engine.scheduler import StratumStats
+from tidelog.engine.protocol import Check, Claimed, Claims, Extrema, Fusion, Tell, Traces
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.relation_state import RelationState, Work, empty_state, taken_over
 from tidelog.engine.spark.joins.groups import results
@@ -27,21 +27,21 @@ from tidelog.engine.spark.partitions.routes import is_routable
 from tidelog.engine.spark.partitions.strata import LocalStrata
 from tidelog.engine.spark.partitions.worker import read_by
 from tidelog.engine.spark.placement import Placed, Placement, Sizes, passed_through, place
+from tidelog.engine.statistics import StratumStats
 from tidelog.errors import EngineError
-from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Mode, Regroup, Repeat, View
-from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Stratum
+from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
+from tidelog.maintain.strategy import ELASTIC, Strategy
+from tidelog.plan.flat import FlatProgram, Kind, Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.plan.seeds import is_inner, with_seeds
 from tidelog.program.model import Program
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
-__all__ = ["STRATEGIES", "SparkEngine"]
-
-STRATEGIES = ("elastic", "recompute")  # that units in frames are maintained by
+__all__ = ["SparkEngine"]
 
 
 class SparkEngine:
-    """`strategy` is that of the units which local engines keep; others know of `elastic` and `recompute`.
+    """`strategy` is that of strata on local engines; those in frames have it if they can.
 
     With a placement, all units have it that can; `room` are the rows of a unit that the driver may keep.
     """
@@ -51,14 +51,14 @@ class SparkEngine:
         checkpoints: Checkpoints,
         placement: Placement | None,
         limits: Limits,
-        strategy: str = "elastic",
+        strategy: Strategy = ELASTIC,
         room: int = 0,
     ) -> None:
         self.checkpoints = checkpoints
         self.states: dict[str, RelationState] = {}
         self.sends = True
         self._placement = placement
-        self._is_whole = strategy not in STRATEGIES
+        self._is_whole = not strategy.in_frames
         self._whole = LocalStrata(checkpoints, strategy, limits, room)
         self._work: dict[str, Work] = {}
         self._made: list[str] = []
@@ -258,16 +258,15 @@ class SparkEngine:
                     total += work.end_removal()
                 case Mode.REDERIVE:
                     total += work.end_rederivation(self._rank)
-                case Mode.SETTLE:
-                    raise _claimed([name])
+                case Mode.SETTLE | Mode.OVERDELETE | Mode.ADD | Mode.SUBTRACT as other:
+                    raise EngineError(f"strata in frames are not maintained by steps that {other.value}")
+                case _:
+                    assert_never(step.mode)
         for name in step.relations:
             self.work(name).tidy()
         return total
 
-    def hurry(self, step: Repeat, rank: int, most: int) -> Hurried | None:
-        return None
-
-    def listed(self, relations: Iterable[str]) -> int:
+    def found_so_far(self, relations: Iterable[str]) -> int:
         """Nothing is known of a round before its end."""
         return 0
 
@@ -278,12 +277,12 @@ class SparkEngine:
     def delta(self, relations: Iterable[str]) -> int:
         return sum(_size(self.work(name).delta) for name in relations)
 
-    def clear(self, relations: Iterable[str], traced: bool) -> None:
-        assert not traced, "derivations by iteration are kept in process only"
+    def clear(self, relations: Iterable[str], traced: bool) -> bool:
         for name in relations:
             self.work(name).empty()
+        return False
 
-    def highest(self, relations: Iterable[str], rank: int) -> None:
+    def raise_highest(self, relations: Iterable[str], rank: int) -> None:
         for name in relations:
             self.work(name).highest = max(self.work(name).highest, rank)
 
@@ -304,7 +303,30 @@ class SparkEngine:
         for name in stratum.relations & self._work.keys():
             self._work[name].settle()
 
-    # -- whole units
+    # -- what it can do
+
+    @property
+    def traces(self) -> Traces | None:
+        return None
+
+    @property
+    def extrema(self) -> Extrema | None:
+        """None: strata with recursive `min` and `max` are claimed."""
+        return None
+
+    @property
+    def fusion(self) -> Fusion | None:
+        return None
+
+    @property
+    def claims(self) -> Claims | None:
+        return self
+
+    def follow_scripts(self) -> None:
+        """Evaluate strata in frames, by joins."""
+        self._placement, self.sends = "shuffled", False
+
+    # -- whole strata
 
     def placed(self, stratum: Stratum) -> str:
         """Where a unit runs and why."""
@@ -380,37 +402,6 @@ class SparkEngine:
         works = [self.work(name) for name in (*stratum.relations, *read_by(stratum))]
         return any(w.before.facts.size or w.now.facts.size or _size(w.given_inserted) for w in works)
 
-    # -- the best value per key: such units are claimed, so that these steps never come here
-
-    def doubt(self, relations: Iterable[str]) -> None:
-        raise _claimed(relations)
-
-    def improve(self, stratum: Stratum, step: Improve, check_round: Callable[[], None]) -> int:
-        raise _claimed(stratum.relations)
-
-    def aim(self, relations: Iterable[str]) -> None:
-        raise _claimed(relations)
-
-    def rest(self, relations: Iterable[str]) -> None:
-        raise _claimed(relations)
-
-    # -- strategies that are carried out in process only
-
-    def refrain(self) -> None:
-        raise AssertionError("what does not fit the driver is maintained elastically, or anew")
-
-    def pending(self, relations: Iterable[str]) -> int:
-        raise _untraced(relations)
-
-    def depart(self, relations: Iterable[str]) -> int:
-        raise _untraced(relations)
-
-    def arrive(self, relations: Iterable[str]) -> int:
-        raise _untraced(relations)
-
-    def examine(self, rules: Iterable[FlatRule]) -> None:
-        raise _untraced(rule.head for rule in rules)
-
     # -- groups
 
     def regroup(self, step: Regroup) -> None:
@@ -470,13 +461,3 @@ class SparkEngine:
 
 def _size(checkpoint: Checkpoint | None) -> int:
     return 0 if checkpoint is None else checkpoint.size
-
-
-def _claimed(relations: Iterable[str]) -> AssertionError:
-    return AssertionError(f"{', '.join(relations)} keeps best values, and is claimed whole")
-
-
-def _untraced(relations: Iterable[str]) -> AssertionError:
-    return AssertionError(
-        f"{', '.join(relations)} has no derivations by iteration: they are kept in process only"
-    )

@@ -1,1 +1,1 @@
-"""Sinks: results written so that readers always find one whole version."""
+"""Sinks: results are written so that readers always see one complete version."""

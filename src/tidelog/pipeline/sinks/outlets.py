@@ -1,4 +1,4 @@
-"""From a commit to the sinks: what is written before it, and what is shown after it."""
+"""From a commit to the sinks: files are written before the commit and shown after it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Outlets"]
 
 
 class Outlets:
-    """`relations` are those of the program."""
+    """Writes the sinks of a pipeline; `relations` are those of the program."""
 
     def __init__(
         self,
@@ -42,9 +42,9 @@ class Outlets:
     # -- before the commit
 
     def prepare(self, session: Session, changes: Mapping[str, Any]) -> dict[str, Written]:
-        """Write the files of the sinks that something changes for; when each sink was last written.
+        """Write the files of the sinks with changes; return when each sink was last written.
 
-        A sink of changes that is new begins with all there is.
+        A new sink of changes starts with the whole relation.
         """
         number = self._store.next_commit
         before = {} if self._store.current is None else self._store.current.sinks
@@ -63,7 +63,7 @@ class Outlets:
         return sinks
 
     def _contents(self, sink: Sink, session: Session, changes: Any) -> DataFrame:
-        """What is to be written: the changes, or all there is if there are none."""
+        """The rows to write: all of an output; the changes, or all rows if `changes` is None."""
         view = session[sink.relation]
         if sink.kind == "outputs":
             frame: DataFrame = view.to_spark()
@@ -76,7 +76,7 @@ class Outlets:
     def quarantine(self, bad: Mapping[str, DataFrame]) -> None:
         """Write the bad rows of each source."""
         for sink, relation in self._quarantines():
-            discard(sink)  # what an earlier attempt at this commit found
+            discard(sink)  # left by an earlier attempt at this commit
             if relation.name in bad:
                 prepare(sink, relation, bad[relation.name], self._store.next_commit)
 
@@ -90,12 +90,12 @@ class Outlets:
     # -- after the commit
 
     def show(self) -> None:
-        """Show the files that were prepared for the last commit, and write to the other sinks."""
+        """Show the files prepared for the last commit, and write the other sinks."""
         current = self._store.current
         assert current is not None, "a commit has been made"
         for sink in self._spec.sinks:
             written = current.sinks.get(sink.key)
-            if written is None:  # described since: the next commit writes it
+            if written is None:  # new in the spec: the next commit writes it
                 continue
             relation = self._relations[sink.relation]
             if is_file_sink(sink):
@@ -108,7 +108,7 @@ class Outlets:
         self._store.mark_shown()
 
     def _delivered(self, sink: Sink, relation: Relation, written: Written) -> DataFrame:
-        """What a sink that is no folder of files gets for the last commit, from the store."""
+        """The rows of the last commit, from the store, for a sink that is not a folder of files."""
         frame = stored_frame(self._spark, self._store, relation)
         if sink.kind == "outputs":
             return frame
@@ -116,5 +116,5 @@ class Outlets:
         if written.is_whole:
             return frame.withColumn(sign, sf.lit(1).cast("tinyint"))
         file = self._store.changes_file(relation.name)
-        assert file is not None, "a sink is written when something has changed"
+        assert file is not None, "a sink is written only if its relation has changes"
         return verified_reader(self._spark).parquet(as_pattern(file)).withColumnRenamed(SIGN, sign)

@@ -1,15 +1,15 @@
-"""Where results go, so that a reader finds one whole version or the next, whenever a run is stopped.
+"""Writes sinks so that a reader sees one complete version or the next, even if a run is interrupted.
 
-A sink of files on this machine is written *before* the commit, where no reader looks, and shown *after* it by
-one rename; doing that twice does no harm.
+Files on this machine are written *before* the commit, where no reader looks, and shown *after* it by one
+rename. Showing them twice does no harm.
 
-- an output: a folder for each version (`v12`), and `current`, a link to the one that counts;
-- changes: a folder for each commit (`commit=12`), which Spark reads as a column `commit`.
+- An output has a folder for each version (`v12`), and a link `current` to the valid one.
+- Changes have a folder for each commit (`commit=12`), which Spark reads as a column `commit`.
 
-Files elsewhere (`s3a://…`) are written before the commit under the same names; there is no link, and a folder
-of a later commit than the store's last is not to be read. All other sinks (tables, JDBC) are written after
-the commit, from the store, and again if a run was stopped in between: what they get for a commit is always
-the same, so an output is right in the end, and changes can be told apart by their commit.
+Files elsewhere (`s3a://…`) are written before the commit under the same names, without a link. Readers must
+ignore folders of commits later than the last one of the store. All other sinks (tables, JDBC) are written
+after the commit, from the store, and again if a run is interrupted in between. The rows of a commit are
+always the same, so an output ends up correct, and repeated changes can be recognised by their commit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 CURRENT: Final = "current"
-_PREPARED: Final = "_prepared-"  # Spark reads no folder whose name begins so
+_PREPARED: Final = "_prepared-"  # Spark ignores folders with this prefix
 _HOLDS: Final = "holds"  # the column of a relation without columns
 
 
@@ -52,7 +52,7 @@ def is_file_sink(sink: Sink) -> bool:
 
 
 def place(sink: Sink, version: int) -> str:
-    """Where a reader finds what a sink holds."""
+    """Where readers find the contents of a sink."""
     if sink.path is None:
         return f"{sink.format} table {sink.table}" if sink.table is not None else sink.format
     if sink.kind == "changes":
@@ -76,7 +76,7 @@ def _version(number: int) -> str:
 
 
 def prepare(sink: Sink, relation: Relation, frame: DataFrame, number: int) -> None:
-    """Write a sink's files for a commit that is to come, in place of any that an earlier attempt left."""
+    """Write the files of a sink for the next commit, replacing those of an earlier attempt."""
     assert sink.path is not None
     folder = f"{sink.path}/{_prepared(sink, relation, number)}"
     with naming(sink.name):
@@ -97,7 +97,7 @@ def _shown(relation: Relation, number: int) -> str:
 
 
 def show(sink: Sink, relation: Relation, number: int) -> None:
-    """Let readers see what was prepared for a commit, and take away what is not needed any more."""
+    """Show readers the files prepared for a commit, and delete obsolete ones."""
     assert sink.path is not None
     folder = local(sink.path)
     if folder is None:
@@ -107,13 +107,13 @@ def show(sink: Sink, relation: Relation, number: int) -> None:
         return
     prepared, shown = folder / f"{_PREPARED}{number}", folder / _shown(relation, number)
     if prepared.exists():
-        shutil.rmtree(shown, ignore_errors=True)  # of a commit that a damaged store has lost
+        shutil.rmtree(shown, ignore_errors=True)  # left by a commit that a damaged store has lost
         prepared.rename(shown)
     discard(sink)
 
 
 def discard(sink: Sink) -> None:
-    """Take away what was prepared of changes and never shown."""
+    """Delete changes that were prepared and never shown."""
     folder = None if sink.path is None else local(sink.path)
     if folder is not None:
         for left in folder.glob(f"{_PREPARED}*"):
@@ -121,7 +121,7 @@ def discard(sink: Sink) -> None:
 
 
 def _point(folder: Path, version: str) -> None:
-    """Turn the link; the version that it pointed to stays for those who read it."""
+    """Point the link to a version; the previous version remains for its readers."""
     link, new = folder / CURRENT, folder / f".{CURRENT}"
     before = str(link.readlink()) if link.is_symlink() else None
     if before != version:
@@ -144,7 +144,7 @@ def _highest_below(folder: Path, version: str) -> str | None:
 
 
 def _sync(folder: Path) -> None:
-    """Have the system put a folder on the disk: Spark leaves that to it."""
+    """Sync a folder to disk, which Spark does not do."""
     for path in (*folder.rglob("*"), folder, folder.parent):
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -157,7 +157,7 @@ def _sync(folder: Path) -> None:
 
 
 def deliver(sink: Sink, relation: Relation, frame: DataFrame, number: int) -> None:
-    """Write to a sink that is no folder of files: all of an output, or the changes with their commit."""
+    """Write a sink that is not a folder of files: all of an output, or changes with their commit."""
     if sink.kind == "changes":
         frame = frame.withColumn(commit_column(relation), sf.lit(number).cast("bigint"))
     with naming(sink.name):

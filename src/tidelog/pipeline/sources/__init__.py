@@ -1,1 +1,1 @@
-"""Sources: where they are, whether they changed, and their rows, checked."""
+"""Sources: find them, detect changes, read and check their rows."""

@@ -1,8 +1,8 @@
-"""How a source of delimited text is laid out: its dialect, and what its header names.
+"""The layout of delimited text: the dialect and the column names of the header.
 
-Spark only finds the files and cuts them into lines; what a record is, and what it means, is decided where
-sessions decide it (`store.records`). So Spark's own options of CSV have no effect here, and those that would
-change what a file means are refused.
+Spark only finds the files and splits them into lines. Records are parsed by the same code as in sessions
+(`formats.records`). So Spark's CSV options have no effect, and options that would change the meaning of a
+file are rejected.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _OURS: Final = frozenset("header sep delimiter encoding charset quote escape mul
 
 
 def file_options(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that say which files to read, for Spark."""
+    """The options that tell Spark which files to read."""
     return {key: value for key, value in options.items() if key.lower() not in _OURS}
 
 
 def delimited(place: str, spark: SparkSession, source: Source, relation: Relation) -> Delimited:
-    """What the first line of a file says, or the description if there is no file yet; or PipelineError."""
+    """The layout by the first line of a file, or by the spec if there are no files; raises PipelineError."""
     given = {key.lower(): value for key, value in source.options.items()}
     is_csv = source.format == "csv"
     header = given.get("header", "true" if is_csv else "false").lower() == "true"
@@ -48,7 +48,7 @@ def delimited(place: str, spark: SparkSession, source: Source, relation: Relatio
     try:
         first, _ = first_record(line, dialect)
     except UnicodeDecodeError:
-        raise PipelineError(f"{place}: the first line is not UTF-8; save the file in that encoding") from None
+        raise PipelineError(f"{place}: the first line is not UTF-8; convert the file to UTF-8") from None
     if header:
         _expect_named(place, wanted, first)
         return Delimited(dialect, tuple(first), header=True)
@@ -56,12 +56,12 @@ def delimited(place: str, spark: SparkSession, source: Source, relation: Relatio
         return Delimited(dialect, tuple(f"_c{i}" for i in range(len(first))), header=False)
     if len(first) != len(wanted):
         problem = f"the source has {len(first)} columns and no header; the relation has {', '.join(wanted)}"
-        raise PipelineError(f"{place}: {problem}; name them by columns = {{ … }}, as _c0, _c1, …")
+        raise PipelineError(f"{place}: {problem}; map _c0, _c1, … with columns = {{ … }}")
     return Delimited(dialect, tuple(wanted), header=False)
 
 
 def _first_line(spark: SparkSession, source: Source) -> bytes | None:
-    """The first line of some file."""
+    """The first line of any file of the source."""
     reader: Any = spark.read.format("text").options(**file_options(source.options), lineSep="\n")
     lines = reader.load(list(source.paths)).where("_metadata.file_block_start = 0")
     found = lines.selectExpr("cast(value as binary) as value").limit(1).collect()
@@ -71,11 +71,13 @@ def _first_line(spark: SparkSession, source: Source) -> bytes | None:
 def _expect_named(place: str, wanted: list[str], found: list[str]) -> None:
     missing = [name for name in wanted if name not in found]
     if missing:
-        problem = f"the source has no column {', '.join(missing)}; its first line has {cells_shown(found)}"
+        problem = f"missing column {', '.join(missing)}; the first line has {cells_shown(found)}"
         raise PipelineError(
-            f'{place}: {problem}; write columns = {{ OURS = "THEIRS" }}, '
-            "or options = { header = false } for files without a header"
+            f'{place}: {problem}; map names with columns = {{ OURS = "THEIRS" }}, '
+            "or set options = { header = false } for files without a header"
         )
     twice = sorted({name for name in wanted if found.count(name) > 1})
     if twice:
-        raise PipelineError(f"{place}: the header names {', '.join(twice)} more than once; name each once")
+        raise PipelineError(
+            f"{place}: duplicate column {', '.join(twice)} in the header; rename the duplicates"
+        )

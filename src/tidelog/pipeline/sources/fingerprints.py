@@ -1,13 +1,13 @@
-"""What tells whether a source is as it was when it was last read.
+"""Fingerprints detect whether a source has changed since it was last read.
 
-For files: their names, sizes and times of change, and all that the description says of the source. Plain
-paths of this machine are looked at directly; of other file systems, and of patterns that only Hadoop knows,
-Spark lists the files. Of everything else (tables, JDBC, formats with a log of their own elsewhere) nothing is
-known beforehand, and it is read each time.
+The fingerprint of files consists of their names, sizes and modification times, and of all that the spec says
+about the source. Plain paths on this machine are listed directly. Spark lists other file systems, and
+patterns that only Hadoop supports. All other sources (tables, JDBC, remote formats with their own log) have
+no fingerprint and are read every time.
 
-If all files are as they were and others came, only those have to be read: a source is the union of its files,
-so that nothing can have gone, wherever else the new rows occur. A file that changed or is gone says nothing
-about which of its rows other files have too; then the whole source is read.
+If files were only added, reading these is enough: a source is the union of its files, so no row can have been
+removed, even if new rows also occur elsewhere. If a file was changed or removed, its rows may also be in
+other files, so the whole source is read.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from tidelog.program.typed import Relation
 
 __all__ = ["File", "Listing", "Look", "look"]
 
-# a file's rows depend on no other file, and on nothing that is not in the files themselves
+# formats whose rows depend on nothing outside their own file
 _APART: Final = ("csv", "tsv", "json", "text", "ntriples", "parquet", "orc")
-# options by which files depend on each other, or by which Spark chooses among them
+# options that make files depend on each other, or that choose among them
 _TOGETHER: Final = frozenset(
     "multiline basepath pathglobfilter recursivefilelookup modifiedbefore modifiedafter mergeschema".split()
 )
 _DIGITS: Final = 16
-_HIDDEN: Final = ("_", ".")  # how files begin that Spark passes over
-_ONLY_HADOOP: Final = re.compile(r"[\[\]{}\\]|\*\*")  # in patterns that Python reads otherwise, or not at all
+_HIDDEN: Final = ("_", ".")  # prefixes of files that Spark ignores
+_ONLY_HADOOP: Final = re.compile(r"[\[\]{}\\]|\*\*")  # pattern syntax that Python lacks or reads differently
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of a source, by its qualified path; `state` is another text if the file is another one."""
+    """A file of a source, by its qualified path; `state` differs if the file was changed."""
 
     path: str
     size: int
@@ -54,15 +54,15 @@ class File:
         return hashlib.sha256(f"{self.path}\t{self.size}\t{self.state}".encode()).hexdigest()[:_DIGITS]
 
 
-# the files at a path of a source, as Spark finds them; None if it cannot
+# lists the files at a path of a source by Spark; None if that fails
 Listing = Callable[[Source, str], Iterable[File] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The files of a source, as they are now, by their prints; `described` is what the description says.
+    """The current files of a source, by their prints; `described` is a digest of its spec.
 
-    `is_apart` says that files can be read one by one.
+    `is_apart` says that files can be read separately.
     """
 
     described: str
@@ -71,16 +71,16 @@ class Look:
 
     @property
     def fingerprint(self) -> str:
-        """A text that is another one if the source is."""
+        """A text that differs if the source has changed."""
         return " ".join([self.described, *sorted(self.files)])
 
     @property
     def size(self) -> int:
-        """The bytes of all files."""
+        """The total size of all files in bytes."""
         return sum(file.size for file in self.files.values())
 
     def added(self, before: str) -> Look | None:
-        """The files that came, if the source had this fingerprint and nothing else changed; else None."""
+        """The files added since the fingerprint `before`; None if anything else has changed."""
         described, *known = before.split(" ")
         if described != self.described or not self.is_apart or not self.files.keys() >= set(known):
             return None
@@ -91,7 +91,7 @@ class Look:
 
 
 def look(source: Source, relation: Relation, listing: Listing | None = None) -> Look | None:
-    """The files of a source, whose paths are qualified; None if nothing can be known."""
+    """The files of a source with qualified paths; None if they cannot be listed."""
     found: list[File] = []
     is_flat = True
     for path in source.paths:
@@ -109,7 +109,7 @@ def look(source: Source, relation: Relation, listing: Listing | None = None) -> 
 
 
 def _files(source: Source, path: str, listing: Listing | None) -> list[File] | None:
-    """The files that Spark may read: those of a folder, at any depth, and those that a pattern matches."""
+    """The files that Spark may read: those in a folder, at any depth, or those that match a pattern."""
     place = local(path)
     if place is not None and not _ONLY_HADOOP.search(path):
         return [_seen(file) for file in _local_files(place)]

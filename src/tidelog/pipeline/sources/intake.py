@@ -1,4 +1,4 @@
-"""From the sources to what is to be applied: the difference to what the store holds, and the bad rows."""
+"""Reads the sources: computes their difference to the store, and collects bad rows."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from tidelog.tables.signed import SIGN, difference, sums
 
 __all__ = ["Found", "Intake", "stored_frame", "verified_reader"]
 
-SMALL: Final = 32 << 20  # bytes in files that are read in one job, and compared in this process
+SMALL: Final = 32 << 20  # bytes; up to this size, files are read in one job and compared in this process
 
 
 @dataclass(slots=True)
 class Found:
-    """What is to be applied in one commit: the new and the gone facts of each source, and its bad rows."""
+    """The changes of one commit: the inserted and deleted facts of each source, and its bad rows."""
 
     came: dict[str, Any] = field(default_factory=dict)
     went: dict[str, Any] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Intake:
         self._listing = spark_listing(spark)
 
     def take(self, found: Found, source: Source, relation: Relation, *, reread: bool) -> None:
-        """What is different in a source since the last commit; nothing is read if it is as it was."""
+        """Take the changes of a source since the last commit; an unchanged source is not read."""
         now = look(source, relation, self._listing)
         found.prints[relation.name] = "" if now is None else now.fingerprint
         before = "" if self._store.current is None else self._store.current.sources.get(relation.name, "")
@@ -79,17 +79,17 @@ class Intake:
         self._report(found, relation, *self._read(found, source, relation, now))
 
     def _take_added(self, found: Found, source: Source, relation: Relation, added: Look | None) -> bool:
-        """Take what the files say that came since, if only these have to be read and can be; whether so."""
+        """Take the facts of added files, if reading only these is possible; return whether it was."""
         if added is None:
             return False
         if not added.files:
             found.reports[relation.name] = SourceReport(is_read=False)
             return True
-        self._progress(f"reading what is new of {relation.name}")
+        self._progress(f"reading new files of {relation.name}")
         told = list(found.bad_rows)
         try:
             came, _ = self._read(found, source, relation, added, partly=True)
-        except PipelineError:  # it turns out well if it is read with all others, or is told then
+        except PipelineError:  # reading all files succeeds, or reports the error
             found.bad_rows = told
             found.bad.pop(relation.name, None)
             return False
@@ -99,7 +99,7 @@ class Intake:
     def _read(
         self, found: Found, source: Source, relation: Relation, files: Look | None, *, partly: bool = False
     ) -> tuple[Any, Any]:
-        """The rows that the store has not, and those that only it has; `partly`, from these files alone."""
+        """The rows to insert and those to delete; with `partly`, only of these files."""
         only = sorted(file.path for file in files.files.values()) if files is not None and partly else []
         raw = read_raw(self._spark, source, relation, only=only)
         if files is not None and files.size <= SMALL:
@@ -111,7 +111,7 @@ class Intake:
             return self._difference(relation, good)
 
     def take_batch(self, found: Found, source: Source, raw: Raw) -> None:
-        """What a batch of a stream says: signs of one row add up, above 0 it is to be there, below not."""
+        """Take a batch of a stream: a positive sum of its signs inserts a row, a negative sum deletes it."""
         relation = raw.layout.relation
         with naming(raw.place):
             good, bad = collected(raw)
@@ -126,7 +126,7 @@ class Intake:
 
     @contextmanager
     def _checked(self, found: Found, source: Source, raw: Raw) -> Iterator[DataFrame]:
-        """The good rows of a source, its bad ones counted; both from one look at it."""
+        """The good rows of a source; its bad rows are counted in the same pass."""
         with naming(raw.place):
             frame = checked(in_blocks(raw)).persist()
             try:
@@ -142,7 +142,7 @@ class Intake:
                 frame.unpersist()
 
     def _set_aside(self, found: Found, source: Source, place: str, bad: Any) -> None:
-        """Count the bad rows of a source, and keep them for the quarantine; or PipelineError."""
+        """Count the bad rows of a source and collect them for the quarantine; raises PipelineError."""
         count = 0 if bad is None else bad.num_rows
         found.reports[source.relation] = SourceReport(is_read=True, bad=count)
         if not count:
@@ -162,13 +162,13 @@ class Intake:
         found.reports[relation.name] = SourceReport(True, Count(came.num_rows, went.num_rows), bad, new_files)
 
     def _small_difference(self, relation: Relation, new: Any) -> tuple[Any, Any]:
-        """What `_difference` finds, without Spark."""
+        """Like `_difference`, without Spark."""
         rows = difference(self._store.table(relation), new)
         signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
         return facts.filter(signs > 0), facts.filter(signs < 0)
 
     def _difference(self, relation: Relation, new: DataFrame) -> tuple[Any, Any]:
-        """The rows that are new and those that are gone, since the last commit."""
+        """The rows inserted and those deleted since the last commit."""
         if not self._store.files(relation.name):
             return to_table(relation, new.distinct()), to_table(relation, [])
         old = stored_frame(self._spark, self._store, relation)
@@ -176,12 +176,12 @@ class Intake:
 
 
 def verified_reader(spark: SparkSession) -> DataFrameReader:
-    """A reader of the store's segments, which compares every page with its checksum."""
+    """A reader of the store's segments that verifies the checksum of every page."""
     return spark.read.option("parquet.page.verify-checksum.enabled", "true")
 
 
 def stored_frame(spark: SparkSession, store: Store, relation: Relation) -> DataFrame:
-    """What a store holds of a relation, as a DataFrame."""
+    """The stored rows of a relation, as a DataFrame."""
     files = [as_pattern(file) for file in store.files(relation.name)]
     if not files:
         return spark.createDataFrame(spark_schema(relation).empty_table())

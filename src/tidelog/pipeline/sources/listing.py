@@ -1,4 +1,4 @@
-"""The files of a source on any file system, as Spark lists them: paths, lengths and times, no contents."""
+"""Lists the files of a source on any file system by Spark: paths, sizes and times, without contents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def spark_listing(spark: SparkSession) -> Listing:
         reader = spark.read.format("binaryFile").options(**options_of_files(source.options))
         try:
             rows = reader.load(path).selectExpr("path", "length", "unix_micros(modificationTime)").collect()
-        except SPARK_ERRORS:  # whatever it is, reading the source says it
+        except SPARK_ERRORS:  # reading the source will report it
             return None
         return [File(*(row[0], row[1], str(row[2]))) for row in rows]
 

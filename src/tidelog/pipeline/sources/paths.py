@@ -1,9 +1,9 @@
-"""Where paths are: the one place that decides which file system a path of a description is on.
+"""Qualifies paths: the only module that decides which file system a path of a spec is on.
 
-The rules are those of Hadoop, and so of Spark: a path with a scheme is where it says, and one without is on
-the default file system (`fs.defaultFS`). What Hadoop takes from its working directory, which here would be
-that of Java, is taken from the folder of the description: `spec` makes paths absolute. Behind this module
-every path has a scheme, so that who reads it and who looks at its files mean the same file.
+The rules are those of Hadoop and Spark: a path with a scheme is on that file system, a path without one on
+the default file system (`fs.defaultFS`). Relative paths are relative to the folder of the spec, not to the
+working directory of Java as in Hadoop: `spec` makes them absolute. After this module every path has a scheme,
+so that reading a path and listing its files always mean the same file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 
 
 def qualified_spec(spec: Spec, default: str) -> Spec:
-    """The description with each path qualified; `default` is the default file system."""
+    """The spec with every path qualified; `default` is the default file system."""
     sources = {n: _source(s, default) for n, s in spec.sources.items()}
     streams = {n: _source(s, default) for n, s in spec.streams.items()}
     quarantine = None if spec.quarantine is None else qualified(spec.quarantine, default)
@@ -56,7 +56,7 @@ def _sinks(sinks: Mapping[str, Sink], default: str) -> dict[str, Sink]:
 
 
 def qualified(path: str, default: str) -> str:
-    """A path with a scheme; without one it is absolute, and on the default file system."""
+    """Add a scheme to a path; a path without one is absolute and on the default file system."""
     file = local(path)
     if file is not None:
         return as_uri(file)
@@ -68,18 +68,18 @@ def qualified(path: str, default: str) -> str:
 
 
 def local(path: str) -> Path | None:
-    """The file of this machine that a qualified path means; None if it is elsewhere."""
+    """The local file of a qualified path; None if it is on another file system."""
     found = _LOCAL.match(path)
     return Path(path[found.end() :]) if found else None
 
 
 def as_uri(file: Path) -> str:
-    """A file of this machine as a qualified path."""
+    """A local file as a qualified path."""
     return f"file://{file.absolute()}"
 
 
 def as_pattern(file: Path) -> str:
-    """A file of this machine as a pattern that matches nothing else: Spark reads patterns."""
+    """A local file as a pattern that matches nothing else, since Spark reads paths as patterns."""
     return as_literal(as_uri(file))
 
 
@@ -88,7 +88,7 @@ def is_pattern(path: str) -> bool:
 
 
 def shown_path(path: str) -> str:
-    """A qualified path as messages show it."""
+    """A qualified path as shown in messages."""
     file = local(path)
     if file is None:
         return path

@@ -1,8 +1,9 @@
-"""Sources as DataFrames of checked rows.
+"""Reads sources as DataFrames of checked rows.
 
-Text formats are read as lines of bytes and checked by what reads facts anywhere else in Tidelog
-(`store.checking`), so that a file means in a pipeline what it means in a session; typed formats are read by
-Spark, and their values made to fit. Each row carries its place: the file, and its number there, from 1 on.
+Text formats are read as lines of bytes and checked by the same code as everywhere in Tidelog
+(`formats.checking`), so that a file has the same meaning in a pipeline and in a session. Typed formats are
+read by Spark, and their values are converted. Each row carries its location: the file and the row number,
+from 1.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ _LINES: Final = (Form.CELLS, Form.JSON, Form.TEXT, Form.TRIPLES)
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """A source as it is, and how its rows become the relation's; `place` is what messages call it."""
+    """An unchecked source and the layout of its rows; `place` is its name in messages."""
 
     place: str
     frame: DataFrame
@@ -72,7 +73,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that does not fit: the source's file, if it has files, and the row's number there."""
+    """A row that doesn't match the schema, with its file, if any, and its number there."""
 
     source: str
     file: str | None
@@ -87,7 +88,7 @@ class BadRow:
 
 
 def shown_file(file: str) -> str:
-    """A file as messages name it."""
+    """A file as shown in messages."""
     return file.removeprefix("file://").removeprefix("file:")
 
 
@@ -102,7 +103,7 @@ def read_raw(
     stream: bool = False,
     only: Sequence[str] = (),
 ) -> Raw:
-    """A source, as Spark reads it, or `only` some of its files, as it reads them with all others."""
+    """Read a source by Spark; with `only`, just these files, with the schema of the whole source."""
     place = f"{'streams' if stream else 'sources'}.{relation.name}"
     with naming(place):
         form = _form(source)
@@ -113,33 +114,33 @@ def read_raw(
             frame = reader.options(**source.options).table(source.table)
         elif form in _LINES:
             frame = _load(reader.format("text").options(**_line_options(form, source)), part)
-            frame = frame.withColumn(LINE, sf.col(LINE).cast("binary"))  # the bytes, UTF-8 or not
+            frame = frame.withColumn(LINE, sf.col(LINE).cast("binary"))  # raw bytes, valid UTF-8 or not
         else:
             frame = _load(_values(spark, reader, source, infers=not stream and not only), part)
         return Raw(place, *_arranged(place, source, relation, form, frame, layout, stream=stream))
 
 
 def _line_options(form: Form, source: Source) -> dict[str, str]:
-    """Lines end at LF, as in sessions, where what is in them says what a CR is; a line of text has none."""
+    """Lines end at LF, as in sessions, and the format handles a CR; Spark splits lines of `text` itself."""
     if form is Form.TEXT:
         return dict(source.options)
     return {**file_options(source.options), "lineSep": "\n"}
 
 
 def in_batch(raw: Raw, batch: DataFrame) -> Raw:
-    """A batch of a stream: only there can rows be numbered."""
+    """A batch of a stream, with numbered rows: streams cannot number theirs."""
     numbered = batch.withColumn(_ROW, sf.monotonically_increasing_id()) if raw.layout.carried else batch
     return replace(raw, frame=numbered)
 
 
 def _form(source: Source) -> Form:
     if source.options.get("multiLine", "").lower() == "true" and source.format == "json":
-        return Form.VALUES  # a document, not lines: Spark takes it apart
+        return Form.VALUES  # a document, not lines: Spark parses it
     return _FORMS.get(source.format, Form.VALUES) if source.table is None else Form.VALUES
 
 
 def _load(reader: Any, source: Source) -> DataFrame:
-    """Streams read one path, as a text; others any number, as a list."""
+    """Load the paths: streams take one path as a string, others a list of any length."""
     streams = type(reader).__name__ == "DataStreamReader"
     paths = [source.paths[0] if streams else list(source.paths)] if source.paths else []
     frame: DataFrame = reader.load(*paths)
@@ -147,7 +148,7 @@ def _load(reader: Any, source: Source) -> DataFrame:
 
 
 def _values(spark: SparkSession, reader: Any, source: Source, *, infers: bool) -> Any:
-    """A reader of typed values: it finds out their types itself, or has those of the whole source."""
+    """A reader of typed values: it infers the schema, or uses that of the whole source."""
     made = reader.format(source.format).options(**source.options)
     if source.paths and not infers:
         made = made.schema(_load(spark.read.format(source.format).options(**source.options), source).schema)
@@ -164,7 +165,7 @@ def _arranged(
     *,
     stream: bool,
 ) -> tuple[DataFrame, Layout]:
-    """Only the columns that are asked for, and where each row is."""
+    """Select the needed columns and the location of each row."""
     wanted = tuple(source.columns.get(c.name, c.name) for c in relation.columns)
     kept = [sf.col(LINE)]
     if form is Form.VALUES:
@@ -184,21 +185,21 @@ def _arranged(
 def _expect(place: str, wanted: list[str], frame: DataFrame) -> None:
     missing = [n for n in wanted if n not in frame.columns]
     if missing:
-        problem = f"the source has no column {', '.join(missing)}; it has {', '.join(frame.columns)}"
-        raise PipelineError(f'{place}: {problem}; write columns = {{ OURS = "THEIRS" }}')
+        problem = f"missing column {', '.join(missing)}; the source has {', '.join(frame.columns)}"
+        raise PipelineError(f'{place}: {problem}; map names with columns = {{ OURS = "THEIRS" }}')
 
 
 # -- checking
 
 
 def spark_schema(relation: Relation, *, sign: bool = False) -> Any:
-    """The Arrow schema of a relation in DataFrames: types that Spark has, and every column may be null."""
+    """The Arrow schema of a relation in DataFrames: types of Spark, all columns nullable."""
     fields = [field.with_nullable(True) for field in signed(schema(relation))]
     return pa.schema([*fields, *([pa.field(SIGN, pa.int8())] if sign else [])])
 
 
 def in_blocks(raw: Raw) -> Raw:
-    """The same source, whose files tasks may read in parts."""
+    """The same source, with files that tasks may split."""
     delimited = raw.layout.delimited
     if delimited is None:
         return raw
@@ -207,21 +208,21 @@ def in_blocks(raw: Raw) -> Raw:
 
 
 def in_whole_files(raw: Raw) -> Raw:
-    """The same source, each file of which is read by one task."""
-    assert raw.layout.delimited is not None, "only in delimited text does a record go over line ends"
+    """The same source, with each file read by one task."""
+    assert raw.layout.delimited is not None, "only records of delimited text can span lines"
     whole = replace(raw.layout.delimited, has_whole_files=True)
     frame = raw.frame.repartition(_FILE).sortWithinPartitions(_FILE, _BLOCK, _ROW)
     return Raw(raw.place, frame, replace(raw.layout, delimited=whole))
 
 
 def checked(raw: Raw) -> DataFrame:
-    """The rows of a source as the relation's, each with what is wrong with it."""
+    """The rows of a source, converted to the relation, each with its problem if any."""
     target = _target(raw)
     return raw.frame.mapInArrow(partial(check_batches, raw.layout, target), from_arrow_schema(target))
 
 
 def collected(raw: Raw) -> tuple[Any, Any]:
-    """The good rows of a small source, and the bad ones, as Arrow tables: one job, in no other process."""
+    """The good and the bad rows of a small source, as Arrow tables: one job, checked in this process."""
     target = _target(raw)
     whole = raw.frame.toArrow()
     parts = _in_order(whole) if raw.layout.form is Form.CELLS else whole
@@ -237,14 +238,14 @@ def collected(raw: Raw) -> tuple[Any, Any]:
 
 
 def _blocks(whole: Any) -> list[dict[str, Any]]:
-    """The blocks of all files, in order: the number that Spark gave the first row, and how many there are."""
+    """The blocks of all files, in order: Spark's number of the first row, and the number of rows."""
     counts = whole.group_by([_FILE, _BLOCK]).aggregate([(_ROW, "min"), (_ROW, "count")])
     blocks: list[dict[str, Any]] = counts.sort_by([(_FILE, "ascending"), (_BLOCK, "ascending")]).to_pylist()
     return blocks
 
 
 def _in_order(whole: Any) -> Any:
-    """The rows with the blocks of each file one after the other; Spark's numbers only grow."""
+    """The rows, with the blocks of each file in order; Spark's row numbers are increasing."""
     numbers = whole[_ROW].to_numpy()
     blocks = _blocks(whole)
     starts = np.searchsorted(numbers, [block[f"{_ROW}_min"] for block in blocks])
@@ -253,7 +254,7 @@ def _in_order(whole: Any) -> Any:
 
 
 def _places(bad: Any, whole: Any, headers: int) -> list[Any]:
-    """The file of each bad row and its number there; `whole` are all rows, `headers` lines not counted."""
+    """The file and row number of each bad row; `whole` are all rows, `headers` lines are not counted."""
     starts: dict[tuple[str, int], int] = {}
     before: dict[str, int] = {}
     for block in _blocks(whole):
@@ -266,7 +267,7 @@ def _places(bad: Any, whole: Any, headers: int) -> list[Any]:
 
 
 def _headers(raw: Raw) -> int:
-    """How many lines of a file are no rows."""
+    """The number of header lines in a file."""
     return 1 if raw.layout.delimited is not None and raw.layout.delimited.header else 0
 
 
@@ -301,7 +302,7 @@ def bad_rows(raw: Raw, frame: DataFrame) -> DataFrame:
 
 
 def _starts(frame: DataFrame) -> DataFrame:
-    """For each block of each file: the number that Spark gave its first row, and the rows before it."""
+    """For each block of each file: Spark's number of its first row, and the number of rows before it."""
     blocks = frame.groupBy(_FILE, _BLOCK).agg(
         sf.min(f"`{_ROW}`").alias("first"), sf.count(sf.lit(1)).alias("count")
     )

@@ -1,1 +1,1 @@
-"""What is derived from a typed program: strata, monotonicity, rules that can never fire."""
+"""Analyses of a program: strata, monotonicity, rules that can never fire."""

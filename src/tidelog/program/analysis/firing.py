@@ -1,7 +1,7 @@
-"""Which rules can ever fire, if some relations may have rows: Horn satisfiability in linear time.
+"""Which rules can ever fire, given the relations that may have rows: Horn satisfiability in linear time.
 
-A body is a tree of conjunctions and disjunctions over relations. Each node counts the parts that it waits
-for and tells the node above when none is left (Dowling and Gallier).
+A body is a tree of conjunctions and disjunctions over relations. Each node counts the parts it still waits
+for and notifies its parent when none is left (Dowling and Gallier).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["dead_rules"]
 
 @dataclass(slots=True)
 class _Node:
-    """A conjunction or disjunction that waits for so many of its parts; at the root, the body of a rule."""
+    """A conjunction or disjunction that waits for `waits_for` of its parts; the root is a rule body."""
 
     waits_for: int
     above: _Node | None
@@ -25,7 +25,7 @@ class _Node:
 
 
 def dead_rules(rules: Sequence[tree.Rule], live: Iterable[str]) -> list[tree.Rule]:
-    """The rules that never give a row: they read, in each alternative, a relation that has none."""
+    """The rules that never fire: each of their alternatives reads a relation that is always empty."""
     waiting: dict[str, list[_Node]] = defaultdict(list)
     ready: list[_Node] = []
     for i, rule in enumerate(rules):

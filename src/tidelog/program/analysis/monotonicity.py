@@ -1,15 +1,14 @@
 """`min` and `max` in recursion: which relations keep the best value per key, and when that is sound.
 
 A relation derived by `min` or `max` from itself keeps one row per key, the best over all its rules. The
-recursion then has one answer, whatever the order of evaluation, if a better value never makes anything
-worse: it gives an equal or better head and never falsifies a condition. That is checked by following the
-value through the rule. Each expression has a *direction*: 1 if it rises or stays when the values it is
-made of get better, -1 if it falls or stays, 0 if it does not depend on them. A value of `min` gets better
-downwards (-1), one of `max` upwards (1).
+recursion then has a unique result, independent of the evaluation order, if a better value never makes
+anything worse: it gives an equal or better head and never falsifies a condition. This is checked by following
+the value through the rule. Each expression has a *direction*: 1 if it rises or stays as the values it depends
+on get better, -1 if it falls or stays, 0 if it does not depend on them. A value of `min` gets better
+downwards (-1), a value of `max` upwards (1).
 
-Floating-point numbers keep their order under these operations with one exception: ∞ - ∞ and 0 · ∞ are no
-numbers, and NaN comes after all of them. So inside the recursion, such a result has no value (`NUMBER`): it
-is an error like a division by zero.
+Floating-point operations preserve this order with one exception: ∞ - ∞ and 0 · ∞ are NaN, which is ordered
+after every number. So inside the recursion a NaN result is an error, like a division by zero (`NUMBER`).
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _MONOTONE_CALLS = frozenset(["min", "max", "floor", "ceil", "round"])
 def best_relations(
     relations: Iterable[str], rules: tuple[Rule, ...], through: frozenset[str], problems: Problems
 ) -> dict[str, Best]:
-    """The relations among `through` that are kept as the best value per key."""
+    """The relations among `through` that keep the best value per key."""
     best: dict[str, Best] = {}
     by_head: dict[str, list[Rule]] = {}
     for rule in rules:
@@ -58,15 +57,15 @@ def best_relations(
                     "E503",
                     rule.span,
                     f"`{name}` keeps the {chosen.function} of its column {chosen.column + 1} per key, "
-                    "so every rule for it has to end that way",
+                    "so every rule for it must end in that aggregate",
                     hint=f"end the body with `var v = ….group_by(…).{chosen.function}()` "
-                    f"and give `v` as column {chosen.column + 1}",
+                    f"and use `v` as column {chosen.column + 1}",
                 )
     return best
 
 
 def _form(rule: Rule, name: str) -> Best | None:
-    """The column and function if the rule's last step is one `min` or `max` that goes into one column."""
+    """The column and function if the rule's last step is one `min` or `max` that fills one column."""
     if rule.group is None or rule.after != ((),) or len(rule.group.aggregates) != 1:
         return None
     aggregate = rule.group.aggregates[0]
@@ -92,9 +91,9 @@ class _NotMonotone(Exception):
 def check_monotone(
     relations: frozenset[str], rules: tuple[Rule, ...], best: Mapping[str, Best], problems: Problems
 ) -> bool:
-    """Report each rule of a recursive stratum that could make something worse from a better value.
+    """Report each rule of a recursive stratum in which a better value could lead to a worse result.
 
-    Whether there is none.
+    Returns whether there is no such rule.
     """
     is_sound = True
     for rule in rules:
@@ -107,7 +106,7 @@ def check_monotone(
 
 
 def in_order(rule: Rule, best: Mapping[str, Best]) -> Rule:
-    """A rule of the recursion, which `check_monotone` has nothing against: what is no number has no value."""
+    """A rule of the recursion that `check_monotone` accepts, rewritten so that a NaN result is an error."""
     bodies = tuple(_in_order(body, _follow(body, best)) for body in rule.bodies)
     if rule.group is None:
         return replace(rule, bodies=bodies)
@@ -136,7 +135,7 @@ def _in_order(body: Body, names: Iterable[str]) -> Body:
 
 
 def _numbers(expr: Expr, names: Iterable[str]) -> Expr:
-    """The expression, where no float that is computed from these variables is NaN."""
+    """The expression with checks that no float computed from these variables is NaN."""
     followed = frozenset(names)
     if not any(v.name in followed for v in typed.variables(expr)):
         return expr
@@ -167,8 +166,8 @@ def _report(span: Span, what: str, best: Mapping[str, Best], problems: Problems)
         "E504",
         span,
         f"{what}, so a better value could lead to a worse result",
-        note=f"kept as the best value per key: {kept}",
-        hint="inside the recursion, values may be added to, compared one way, and passed through min and max",
+        note=f"relations that keep the best value per key: {kept}",
+        hint="in the recursion, values can be added to, compared in one direction, and passed to min and max",
     )
 
 
@@ -185,7 +184,7 @@ def _check_rule(rule: Rule, relations: frozenset[str], best: Mapping[str, Best])
 
 
 def _follow(body: Body, best: Mapping[str, Best], given: frozenset[str] = frozenset()) -> dict[str, int]:
-    """The directions of the variables of a body, or _NotMonotone; `given` ones have their values already."""
+    """The directions of the variables of a body; raises _NotMonotone. `given` variables are already bound."""
     directions: dict[str, int] = {}
     occurrences = _occurrences(body)
     for literal in body:
@@ -194,10 +193,10 @@ def _follow(body: Body, best: Mapping[str, Best], given: frozenset[str] = frozen
             match literal.terms[kept.column]:
                 case Var(name):
                     if name in given or occurrences[name] > 1:
-                        raise _NotMonotone(f"`{name}` has to equal another value")
+                        raise _NotMonotone(f"`{name}` must equal another value")
                     directions[name] = _BETTER[kept.function]
                 case typed.Constant():
-                    raise _NotMonotone(f"the value of `{literal.relation}` has to equal a constant")
+                    raise _NotMonotone(f"the value of `{literal.relation}` must equal a constant")
     for literal in body:
         if isinstance(literal, Bind):
             directions[literal.variable.name] = _direction(literal.value, directions)
@@ -210,7 +209,7 @@ def _follow(body: Body, best: Mapping[str, Best], given: frozenset[str] = frozen
 
 
 def _occurrences(body: Body) -> Counter[str]:
-    """How often each variable stands in an atom of the body."""
+    """How often each variable occurs in the atoms of the body."""
     atoms = (x for x in body if isinstance(x, Match | Absent))
     return Counter(t.name for x in atoms for t in x.terms if isinstance(t, Var))
 
@@ -218,7 +217,7 @@ def _occurrences(body: Body) -> Counter[str]:
 def _check_group(group: Group, directions: Mapping[str, int]) -> None:
     for key in group.keys:
         if key.name in directions:
-            raise _NotMonotone(f"`{key.name}` is part of a key")
+            raise _NotMonotone(f"`{key.name}` is a key of `group_by`")
     for aggregate in group.aggregates:
         direction = _direction(aggregate.args[0], directions)
         if direction not in (0, _BETTER.get(aggregate.function, 0)):
@@ -235,7 +234,7 @@ def _check_heads(
 
 
 def _direction(expr: Expr, directions: Mapping[str, int]) -> int:
-    """How an expression moves as the values get better, or _NotMonotone if that cannot be said."""
+    """The direction of an expression as the values get better; raises _NotMonotone if it is unknown."""
     if not any(v.name in directions and directions[v.name] for v in typed.variables(expr)):
         return 0
     match expr:
@@ -259,7 +258,7 @@ def _direction(expr: Expr, directions: Mapping[str, int]) -> int:
         case typed.Cast(operand, type_) if is_number(operand.type) and is_number(type_):
             return _direction(operand, directions)
         case _:
-            raise _NotMonotone(f"{_operation(expr)} does not keep the order of values")
+            raise _NotMonotone(f"{_operation(expr)} does not preserve the order of values")
 
 
 def _binary(op: str, left: Expr, right: Expr, directions: Mapping[str, int]) -> int:
@@ -278,12 +277,12 @@ def _binary(op: str, left: Expr, right: Expr, directions: Mapping[str, int]) -> 
         case "/" if not rhs and (sign := _sign(right)):
             return lhs * sign
         case _:
-            raise _NotMonotone(f"`{op}` does not keep the order of values")
+            raise _NotMonotone(f"`{op}` does not preserve the order of values")
 
 
 def _same(first: int, second: int, what: str) -> int:
     if first and second and first != second:
-        raise _NotMonotone(f"{what} gets a rising and a falling value")
+        raise _NotMonotone(f"{what} combines a rising and a falling value")
     return first or second
 
 
@@ -295,14 +294,14 @@ def _sign(expr: Expr) -> int | None:
 
 
 def _turning(expr: Expr, directions: Mapping[str, int], function: str) -> str:
-    """What makes an expression under an aggregate worse as the values it is made of get better."""
+    """Why an aggregated expression gets worse as the values it depends on get better."""
     for sub in typed.subexpressions(expr):
         direction = _direction(sub, directions) if not isinstance(expr, typed.Let) else 0
         if direction == -_direction(expr, directions):
-            return f"{_operation(expr)} turns the order of values round"
+            return f"{_operation(expr)} reverses the order of values"
         if direction:
             return _turning(sub, directions, function)
-    return f"what is better for `{function}` is worse for the relation it is taken from"
+    return f"a better value for `{function}` is a worse value for the relation it comes from"
 
 
 def _operation(expr: Expr) -> str:

@@ -1,9 +1,9 @@
-"""Strata: relations that depend on each other, in an order in which everything below is known.
+"""Strata: groups of mutually dependent relations, ordered so that each reads only itself and earlier strata.
 
 A stratum is a strongly connected component of the relations under "is derived from". Negation and
-aggregation need what is below them to be complete, so neither may run along a cycle; the exception is a
-relation kept as the best value per key (`Best`), which `monotone` examines. A cycle that is not allowed is
-told in full, rule by rule.
+aggregation need their input to be complete, so neither may be part of a cycle. The exception is a relation
+that keeps the best value per key (`Best`), which `monotonicity` checks. A forbidden cycle is reported in
+full, rule by rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Node = TypeVar("_Node", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """`head` is derived from `body` by `rule`; `how` is "", "not", or the aggregate it passes through."""
+    """`head` is derived from `body` by `rule`; `how` is "", "not", or the aggregate applied to `body`."""
 
     head: str
     body: str
@@ -35,9 +35,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """What a rule adds to the cycles of its stratum: each of `heads` is derived from each of `reads`.
+    """The edges of a rule inside its stratum: each of `heads` is derived from each of `reads`.
 
-    One value a rule: a rule with many heads and a long body stands for as many edges as their product.
+    They are stored as one value per rule, since their number is the product of heads and reads.
     """
 
     rule: Rule
@@ -49,7 +49,7 @@ class _Turn:
 
 
 def reads(rule: Rule) -> Iterator[tuple[str, str]]:
-    """The relations that a rule reads, each with how: "", "not", or the aggregate that it passes through."""
+    """The relations that a rule reads, each with "", "not", or the aggregate applied to it."""
     function = rule.group.aggregates[0].function if rule.group else ""
     for bodies, how in ((rule.bodies, function), (rule.after, "")):
         for literal in (x for body in bodies for x in body):
@@ -60,7 +60,7 @@ def reads(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def stratify(relations: Iterable[str], rules: Iterable[Rule], problems: Problems) -> tuple[Stratum, ...]:
-    """The strata in an order of evaluation; what cannot be stratified is reported."""
+    """The strata in evaluation order. Relations that cannot be stratified are reported."""
     rules = tuple(rules)
     found = _components(relations, rules)
     number = {name: i for i, component in enumerate(found) for name in component}
@@ -78,7 +78,7 @@ def stratify(relations: Iterable[str], rules: Iterable[Rule], problems: Problems
 
 
 def _components(relations: Iterable[str], rules: tuple[Rule, ...]) -> list[list[str]]:
-    """The relations of each stratum. Rules are nodes too, so that the graph is no larger than the text."""
+    """The relations of each stratum. Rules are also nodes, so the graph is no larger than the text."""
     below: dict[str | int, list[str | int]] = {name: [] for name in relations}
     for number, rule in enumerate(rules):
         below[number] = list(dict.fromkeys(name for name, _ in reads(rule)))
@@ -91,7 +91,7 @@ def _components(relations: Iterable[str], rules: tuple[Rule, ...]) -> list[list[
 
 
 def _turns(rule: Rule, number: Mapping[str, int]) -> dict[int, _Turn]:
-    """The strata that a rule derives, each with the rule's part in its cycles."""
+    """The strata that a rule derives, each with the rule's edges inside it."""
     heads: dict[int, list[str]] = defaultdict(list)
     for head in dict.fromkeys(h.relation for h in rule.heads):
         heads[number[head]].append(head)
@@ -117,7 +117,7 @@ def _stratum(
 
 
 def _edge(turns: Iterable[_Turn], wanted: Callable[[str], bool], allowed: Container[str] = ()) -> Edge | None:
-    """The first edge that is of the wanted kind and whose head is not allowed to have it."""
+    """The first edge of the wanted kind whose head is not in `allowed`."""
     for turn in turns:
         head = next((h for h in turn.heads if h not in allowed), None)
         read = next((r for r in turn.reads if wanted(r[1])), None)
@@ -127,13 +127,13 @@ def _edge(turns: Iterable[_Turn], wanted: Callable[[str], bool], allowed: Contai
 
 
 def _aggregated(turns: Iterable[_Turn]) -> frozenset[str]:
-    """The relations that an aggregate inside the cycle derives."""
+    """The relations derived by an aggregate inside the cycle."""
     through = (turn for turn in turns if any(how and how != "not" for _, how in turn.reads))
     return frozenset(head for turn in through for head in turn.heads)
 
 
 def components(below: Mapping[_Node, list[_Node]]) -> list[list[_Node]]:
-    """Strongly connected components, each behind those it depends on (Tarjan, without recursion)."""
+    """Strongly connected components, each after those it depends on (Tarjan, without recursion)."""
     index: dict[_Node, int] = {}
     low: dict[_Node, int] = {}
     stack: list[_Node] = []
@@ -185,11 +185,11 @@ def _pop_component(node: _Node, stack: list[_Node], on_stack: set[_Node]) -> lis
             return component
 
 
-# -- telling a cycle
+# -- reporting a cycle
 
 
 def _report_cycle(edge: Edge, turns: list[_Turn], problems: Problems) -> None:
-    """`edge` closes a cycle it must not be on: tell the way from its body back to its head."""
+    """`edge` closes a forbidden cycle: report the path from its body back to its head."""
     way = [edge, *_path(edge.body, edge.head, turns)]
     steps = "; ".join(f"{_step(e)} ({e.rule.span!r})" for e in way)
     if edge.how == "not":
@@ -198,7 +198,7 @@ def _report_cycle(edge: Edge, turns: list[_Turn], problems: Problems) -> None:
             edge.rule.span,
             f"`{edge.head}` depends on its own negation",
             note=f"the cycle is: {steps}",
-            hint="a relation under `not` has to be complete before the rule can be used; break the cycle",
+            hint="a negated relation must be complete before the rule can run; break the cycle",
         )
         return
     problems.report(
@@ -206,7 +206,7 @@ def _report_cycle(edge: Edge, turns: list[_Turn], problems: Problems) -> None:
         edge.rule.span,
         f"`{edge.head}` depends on an aggregate over itself",
         note=f"the cycle is: {steps}",
-        hint="only `min` and `max` can be recursive, as the last thing a rule does",
+        hint="only `min` and `max` can be recursive, and only as the last step of a rule",
     )
 
 
@@ -216,7 +216,7 @@ def _step(edge: Edge) -> str:
 
 
 def _path(start: str, goal: str, turns: list[_Turn]) -> list[Edge]:
-    """A shortest way of edges from one relation to another, in the direction of "is derived from"."""
+    """A shortest path from one relation to another along "is derived from"."""
     deriving: dict[str, list[_Turn]] = defaultdict(list)
     for turn in turns:
         for head in turn.heads:

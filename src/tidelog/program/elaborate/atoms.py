@@ -1,7 +1,7 @@
-"""Atoms against declarations: which expression stands in which column.
+"""Matching the arguments of atoms with the columns of relations.
 
-Positional arguments fill the columns from the left, named ones (`.name = e`) any other. In a body, with at
-least one named argument, columns that are not mentioned may hold anything.
+Positional arguments fill the columns from the left; named arguments (`.name = e`) fill any other column. In a
+body, an atom with at least one named argument matches any value in the remaining columns.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Placed", "place"]
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An atom with one argument a column; a wildcard where nothing was said."""
+    """An atom with one argument per column; a wildcard for each column without an argument."""
 
     atom: tree.Atom
     columns: tuple[tuple[str, Type | None], ...]
@@ -26,13 +26,13 @@ class Placed:
 
 
 def place(atom: tree.Atom, known: Declarations, problems: Problems, *, head: bool) -> Placed | None:
-    """The atom with its arguments in place, or None after a report."""
+    """The atom with one argument per column, or None after reporting an error."""
     signature = known.known.get(atom.relation)
     if signature is None:
         problems.report(
             "E101",
             atom.name_span,
-            f"there is no relation `{atom.relation}`",
+            f"unknown relation `{atom.relation}`",
             hint=problems.suggest(atom.relation, known.known),
         )
         return None
@@ -56,7 +56,7 @@ def place(atom: tree.Atom, known: Declarations, problems: Problems, *, head: boo
         return None
     missing = [name for name, slot in zip(signature.names, slots, strict=True) if slot is None]
     if head and missing:
-        problems.report("E105", atom.span, f"`{atom.relation}` needs a value for {_listing(missing)}")
+        problems.report("E105", atom.span, f"`{atom.relation}` is missing a value for {_listing(missing)}")
         return None
     args = tuple(tree.Wildcard(atom.span) if slot is None else slot for slot in slots)
     return Placed(atom, signature.columns, args)
@@ -75,7 +75,7 @@ def _fill(
         assert argument.name is not None
         if argument.name not in positions:
             hint = problems.suggest(argument.name, names)
-            message = f"`{atom.relation}` has no column `{argument.name}`"
+            message = f"unknown column `{argument.name}` in `{atom.relation}`"
             problems.report("E102", argument.span, message, hint=hint)
             sound = False
         elif slots[positions[argument.name]] is not None:

@@ -1,9 +1,9 @@
-"""One alternative of a rule's body: its variables with their types, its literals typed and in order.
+"""Elaboration of one alternative of a rule body: the types of its variables, its literals typed and ordered.
 
-Positive atoms bind variables first, wherever they stand, since the order of literals means nothing;
-then assignments, in whatever order they need each other (one whose variable an atom binds too is an
-equation); then everything else is checked. Expressions among the arguments of atoms get variables of
-their own (`$1`, `$2`, …), so that atoms hold only terms.
+The order of literals in the text does not matter. Positive atoms bind variables first; then assignments, in
+order of their dependencies (an assignment to a variable that an atom also binds is an equation); then
+everything else is checked. Expressions among the arguments of atoms are assigned to fresh variables (`$1`,
+`$2`, …), so that atoms contain only terms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Simple = tree.Atom | tree.Negation | tree.Condition | tree.Assignment
 
 
 def alternatives(literals: Sequence[tree.Literal]) -> list[tuple[Simple, ...]] | None:
-    """Disjunctions multiplied out; None if that gives too many."""
+    """The alternatives after expanding disjunctions; None if there are too many."""
     choices: list[list[tuple[Simple, ...]]] = []
     total = 1
     for literal in literals:
@@ -48,7 +48,7 @@ def alternatives(literals: Sequence[tree.Literal]) -> list[tuple[Simple, ...]] |
 
 
 class BodyMaker:
-    """Elaborates one alternative; `typer` afterwards knows its variables."""
+    """Elaborates one alternative. Afterwards `typer` has the types of its variables."""
 
     def __init__(
         self,
@@ -63,12 +63,12 @@ class BodyMaker:
         self.typer.variables = dict(variables)
         self.typer.grouped_away = grouped_away
         self._given = frozenset(variables)
-        self._origins: dict[str, str] = {}  # the column that a matched variable was first met in
+        self._origins: dict[str, str] = {}  # the column where a matched variable first occurs
         self._conflicting: set[str] = set()
         self._fresh = 0
 
     def make(self, literals: Iterable[Simple]) -> Body | None:
-        """The typed literals, or None after a report."""
+        """The typed literals, or None after reporting an error."""
         literals = list(literals)
         atoms = {id(x): self._place(x) for x in literals if isinstance(x, tree.Atom | tree.Negation)}
         for literal in literals:
@@ -117,14 +117,14 @@ class BodyMaker:
                 "E207",
                 variable.span,
                 f"`{name}` is `{type_}` in `{column}`, but `{before}` {self._origin(name)}",
-                hint="match it under another name and compare after a conversion with `as`",
+                hint="match it under another name, convert it with `as`, and compare",
             )
 
     def _origin(self, name: str) -> str:
         return f"in `{self._origins[name]}`" if name in self._origins else "elsewhere in the rule"
 
     def _assign(self, assignments: list[tree.Assignment]) -> dict[int, typed.Expr | None]:
-        """The typed values, by the identity of the assignment."""
+        """The typed values, keyed by the identity of the assignment."""
         values: dict[int, typed.Expr | None] = {}
         first = {a.name: a for a in reversed(assignments)}
         new = [a for a in assignments if self._is_new(a, first[a.name])]
@@ -143,7 +143,7 @@ class BodyMaker:
         self.problems.report(
             "E303",
             assignment.name_span,
-            f"`{assignment.name}` has a value already",
+            f"`{assignment.name}` already has a value",
             hint=f"compare with `{assignment.name} == …`, or choose another name",
         )
         return False
@@ -174,7 +174,7 @@ class BodyMaker:
                 return [None if given is None else Bind(Var(name, given.type), given)]
 
     def _equation(self, assignment: tree.Assignment) -> Literal | None:
-        """A variable that an atom binds as well: its value has to equal what the atom matched."""
+        """An assignment to a variable that an atom also binds: the value must equal the matched one."""
         type_ = self.typer.variables[assignment.name]
         value = None if type_ is None else self.typer.check(assignment.value, type_)
         if type_ is None or value is None:
@@ -192,7 +192,7 @@ class BodyMaker:
         return [*binds, Absent(placed.atom.relation, terms) if terms is not None else None]
 
     def _terms(self, placed: Placed) -> tuple[tuple[Term, ...] | None, list[tuple[Var, typed.Expr]]]:
-        """The terms of an atom, and the expressions among its arguments under the names they were given."""
+        """The terms of an atom, and the expressions among its arguments with their fresh variables."""
         named: list[tuple[Var, typed.Expr]] = []
         terms: list[Term] = []
         for arg, (_, type_) in zip(placed.args, placed.columns, strict=True):
@@ -206,12 +206,12 @@ class BodyMaker:
         return (tuple(terms) if len(terms) == len(placed.args) else None), named
 
     def _argument(self, arg: tree.Expr, type_: Type | None) -> typed.Expr | Wildcard | None:
-        """The typed argument; None after a report, or if the column's type is unknown."""
+        """The typed argument; None after reporting an error, or if the column's type is unknown."""
         if isinstance(arg, tree.Wildcard):
             return Wildcard()
         if isinstance(arg, tree.NoneLiteral):
             self.problems.report(
-                "E205", arg.span, "nothing equals `none`", hint="name the column and use `is_none(…)`"
+                "E205", arg.span, "`none` matches nothing", hint="use a variable and `is_none(…)`"
             )
             return None
         if type_ is None:
@@ -223,7 +223,7 @@ class BodyMaker:
         return self.typer.check(arg, type_)
 
     def _mismatch(self, name: str, span: Span, type_: Type) -> None:
-        """A variable of another type than its column: told already for positive atoms."""
+        """Report a variable whose type differs from its column's; positive atoms are already reported."""
         have = self.typer.variables[name]
         if not self.problems.has("E207", span):
             self.problems.report(
@@ -235,7 +235,7 @@ class BodyMaker:
 
 
 def _in_order(literals: list[Literal]) -> Body:
-    """The same literals with each binding behind those whose variables it reads."""
+    """The same literals, with each binding after those whose variables it reads."""
     binds = [x for x in literals if isinstance(x, Bind)]
     given = {b.variable.name for b in binds}
     needs = [given & {v.name for v in typed.variables(b.value)} for b in binds]

@@ -1,8 +1,8 @@
-"""Declarations: type names, relations and functions by name, as the rest of elaboration looks them up.
+"""Declarations: types, relations and functions by name, for lookup by the rest of elaboration.
 
-Invariant: what is in here is sound (types resolve, arities are within bounds, keys name columns). A
-declaration with a mistake is reported and entered as far as it is known, so that its uses are not
-reported as well; a column whose type is unknown has the type None in `Signature` only.
+Invariant: the declarations are valid (types resolve, arities are within limits, keys name columns). An
+invalid declaration is reported, and its signature is added as far as it is known, so that its uses cause no
+further errors. A column of unknown type has the type None, in `Signature` only.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BUILT_IN = (*_SIMPLE, *_SIZED, "decimal", "option")
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What the uses of a relation or function need to know; a type that could not be resolved is None."""
+    """The columns of a relation, or the parameters and result of a function; an unresolved type is None."""
 
     columns: tuple[tuple[str, Type | None], ...]
     result: Type | None = None
@@ -53,7 +53,7 @@ class Signature:
 
 @dataclass(slots=True)
 class Declarations:
-    """`relations`, `aliases` and `functions` are sound; `known` and `calls` also hold what has mistakes."""
+    """`relations`, `aliases` and `functions` are valid; `known` and `calls` also include invalid ones."""
 
     relations: dict[str, Relation] = field(default_factory=dict)
     aliases: dict[str, Type] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Declarations:
 
 
 def resolve_type(name: tree.TypeName, known: Declarations, problems: Problems) -> Type | None:
-    """The type a name stands for, or None after a report."""
+    """The type a name stands for, or None after reporting an error."""
     if name.name in known.aliases:
         return _without_arguments(name, known.aliases[name.name], problems)
     if name.name in known.broken_types:
@@ -100,7 +100,7 @@ def resolve_type(name: tree.TypeName, known: Declarations, problems: Problems) -
     if name.name == "option":
         return _option(name, known, problems)
     hint = problems.suggest(name.name, _BUILT_IN, known.aliases)
-    problems.report("E103", name.span, f"there is no type `{name.name}`", hint=hint)
+    problems.report("E103", name.span, f"unknown type `{name.name}`", hint=hint)
     return None
 
 
@@ -131,7 +131,7 @@ def _decimal(name: tree.TypeName, problems: Problems) -> Type | None:
     problems.report(
         "E104",
         name.span,
-        f"`decimal` takes a number of digits from 1 to {types.MAX_DIGITS} and how many are behind the point",
+        f"`decimal` takes a precision from 1 to {types.MAX_DIGITS} and a scale no greater than the precision",
         hint="write `decimal(10, 2)`, for example",
     )
     return None
@@ -142,7 +142,7 @@ def _option(name: tree.TypeName, known: Declarations, problems: Problems) -> Typ
         case (tree.TypeName() as inner,):
             item = resolve_type(inner, known, problems)
             if isinstance(item, types.Option):
-                problems.report("E104", name.span, f"`{item}` is an option already")
+                problems.report("E104", name.span, f"`{item}` is already an option")
                 return None
             return None if item is None else types.Option(item)
     problems.report("E104", name.span, "`option` takes one type", hint="write `option<int>`, for example")
@@ -153,7 +153,7 @@ def _option(name: tree.TypeName, known: Declarations, problems: Problems) -> Typ
 
 
 def declare(items: Iterable[tree.Item], known: Declarations, problems: Problems) -> list[tree.Function]:
-    """Enter all declarations among the items; the functions come back, for their bodies to be typed."""
+    """Add all declarations among the items; return the functions whose bodies are still to be typed."""
     items = list(items)
     _declare_aliases([i for i in items if isinstance(i, tree.Alias)], known, problems)
     for item in items:
@@ -170,7 +170,7 @@ def declare(items: Iterable[tree.Item], known: Declarations, problems: Problems)
 
 
 def _declare_aliases(aliases: list[tree.Alias], known: Declarations, problems: Problems) -> None:
-    """In whatever order they refer to each other; those in a cycle are reported."""
+    """Add the aliases in order of their dependencies; report those in a cycle."""
     waiting: dict[str, tree.Alias] = {}
     for alias in aliases:
         if alias.name in _BUILT_IN:
@@ -192,7 +192,7 @@ def _declare_aliases(aliases: list[tree.Alias], known: Declarations, problems: P
             if not needed[other]:
                 ready.append(other)
     for alias in waiting.values():
-        problems.report("E104", alias.name_span, f"the type `{alias.name}` is defined by itself")
+        problems.report("E104", alias.name_span, f"the type `{alias.name}` is defined in terms of itself")
         known.broken_types.add(alias.name)
 
 
@@ -211,7 +211,9 @@ def _declare_alias(alias: tree.Alias, known: Declarations, problems: Problems) -
         known.broken_types.add(alias.name)
     elif known.aliases.get(alias.name, type_) != type_:
         problems.report(
-            "E112", alias.name_span, f"the type `{alias.name}` is `{known.aliases[alias.name]}` already"
+            "E112",
+            alias.name_span,
+            f"the type `{alias.name}` is already defined as `{known.aliases[alias.name]}`",
         )
     else:
         known.aliases[alias.name] = type_
@@ -228,7 +230,7 @@ def _columns(
     seen: set[str] = set()
     for column in columns:
         if column.name in seen:
-            problems.report("E111", column.span, f"there are two {what}s named `{column.name}`")
+            problems.report("E111", column.span, f"duplicate {what} `{column.name}`")
         seen.add(column.name)
     return tuple((c.name, resolve_type(c.type, known, problems)) for c in columns)
 
@@ -237,7 +239,7 @@ def _declare_relation(item: tree.Relation, known: Declarations, problems: Proble
     columns = _columns(item.columns, "column", known, problems)
     key = _key(item, [type_ for _, type_ in columns], problems)
     if len(columns) > MAX_COLUMNS:
-        message = f"`{item.name}` has {len(columns)} columns; {MAX_COLUMNS} are allowed"
+        message = f"`{item.name}` has {len(columns)} columns, which exceeds the limit of {MAX_COLUMNS}"
         problems.report("E110", item.name_span, message)
     role = Role(item.role) if item.role else Role.INTERNAL
     sound = tuple(Column(name, type_) for name, type_ in columns if type_ is not None)
@@ -264,13 +266,15 @@ def _key(item: tree.Relation, column_types: list[Type | None], problems: Problem
     for column in item.key:
         if column.name not in positions:
             hint = problems.suggest(column.name, positions)
-            problems.report("E102", column.span, f"`{item.name}` has no column `{column.name}`", hint=hint)
+            problems.report(
+                "E102", column.span, f"unknown column `{column.name}` in `{item.name}`", hint=hint
+            )
         elif positions[column.name] in key:
-            problems.report("E111", column.span, f"`{column.name}` is in the key twice")
+            problems.report("E111", column.span, f"`{column.name}` is in the primary key twice")
         else:
             key[positions[column.name]] = None
             if isinstance(column_types[positions[column.name]], types.Option):
-                message = f"`{column.name}` may be missing, so it cannot be part of a key"
+                message = f"`{column.name}` is an option, so it cannot be part of a primary key"
                 problems.report("E107", column.span, message)
     if not item.key:
         problems.report("E107", item.name_span, f"the primary key of `{item.name}` has no columns")
@@ -280,7 +284,7 @@ def _key(item: tree.Relation, column_types: list[Type | None], problems: Problem
 def _declare_function(
     item: tree.Function, earlier: tree.Function | None, known: Declarations, problems: Problems
 ) -> bool:
-    """Enter a function's signature; whether its body is to be typed. `earlier` is in the same text."""
+    """Add a function's signature; return whether to type its body. `earlier` is in the same text."""
     columns = _columns(item.parameters, "parameter", known, problems)
     signature = Signature(columns, resolve_type(item.result, known, problems))
     if item.name in FUNCTION_NAMES:

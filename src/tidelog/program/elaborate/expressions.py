@@ -1,11 +1,11 @@
-"""Giving expressions their types.
+"""Type checking and inference of expressions.
 
-A type flows both ways: a number, `none` or a choice between them takes the type that its surroundings
-expect; everything else has a type of its own and is compared with what is expected. Nothing is converted
-silently but a value to an option of its type.
+Types flow both ways: a number, `none`, or a conditional between them takes the type that its context expects;
+every other expression has its own type, which is compared with the expected one. The only implicit conversion
+is from a value to an option of its type.
 
-`Typer.infer` returns None after a report, and also, without one, where a name's type is unknown because
-its declaration was reported already: one mistake is told once.
+`Typer.infer` returns None after reporting an error. It also returns None, without a report, if the type of a
+name is unknown because its declaration was already reported: each mistake is reported once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["Typer"]
 class Typer:
     """`variables` maps the names in scope to their types, None where a type is unknown.
 
-    A block may reuse neither those names nor the `reserved` ones, which come into scope later.
+    A block cannot reuse those names or the `reserved` ones, which come into scope later.
     """
 
     def __init__(self, known: Declarations, problems: Problems) -> None:
@@ -74,13 +74,13 @@ class Typer:
 
     def _conversion(self, have: Type, wanted: Type) -> str | None:
         if isinstance(have, types.Option) and have.item == wanted:
-            return "use `unwrap_or(…, …)` to say what stands for a missing value"
+            return "use `unwrap_or(…, …)` to supply a default for a missing value"
         if library.can_cast(have, wanted):
             return f"convert it with `as {wanted}`"
         return None
 
     def infer(self, expr: tree.Expr, wanted: Type | None = None) -> Expr | None:
-        """The typed expression; `wanted` guides what has no type of its own."""
+        """The typed expression. `wanted` determines the type of expressions without their own type."""
         match expr:
             case tree.BoolLiteral(value):
                 return Constant(value, BOOL)
@@ -98,7 +98,7 @@ class Typer:
                 return self._variable(name, expr.span)
             case tree.Wildcard():
                 self.problems.report(
-                    "E302", expr.span, "`_` has no value", hint="give the column a name and use that"
+                    "E302", expr.span, "`_` cannot be used as a value", hint="use a named variable instead"
                 )
                 return None
             case tree.Unary():
@@ -117,7 +117,7 @@ class Typer:
                 self.problems.report(
                     "E401",
                     expr.span,
-                    "an aggregate stands alone, as the value of a variable in the body of a rule",
+                    "an aggregate must be the whole value of a variable in the body of a rule",
                     hint=f"write `var n = ….group_by(…).{expr.function}(…)` and use `n`",
                 )
                 return None
@@ -158,7 +158,7 @@ class Typer:
         return None if type_ is None else Var(name, type_)
 
     def unbound(self, name: str, span: Span) -> None:
-        """Report a variable without a value, once, and go on as if it had one."""
+        """Report an unbound variable once, and continue as if it were bound."""
         self.variables[name] = None
         if name in self.grouped_away:
             self.problems.report(
@@ -172,8 +172,8 @@ class Typer:
             self.problems.report(
                 "E301",
                 span,
-                f"`{name}` has a value only behind the group, so it cannot be used inside",
-                note="what uses the result of an aggregate comes behind the group",
+                f"`{name}` is bound only after the group, so it cannot be used inside it",
+                note="literals that use the result of an aggregate are evaluated after the group",
                 hint="choose another name for the result",
             )
             return
@@ -181,8 +181,8 @@ class Typer:
         self.problems.report(
             "E301",
             span,
-            f"`{name}` has no value here",
-            note="a variable gets its value from a positive atom of the body or from `var … = …`",
+            f"unbound variable `{name}`",
+            note="a variable is bound by a positive atom of the body or by `var … = …`",
             hint=near,
         )
 
@@ -215,9 +215,9 @@ class Typer:
     def _no_operator(self, op: str, type_: Type, span: Span) -> None:
         hint = None
         if isinstance(type_, types.Option):
-            hint = "use `unwrap_or(…, …)` to say what stands for a missing value"
+            hint = "use `unwrap_or(…, …)` to supply a default for a missing value"
         elif op == "+" and type_ == STRING:
-            hint = "strings are joined with `++`"
+            hint = "join strings with `++`"
         self.problems.report("E202", span, f"`{op}` does not work on `{type_}`", hint=hint)
 
     def _binary(self, expr: tree.Binary, wanted: Type | None) -> Expr | None:
@@ -234,11 +234,11 @@ class Typer:
         return self._operation(expr, left, right)
 
     def _is_none(self, expr: tree.Binary) -> bool:
-        """Whether a side is `none`, which is reported."""
+        """Whether a side is `none`. If so, it is reported."""
         if not isinstance(expr.left, tree.NoneLiteral) and not isinstance(expr.right, tree.NoneLiteral):
             return False
         hint = "use `is_none(…)` or `is_some(…)`"
-        self.problems.report("E205", expr.span, "nothing equals `none`", hint=hint)
+        self.problems.report("E205", expr.span, "`none` cannot be an operand", hint=hint)
         return True
 
     def _operation(self, expr: tree.Binary, left: Expr | None, right: Expr | None) -> Expr | None:
@@ -250,9 +250,10 @@ class Typer:
         return Binary(expr.op, left, right, BOOL if expr.op in EQUALITY | ORDER else left.type)
 
     def _numbers(self, row: list[tree.Binary], wanted: Type | None) -> Expr | None:
-        """A row of operators on numbers, the last first: what is wanted goes to the left, values come back.
+        """A chain of operators on numbers, last first.
 
-        The side that has a type of its own decides about the other. A long row gets names for parts of it.
+        The wanted type is passed down to the left; typed values are combined on the way back. The side with
+        its own type determines the type of the other. Parts of a long chain are bound to names.
         """
         waiting: list[tuple[tree.Binary, Type | None, Expr | None, bool]] = []
         for operator, flexible in zip(row, flexible_lefts(row), strict=True):
@@ -302,20 +303,20 @@ class Typer:
         what: str,
         options: bool,
     ) -> tuple[Expr | None, Expr | None]:
-        """Two values that are to have one type; with `options`, one of them may be made an option."""
+        """Two values of one type, or None after an error. With `options`, one may be made an option."""
         if left is None or right is None or left.type == right.type:
             return left, right
         if options and isinstance(left.type, types.Option) and left.type.item == right.type:
             return left, self._fit(right, left.type, second.span)
         if options and isinstance(right.type, types.Option) and right.type.item == left.type:
             return self._fit(left, right.type, first.span), right
-        whole = types.is_integer(left.type)  # better a whole number made a fraction than the other way
+        whole = types.is_integer(left.type)  # suggest converting an integer to a fraction, not the reverse
         narrow, wide = (left.type, right.type) if whole else (right.type, left.type)
         hint = self._conversion(narrow, wide) or self._conversion(wide, narrow)
         if hint is not None and narrow != wide and types.is_number(narrow) and types.is_number(wide):
             hint = f"convert the {narrow} with `as {wide}`"
         if what == "`+`" and STRING in (left.type, right.type):
-            hint = 'write text with values in it as `"… ${value} …"`'
+            hint = 'insert values into a string with `"… ${value} …"`'
         self.problems.report(
             "E202",
             first.span.to(second.span),
@@ -337,7 +338,7 @@ class Typer:
         for binding in expr.bindings:
             value = self.infer(binding.value)
             if binding.name in self.variables or binding.name in self.reserved:
-                message, hint = f"`{binding.name}` has a value already", "choose another name"
+                message, hint = f"`{binding.name}` already has a value", "choose another name"
                 self.problems.report("E303", binding.name_span, message, hint=hint)
             self.variables[binding.name] = value.type if value else None
             values.append((binding.name, value))
@@ -368,7 +369,7 @@ class Typer:
         return self._fold(operand, target, expr.span)
 
     def _fold(self, operand: Expr, target: Type, span: Span) -> Expr | None:
-        """A conversion, done at once where it gives a constant of a type that has no literals."""
+        """A conversion, evaluated now if it gives a constant of a type without literals."""
         readable = not isinstance(target, types.Option | types.Bytes)
         if isinstance(operand, Constant) and operand.type == STRING and readable:
             assert isinstance(operand.value, str)
@@ -406,10 +407,10 @@ class Typer:
 
     def _unknown_function(self, expr: tree.Call) -> None:
         if expr.function in library.AGGREGATE_NAMES:
-            hint: str | None = f"aggregates follow a group: `….group_by(…).{expr.function}(…)`"
+            hint: str | None = f"aggregates follow `group_by`: `….group_by(…).{expr.function}(…)`"
         else:
             hint = self.problems.suggest(expr.function, self.known.calls, library.FUNCTION_NAMES)
-        message = f"there is no function `{expr.function}`"
+        message = f"unknown function `{expr.function}`"
         self.problems.report("E108", expr.name_span, message, hint=hint)
         for arg in expr.args:
             self.infer(arg)
@@ -433,7 +434,7 @@ class Typer:
         return Call(expr.function, sound, signature.result)
 
     def _call_standard(self, expr: tree.Call, function: library.StandardFunction) -> Expr | None:
-        """Arguments that have a type of their own decide what `T` is; the others follow."""
+        """Arguments with their own type determine `T`; the others take it."""
         args: dict[int, Expr | None] = {}
         generic: Type | None = None
         order = sorted(range(len(expr.args)), key=lambda i: (is_flexible(expr.args[i]), i))
@@ -454,7 +455,7 @@ class Typer:
     def _generic(
         self, expr: tree.Call, function: library.StandardFunction, i: int, arg: Expr | None
     ) -> Type | None:
-        """What `T` is, told by argument `i`; None after a report."""
+        """The type `T` as determined by argument `i`; None after reporting an error."""
         if arg is None:
             return None
         parameter = function.parameters[i].type
@@ -483,7 +484,7 @@ def _number_type(expr: tree.IntLiteral | tree.FractionLiteral, wanted: Type | No
 
 
 def _instantiate(type_: library.ParamType, generic: Type | None) -> Type | None:
-    """A parameter's type once `T` is known; None while it is not."""
+    """A parameter's type once `T` is known; None before that."""
     if not isinstance(type_, library.TypeVariable):
         return type_
     if generic is None or isinstance(generic, types.Option):

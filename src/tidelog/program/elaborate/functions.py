@@ -1,10 +1,10 @@
-"""Functions that programs define, in the language or in Python.
+"""User-defined functions, in the language or in Python.
 
-Functions of the language are typed like rules and never call themselves, directly or in a circle.
-Functions of Python take their types from annotations: `bool`, `int`, `float` (a double), `str`, `bytes`,
-`datetime.date`, `datetime.datetime`, any of them `| None` for an option; every other type of the language
-is written `Annotated[int, "bit<32>"]`. They must be pure, and are known to other processes by module and
-name, so a lambda or a function inside a function is refused.
+Functions in the language are typed like rules and cannot be recursive, directly or indirectly.
+Python functions take their types from annotations: `bool`, `int`, `float` (a double), `str`, `bytes`,
+`datetime.date`, `datetime.datetime`, each with `| None` for an option. Every other type of the language
+is written as in `Annotated[int, "bit<32>"]`. Python functions must be pure. Other processes import them by
+module and name, so lambdas and nested functions are rejected.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from tidelog.syntax.variables import calls
 __all__ = ["elaborate_functions", "from_python"]
 
 
-# -- of the language
+# -- in the language
 
 
 def elaborate_functions(functions: Iterable[tree.Function], known: Declarations, problems: Problems) -> None:
-    """Type the bodies of declared functions and enter them."""
+    """Type the bodies of declared functions and add them to `known`."""
     by_name = {f.name: f for f in functions}
     recursive = _report_cycles(by_name, problems)
     for function in by_name.values():
@@ -47,7 +47,7 @@ def elaborate_functions(functions: Iterable[tree.Function], known: Declarations,
 
 
 def _report_cycles(functions: dict[str, tree.Function], problems: Problems) -> set[str]:
-    """Report the functions that call themselves, directly or in a circle; their names."""
+    """Report functions that call themselves, directly or indirectly; return their names."""
     called = {
         name: list(dict.fromkeys(c.function for c in calls(f.body) if c.function in functions))
         for name, f in functions.items()
@@ -64,7 +64,7 @@ def _report_cycles(functions: dict[str, tree.Function], problems: Problems) -> s
                     functions[name].name_span,
                     f"the function `{name}` calls itself",
                     note=note,
-                    hint="functions cannot be recursive; a rule can",
+                    hint="functions cannot be recursive; use rules instead",
                 )
     return recursive
 
@@ -82,7 +82,7 @@ def _elaborate(function: tree.Function, known: Declarations, problems: Problems)
 
 
 def _circle(function: str, called: dict[str, list[str]]) -> str:
-    """A shortest way of calls from a function to itself."""
+    """A shortest chain of calls from a function to itself."""
     callers: dict[str, str] = {}
     queue = [function]
     for name in queue:
@@ -98,7 +98,7 @@ def _circle(function: str, called: dict[str, list[str]]) -> str:
     return " calls ".join(f"`{name}`" for name in reversed(way))
 
 
-# -- of Python
+# -- in Python
 
 _PYTHON: dict[object, Type] = {
     bool: types.BOOL,
@@ -112,18 +112,18 @@ _PYTHON: dict[object, Type] = {
 
 
 def from_python(function: Callable[..., object], name: str | None = None) -> PythonFunction:
-    """A Python function with types from its annotations, or a ProgramError that says what is missing."""
+    """A Python function with types from its annotations; raises ProgramError if it cannot be used."""
     qualname = getattr(function, "__qualname__", "")
     module = getattr(function, "__module__", None)
     known_as = name or str(getattr(function, "__name__", None) or shown(function))
     if not module or not qualname or "<" in qualname or not inspect.isfunction(function):
-        raise _refusal(known_as, "it is not a function that its module knows by name")
+        raise _refusal(known_as, "it is not a Python function that can be imported by name")
     if not known_as.isidentifier() or not known_as[0].islower():
-        raise _refusal(known_as, "its name has to start with a small letter")
+        raise _refusal(known_as, "its name must be an identifier that starts with a lowercase letter")
     if known_as in FUNCTION_NAMES:
-        raise _refusal(known_as, "there is a standard function of that name")
+        raise _refusal(known_as, "a standard function has the same name")
     if known_as in KEYWORDS:
-        raise _refusal(known_as, "its name is a word of the language; register it under another")
+        raise _refusal(known_as, "its name is a keyword; register it under another name")
     hints = _hints(function, known_as)
     parameters = tuple(
         _parameter(p, hints, known_as) for p in inspect.signature(function).parameters.values()
@@ -143,13 +143,13 @@ def _refusal(name: str, reason: str) -> ProgramError:
 def _hints(function: Callable[..., object], name: str) -> dict[str, object]:
     try:
         return typing.get_type_hints(function, include_extras=True)
-    except Exception as error:  # an annotation in quotes is any code
+    except Exception as error:  # a quoted annotation can be any code
         raise _refusal(name, f"its annotations cannot be read ({error})") from None
 
 
 def _parameter(parameter: inspect.Parameter, hints: dict[str, object], name: str) -> Column:
     if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-        raise _refusal(name, f"`{parameter}` is not a plain parameter")
+        raise _refusal(name, f"`{parameter}` is not a positional parameter")
     if parameter.name not in hints:
         raise _refusal(name, f"the parameter `{parameter.name}` has no annotation")
     return Column(parameter.name, _type(hints[parameter.name], name, f"parameter `{parameter.name}`"))
@@ -168,7 +168,7 @@ def _type(hint: object, name: str, what: str) -> Type:
         if not isinstance(item, types.Option):
             return types.Option(item)
     raise _refusal(
-        name, f'the type of its {what} is unknown; write `Annotated[…, "decimal(10, 2)"]`, for example'
+        name, f'its {what} has an unsupported type; write `Annotated[…, "decimal(10, 2)"]`, for example'
     )
 
 
@@ -181,5 +181,5 @@ def _named_type(text: str, name: str, what: str) -> Type:
     except Unexpected:
         type_ = None
     if type_ is None or cursor.token.kind != "end":
-        raise _refusal(name, f"`{text}`, the type of its {what}, is no type of the language")
+        raise _refusal(name, f"`{text}`, the type of its {what}, is not a type of the language")
     return type_

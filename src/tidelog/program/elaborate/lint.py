@@ -1,4 +1,4 @@
-"""Warnings: what is surely legal and probably not meant. Read off the tree, so mistakes hide none."""
+"""Warnings: legal code that is probably a mistake. Found in the syntax tree, so type errors hide none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["warn", "warn_single_variables"]
 
 
 def warn(program: tree.Program, problems: Problems) -> None:
-    """Report what is declared and never used, what can never be true, and what reaches no output."""
+    """Report unused declarations, rules that never fire, and relations that no output depends on."""
     relations = {i.name: i for i in program.items if isinstance(i, tree.Relation)}
     rules = [i for i in program.items if isinstance(i, tree.Rule)]
     _warn_relations(relations, rules, problems)
@@ -24,7 +24,7 @@ def warn(program: tree.Program, problems: Problems) -> None:
 
 
 def warn_single_variables(rule: tree.Rule, problems: Problems) -> None:
-    """A variable that occurs once joins nothing: it is a slip, or should be `_`."""
+    """Report variables that occur once. They join nothing: each is a typo, or should be `_`."""
     seen: Counter[str] = Counter()
     first: dict[str, tree.Variable] = {}
     for variable in _rule_variables(rule):
@@ -36,7 +36,7 @@ def warn_single_variables(rule: tree.Rule, problems: Problems) -> None:
                 "W003",
                 first[name].span,
                 f"`{name}` occurs only once in this rule",
-                hint=f"write `_`, or `_{name}` to keep the name, if any value will do",
+                hint=f"if its value does not matter, write `_`, or `_{name}` to keep the name",
             )
 
 
@@ -73,22 +73,22 @@ def _warn_relations(relations: dict[str, tree.Relation], rules: list[tree.Rule],
     derived = {head.relation for rule in rules for head in rule.heads}
     for name, relation in relations.items():
         if name not in read and relation.role != "output":
-            what = "is declared and never used" if name not in derived else "is derived and never used"
+            what = "is declared but never used" if name not in derived else "is derived but never used"
             hint = "declare it `output`" if name in derived and not relation.role else None
             problems.report("W001", relation.name_span, f"`{name}` {what}", hint=hint)
         elif name not in derived and relation.role != "input":
             problems.report(
                 "W002",
                 relation.name_span,
-                f"`{name}` is always empty: it is no input, and no rule derives it",
+                f"`{name}` is always empty: it is not an input and no rule derives it",
             )
     told = {n for n, r in relations.items() if n in read and n not in derived and r.role != "input"}
     for rule in _dead(relations, rules, told):
-        problems.report("W008", rule.span, "this rule never gives a row: what it reads is always empty")
+        problems.report("W008", rule.span, "this rule never fires: a relation it reads is always empty")
 
 
 def _dead(relations: dict[str, tree.Relation], rules: list[tree.Rule], told: set[str]) -> list[tree.Rule]:
-    """The rules that read, in each alternative, a relation that can have no rows and was not told of."""
+    """The rules whose alternatives all read a relation that is always empty and not yet reported."""
     live = told | {name for name, relation in relations.items() if relation.role == "input"}
     live |= {name for rule in rules for name in _reads(rule) if name not in relations}
     return dead_rules(rules, live)
@@ -97,7 +97,10 @@ def _dead(relations: dict[str, tree.Relation], rules: list[tree.Rule], told: set
 def _warn_unreachable(
     relations: dict[str, tree.Relation], rules: list[tree.Rule], problems: Problems
 ) -> None:
-    """Internal relations that are read, but by nothing that ends in an output or was told to be unused."""
+    """Report internal relations that are read, but not on a path to an output or to an unused relation.
+
+    Unused relations are reported elsewhere.
+    """
     read = {name for rule in rules for name in _reads(rule)}
     if not any(relation.role == "output" for relation in relations.values()):
         return

@@ -1,4 +1,4 @@
-"""Operators: which types they work on, and which expressions take their type from what is around them."""
+"""Operators: which types they support, and which expressions take their type from the context."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ORDER = frozenset("< <= > >=".split())
 
 
 def is_flexible(expr: tree.Expr) -> bool:
-    """Whether an expression takes its type from its surroundings."""
+    """Whether an expression takes its type from the context."""
     while isinstance(expr, tree.Binary) and expr.op in NUMERIC:
         if expr.op not in SHIFTS and not is_flexible(expr.right):
             return False
@@ -46,7 +46,7 @@ def is_flexible(expr: tree.Expr) -> bool:
 
 
 def flexible_lefts(row: list[tree.Binary]) -> list[bool]:
-    """For each operator of a row, the last first: whether its left side is flexible."""
+    """For each operator of a chain, last first: whether its left side is flexible."""
     found: list[bool] = []
     flexible = is_flexible(row[-1].left)
     for operator in reversed(row):
@@ -60,7 +60,7 @@ def is_signed(type_: Type) -> bool:
 
 
 def works(op: str, type_: Type) -> bool:
-    """Whether an operator works on two values of a type."""
+    """Whether an operator supports two values of a type."""
     if op in EQUALITY:
         return True
     if op in ORDER:
@@ -68,11 +68,11 @@ def works(op: str, type_: Type) -> bool:
     return types.is_integer(type_) if op in _BITWISE | SHIFTS else types.is_number(type_)
 
 
-# -- long rows, made less deep than they are long
+# -- reducing the depth of long chains
 
 
 def balanced(op: str, operands: list[Expr], short: int) -> Expr:
-    """A row of an associative operator; the sides are looked at in their order, however they are grouped."""
+    """A chain of an associative operator as a balanced tree. Operands are evaluated from left to right."""
     if len(operands) <= short:
         joined = operands[0]
         for operand in operands[1:]:
@@ -84,7 +84,7 @@ def balanced(op: str, operands: list[Expr], short: int) -> Expr:
 
 
 def with_names(values: list[Expr], names: list[Var]) -> Expr:
-    """The last of the values, in which the names stand for the values before it."""
+    """The last value, in which the names stand for the values before it."""
     result = values[-1]
     for name, value in reversed(list(zip(names, values, strict=False))):
         result = Let(name.name, value, result, result.type)

@@ -1,7 +1,7 @@
-"""Things in an order in which each comes behind those that give what it needs, in linear time.
+"""Ordering by dependencies: each thing comes after those that define what it needs, in linear time.
 
-The order is that of going over the things again and again, from the first to the last, each time taking those
-whose needs are met. It decides the canonical form of rules, so it must stay as it is.
+The order is that of repeated passes from first to last, each taking the things whose needs are met. The
+canonical form of rules depends on it, so it must not change.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _T = TypeVar("_T")
 
 
 def in_order_of_need(things: Sequence[tuple[_T, str, Iterable[str]]]) -> list[_T]:
-    """The things, each given with the name it defines and the names it needs.
+    """The things in order; each is given with the name it defines and the names it needs.
 
-    Where nothing can go on (a circle, or a name that nothing defines), the first of the rest goes as it is.
+    If no remaining thing has its needs met (a cycle, or an undefined name), the first of them is taken next.
     """
     missing = [set(needs) for _, _, needs in things]
     needing: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Collecting what is wrong with a program, and suggesting the name that was meant."""
+"""Collecting the diagnostics of a program, and suggesting similar names for unknown ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tidelog.errors import Diagnostic, SessionError, Span, shown
 __all__ = ["Problems", "did_you_mean", "expect_text"]
 
 
-_LONG = 64  # characters of a name that nobody misspells
-_COMPARISONS = 50_000  # of names in one text: with more mistakes or more names, suggestions end
+_LONG = 64  # characters; longer names get no suggestion
+_COMPARISONS = 50_000  # name comparisons per text; after that, errors get no suggestions
 
 
 class Problems:
-    """The diagnostics found so far. Whoever reports one goes on as if the place had been right."""
+    """The diagnostics found so far. After reporting one, elaboration continues as if there were no error."""
 
     __slots__ = ("_comparisons", "_places", "found")
 
@@ -33,17 +33,17 @@ class Problems:
         self._places.add((code, span))
 
     def has(self, code: str, span: Span) -> bool:
-        """Whether a problem of this code was reported for this place."""
+        """Whether a problem with this code was reported for this span."""
         return (code, span) in self._places
 
     def suggest(self, name: str, *candidates: Collection[str]) -> str | None:
-        """As `did_you_mean`, while there is time: a text of many mistakes and many names is not compared."""
+        """Like `did_you_mean`, until the text has used up its budget of comparisons."""
         self._comparisons -= sum(len(names) for names in candidates)
         return did_you_mean(name, chain(*candidates)) if self._comparisons >= 0 else None
 
 
 def did_you_mean(name: object, candidates: Iterable[str]) -> str | None:
-    """A hint that names the nearest candidate, if one is near; case counts for little."""
+    """A hint with the most similar candidate, if one is similar enough; ignores case."""
     if not isinstance(name, str) or len(name) > _LONG:
         return None
     by_lower = {c.lower(): c for c in candidates if len(c) <= _LONG and c != name}
@@ -52,8 +52,8 @@ def did_you_mean(name: object, candidates: Iterable[str]) -> str | None:
 
 
 def expect_text(call: str, text: object) -> None:
-    """SessionError if what should be a text of the language is something else, such as a path."""
+    """Raise SessionError if `text` is not a string, for example a path."""
     if isinstance(text, str):
         return
-    remedy = "; give what is in the file: path.read_text()" if isinstance(text, Path) else ""
+    remedy = "; pass the contents of the file: path.read_text()" if isinstance(text, Path) else ""
     raise SessionError(f"`{call}` takes text, not {shown(text)}{remedy}")

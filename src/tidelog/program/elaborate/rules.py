@@ -1,8 +1,8 @@
-"""Rules: heads, alternatives, and what is grouped.
+"""Elaboration of rules: heads, alternatives and groups.
 
-A literal of a rule with aggregates belongs *after* the group if it needs a result of it, directly or
-through variables that only such literals bind; all others belong inside, wherever they stand. So the
-order of literals means nothing here either.
+In a rule with aggregates, a literal belongs *after* the group if it needs a result of the group, directly or
+through variables that only such literals bind. All other literals belong inside the group. So the order of
+literals does not matter here either.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Scope: TypeAlias = dict[str, Type | None]
 
 @dataclass(frozen=True, slots=True)
 class _Grouping:
-    """A rule's body taken apart at its aggregates."""
+    """A rule body split at its aggregates."""
 
     results: tuple[tuple[tree.Assignment, tree.Aggregate], ...]
     inside: tuple[tree.Literal, ...]
@@ -40,13 +40,13 @@ class _Grouping:
 
     @property
     def behind(self) -> frozenset[str]:
-        """The variables that have no value inside the group."""
+        """The variables that are unbound inside the group."""
         bound = {name for literal in self.after for name in _binds(literal)}
         return frozenset(bound.union(a.name for a, _ in self.results))
 
 
 def elaborate_rule(rule: tree.Rule, known: Declarations, problems: Problems) -> Rule | None:
-    """The typed rule, or None after a report."""
+    """The typed rule, or None after reporting an error."""
     heads = [place(h, known, problems, head=True) for h in rule.heads]
     for head, placed in zip(rule.heads, heads, strict=True):
         _check_target(rule, head, placed, known, problems)
@@ -64,7 +64,7 @@ def _check_target(
         problems.report(
             "E107",
             head.name_span,
-            f"`{head.relation}` has a primary key, so its rows are given and cannot be derived",
+            f"`{head.relation}` has a primary key, so rules cannot derive its rows",
             hint="derive another relation and read both",
         )
 
@@ -84,7 +84,7 @@ class _RuleMaker:
         return self._rule(heads, bodies, None, ((),))
 
     def grouped(self, grouping: _Grouping) -> Rule | None:
-        """Inside, then the group, then what comes after with the keys and results alone."""
+        """Elaborate the inside, the group, and then the rest, which sees only the keys and results."""
         keys = self._keys(grouping)
         inside = self._expand(grouping.inside)
         if keys is None or inside is None:
@@ -104,7 +104,7 @@ class _RuleMaker:
         scope = {name: bound.get(name) for name in keys}
         for assignment, _ in grouping.results:
             if bound.get(assignment.name) is not None:
-                message = f"`{assignment.name}` has a value already"
+                message = f"`{assignment.name}` already has a value"
                 self.problems.report("E303", assignment.name_span, message)
         results = group.aggregates if group else ()
         scope |= {a.name: None for a, _ in grouping.results} | {a.result.name: a.result.type for a in results}
@@ -125,15 +125,15 @@ class _RuleMaker:
     def _expand(self, literals: Sequence[tree.Literal]) -> list[tuple[Simple, ...]] | None:
         expanded = alternatives(literals)
         if expanded is None:
-            message = f"this rule has more than {MAX_ALTERNATIVES} alternatives when `;` is multiplied out"
-            hint = "split it with a relation of its own for each choice"
+            message = f"this rule exceeds the limit of {MAX_ALTERNATIVES} alternatives after expanding `;`"
+            hint = "derive a separate relation for each choice"
             self.problems.report("E304", self.rule.span, message, hint=hint)
         return expanded
 
     def _alternatives(
         self, literals: Sequence[tree.Literal], scope: Scope, away: frozenset[str]
     ) -> tuple[tuple[Body, ...], tuple[Head, ...]] | None:
-        """The typed alternatives, with the heads that all of them share."""
+        """The typed alternatives and the heads they share."""
         expanded = self._expand(literals)
         if expanded is None:
             return None
@@ -152,7 +152,7 @@ class _RuleMaker:
         return sound, shared
 
     def _agree(self, made: Sequence[object], scopes: Sequence[Scope]) -> bool:
-        """Whether all alternatives gave the same thing; they differ only in the types of variables."""
+        """Whether all alternatives gave the same result; they can differ only in the types of variables."""
         if None in made:
             return False
         if all(m == made[0] for m in made):
@@ -165,7 +165,7 @@ class _RuleMaker:
             "E208",
             self.rule.span,
             f"`{name}` is `{first}` in one alternative of this rule and `{other}` in another",
-            hint="give it one type in all of them, or make a rule of each",
+            hint="use the same type in all alternatives, or write a rule for each",
         )
         return False
 
@@ -190,7 +190,7 @@ class _RuleMaker:
             for key in aggregate.keys:
                 if not isinstance(key, tree.Variable):
                     message = "`group_by` takes variables, not expressions"
-                    hint = "give the value a name first: `var k = …`, then `group_by(k)`"
+                    hint = "name the value first: `var k = …`, then `group_by(k)`"
                     self.problems.report("E403", key.span, message, hint=hint)
                     return None
             keys = [k.name for k in aggregate.keys if isinstance(k, tree.Variable)]
@@ -199,8 +199,8 @@ class _RuleMaker:
                 self.problems.report(
                     "E405",
                     aggregate.span,
-                    "the aggregates of one rule share one group",
-                    hint="group by the same variables, or make two rules",
+                    "all aggregates of a rule must group by the same variables",
+                    hint="use the same `group_by(…)`, or write two rules",
                 )
                 return None
         return names[0]
@@ -222,7 +222,7 @@ class _RuleMaker:
         value = typer.infer(aggregate.value)
         if function is None:
             hint = self.problems.suggest(aggregate.function, library.AGGREGATE_NAMES)
-            message = f"there is no aggregate `{aggregate.function}`"
+            message = f"unknown aggregate `{aggregate.function}`"
             self.problems.report("E406", aggregate.name_span, message, hint=hint)
             return None
         extra = self._extra(function, aggregate, typer)
@@ -245,11 +245,11 @@ class _RuleMaker:
     def _extra(
         self, function: library.AggregateFunction, aggregate: tree.Aggregate, typer: Typer
     ) -> tuple[typed.Expr, ...] | None:
-        """What the aggregate takes besides its value, defaults filled in."""
+        """The arguments of the aggregate besides its value, with defaults filled in."""
         required = sum(1 for e in function.extra if e.default is None)
         if not required <= len(aggregate.args) <= len(function.extra):
             wanted = ", ".join(e.name for e in function.extra) or "nothing"
-            message = f"`{function.name}` takes {wanted} in its parentheses"
+            message = f"wrong arguments for `{function.name}`, which takes {wanted} in its parentheses"
             self.problems.report("E407", aggregate.span, message)
             return None
         values: list[typed.Expr] = []
@@ -270,21 +270,23 @@ class _RuleMaker:
         if value is None:
             return None
         if not library.allows(extra.kind, value.type):
-            message = f"`{extra.name}` of `{function.name}` is {extra.kind.value}, but this is `{value.type}`"
+            message = (
+                f"`{extra.name}` of `{function.name}` must be {extra.kind.value}, but this is `{value.type}`"
+            )
             self.problems.report("E407", arg.span, message)
             return None
         if extra.kind is library.Kind.STRING and not isinstance(value, Constant):
-            self.problems.report("E407", arg.span, f"`{extra.name}` of `{function.name}` is a constant")
+            self.problems.report("E407", arg.span, f"`{extra.name}` of `{function.name}` must be a constant")
             return None
         return value
 
 
 def _typed(scope: Scope) -> frozenset[str]:
-    """The names that have a value; those of unknown type were told of already."""
+    """The names with a known type. Errors about the others are already reported."""
     return frozenset(name for name, type_ in scope.items() if type_ is not None)
 
 
-# -- taking a body apart
+# -- splitting a body
 
 
 def _grouping(body: Sequence[tree.Literal]) -> _Grouping | None:
@@ -304,9 +306,9 @@ def _grouping(body: Sequence[tree.Literal]) -> _Grouping | None:
 
 
 def _needing(literals: list[tree.Literal], results: set[str]) -> set[int]:
-    """The identities of the literals that need one of these variables, or one that only they bind."""
+    """The identities of literals that need one of these variables, or one that only such literals bind."""
     reading: dict[str, list[int]] = defaultdict(list)
-    inside: Counter[str] = Counter()  # how many of the literals inside bind a variable
+    inside: Counter[str] = Counter()  # how many literals inside the group bind a variable
     for i, literal in enumerate(literals):
         for name in _reads(literal):
             reading[name].append(i)
@@ -324,7 +326,7 @@ def _needing(literals: list[tree.Literal], results: set[str]) -> set[int]:
 
 
 def _reads_of(rule: tree.Rule) -> set[str]:
-    """The variables that the heads and the aggregates of a rule are made of."""
+    """The variables that the heads and the aggregates of a rule read."""
     decisive: list[tree.Literal] = [*rule.heads]
     decisive += [
         x for x in rule.body if isinstance(x, tree.Assignment) and isinstance(x.value, tree.Aggregate)

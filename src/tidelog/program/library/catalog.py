@@ -1,8 +1,8 @@
-"""The standard library as data: functions, aggregates and conversions; what exists and which types fit.
+"""The standard library as data: which functions, aggregates and conversions exist, and their types.
 
-Elaboration asks here; every engine implements what is listed here, and nothing is computed here. The
-functions themselves are in `standard`, in the vocabulary of `signatures`; both are offered here again, so
-that this is the one module to import.
+Elaboration looks them up here and every engine implements them; nothing is computed here. The functions
+themselves are specified in `functions`, in terms of `signatures`. This module re-exports both, so it is the
+only one to import.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ __all__ = [
     "lookup_aggregate",
 ]
 
-MAX_BIGINT_BITS: Final = 1_000_000  # a bigint with more bits than this is a failure
+MAX_BIGINT_BITS: Final = 1_000_000  # operations that exceed this fail
 MAX_BIGINT_SHIFT: Final = 65_535
-MAX_TEXT: Final = 2**24  # code points that a string has that is made, unless one that is given has more
-NUMBER: Final = "$number"  # a function that programs cannot call: its argument, a float, if it is not NaN
+MAX_TEXT: Final = 2**24  # code points of a computed string, unless an argument is longer
+NUMBER: Final = "$number"  # internal function: returns its argument, a float, and fails if it is NaN
 NO_NUMBER: Final = "the result is not a number (NaN), so a recursive `min` or `max` cannot compare it"
 
 
@@ -68,7 +68,7 @@ _OVERLOADS: Final = {
 
 
 def lookup(name: str) -> tuple[StandardFunction, ...]:
-    """The overloads of a name, each with another number of parameters; empty for an unknown name."""
+    """The overloads of a name, each with a different number of parameters; empty for an unknown name."""
     return _OVERLOADS.get(name, ())
 
 
@@ -77,7 +77,7 @@ def lookup(name: str) -> tuple[StandardFunction, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What an aggregate takes besides the value; `default` is None where it must be given."""
+    """An argument of an aggregate besides the value. It is required if `default` is None."""
 
     name: str
     kind: Kind
@@ -95,28 +95,28 @@ class AggregateFunction:
 _BY = (Extra("by", Kind.ANY),)
 
 AGGREGATES: Final = (
-    AggregateFunction("count", Kind.EVERY, (), "How many instances there are, `none` included."),
-    AggregateFunction("count_distinct", Kind.ANY, (), "How many different values there are."),
+    AggregateFunction("count", Kind.EVERY, (), "The number of instances, including those with `none`."),
+    AggregateFunction("count_distinct", Kind.ANY, (), "The number of distinct values."),
     AggregateFunction(
         "sum",
         Kind.NUMBER,
         (),
-        "The exact sum, of the values' type; of float and double a double, rounded once. "
-        "A sum that does not fit fails; what it passes through on the way does not matter.",
+        "The exact sum, in the type of the values; for float and double a double, rounded once. "
+        "Fails if the sum does not fit the type; intermediate sums do not matter.",
     ),
     AggregateFunction(
         "avg",
         Kind.NUMBER,
         (),
-        "The exact mean, rounded once, halves to even: of a decimal to its own type, otherwise to a double.",
+        "The exact mean, rounded once, half to even; for decimals in their own type, otherwise a double.",
     ),
     AggregateFunction("min", Kind.ANY, (), "The smallest value."),
     AggregateFunction("max", Kind.ANY, (), "The largest value; NaN is larger than every number."),
     AggregateFunction(
-        "arg_min", Kind.ANY, _BY, "The value where `by` is smallest; of several, the smallest value."
+        "arg_min", Kind.ANY, _BY, "The value where `by` is smallest; the smallest one if there are several."
     ),
     AggregateFunction(
-        "arg_max", Kind.ANY, _BY, "The value where `by` is largest; of several, the smallest value."
+        "arg_max", Kind.ANY, _BY, "The value where `by` is largest; the smallest one if there are several."
     ),
     AggregateFunction("any", Kind.TRUTH, (), "Whether at least one value is true."),
     AggregateFunction("all", Kind.TRUTH, (), "Whether no value is false."),
@@ -124,7 +124,7 @@ AGGREGATES: Final = (
         "concat",
         Kind.STRING,
         (Extra("separator", Kind.STRING, ""),),
-        "All values in the order of their code points, with the separator between them.",
+        "All values, sorted by code points and joined with the separator.",
     ),
 )
 
@@ -136,7 +136,7 @@ def lookup_aggregate(name: str) -> AggregateFunction | None:
 
 
 def aggregate_result(name: str, value_type: Type) -> Type | None:
-    """The type of an aggregate over values of a type; None if it takes no such values."""
+    """The result type of an aggregate over values of a type; None if it does not accept them."""
     aggregate = lookup_aggregate(name)
     if aggregate is None or not allows(aggregate.argument, value_type):
         return None
@@ -155,9 +155,10 @@ def aggregate_result(name: str, value_type: Type) -> Type | None:
 
 
 def can_cast(source: Type, target: Type) -> bool:
-    """Whether `as` converts from the one type to the other; a value may still fail to convert.
+    """Whether `as` converts from one type to the other. The conversion of a value can still fail.
 
-    Into an option goes whatever goes into its item; out of an option comes only a string.
+    A type converts to an option if it converts to the option's item. An option converts only to an option or
+    a string.
     """
     match source, target:
         case (types.Option(item), types.Option(wanted)):

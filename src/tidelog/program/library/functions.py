@@ -1,8 +1,8 @@
 """The standard functions as data: signature, meaning, examples, by group.
 
-This is the one place where a function is specified. Every engine implements the meanings, and each
-example is a test that all of them must pass; it includes the edge that is most easily got wrong.
-Overloads of one name differ in the number of their parameters, so that the call alone tells which.
+This is the only specification of the functions. Every engine implements them, and each example is a test that
+all engines must pass; the examples include the edge cases that are easiest to get wrong. Overloads of a name
+differ in their number of parameters, so a call alone identifies the overload.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ __all__ = ["GROUPS"]
 _TEXT = (
     function(
         "length(s: T) -> int",
-        "The number of code points of a string, or of bytes.",
+        "The number of code points in a string, or the number of bytes.",
         {'length("naïve")': "5", 'length("")': "0", 'length("\\u{1F600}")': "1", 'length(x"00ff")': "2"},
         Kind.TEXT,
     ),
     function(
         "substring(s: string, start: int, count: int) -> string",
-        "The `count` code points from position `start` on, as far as there are any; neither may be negative.",
+        "Up to `count` code points, starting at position `start`. Fails if either is negative.",
         {
             'substring("naïve", 2, 2)': '"ïv"',
             'substring("abc", 2, 5)': '"c"',
@@ -47,37 +47,37 @@ _TEXT = (
     ),
     function(
         "index_of(s: string, part: string) -> option<int>",
-        "The position where `part` first occurs, from 0; `none` if it does not.",
+        "The position of the first occurrence of `part`, from 0; `none` if there is no occurrence.",
         {'index_of("naïve", "v")': "some(3)", 'index_of("abc", "z")': "none", 'index_of("", "")': "some(0)"},
     ),
     function(
         "upper(s: string) -> string",
-        "In upper case, by Unicode's full mapping.",
+        "`s` in upper case, by the full Unicode case mapping.",
         {'upper("naïve")': '"NAÏVE"', 'upper("ß")': '"SS"'},
     ),
     function(
         "lower(s: string) -> string",
-        "In lower case, by Unicode's full mapping.",
+        "`s` in lower case, by the full Unicode case mapping.",
         {'lower("NAÏVE")': '"naïve"', 'lower("")': '""'},
     ),
     function(
         "trim(s: string) -> string",
-        "Without the white space at both ends: blanks, tabs, line ends and what else Unicode counts as such.",
+        "`s` without whitespace at both ends: spaces, tabs, line breaks and other Unicode whitespace.",
         {'trim("  a b\\n")': '"a b"', 'trim("\\u{3000}")': '""'},
     ),
     function(
         "trim_start(s: string) -> string",
-        "Without the white space at the start.",
+        "`s` without whitespace at the start.",
         {'trim_start("  a ")': '"a "', 'trim_start("")': '""'},
     ),
     function(
         "trim_end(s: string) -> string",
-        "Without the white space at the end.",
+        "`s` without whitespace at the end.",
         {'trim_end("  a ")': '"  a"', 'trim_end("\\t")': '""'},
     ),
     function(
         "pad_start(s: string, width: int, fill: string) -> string",
-        "Filled up at the start to `width` code points; never cut. An empty `fill` fails.",
+        "`s` padded at the start to `width` code points; never truncated. Fails if `fill` is empty.",
         {
             'pad_start("7", 3, "0")': '"007"',
             'pad_start("12345", 3, "0")': '"12345"',
@@ -87,28 +87,30 @@ _TEXT = (
     ),
     function(
         "pad_end(s: string, width: int, fill: string) -> string",
-        "Filled up at the end to `width` code points; never cut. An empty `fill` fails.",
+        "`s` padded at the end to `width` code points; never truncated. Fails if `fill` is empty.",
         {'pad_end("7", 3, ".")': '"7.."', 'pad_end("a", 0, ".")': '"a"', 'pad_end("a", 4, "xy")': '"axyx"'},
     ),
     function(
         "replace(s: string, old: string, new: string) -> string",
-        "With every `old` replaced, from the start, without overlap. An empty `old` fails, and so does a "
-        "result that is longer than `s` and over 16,777,216 code points.",
+        "`s` with every `old` replaced by `new`, from the start, without overlap. Fails if `old` is empty, "
+        "or if the result is longer than `s` and exceeds 16,777,216 code points.",
         {'replace("banana", "ana", "-")': '"b-na"', 'replace("a", "", "-")': None},
     ),
     function(
         "repeat(s: string, count: int) -> string",
-        "`count` times in a row; a negative count fails, and so does a result over 16,777,216 code points.",
+        "`s` repeated `count` times. Fails if `count` is negative or the result exceeds 16,777,216 "
+        "code points.",
         {'repeat("ab", 3)': '"ababab"', 'repeat("ab", 0)': '""', 'repeat("ab", -1)': None},
     ),
     function(
         "reverse(s: string) -> string",
-        "The code points in reverse.",
+        "The code points of `s` in reverse order.",
         {'reverse("abc")': '"cba"', 'reverse("")': '""'},
     ),
     function(
         "split_part(s: string, separator: string, index: int) -> string",
-        'The part at `index`, from 0; `""` beyond the last. A negative index or empty separator fails.',
+        'The part at `index`, from 0; `""` after the last. Fails if `index` is negative or `separator` is '
+        "empty.",
         {
             'split_part("a,b,,c", ",", 1)': '"b"',
             'split_part("a,b", ",", 2)': '""',
@@ -123,7 +125,7 @@ _TEXT = (
     ),
     function(
         "unhex(s: string) -> bytes",
-        "The bytes of hexadecimal digits; anything else fails.",
+        "The bytes that pairs of hexadecimal digits denote. Fails for any other string.",
         {'unhex("00fF")': 'x"00ff"', 'unhex("0")': None, 'unhex("00 ff")': None},
     ),
 )
@@ -140,7 +142,8 @@ _REGEX = (
     ),
     function(
         "regex_extract(s: string, pattern: string, group: int) -> option<string>",
-        "What that group of the first match took (0 is all of it); `none` if nothing did.",
+        "The text of a group in the first match (0 is the whole match); `none` if there is no match or the "
+        "group is not part of it.",
         {
             'regex_extract("id=42;", "id=([0-9]+)", 1)': 'some("42")',
             'regex_extract("id=", "id=([0-9]+)", 1)': "none",
@@ -150,8 +153,8 @@ _REGEX = (
     ),
     function(
         "regex_replace(s: string, pattern: string, replacement: string) -> string",
-        r"With every match replaced; in the replacement, `\0` to `\9` are groups and `\\` is a backslash. A "
-        "result that is longer than `s` and over 16,777,216 code points fails.",
+        r"`s` with every match replaced. In the replacement, `\0` to `\9` are groups and `\\` is a backslash."
+        " Fails if the result is longer than `s` and exceeds 16,777,216 code points.",
         {
             'regex_replace("ada lovelace", "([a-z]+) ([a-z]+)", "\\\\2, \\\\1")': '"lovelace, ada"',
             'regex_replace("naïve", "[^a-z]", "i")': '"naive"',
@@ -164,25 +167,26 @@ _REGEX = (
 _NUMBERS = (
     function(
         "abs(x: T) -> T",
-        "Without its sign; of the smallest number of a type it overflows.",
+        "The absolute value. Overflows for the smallest number of a signed integer type.",
         {"abs(-3)": "3", "abs(-1.5)": "1.5", "abs(-9223372036854775807 - 1)": None},
         Kind.NUMBER,
     ),
     function(
         "sign(x: T) -> int",
-        "-1, 0 or 1; of NaN it fails.",
+        "The sign: -1, 0 or 1. Fails for NaN.",
         {"sign(-2.5)": "-1", "sign(0)": "0", 'sign("NaN" as double)': None},
         Kind.NUMBER,
     ),
     function(
         "round(x: T) -> T",
-        "To the nearest whole number, halves away from zero.",
+        "`x` rounded to the nearest whole number, half away from zero.",
         {"round(2.5)": "3.0", "round(-2.5)": "-3.0", "round(2.4)": "2.0"},
         Kind.FRACTIONAL,
     ),
     function(
         "round(x: T, digits: int) -> T",
-        "To `digits` behind the point (negative: before it) of the number as written, halves away from zero.",
+        "`x`, as written in decimal, rounded to `digits` places after the point (negative: before it), "
+        "half away from zero.",
         {
             "round(2.675, 2)": "2.68",
             "round(1250.0, -2)": "1300.0",
@@ -193,19 +197,19 @@ _NUMBERS = (
     ),
     function(
         "floor(x: T) -> T",
-        "The largest whole number that is not above.",
+        "The largest whole number that is not greater than `x`.",
         {"floor(2.7)": "2.0", "floor(-2.1)": "-3.0"},
         Kind.FRACTIONAL,
     ),
     function(
         "ceil(x: T) -> T",
-        "The smallest whole number that is not below.",
+        "The smallest whole number that is not less than `x`.",
         {"ceil(2.1)": "3.0", "ceil(-2.7)": "-2.0", "ceil(9.99 as decimal(3, 2))": None},
         Kind.FRACTIONAL,
     ),
     function(
         "sqrt(x: double) -> double",
-        "The square root; of a negative number it fails.",
+        "The square root. Fails for a negative number.",
         {"sqrt(2.0)": "1.4142135623730951", "sqrt(0.0)": "0.0", "sqrt(-1.0)": None},
     ),
     function(
@@ -215,12 +219,12 @@ _NUMBERS = (
     ),
     function(
         "ln(x: double) -> double",
-        "The natural logarithm; of zero and less it fails.",
+        "The natural logarithm. Fails for zero and negative numbers.",
         {"ln(1.0)": "0.0", "ln(10.0)": "2.302585092994046", "ln(0.0)": None},
     ),
     function(
         "pow(x: double, y: double) -> double",
-        "`x` to the power of `y`; where that is not a number, or not finite, it fails.",
+        "`x` to the power of `y`. Fails if the result is not a number or not finite.",
         {"pow(2.0, 10.0)": "1024.0", "pow(0.0, 0.0)": "1.0", "pow(-8.0, 0.5)": None, "pow(0.0, -1.0)": None},
     ),
 )
@@ -228,17 +232,17 @@ _NUMBERS = (
 _ANY = (
     function(
         "min(a: T, b: T) -> T",
-        "The smaller of two, in the order of their type (NaN comes last).",
+        "The smaller of two values, in the order of their type (NaN is last).",
         {"min(2, 1)": "1", 'min("b", "B")': '"B"', 'min(1.0, "NaN" as double)': "1.0"},
     ),
     function(
         "max(a: T, b: T) -> T",
-        "The larger of two, in the order of their type (NaN comes last).",
+        "The larger of two values, in the order of their type (NaN is last).",
         {"max(2, 1)": "2", "max(false, true)": "true", 'max(1.0, "NaN" as double)': '"NaN" as double'},
     ),
     function(
         "hash(x: T) -> int",
-        "A number that never changes: 8 bytes of BLAKE2b over the value's text in UTF-8, big-endian, signed.",
+        "A stable hash: 8 bytes of BLAKE2b over the value's text in UTF-8, as a signed big-endian number.",
         {
             'hash("")': "-1970711489451281740",
             "hash(1)": "-649571662916077706",
@@ -265,7 +269,7 @@ _OPTIONS = (
     ),
     function(
         "unwrap(o: option<T>) -> T",
-        "The value; of `none` it fails.",
+        "The value. Fails for `none`.",
         {"unwrap(some(5))": "5", 'unwrap(index_of("a", "b"))': None},
     ),
     function(
@@ -320,12 +324,12 @@ _CALENDAR = (
     ),
     function(
         "make_date(year: int, month: int, day: int) -> date",
-        "That day; one that is not in the calendar of the years 1 to 9999 fails.",
+        "The date. Fails if it does not exist or is outside the years 1 to 9999.",
         {"make_date(2024, 2, 29)": '"2024-02-29" as date', "make_date(2023, 2, 29)": None},
     ),
     function(
         "add_days(d: date, days: int) -> date",
-        "So many days later, or earlier if negative; outside the years 1 to 9999 it fails.",
+        "The date `days` later, or earlier if negative. Fails if the result is outside the years 1 to 9999.",
         {
             'add_days("2024-02-28" as date, 2)': '"2024-03-01" as date',
             'add_days("2024-03-01" as date, -1)': '"2024-02-29" as date',
@@ -334,7 +338,7 @@ _CALENDAR = (
     ),
     function(
         "days_between(start: date, end: date) -> int",
-        "The days from `start` to `end`, negative if it comes before.",
+        "The number of days from `start` to `end`, negative if `end` is before `start`.",
         {
             'days_between("2024-02-28" as date, "2024-03-01" as date)': "2",
             'days_between("2024-03-01" as date, "2024-02-28" as date)': "-2",

@@ -1,7 +1,7 @@
-"""The vocabulary in which the standard library is written down.
+"""The data types that describe the standard library.
 
-- A function has at most one type variable, written `T`, that stands for the types of one `Kind`.
-- An example is a call and its result, both in the language; a result of None says that the call fails.
+- A function has at most one type variable, written `T`, that ranges over the types of one `Kind`.
+- An example is a call and its result, both in the language. The result is None if the call fails.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = [
 
 
 class Kind(Enum):
-    """The types that a type variable may stand for."""
+    """The types that a type variable ranges over."""
 
-    ANY = "any type but an option"
+    ANY = "any type except an option"
     EVERY = "any type"
     NUMBER = "a number"
     FRACTIONAL = "float, double or decimal"
@@ -120,7 +120,7 @@ _TYPES: dict[str, ParamType] = {
 def function(
     signature: str, doc: str, examples: dict[str, str | None], kind: Kind = Kind.ANY
 ) -> StandardFunction:
-    """A function by its signature as users read it, `name(parameter: type, …) -> type`."""
+    """A function from its signature as shown to users: `name(parameter: type, …) -> type`."""
     head, result = signature.split(" -> ")
     name, parameters = head.removesuffix(")").split("(")
     pairs = [p.split(": ") for p in parameters.split(", ")]

@@ -1,14 +1,14 @@
-"""The DBSP circuit of the dynamic interpreter: facts and rules are both streams of changes.
+"""The DBSP circuit of the dynamic interpreter: both facts and rules are streams of changes.
 
 The operators, one per file, under their names in the literature:
 
     stream  lift  delay  integrate  differentiate  delta0  eliminate  join  distinct
-    incremental     what the incremental operators mean, by definition
+    incremental     the definition of the incremental operators
 
-The interpreter built from them, in the order of the data's path:
+The interpreter built from them, in the order of data flow:
 
-    clause          rules, taken apart: one head, one body, literals in order, variables by number
-    strata          the level of each clause, so that negation looks only at what is finished
+    clause          rules in normal form: one head, one body, literals in order, variables by number
+    strata          the level of each clause, so that negation only reads complete relations
     kit             directions, signals and join orders: a program as Z-sets
     rewrite         values for the variables of a prefix, and how a literal extends them
     gatekeep  index  product  ground      the joins of one round

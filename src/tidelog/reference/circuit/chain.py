@@ -1,14 +1,14 @@
 """The chain of levels: strata, one above the other.
 
-Idea: level 0 is given the asserted facts, every other level the facts known below it; what the last one
-knows is the result. A clause whose stratum changes because *other* rules came or went is a removal at one
-level and an addition at another: restratification is a change like any other.
+Idea: level 0 gets the asserted facts, every other level the facts of the level below. The facts of the last
+level are the result. If *other* rules are added or removed, a clause may move to another stratum. It is then
+deleted at one level and inserted at another: restratification is an ordinary change.
 
-Invariant: there is a level for every stratum in use. A level without clauses passes on what it is given,
-so levels are never taken away, and a new one starts with all that the last one knows.
+Invariant: there is a level for every stratum in use. A level without clauses passes its input on, so levels
+are never removed. A new level starts with all facts of the last one.
 
-Mathematics: asserted facts are made a set before they enter, so an assertion counts once; each level gives
-the change of a set to the next.
+Mathematics: asserted facts are made a set first, so an assertion counts once. Each level passes the change of
+a set to the next.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Chain:
     def tick(self, program: ZSet[Placed], asserted: ZSet[Fact]) -> ZSet[Fact]:
         """The change of all known facts, from the changes of the clauses and of the asserted facts.
 
-        Raises EngineError if an expression failed where it counts; the chain is of no use after that.
+        Raises EngineError if an expression failed in a derivation; the chain is unusable after that.
         """
         for _ in range(len(self._levels), 1 + max((p.level for p in program), default=0)):
             self._append()
@@ -58,7 +58,7 @@ class Chain:
         return change
 
     def _append(self) -> None:
-        """A new last level, brought to where the chain was before this tick."""
+        """Append a level that starts in the state of the chain before this tick."""
         level = Level(
             self._prefixes.of(()), self._functions, indexed=self._indexed, max_rounds=self._max_rounds
         )

@@ -1,16 +1,16 @@
-"""Clauses: rules taken apart until nothing is left to choose.
+"""Clauses: rules in normal form.
 
-Idea: each head of a rule with each of its alternative bodies is one clause. The literals of a body are put
-in the order in which rewriting will meet them, and variables are numbered by first occurrence, so bodies
-that begin alike in all but the names of variables begin with equal literals.
+Idea: each head of a rule with each of its alternative bodies is one clause. The literals of a body are put in
+evaluation order, and variables are numbered by first occurrence. So bodies that start alike up to variable
+names start with equal literals.
 
 Invariants:
 
-- a condition, assignment or negated atom comes as soon as all it reads is bound, and an atom that shares
-  something with the literals before it comes before one that does not;
-- an assignment to a variable that some positive atom also binds comes after that atom, as a check: a
-  failed expression is then never looked up in a relation;
-- the variable that is bound n-th is called `#n`, which no variable of a program text can be.
+- a condition, assignment or negated atom is placed as soon as everything it reads is bound; an atom that
+  shares a variable with earlier literals, or has a constant, precedes one that does not;
+- an assignment to a variable that a positive atom also binds follows that atom, as a check: so a failed
+  expression is never looked up in a relation;
+- the n-th bound variable is named `#n`, which is not a valid name in a program text.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = ["Clause", "binds", "clauses", "name", "slot"]
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """`rule` is the identity of the rule it came from, for messages."""
+    """`rule` is the id of the original rule, for messages."""
 
     rule: str
     head: Head
@@ -56,24 +56,24 @@ class Clause:
 
 
 def clauses(rules: Iterable[Rule]) -> frozenset[Clause]:
-    """The clauses of these rules, or EngineError for a rule that this circuit has no operators for."""
+    """The clauses of these rules. Raises EngineError for a rule that the circuit does not support."""
     return frozenset(
         _clause(rule, head, body) for rule in rules for body in _bodies(rule) for head in rule.heads
     )
 
 
 def name(slot: int) -> str:
-    """What the variable that is bound `slot`-th is called."""
+    """The name of the variable with number `slot`."""
     return f"#{slot}"
 
 
 def slot(variable: Var) -> int:
-    """The number of a clause's variable."""
+    """The number of a variable of a clause."""
     return int(variable.name[1:])
 
 
 def binds(literal: Literal) -> list[str]:
-    """The variables that a literal gives a value to, in order, without repetitions."""
+    """The variables that a literal binds, in order, without duplicates."""
     match literal:
         case Match(terms=terms):
             return list(dict.fromkeys(t.name for t in terms if isinstance(t, Var)))
@@ -85,7 +85,7 @@ def binds(literal: Literal) -> list[str]:
 
 def _bodies(rule: Rule) -> tuple[Body, ...]:
     if rule.group is not None:
-        raise EngineError(f"rule {rule.id}: the circuit has no aggregates")
+        raise EngineError(f"rule {rule.id}: the circuit does not support aggregates")
     return rule.bodies
 
 
@@ -98,7 +98,7 @@ def _clause(rule: Rule, head: Head, body: Body) -> Clause:
         renamed.append(_rename_literal(literal, names))
     unbound = {v.name for value in head.values for v in variables(value)} - names.keys()
     if unbound:
-        raise EngineError(f"rule {rule.id}: nothing binds {', '.join(sorted(unbound))}")
+        raise EngineError(f"rule {rule.id}: unbound variables {', '.join(sorted(unbound))}")
     values = tuple(_rename(value, names) for value in head.values)
     return Clause(rule.id, Head(head.relation, values), tuple(renamed))
 
@@ -110,7 +110,7 @@ def _ordered(rule: Rule, body: Body) -> list[Literal]:
     while pending:
         literal = _next(pending, bound, matched)
         if literal is None:
-            raise EngineError(f"rule {rule.id}: nothing binds what {pending[0]} reads")
+            raise EngineError(f"rule {rule.id}: unbound variable in {pending[0]}")
         pending.remove(literal)
         ordered.append(literal)
         bound.update(binds(literal))
@@ -160,7 +160,7 @@ def _rename(expr: Expr, names: Mapping[str, str]) -> Expr:
         case Constant():
             return expr
         case Var(name=old):
-            return replace(expr, name=names.get(old, old))  # a name of `let` keeps itself
+            return replace(expr, name=names.get(old, old))  # a name bound by `let` is not renamed
         case Unary(operand=operand) | Cast(operand=operand):
             return replace(expr, operand=_rename(operand, names))
         case Binary(left=left, right=right):

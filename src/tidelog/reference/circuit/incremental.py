@@ -1,8 +1,8 @@
-"""What it means to be incremental, by definition.
+"""The definition of incremental versions.
 
-Idea: the incremental version of a function takes changes and gives changes. The definition goes the long
-way round: sum the changes up, apply the function to whole states, take differences. It is slow and leaves
-nothing to doubt, so the operators that only touch what changed are checked against it.
+Idea: the incremental version of a function maps changes to changes. The definition is direct: sum the
+changes, apply the function to whole states, take differences. It is slow but obviously correct, so it serves
+to test the operators that only process what changed.
 
 Mathematics: for streams Q^Δ = D ∘ ↑Q ∘ I. For nested streams the sums and differences are taken over both
 clocks: (↑(↑Q)^Δ)^Δ = D ∘ ↑D ∘ ↑↑Q ∘ ↑I ∘ I.
@@ -27,13 +27,13 @@ Nested: TypeAlias = list[Stream[K]]
 
 
 def incremental(function: Callable[..., ZSet[K]], *inputs: Stream[Any]) -> Stream[K]:
-    """D ∘ ↑function ∘ I, of one stream per argument."""
+    """D ∘ ↑function ∘ I, for one stream per argument."""
     states = [_integral(xs) for xs in inputs]
     return _derivative([function(*values) for values in zip(*states, strict=True)])
 
 
 def nested_incremental(function: Callable[..., ZSet[K]], *inputs: Nested[Any]) -> Nested[K]:
-    """D ∘ ↑D ∘ ↑↑function ∘ ↑I ∘ I, of one nested stream per argument, all inner streams equally long."""
+    """D ∘ ↑D ∘ ↑↑function ∘ ↑I ∘ I, for one nested stream per argument; inner streams have equal length."""
     length = len(inputs[0][0]) if inputs[0] else 0
     states = [_nested_integral(xs, length) for xs in inputs]
     results = [

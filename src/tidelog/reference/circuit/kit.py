@@ -1,15 +1,15 @@
 """The grounding kit: a program as Z-sets that guide rewriting.
 
-Idea: evaluating a body means carrying rewrites (values for variables) from one prefix of it to the next.
-A *direction* says that a prefix is followed by another, a *signal* that a prefix is a whole body and which
-head it grounds, a *join order* by which columns a relation will be looked up, an *absence* which columns of
-a relation will be looked for under a negation. Adding or removing rules adds or removes these.
+Idea: evaluating a body means extending rewrites (values for variables) from one prefix of the body to the
+next. A *direction* says that one prefix follows another. A *signal* says that a prefix is a whole body, and
+which head it grounds. A *join order* names the columns by which a relation is looked up. An *absence* names
+the columns that are looked up under a negation. Adding or removing rules adds or removes these.
 
-Invariant: a prefix is known by a number that was handed out for its tuple of literals (`Prefixes`). Two
-bodies share a number iff they begin with the same literals; no sum of hashes could promise that.
+Invariant: a prefix is identified by a number that is assigned to its tuple of literals (`Prefixes`). Two
+bodies share a number iff they start with the same literals; a sum of hashes could not guarantee that.
 
 Mathematics: `kit` is linear: each clause contributes its own part, times its weight. Parts that several
-clauses share add up; whoever needs each once takes their distinct.
+clauses share add up. Consumers that need each part once apply distinct.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Direction", "Kit", "Order", "Prefix", "Prefixes", "Signal", "absence
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """The first literals of a body: their number, the last of them, and how many variables it finds bound."""
+    """The first literals of a body: their number, the last one, and the count of variables bound before."""
 
     number: int
     last: Literal | None = field(compare=False)
@@ -35,7 +35,7 @@ class Prefix:
 
 
 class Prefixes:
-    """The table of prefixes: a tuple of literals always gets the same number, and no other tuple gets it."""
+    """The table of prefixes: each tuple of literals has one number, and no other tuple has it."""
 
     def __init__(self) -> None:
         self._numbers: dict[Body, Prefix] = {}
@@ -61,7 +61,7 @@ class Signal(NamedTuple):
 
 
 class Order(NamedTuple):
-    """Some columns of a relation, by which its rows are looked up."""
+    """The columns by which rows of a relation are looked up."""
 
     relation: str
     columns: tuple[int, ...]
@@ -76,7 +76,7 @@ class Kit:
 
 
 def kit(clauses: ZSet[Clause], prefixes: Prefixes) -> Kit:
-    """What these clauses, with these weights, contribute to the program."""
+    """The contribution of these clauses, with their weights, to the program."""
     paths = [(clause, _path(clause.body, prefixes), weight) for clause, weight in clauses.items()]
     steps = [(prefix, weight) for _, path, weight in paths for prefix in path]
     return Kit(
@@ -93,7 +93,7 @@ def order(atom: Match, bound: int) -> Order:
 
 
 def absence(atom: Absent) -> Order:
-    """The columns of a negated atom that say which rows must not be there."""
+    """The columns of a negated atom that determine which rows must be absent."""
     columns = (n for n, term in enumerate(atom.terms) if not isinstance(term, Wildcard))
     return Order(atom.relation, tuple(columns))
 

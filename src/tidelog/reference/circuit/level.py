@@ -1,9 +1,9 @@
 """A level: the nested circuit that evaluates the clauses of one stratum.
 
-Idea: one outer tick is one commit, one inner tick one round of the fixpoint. In a round, rewrites of the
-round before are sent on (gatekeep), meet facts of the round before (index, product) and ground heads
-(ground); the facts so far, given and grounded, are made a set (distinct). What a commit changes enters in
-round 0 and the sum of all rounds is what it changes in the result:
+Idea: one outer tick is one commit, one inner tick is one round of the fixpoint. In a round, rewrites of the
+previous round move to their next prefixes (gatekeep), join the facts of the previous round (index, product)
+and ground heads (ground). The given and grounded facts so far are made a set (distinct). The change of a
+commit is the input of round 0, and the sum of all rounds is the change of the result:
 
     given ─ δ₀ ──────────────────────────────→ + → distinct ─┬→ ∫ → known
                                                ↑             z⁻¹
@@ -14,12 +14,12 @@ round 0 and the sum of all rounds is what it changes in the result:
                           │       keys ─δ₀ │
                           └─ z⁻¹ ──────────┘ ← δ₀ ─ the empty rewrite, once
 
-Invariants: all facts of lower levels come in as given, so a negated relation is complete in the input and
-its keys do not change from round to round. Directions, orders and absences are made sets first: a rule
-that shares a prefix with another then costs only its own part, and weights count instances.
+Invariants: all facts of lower levels are given facts, so a negated relation is complete in the input and its
+keys do not change between rounds. Directions, orders and absences are made sets first: a rule that shares a
+prefix with another then costs only its own part, and weights count instances.
 
-Termination: a round in which nothing is fed back is the last, unless an earlier commit went further; what
-it derived in its late rounds may have to be undone there.
+Termination: a round that feeds nothing back is the last one, unless an earlier commit had more rounds: what
+it derived in its late rounds may have to be deleted there.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = ["Level"]
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """The inputs of one fixpoint, each there from round 0 on."""
+    """The inputs of one fixpoint, all present from round 0 on."""
 
     given: Delta0[ZSet[Fact]]
     start: Delta0[ZSet[Rewrite]]
@@ -59,7 +59,7 @@ class _Sources:
 
 
 class Level:
-    """`empty` is the empty prefix, where every body begins."""
+    """`empty` is the empty prefix, where every body starts."""
 
     def __init__(self, empty: Prefix, functions: Functions, *, indexed: bool, max_rounds: int) -> None:
         self._start = ZSet.of([Rewrite(empty)])
@@ -80,9 +80,9 @@ class Level:
         self._max_rounds = max_rounds
 
     def tick(self, given: ZSet[Fact], kit: Kit) -> ZSet[Fact]:
-        """One commit: the change of the facts known here, from the changes of those given and of the rules.
+        """One commit: the change of the facts known here, from the changes of the given facts and the rules.
 
-        Raises EngineError if an instance holds whose expression failed; the level is of no use after that.
+        Raises EngineError if an expression failed in an instance that holds; the level is then unusable.
         """
         facts: Group[ZSet[Fact]] = zsets()
         known = eliminate(facts, self._iterate(self._sources(given, kit)))
@@ -114,7 +114,7 @@ class Level:
             count += 1
             if count > self._max_rounds:
                 names = ", ".join(sorted({fact.relation for fact in facts.output}))
-                message = f"{names} still grew after {self._max_rounds} rounds, the limit of iterations"
+                message = f"{names} still grew after {self._max_rounds} rounds, the iteration limit"
                 raise EngineError(message)
         self._rounds = count
 
@@ -131,7 +131,7 @@ class Level:
         return known
 
     def _facts(self, grounded: ZSet[Grounded]) -> ZSet[Fact]:
-        """The facts among what was grounded; breaches are set aside until the commit ends."""
+        """The grounded facts; breaches are collected until the end of the commit."""
         self._breaches += ZSet((g, w) for g, w in grounded.items() if isinstance(g, Breach))
         return ZSet((g, w) for g, w in grounded.items() if isinstance(g, Fact))
 

@@ -1,12 +1,12 @@
 """Circuit: the reasoner that facts and rules stream through.
 
-Idea: what a user commits (all rules, a change of facts) is made a change of clauses and a change of facts
-for the chain of levels, and the chain's answer a change of each relation.
+Idea: a user's commit (all rules, a change of facts) is converted to a change of clauses and a change of facts
+for the chain of levels. The chain's output is converted to a change of each relation.
 
-Invariants: after a commit the contents are those of the program's rules over the asserted facts. A commit
-that raises changes nothing: the chain it left half done is thrown away, and a new one is fed, in one tick,
-all that the old one had been fed. The same is done when a function has changed, for then every expression
-may have.
+Invariants: after a commit the contents are the consequences of the rules over the asserted facts. A commit
+that raises changes nothing: the half-updated chain is discarded, and a new one gets, in one tick, all input
+of the old one. The same happens if a function has changed, since then the value of any expression may have
+changed.
 
 Limits: no aggregates, and at most `max_rounds` rounds of a fixpoint in a commit.
 """
@@ -45,7 +45,7 @@ class Circuit:
 
     @property
     def contents(self) -> dict[str, frozenset[Row]]:
-        """The rows of every relation that has any."""
+        """The rows of every relation that is not empty."""
         return {relation: frozenset(rows) for relation, rows in _by_relation(self._contents).items()}
 
     def commit(
@@ -54,13 +54,13 @@ class Circuit:
         facts: Mapping[str, ZSet[Row]],
         functions: Functions = _NO_FUNCTIONS,
     ) -> dict[str, ZSet[Row]]:
-        """Takes the rules from now on and a change of the asserted facts; gives the change of each relation.
+        """Commit the new rules and a change of the asserted facts; returns the change of each relation.
 
-        `rules` and `functions` are all there are from now on, not changes. Asserting a fact that is asserted
-        or retracting one that is not changes nothing. Relations that do not change are left out.
+        `rules` and `functions` are complete, not changes. Asserting a fact that is asserted or retracting one
+        that is not changes nothing. Unchanged relations are omitted from the result.
 
         Raises EngineError, and changes nothing, if a rule has an aggregate, if a relation depends on its own
-        absence, if an expression fails in an instance that satisfies the rest of its body, or if there is no
+        negation, if an expression fails in an instance that satisfies the rest of its body, or if there is no
         fixpoint after `max_rounds` rounds.
         """
         place = levels(clauses(rules.values()))

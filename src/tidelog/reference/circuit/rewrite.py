@@ -1,14 +1,14 @@
-"""Rewrites: values for the variables of a prefix, and how one more literal extends them.
+"""Rewrites: values for the variables of a prefix, and how the next literal extends them.
 
-Idea: a rewrite is what is known of a body instance after a prefix of the body. A *candidate* is a rewrite
-that was sent on: its prefix is already the next one, whose last literal still has to be met.
+Idea: a rewrite is a partial body instance: the values known after a prefix of the body. A *candidate* is a
+rewrite that has moved on: its prefix is already the next one, whose last literal is still to be evaluated.
 
-Invariant: the value of variable `#n` is at position n. A rewrite whose expression failed says so and goes
-on: the failure counts only if the rewrite reaches a head. A failed value can stand in a rewrite but is
+Invariant: the value of variable `#n` is at position n. A rewrite whose expression failed carries the failure
+along: it counts only if the rewrite reaches a head. A rewrite can contain a failed value, but that value is
 never matched with a column (assignments to matched variables are checks, see `clause`).
 
-Mathematics: each function here works on one candidate (and one row); extended to Z-sets they are linear
-in the candidates and in the rows.
+Mathematics: each function here works on one candidate (and one row). Extended to Z-sets, it is linear in the
+candidates and in the rows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Rewrite(NamedTuple):
 
 
 def unify(candidate: Rewrite, row: Row) -> Rewrite | None:
-    """The candidate extended by a row of the relation that its last literal matches, or None."""
+    """The candidate extended by a row that its last literal matches, or None if they do not unify."""
     atom = candidate.prefix.last
     assert isinstance(atom, Match)
     values = list(candidate.values)
@@ -71,7 +71,7 @@ def unify(candidate: Rewrite, row: Row) -> Rewrite | None:
 
 
 def advance(candidate: Rewrite, functions: Functions) -> Rewrite | None:
-    """The candidate after the condition or assignment that is its last literal, or None."""
+    """The candidate after its last literal, a condition or assignment; None if that does not hold."""
     match candidate.prefix.last:
         case Test(condition):
             truth = value_of(condition, candidate, functions)
@@ -85,7 +85,7 @@ def advance(candidate: Rewrite, functions: Functions) -> Rewrite | None:
 
 
 def key(candidate: Rewrite, order: Order) -> tuple[Known, ...]:
-    """What the candidate's last literal asks of these columns."""
+    """The values that the candidate's last literal requires in these columns."""
     atom = candidate.prefix.last
     assert isinstance(atom, Match | Absent)
     return tuple(_value(atom.terms[column], candidate.values) for column in order.columns)

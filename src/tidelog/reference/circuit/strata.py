@@ -1,14 +1,14 @@
-"""Strata: the level at which each clause works.
+"""Strata: the level of each clause.
 
-Idea: a clause may look at what is *absent* only where that is settled, so the relations of its negated
-atoms must be complete one level below. Levels are as low as that allows.
+Idea: a clause can only test what is *absent* from a complete relation, so the relations of its negated atoms
+must be complete one level below. Levels are as low as that allows.
 
-Invariant: the head of a clause is at least as high as every relation it matches and higher than every
-relation it negates; a relation that no clause derives is at level 0.
+Invariant: the head of a clause is at least as high as every relation that the clause matches, and higher than
+every relation that it negates. A relation that no clause derives is at level 0.
 
 Mathematics: the least solution of these inequalities. The level of a relation counts the negations on some
-path below it, and a path that repeats no relation has at most one negation per derived relation; a level
-above their number therefore belongs to a cycle through a negation, and there is no solution.
+path below it. A path without repeated relations has at most one negation per derived relation. So a level
+above the number of derived relations implies a cycle through a negation, and there is no solution.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["levels"]
 
 
 def levels(clauses: Collection[Clause]) -> dict[Clause, int]:
-    """The level of each clause, or EngineError if a relation depends on its own absence."""
+    """The level of each clause. Raises EngineError if a relation depends on its own negation."""
     level = dict.fromkeys((c.head.relation for c in clauses), 0)
     rising = True
     while rising:
@@ -31,7 +31,7 @@ def levels(clauses: Collection[Clause]) -> dict[Clause, int]:
         for clause in clauses:
             relation, lowest = clause.head.relation, _lowest(clause, level)
             if lowest > len(level):
-                raise EngineError(f"rule {clause.rule}: {relation} depends on its own absence")
+                raise EngineError(f"rule {clause.rule}: {relation} depends on its own negation")
             if lowest > level[relation]:
                 level[relation] = lowest
                 rising = True

@@ -1,15 +1,15 @@
 """Streams: values over time, and the operators between them.
 
-Idea: a stream maps the ticks 0, 1, 2, … to the values of an abelian group. An operator is an object that
-is shown one value per tick (`step`) and answers with one; what it remembers between ticks is its state,
-so every operator here is causal. A nested stream has a stream as the value of each tick: its *outer* tick
-counts commits, its *inner* tick the rounds of the fixpoint inside one commit.
+Idea: a stream maps the ticks 0, 1, 2, … to values of an abelian group. An operator is an object that takes
+one value per tick (`step`) and returns one. Its memory between ticks is its state, so every operator here is
+causal. In a nested stream, the value of each tick is a stream: the *outer* ticks are commits, the *inner*
+ticks are the rounds of the fixpoint of one commit.
 
-Invariant: a list of n values stands for the first n ticks of a stream, whatever comes after. Operators are
-causal, so a prefix of the input determines as long a prefix of the output.
+Invariant: a list of n values represents the first n ticks of a stream, whatever follows. Operators are
+causal, so a prefix of the input determines a prefix of the output of the same length.
 
-Mathematics: streams over a group are a group again, tick by tick (`streams`), which is why the operators
-that need only a group (delay, integrate, differentiate) work at the outer level unchanged.
+Mathematics: streams over a group form a group, tick by tick (`streams`). So operators that need only a group
+(delay, integrate, differentiate) work at the outer level unchanged.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ C_co = TypeVar("C_co", covariant=True)
 
 
 class Unary(Protocol[A_contra, C_co]):
-    """An operator of one stream."""
+    """An operator on one stream."""
 
     def step(self, x: A_contra, /) -> C_co: ...
 
 
 class Binary(Protocol[A_contra, B_contra, C_co]):
-    """An operator of two streams that tick together."""
+    """An operator on two streams that tick together."""
 
     def step(self, x: A_contra, y: B_contra, /) -> C_co: ...
 
 
 def run(operator: Unary[A, B], xs: Iterable[A]) -> list[B]:
-    """What the operator makes of the stream."""
+    """The output of the operator for the stream."""
     return [operator.step(x) for x in xs]
 
 
 def run_binary(operator: Binary[A, B, C], xs: Iterable[A], ys: Iterable[B]) -> list[C]:
-    """What the operator makes of the two streams."""
+    """The output of the operator for the two streams."""
     return [operator.step(x, y) for x, y in zip(xs, ys, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class Group(Generic[A]):
-    """An abelian group: what a stream's values must be for sums and differences over time to exist."""
+    """An abelian group: required of a stream's values for sums and differences over time to exist."""
 
     zero: A
     add: Callable[[A, A], A]

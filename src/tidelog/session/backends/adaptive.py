@@ -22,20 +22,21 @@ from tidelog.engine.spark.frames.arrow import publisher
 from tidelog.engine.spark.frames.layout import decode
 from tidelog.engine.spark.ingest import is_frame
 from tidelog.engine.spark.runtime.job_names import JobNames
+from tidelog.maintain.strategy import Strategy
 from tidelog.plan.flat import Stratum
 from tidelog.program.model import Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
 from tidelog.progress import Report
-from tidelog.session.backends.in_process import State
+from tidelog.session.backends.local.decoding import Decoder
+from tidelog.session.backends.local.staging import StagedData
+from tidelog.session.backends.local.state import LocalBackend
 from tidelog.session.backends.protocol import Done, Staging
-from tidelog.session.backends.spark import FrameState
-from tidelog.session.backends.staging import StagedData
+from tidelog.session.backends.spark.state import SparkBackend
+from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.locks import Locks
-from tidelog.session.reading.decoding import Decoder
-from tidelog.session.reading.facts import Facts, WholeFacts
 
-__all__ = ["BUDGET", "MovingState"]
+__all__ = ["BUDGET", "AdaptiveBackend"]
 
 BUDGET: Final = 10_000_000  # rows of all tables together, some 50 bytes each
 _UNITS: Final = 10  # that may keep their share of it in the driver when the rest is in frames
@@ -45,10 +46,10 @@ class _TooLarge(Exception):
     """The tables have outgrown the budget."""
 
 
-class MovingState:
+class AdaptiveBackend:
     def __init__(
         self,
-        strategy: str,
+        strategy: Strategy,
         limits: Limits,
         report: Report | None = None,
         *,
@@ -57,10 +58,10 @@ class MovingState:
     ) -> None:
         self._jobs = JobNames(spark)
         self.locks = Locks()
-        self.current: State | FrameState = State(
+        self.current: LocalBackend | SparkBackend = LocalBackend(
             strategy, limits, report, publisher(spark), "driver: the data fits", self._jobs.taking, self.locks
         )
-        self._make: Callable[[], FrameState] = lambda: FrameState(
+        self._make: Callable[[], SparkBackend] = lambda: SparkBackend(
             strategy, limits, report, spark=spark, placement=None, room=budget // _UNITS, locks=self.locks
         )
         self._budget = budget
@@ -109,7 +110,7 @@ class MovingState:
 
         def checked() -> None:
             check()
-            if isinstance(local, State):
+            if isinstance(local, LocalBackend):
                 self.expect_room(local)
 
         try:
@@ -122,13 +123,13 @@ class MovingState:
 
     # -- moving
 
-    def expect_room(self, local: State, more: int = 0) -> None:
+    def expect_room(self, local: LocalBackend, more: int = 0) -> None:
         if more + sum(table.rows for table in local.engine.tables.values()) > self._budget:
             raise _TooLarge
 
     def make_room(self, relation: Relation, frame: Any) -> None:
         """Move, if a DataFrame is too large to be brought here."""
-        if isinstance(self.current, State):
+        if isinstance(self.current, LocalBackend):
             try:
                 with self._jobs.taking(relation.name):
                     rows = frame.count()
@@ -140,7 +141,7 @@ class MovingState:
     def move(self) -> None:
         """Copy the last commit into frames; they are the home from now on."""
         local = self.current
-        assert isinstance(local, State)
+        assert isinstance(local, LocalBackend)
         frames = self._make()
         tables = local.engine.tables
 
@@ -160,7 +161,7 @@ class MovingState:
 class _MovingStaging:
     """What a transaction says about a relation, wherever the data is at the moment."""
 
-    def __init__(self, relation: Relation, home: MovingState) -> None:
+    def __init__(self, relation: Relation, home: AdaptiveBackend) -> None:
         self.relation = relation
         self._home = home
         self._of = home.current
@@ -170,7 +171,7 @@ class _MovingStaging:
         """It, where the data is now."""
         if self._of is not self._home.current:
             assert isinstance(self._staging, StagedData)
-            assert isinstance(self._of, State)
+            assert isinstance(self._of, LocalBackend)
             decoder = Decoder(self._of.engine.codec)
             came, went = (decoder.table(self.relation, codes) for codes in self._staging.staged.net())
             self._of, self._staging = self._home.current, self._home.current.stage(self.relation)

@@ -1,6 +1,7 @@
-"""What a session needs of whoever keeps its program and facts: the home of the data.
+"""What a session needs of its backend, which holds its program and facts.
 
-There is one in this process (`state`) and one in frames of Spark (`on_spark`); what users hold is the same.
+There is one in this process (`local`), one in DataFrames (`spark`), and one that moves from the first to the
+second when the data outgrows the driver (`adaptive`). What users hold is the same with all of them.
 """
 
 from __future__ import annotations
@@ -8,19 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-from tidelog.engine.scheduler import Stats
+from tidelog.engine.limits import Limits
+from tidelog.engine.statistics import Stats
+from tidelog.maintain.strategy import Strategy
 from tidelog.plan.flat import Stratum
 from tidelog.program.model import Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
 from tidelog.progress import Report
+from tidelog.session.changes import Changes
+from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.locks import Locks
-from tidelog.session.reading.changes import Changes
-from tidelog.session.reading.facts import Facts, WholeFacts
 
-__all__ = ["Done", "Home", "Staging"]
+__all__ = ["Backend", "Done", "MakeBackend", "Staging"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Staging(Protocol):
     def delete_all(self) -> None: ...
 
 
-class Home(Protocol):
+class Backend(Protocol):
     """`commit` is the number of the last commit; `locks` says who holds which lock, and when."""
 
     @property
@@ -101,3 +104,6 @@ class Home(Protocol):
     def resume(self, program: Program, found: Any) -> bool:
         """Hold a program and what was saved of a session with it, instead; false if that is impossible."""
         ...
+
+
+MakeBackend: TypeAlias = Callable[[Strategy, Limits, Report | None], Backend]

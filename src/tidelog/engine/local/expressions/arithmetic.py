@@ -60,11 +60,11 @@ def to_units(type_: types.Decimal, value: decimal.Decimal) -> int:
     return int(EXACT.scaleb(value, type_.scale))
 
 
-def from_units(type_: types.Decimal, strata: int) -> decimal.Decimal:
+def from_units(type_: types.Decimal, units: int) -> decimal.Decimal:
     """The decimal of so many units, if it has that many digits."""
-    if abs(strata) >= 10**type_.precision:
+    if abs(units) >= 10**type_.precision:
         raise Undefined(f"overflow: the result does not fit {type_}")
-    return EXACT.scaleb(decimal.Decimal(strata), -type_.scale)
+    return EXACT.scaleb(decimal.Decimal(units), -type_.scale)
 
 
 def half_even(number: Any, divisor: Any) -> Any:
@@ -177,18 +177,18 @@ def _decimal(op: str, type_: types.Decimal) -> Plain:
 
 def _fast_whole(op: str, type_: Type) -> Fast:
     low, high = limits(type_)
-    stratum = 10**type_.scale if isinstance(type_, types.Decimal) else 1
+    unit = 10**type_.scale if isinstance(type_, types.Decimal) else 1
     match op:
         case "+":
             return lambda a, b: _sum(a.codes, b.codes, low, high)
         case "-":
             return lambda a, b: _difference(a.codes, b.codes, low, high)
         case "*":
-            return lambda a, b: _product(a.codes, b.codes, stratum, low, high)
+            return lambda a, b: _product(a.codes, b.codes, unit, low, high)
         case "%":
             return lambda a, b: _remainder(a.codes, b.codes)
         case "/" if isinstance(type_, types.Decimal):
-            return lambda a, b: _decimal_quotient(a.codes, b.codes, stratum, low, high)
+            return lambda a, b: _decimal_quotient(a.codes, b.codes, unit, low, high)
         case "/":
             return lambda a, b: _quotient(a.codes, b.codes, low)
         case _:
@@ -211,10 +211,10 @@ def _difference(a: Codes, b: Codes, low: int, high: int) -> tuple[Vector, Mask |
     return Vector(found), (((a ^ b) & (a ^ found)) < 0) | (found < low) | (found > high)
 
 
-def _product(a: Codes, b: Codes, stratum: int, low: int, high: int) -> tuple[Vector, Mask | None]:
+def _product(a: Codes, b: Codes, unit: int, low: int, high: int) -> tuple[Vector, Mask | None]:
     raw = a * b
     wrapped = _may_wrap(a, b)
-    found = raw if stratum == 1 else half_even(raw, np.int64(stratum))
+    found = raw if unit == 1 else half_even(raw, np.int64(unit))
     return Vector(found), _either(wrapped, outside(found, low, high))
 
 
@@ -247,11 +247,11 @@ def _remainder(a: Codes, b: Codes) -> tuple[Vector, Mask | None]:
     return Vector(found), np.broadcast_to(bad, found.shape)
 
 
-def _decimal_quotient(a: Codes, b: Codes, stratum: int, low: int, high: int) -> tuple[Vector, Mask | None]:
+def _decimal_quotient(a: Codes, b: Codes, unit: int, low: int, high: int) -> tuple[Vector, Mask | None]:
     bad = b == 0
     divisor = np.where(bad, 1, np.abs(b))
-    wrapped = _may_wrap(a, np.array([stratum], np.int64))
-    found = half_even(np.where(b < 0, -a, a) * np.int64(stratum), divisor)
+    wrapped = _may_wrap(a, np.array([unit], np.int64))
+    found = half_even(np.where(b < 0, -a, a) * np.int64(unit), divisor)
     bad = np.broadcast_to(bad, found.shape)
     return Vector(found), _either(bad, _either(wrapped, outside(found, low, high)))
 

@@ -218,11 +218,11 @@ def _fast_cut(a: Vector, low: float, end: float) -> tuple[Vector, Mask | None]:
 
 
 def _fast_from_decimal(source: types.Decimal, target: types.Scalar) -> Fast | None:
-    stratum = np.int64(10**source.scale)
+    unit = np.int64(10**source.scale)
     match target:
         case types.Double():
             return lambda a: (
-                Vector.of_numbers(a.codes.astype(np.float64) / float(stratum)),
+                Vector.of_numbers(a.codes.astype(np.float64) / float(unit)),
                 outside(a.codes, -EXACT_DOUBLE, EXACT_DOUBLE),
             )
         case types.Float():
@@ -235,15 +235,15 @@ def _fast_from_decimal(source: types.Decimal, target: types.Scalar) -> Fast | No
             low, high = limits(target)
 
             def cut(a: Vector) -> tuple[Vector, Mask | None]:
-                whole = np.sign(a.codes) * (np.abs(a.codes) // stratum)
+                whole = np.sign(a.codes) * (np.abs(a.codes) // unit)
                 return Vector(whole), outside(whole, low, high)
 
             return cut
 
 
-def _rounded(stratum: int, low: int, high: int) -> Fast:
+def _rounded(unit: int, low: int, high: int) -> Fast:
     def apply(a: Vector) -> tuple[Vector, Mask | None]:
-        found = half_even(a.codes, np.int64(stratum))
+        found = half_even(a.codes, np.int64(unit))
         return Vector(found), outside(found, low, high)
 
     return apply

@@ -229,9 +229,9 @@ def _round(type_: Type) -> Plain:
     def apply(x: Value, digits: int = 0) -> Value:
         if not _is_finite(x):
             return x
-        stratum = decimal.Decimal((0, (1,), -max(-_DIGITS, min(_DIGITS, digits))))
+        unit = decimal.Decimal((0, (1,), -max(-_DIGITS, min(_DIGITS, digits))))
         written = decimal.Decimal(to_text(type_, x), EXACT)
-        rounded = written.quantize(stratum, decimal.ROUND_HALF_UP, _LONG)
+        rounded = written.quantize(unit, decimal.ROUND_HALF_UP, _LONG)
         return nearest(type_, *rounded.as_integer_ratio())
 
     return apply

@@ -91,8 +91,8 @@ def _on_units(type_: types.Decimal, function: Callable[[Codes], Codes]) -> Fast:
     return apply
 
 
-def _units_away(codes: Codes, stratum: int) -> Codes:
-    size = (np.abs(codes) + stratum // 2) // np.int64(stratum) * np.int64(stratum)
+def _units_away(codes: Codes, unit: int) -> Codes:
+    size = (np.abs(codes) + unit // 2) // np.int64(unit) * np.int64(unit)
     return np.where(codes < 0, -size, size)
 
 
@@ -182,9 +182,9 @@ def _weekday(days: Codes) -> Codes:
     return weekdays
 
 
-def _clock(stratum: int, count: int) -> _Build:
+def _clock(unit: int, count: int) -> _Build:
     """So many units of microseconds make the next larger one."""
-    return lambda _type: lambda a: (Vector(a.codes // np.int64(stratum) % np.int64(count)), None)
+    return lambda _type: lambda a: (Vector(a.codes // np.int64(unit) % np.int64(count)), None)
 
 
 def _add_days(_type: Type) -> Fast:
@@ -205,8 +205,8 @@ _FAST: Final[Mapping[tuple[str, int], _Build]] = {
     ("sign", 1): _sign,
     ("round", 1): _whole(_away, _units_away),
     ("round", 2): _round_digits,
-    ("floor", 1): _whole(np.floor, lambda codes, stratum: codes - codes % np.int64(stratum)),
-    ("ceil", 1): _whole(np.ceil, lambda codes, stratum: codes + -codes % np.int64(stratum)),
+    ("floor", 1): _whole(np.floor, lambda codes, unit: codes - codes % np.int64(unit)),
+    ("ceil", 1): _whole(np.ceil, lambda codes, unit: codes + -codes % np.int64(unit)),
     ("sqrt", 1): _sqrt,
     ("some", 1): _some,
     ("is_none", 1): _is_none,

@@ -70,7 +70,7 @@ class Working:
         self.table = table
         self.ranked = False  # whether the unit at work is this table's own
         self._undo_log = np.empty((64, UNDO_WIDTH), np.int64)
-        self._listed = np.empty(64, np.int64)
+        self._worklist = np.empty(64, np.int64)
         self.table.words[layout.UNDO_LENGTH] = 0
         self._describe()
         self.clear_list()
@@ -78,7 +78,7 @@ class Working:
     def _describe(self) -> None:
         words = self.table.words
         words[layout.UNDO_AT], words[layout.UNDO_CAP] = address(self._undo_log), len(self._undo_log)
-        words[layout.WORKLIST_AT], words[layout.WORKLIST_CAP] = address(self._listed), len(self._listed)
+        words[layout.WORKLIST_AT], words[layout.WORKLIST_CAP] = address(self._worklist), len(self._worklist)
 
     @property
     def undo_log(self) -> npt.NDArray[np.int64]:
@@ -86,13 +86,13 @@ class Working:
         return self._undo_log[: self.table.words[layout.UNDO_LENGTH]]
 
     @property
-    def listed(self) -> Rows:
-        return self._listed[: self.table.words[layout.LISTED]]
+    def worklist(self) -> Rows:
+        return self._worklist[: self.table.words[layout.LISTED]]
 
     @property
     def delta(self) -> Rows:
         words = self.table.words
-        return self._listed[words[layout.DELTA_FROM] : words[layout.DELTA_TO]]
+        return self._worklist[words[layout.DELTA_FROM] : words[layout.DELTA_TO]]
 
     @property
     def delta_size(self) -> int:
@@ -100,7 +100,7 @@ class Working:
         return int(words[layout.DELTA_TO] - words[layout.DELTA_FROM])
 
     @property
-    def listed_since(self) -> int:
+    def found_since(self) -> int:
         """How many rows were listed since the last round ended."""
         words = self.table.words
         return int(words[layout.LISTED] - words[layout.DELTA_TO])
@@ -115,11 +115,11 @@ class Working:
     def list_rows(self, rows_: Rows) -> None:
         """List rows, to be the next delta."""
         words, count = self.table.words, int(self.table.words[layout.LISTED])
-        if len(self._listed) < count + len(rows_):
-            self._listed = longer(self._listed, max(count + len(rows_), 2 * len(self._listed)))
+        if len(self._worklist) < count + len(rows_):
+            self._worklist = longer(self._worklist, max(count + len(rows_), 2 * len(self._worklist)))
             self._describe()
         self.log(rows_)
-        self._listed[count : count + len(rows_)] = rows_
+        self._worklist[count : count + len(rows_)] = rows_
         self.table.tags[rows_] |= np.uint8(layout.NEXT)
         words[layout.LISTED] = count + len(rows_)
 
@@ -128,15 +128,15 @@ class Working:
         """About how many bytes `grow_lists` takes at once."""
         words = self.table.words
         notes = 2 * self._undo_log.nbytes if words[layout.UNDO_LENGTH] >= len(self._undo_log) else 0
-        return notes + (2 * self._listed.nbytes if words[layout.LISTED] >= len(self._listed) else 0)
+        return notes + (2 * self._worklist.nbytes if words[layout.LISTED] >= len(self._worklist) else 0)
 
     def grow_lists(self) -> None:
         words = self.table.words
         try:
             if words[layout.UNDO_LENGTH] >= len(self._undo_log):
                 self._undo_log = longer(self._undo_log, 2 * len(self._undo_log))
-            if words[layout.LISTED] >= len(self._listed):
-                self._listed = longer(self._listed, 2 * len(self._listed))
+            if words[layout.LISTED] >= len(self._worklist):
+                self._worklist = longer(self._worklist, 2 * len(self._worklist))
         finally:  # also if there is no memory for one of them
             self._describe()
 
@@ -313,7 +313,7 @@ class Change:
 
     def aim(self) -> None:
         """Make suspects of the rows that are to be there and have no rank."""
-        self.aims = np.concatenate([self.aims, self.working.listed[self.doubted :]])
+        self.aims = np.concatenate([self.aims, self.working.worklist[self.doubted :]])
         self.working.table.support[self.aims] = AIMED, 0
         self.suspects = self.aims
 

@@ -44,9 +44,9 @@ class Saved:
             "types": _types(engine.types),
             "dictionaries": [put_dictionary(record, item, d) for item, d in dictionaries.items() if len(d)],
             "tables": {name: table.saved(record) for name, table in engine.tables.items()},
-            "bits": {name: bits.saved(record) for name, bits in engine.bits.items()},
-            "fitting": sorted(engine.fitting()),
-            "read": sorted(engine.read),
+            "bits": {name: bits.saved(record) for name, bits in engine.dense.bits.items()},
+            "fitting": sorted(engine.dense.fitting()),
+            "read": sorted(engine.dense.read),
             "costs": [[sorted(names), asdict(cost)] for names, cost in self.costs.items()],
         }
         return record
@@ -82,12 +82,12 @@ def _restored(record: Record, program: FlatProgram, strategy: str) -> Restored |
         table.expect_iterations(rows + 1)  # at each but the last some tuple comes
     for name, saved in values["bits"].items():
         expect(len(types[name]) == 2, "a relation of pairs")
-        engine.bits[name] = bits = BitRelation.restored(record, saved)
+        engine.dense.bits[name] = bits = BitRelation.restored(record, saved)
         _expect_codes(engine.codec, types[name][:1], bits.names)
     engine.types.update(types)
-    engine.read = frozenset(map(str, values["read"]))
+    engine.dense.read = frozenset(map(str, values["read"]))
     engine.prepare(program)
-    engine.have_fitting(values["fitting"])
+    engine.dense.have_fitting(values["fitting"])
     return Restored(engine, {frozenset(map(str, names)): _cost(cost) for names, cost in values["costs"]})
 
 

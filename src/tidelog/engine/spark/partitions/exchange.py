@@ -26,7 +26,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidelog.engine.protocol import Tell
-from tidelog.engine.scheduler import StratumStats
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import columns
 from tidelog.engine.spark.joins.native import literal
@@ -47,6 +46,7 @@ from tidelog.engine.spark.partitions.tasks import (
     Settings,
     answers,
 )
+from tidelog.engine.statistics import StratumStats
 from tidelog.errors import EngineError
 from tidelog.plan.flat import FlatProgram
 

@@ -15,14 +15,15 @@ from typing import Final, NamedTuple, TypeAlias
 
 from tidelog.engine.limits import Limits
 from tidelog.engine.protocol import Tell
-from tidelog.engine.scheduler import StratumStats
 from tidelog.engine.spark.frames.checkpoints import BROADCAST, Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.relation_state import Work
 from tidelog.engine.spark.partitions.exchange import STEP, advanced, everywhere, matches, to_arrange
 from tidelog.engine.spark.partitions.routes import Pattern, Routes, find_routes, named, with_routes
 from tidelog.engine.spark.partitions.tasks import Divided, Given, Late, Settings, collected
-from tidelog.engine.spark.partitions.worker import TooLarge, Worker, program_of, read_by, signed_rows
+from tidelog.engine.spark.partitions.worker import Worker, program_of, read_by, signed_rows
 from tidelog.engine.spark.placement import passed_through
+from tidelog.engine.statistics import StratumStats
+from tidelog.maintain.strategy import ELASTIC, Strategy
 from tidelog.plan.flat import FlatProgram, FlatRule, Stored, Stratum
 from tidelog.plan.seeds import is_inner, taken_over
 from tidelog.program.typed import Function, Match, PythonFunction, Var
@@ -50,7 +51,7 @@ class LocalStrata:
     """`room` is how many rows a unit and what it reads may have in the driver."""
 
     checkpoints: Checkpoints
-    strategy: str
+    strategy: Strategy
     limits: Limits
     room: int
     outgrown: set[Relations] = field(default_factory=set)  # units that the driver had no room for
@@ -117,7 +118,7 @@ class LocalStrata:
         if routes is not None:
             most = max(int(_PATIENCE * start.work), _LITTLE)
             loses = self._going(stratum, work) or (known and known.programs[-1].rules != program.rules)
-            settings = Settings("elastic", self.limits, most if known and loses else None)
+            settings = Settings(ELASTIC, self.limits, most if known and loses else None)
         outcome = advanced(start, program, given, size, settings, self.checkpoints, tell, asserted)
         self.leave(stratum)
         self._next_divided[stratum.relations] = outcome.divided
@@ -143,7 +144,7 @@ class LocalStrata:
             sum(w.before.facts.size for w in self._works(stratum, work)),
         )
         is_much = deleted > _MOST * size or 2 * deleted > self._late.get(stratum.relations, 2 * deleted)
-        return None if self.strategy == "recompute" or is_much else before
+        return None if is_much or not self.strategy.updates else before
 
     @staticmethod
     def _works(stratum: Stratum, work: Callable[[str], Work]) -> list[Work]:
@@ -222,18 +223,17 @@ class LocalStrata:
         program = program_of(stratum, relations, functions)
         known = self._here.get(stratum.relations)
         given = _given(stratum, None if known is None else known.program, work)
-        keeper = Worker(self.strategy, self.room) if known is None else known.keeper
+        keeper = Worker(self.strategy) if known is None else known.keeper
         self.leave(stratum)
         self._next_here[stratum.relations] = _Here(keeper, program)
-        try:
-            changes = {
-                name: signed_rows(
-                    program, name, *(collected(c, work(name).names) for c in (g.inserted, g.deleted))
-                )
-                for name, g in given.items()
-            }
-            stats = keeper.advance(program, changes, self.limits, check)
-        except TooLarge:
+        changes = {
+            name: signed_rows(
+                program, name, *(collected(c, work(name).names) for c in (g.inserted, g.deleted))
+            )
+            for name, g in given.items()
+        }
+        stats = keeper.advance_within(self.room, program, changes, self.limits, check)
+        if stats is None:
             self.outgrown.add(stratum.relations)
             self.leave(stratum)
             return None

@@ -28,13 +28,14 @@ from pyspark.sql import functions as F
 
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.storage.record import Corrupt, Record
-from tidelog.engine.scheduler import StratumStats
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import arrow_schema, columns, spark_type, stored, whole
 from tidelog.engine.spark.partitions.routes import Routes, sent
 from tidelog.engine.spark.partitions.scratch import Scratch
 from tidelog.engine.spark.partitions.worker import Changed, Signed, Worker, signed_rows
+from tidelog.engine.statistics import StratumStats
 from tidelog.errors import EngineError, TidelogError
+from tidelog.maintain.strategy import Strategy
 from tidelog.plan.flat import FlatProgram
 
 __all__ = [
@@ -67,7 +68,7 @@ _SHARE: Final = 0.25  # of the unit's rows, in changes since the last base
 class Settings(NamedTuple):
     """What keepers are told; with `most`, no task may find more instances."""
 
-    strategy: str
+    strategy: Strategy
     limits: Limits
     most: int | None = None
 

@@ -15,17 +15,18 @@ import numpy as np
 
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.commits import LocalCommits
 from tidelog.engine.local.dense.matrix import Difference
-from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import Corrupt, Record
-from tidelog.engine.local.storage.saved_state import Saved, restored
-from tidelog.engine.scheduler import Run, StratumStats
+from tidelog.engine.scheduler import SWITCH
 from tidelog.engine.spark.frames.layout import arrow_schema, decode, encode
 from tidelog.engine.spark.partitions.routes import Pattern
+from tidelog.engine.statistics import StratumStats
+from tidelog.maintain.strategy import Strategy
 from tidelog.plan.flat import FlatProgram, Stored, Stratum
 from tidelog.program.typed import Function, PythonFunction
 
-__all__ = ["Signed", "TooLarge", "Worker", "program_of", "read_by", "signed_rows"]
+__all__ = ["Signed", "Worker", "program_of", "read_by", "signed_rows"]
 
 # what came and what went of relations: Arrow tables
 Changed: TypeAlias = "Mapping[str, Signed]"
@@ -38,8 +39,8 @@ class Signed(NamedTuple):
     deleted: Any
 
 
-class TooLarge(Exception):
-    """A unit has more rows than its keeper may have."""
+class _TooLarge(Exception):
+    """There are more rows than the limit allows. Raised and caught here; the engine lets it pass."""
 
 
 def read_by(stratum: Stratum) -> frozenset[str]:
@@ -67,46 +68,49 @@ def signed_rows(program: FlatProgram, relation: str, inserted: Any = None, delet
 
 
 class Worker:
-    """`limit` is how many rows all its relations may have together, if there is one.
+    """A *steady* one updates whatever that costs: what it does not touch keeps its rank."""
 
-    A *steady* one updates whatever that costs: what it does not touch keeps its rank.
-    """
+    def __init__(self, strategy: Strategy, *, steady: bool = False) -> None:
+        self._have(LocalCommits(strategy, switch=None if steady else SWITCH))
 
-    def __init__(self, strategy: str, limit: int | None = None, *, steady: bool = False) -> None:
-        self._limit = limit
-        self._begin(LocalEngine(), strategy, steady)
-
-    def _begin(self, engine: LocalEngine, strategy: str, steady: bool) -> None:
-        self._engine = engine
-        self._run = Run(engine, strategy, switch=None) if steady else Run(engine, strategy)
-        self._program = FlatProgram()
-        self._next = FlatProgram()
+    def _have(self, commits: LocalCommits) -> None:
+        self._commits, self._engine = commits, commits.engine
+        self._next = commits.program
 
     def advance(
         self, program: FlatProgram, changes: Changed, limits: Limits, check: Callable[[], None]
     ) -> StratumStats:
-        """Carry a commit out; `commit` or `rollback` ends it. The last unit of the program is the one."""
-
-        def checked() -> None:
-            check()
-            if self._limit is not None and self.rows > self._limit:
-                raise TooLarge
-
-        self._engine.prepare(program)
+        """Carry a commit out; `commit` or `rollback` ends it. The last stratum of the program is its own."""
+        self._commits.begin(program)
         for name, (inserted, deleted) in changes.items():
             types = program.relations[name].types
             if inserted.num_rows or deleted.num_rows:
-                self._engine.assert_rows(name, *(self._codes(types, rows) for rows in (inserted, deleted)))
-        checked()
-        stats = self._run.commit(self._program, program, limits, checked)
+                self._commits.stage(name, *(self._codes(types, rows) for rows in (inserted, deleted)))
+        check()
+        stats = self._commits.run(limits, check)
         self._next = program
         own = [stratum for stratum in stats.strata if stratum.name == program.strata[-1].name]
         return own[-1] if own else StratumStats(program.strata[-1].name, "update", "nothing reached it")
 
+    def advance_within(
+        self, most: int, program: FlatProgram, changes: Changed, limits: Limits, check: Callable[[], None]
+    ) -> StratumStats | None:
+        """The same; None if all relations together exceed `most` rows. Then only `rollback` is left."""
+
+        def checked() -> None:
+            check()
+            if self.rows > most:
+                raise _TooLarge
+
+        try:
+            return self.advance(program, changes, limits, checked)
+        except _TooLarge:
+            return None
+
     @property
     def instances(self) -> int:
         """How many instances the commit at work has found so far."""
-        return self._run.instances
+        return self._commits.scheduler.instances
 
     @property
     def rows(self) -> int:
@@ -142,13 +146,11 @@ class Worker:
         return np.ascontiguousarray(encode(self._engine.codec, types, rows).T)
 
     def commit(self) -> None:
-        self._engine.commit()
-        self._engine.forget(self._next)
-        self._program = self._next
+        self._commits.publish()
 
     def rollback(self) -> None:
-        self._engine.rollback()
-        self._engine.forget(self._program)
+        self._commits.roll_back()
+        self._next = self._commits.program
 
     # -- between commits
 
@@ -157,18 +159,14 @@ class Worker:
         used = self._engine.unused_values()
         if used:
             self._engine.forget_values(used)
-        return Saved(self._engine, self._run.costs).record()
+        return self._commits.save().record()
 
     @classmethod
-    def of(cls, state: Record, program: FlatProgram, strategy: str, *, steady: bool = False) -> Worker:
-        """The keeper that `state` was asked of; `program` is the one that it had."""
-        made = cls(strategy)
-        found = restored(state, program)
-        if found is None:
+    def of(cls, state: Record, program: FlatProgram, strategy: Strategy, *, steady: bool = False) -> Worker:
+        """The worker whose `state` this was; `program` is the one that it had."""
+        commits = LocalCommits.resume(program, state, strategy, None if steady else SWITCH)
+        if commits is None:
             raise Corrupt("a state of another program")
-        made._begin(found.engine, strategy, steady)
-        made._run.costs.update(found.costs)
-        made._next = program
-        made._engine.prepare(program)
-        made.commit()
+        made = cls(strategy, steady=steady)
+        made._have(commits)
         return made

@@ -1,1 +1,1 @@
-"""The operators of the circuit, one file each, under their names in the paper."""
+"""The operators of the circuit, one per file, under their names in the paper."""

@@ -1,9 +1,9 @@
-"""z⁻¹: everything one tick later, starting with zero.
+"""z⁻¹: delays a stream by one tick, starting with zero.
 
-Idea: delay is what lets a circuit contain a cycle. The output of a tick is known before its input is, so
-a result can be fed back: read `output`, compute with it, and hand the result to `step`.
+Idea: delay allows a circuit to contain a cycle. The output of a tick is known before its input, so a result
+can be fed back: read `output`, compute with it, and pass the result to `step`.
 
-Invariant: `output` is the value given to the last `step`, or zero if there was none.
+Invariant: `output` is the argument of the last `step`, or zero if there was none.
 
 Mathematics: z⁻¹(s)[0] = 0 and z⁻¹(s)[t] = s[t-1]. It is linear and strict; a causal operator fed back
 through it has exactly one solution.

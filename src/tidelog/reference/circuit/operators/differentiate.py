@@ -1,4 +1,4 @@
-"""D: what each value adds to the one before it.
+"""D: the difference between each value and the previous one.
 
 Idea: a stream of states becomes the stream of changes between them; the first state is a change from zero.
 

@@ -1,17 +1,17 @@
 """distinct: the set of the elements whose weight is positive.
 
-Idea: rules can derive a fact in many ways; as a set it is there once. Distinct is what makes a recursive
-program reach a fixpoint, and the one operator that is not linear: it must know the weights so far.
+Idea: rules can derive a fact in many ways; a set contains it once. Distinct makes a recursive program reach a
+fixpoint. It is the only operator that is not linear: it must know the weights so far.
 
-Mathematics: d(w) = 1 if w > 0, else 0, on each element for itself. With W the sum over earlier ticks the
-change at a tick is d(W + w) - d(W), zero wherever w is. On nested streams let New_i and Old_i sum the
-changes up to inner tick i with and without the current outer tick; the change at i is
+Mathematics: d(w) = 1 if w > 0, else 0, for each element separately. With W the sum over earlier ticks, the
+change at a tick is d(W + w) - d(W), which is zero wherever w is. On nested streams, let New_i and Old_i be
+the sums of the changes up to inner tick i with and without the current outer tick. The change at i is
 
     d(New_i) - d(New_{i-1}) - d(Old_i) + d(Old_{i-1}),
 
-zero for elements that the current outer tick has not touched up to i, where New and Old are the same.
-An element it has touched can change at a later inner tick at which nothing comes in: one that earlier
-commits derived in round 5 and this one in round 2 is new in round 2 and no longer new in round 5.
+which is zero for elements without a change in the current outer tick up to i, where New and Old are equal.
+Other elements can change at a later inner tick without input: an element that earlier commits derived in
+round 5 and this commit derives in round 2 is new in round 2, and no longer new in round 5.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class NestedDistinct(Generic[K]):
     """(↑(↑distinct)^Δ)^Δ: `step` is an inner tick; `tick` ends the inner stream and the outer tick."""
 
     def __init__(self) -> None:
-        self._earlier: dict[K, dict[int, int]] = {}  # by element, the weight of each inner tick
+        self._earlier: dict[K, dict[int, int]] = {}  # for each element, its weight at each inner tick
         self._current: dict[K, dict[int, int]] = {}
         self._inner = 0
 

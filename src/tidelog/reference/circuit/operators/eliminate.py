@@ -1,9 +1,9 @@
 """∫: the sum of a whole stream, as one value.
 
-Idea: this is how the result of a fixpoint leaves it. Of a stream of inner changes, the sum is the state
-that the iteration ended in.
+Idea: this extracts the result of a fixpoint. The sum of a stream of inner changes is the final state of the
+iteration.
 
-Invariant: the stream is zero from some tick on, and given at least up to there.
+Invariant: the stream is zero from some tick on, and is given at least up to that tick.
 
 Mathematics: ∫(s) = s[0] + s[1] + …; it is linear, and ∫ ∘ δ₀ = id.
 """

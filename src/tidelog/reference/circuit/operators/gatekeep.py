@@ -1,8 +1,8 @@
-"""gatekeep: sends each rewrite on along the directions of its prefix.
+"""gatekeep: moves each rewrite along the directions of its prefix.
 
-Idea: a rewrite of a prefix is a candidate for every prefix that some rule continues it to.
+Idea: a rewrite of a prefix is a candidate for every prefix with which some rule continues it.
 
-Invariant: a candidate differs from its rewrite in the prefix alone.
+Invariant: a candidate differs from its rewrite only in the prefix.
 
 Mathematics: the nested incremental join of rewrites and directions on prefix = before, projected to the
 rewrite under the direction's `after`.

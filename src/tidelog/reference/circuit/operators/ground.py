@@ -1,9 +1,10 @@
-"""ground: rewrites that have come through a whole body give the heads of its rules.
+"""ground: rewrites of a whole body derive the heads of its rules.
 
-Idea: a signal says which head a prefix grounds. Applying the rewrite to the head gives a fact, or, if an
-expression of the body or the head failed, a breach: an instance that satisfies the body and has no row.
+Idea: a signal says which head a prefix grounds. Applying the rewrite to the head gives a fact. If an
+expression of the body or the head failed, it gives a breach: an instance that satisfies the body but has no
+row.
 
-Invariant: a rewrite marked with a failure never gives a fact.
+Invariant: a rewrite marked with a failure never derives a fact.
 
 Mathematics: the nested incremental join of rewrites and signals on the prefix, projected to the head.
 """
@@ -22,7 +23,7 @@ __all__ = ["Breach", "Ground", "Grounded"]
 
 
 class Breach(NamedTuple):
-    """An instance of a rule that holds but for an expression that failed."""
+    """An instance of a rule that holds except for a failed expression."""
 
     rule: str
     values: tuple[Known, ...]

@@ -1,13 +1,13 @@
-"""index: facts, arranged by the columns that some rule will look them up by.
+"""index: facts, arranged by the columns by which rules look them up.
 
-Idea: which columns matter is said by the rules, as a stream of join orders. So an index is built when the
-first rule that needs it comes, follows the facts, and is gone with the last rule that needed it.
+Idea: the rules determine which columns matter, as a stream of join orders. So an index is built when the
+first rule that needs it is added, is maintained as facts change, and is dropped with the last such rule.
 
-Invariant: for each join order there is one entry per fact of its relation, under the fact's values of the
-order's columns. `order` says under which order a candidate must look.
+Invariant: for each join order there is one entry per fact of its relation, under the fact's values in the
+columns of the order. `order` returns the order under which a candidate is looked up.
 
-Mathematics: the nested incremental join of orders and facts on the relation. Without an index there is
-one order per relation, of no columns, whatever the rules: a linear map of the facts.
+Mathematics: the nested incremental join of orders and facts on the relation. Without an index there is one
+order without columns per relation, whatever the rules: a linear map of the facts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def entry(order: Order, fact: Fact) -> Entry:
 
 
 class Lookup(Protocol):
-    """How facts are arranged for the product."""
+    """The arrangement of facts for the product."""
 
     def order(self, prefix: Prefix) -> Order: ...
 
@@ -46,7 +46,7 @@ class Lookup(Protocol):
 
 
 class Index:
-    """Facts by the columns that are bound when a rule comes to them."""
+    """Facts by the columns that are bound when a rule looks them up."""
 
     def __init__(self) -> None:
         self._join: NestedJoin[Order, Fact, Entry] = NestedJoin(
@@ -65,7 +65,7 @@ class Index:
 
 
 class Whole:
-    """Facts by relation alone."""
+    """Facts by relation only."""
 
     def order(self, prefix: Prefix) -> Order:
         assert isinstance(prefix.last, Match)

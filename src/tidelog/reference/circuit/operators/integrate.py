@@ -1,8 +1,8 @@
-"""I: the sum of all that has come so far.
+"""I: the sum of all inputs so far.
 
-Idea: a stream of changes becomes the stream of states that they lead to.
+Idea: a stream of changes becomes the stream of the resulting states.
 
-Invariant: after a tick the total is the sum of every input up to and including it.
+Invariant: after a tick, the total is the sum of all inputs up to and including that tick.
 
 Mathematics: I(s)[t] = s[0] + … + s[t]; that is, I(s) = s + z⁻¹(I(s)). It is linear, and the inverse of D.
 """

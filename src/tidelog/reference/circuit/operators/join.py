@@ -1,21 +1,21 @@
 """⋈: pairs of elements that agree on a key.
 
-Idea: a join looks up, for each element of one side, the elements of the other side under the same key. Its
-incremental versions do so for changed elements only, and keep both sides arranged by key for that.
+Idea: for each element of one side, a join looks up the elements of the other side with the same key. Its
+incremental versions do so only for changed elements, and therefore keep both sides arranged by key.
 
-Mathematics: (a ⋈ b)[merge(x, y)] sums a[x]·b[y] over the pairs with one key that `merge` accepts. It is
-bilinear, so with sums A, B over earlier ticks the change at a tick is a ⋈ (B + b) + A ⋈ b. On nested
-streams the change at outer tick t and inner tick i consists of the pairs of changes, one per side, the
-later of whose outer ticks is t and the later of whose inner ticks is i. Sorted by the left change, with c
-for the current outer tick and o for all earlier ones:
+Mathematics: (a ⋈ b)[merge(x, y)] sums a[x]·b[y] over the pairs with equal keys that `merge` accepts. It is
+bilinear, so with sums A, B over earlier ticks the change at a tick is a ⋈ (B + b) + A ⋈ b. On nested streams,
+the change at outer tick t and inner tick i consists of pairs of changes, one per side. The later of their
+outer ticks is t, and the later of their inner ticks is i. Sorted by the left change, with c for the current
+outer tick and o for all earlier ones:
 
     current, at i        a_i    ⋈ (Bc_≤i + Bo_≤i)
     current, before i    Ac_<i  ⋈ (b_i + Bo_i)
     earlier, at i        Ao_i   ⋈ Bc_≤i
     earlier, before i    Ao_<i  ⋈ b_i
 
-So a join can give output at an inner tick at which nothing came in, as long as something once did: an
-iteration must go on at least as far as the longest one before it.
+So a join can have output at an inner tick without input, if an earlier outer tick had input there: an
+iteration must run at least as long as the longest one before it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ C = TypeVar("C", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class On(Generic[A, B, C]):
-    """Which pairs a join is after: those with one key that `merge` does not answer with None."""
+    """The pairs that a join selects: equal keys, and `merge` does not return None."""
 
     left: Callable[[A], Hashable]
     right: Callable[[B], Hashable]
@@ -43,7 +43,7 @@ class On(Generic[A, B, C]):
 
 
 class _Arranged(Generic[A]):
-    """A growing Z-set kept by key; no weight is 0 and no key is without elements."""
+    """A growing Z-set arranged by key; no weight is 0 and no key is without elements."""
 
     def __init__(self, key: Callable[[A], Hashable]) -> None:
         self._key = key
@@ -63,7 +63,7 @@ class _Arranged(Generic[A]):
         return self._groups.get(key, {}).items()
 
     def common(self, other: _Arranged[B]) -> list[Hashable]:
-        """The keys that both have, found in the time of the smaller one."""
+        """The common keys, found in time proportional to the smaller side."""
         if len(self._groups) <= len(other._groups):
             return [key for key in self._groups if key in other._groups]
         return other.common(self)
@@ -115,7 +115,7 @@ class IncrementalJoin(Generic[A, B, C]):
 
 
 class _Side(Generic[A]):
-    """One input of a nested join: the current outer tick's sum, and the earlier ones' by inner tick."""
+    """One input of a nested join: the sum of the current outer tick, and earlier sums by inner tick."""
 
     def __init__(self, key: Callable[[A], Hashable]) -> None:
         self._key = key

@@ -1,10 +1,9 @@
-"""↑: a function applied at every tick, and an operator applied to every inner stream.
+"""↑: applies a function at every tick, or an operator to every inner stream.
 
-Idea: lifting carries what works on values to streams of values. Lifting an operator carries it to streams
-of streams: each outer tick has an inner stream of its own and gets a fresh operator for it.
+Idea: lifting turns a function on values into an operator on streams of values. Lifting an operator turns it
+into an operator on streams of streams: each outer tick has its own inner stream and gets a fresh operator.
 
-Invariant: a lifted function has no memory; a lifted operator remembers nothing from one outer tick to
-the next.
+Invariant: a lifted function has no state; a lifted operator keeps no state between outer ticks.
 
 Mathematics: (↑f)(s)[t] = f(s[t]). If f is linear, so is ↑f, and then D ∘ ↑f ∘ I = ↑f: a lifted linear
 function is its own incremental version.
@@ -25,7 +24,7 @@ B = TypeVar("B")
 
 
 class Lift(Generic[P, B]):
-    """↑f, of as many streams as f has arguments."""
+    """↑f, on as many streams as f has arguments."""
 
     def __init__(self, function: Callable[P, B]) -> None:
         self._function = function
@@ -35,7 +34,7 @@ class Lift(Generic[P, B]):
 
 
 class LiftOperator(Generic[A, B]):
-    """↑Q for an operator Q, given as a way to make a new Q."""
+    """↑Q for an operator Q, given as a factory of Q."""
 
     def __init__(self, fresh: Callable[[], Unary[A, B]]) -> None:
         self._fresh = fresh

@@ -1,7 +1,7 @@
-"""product: candidates meet their next literal and become rewrites of one more.
+"""product: evaluates the next literal of candidates and extends them to rewrites.
 
-Idea: an atom extends a candidate once per fact that unifies with it. A condition keeps or drops it, an
-assignment adds a value. A negated atom lets it pass unless the relation has its key.
+Idea: an atom extends a candidate once per fact that unifies with it. A condition keeps or drops the
+candidate, an assignment adds a value. A negated atom keeps the candidate unless the relation has its key.
 
 Invariant: the weight of a rewrite is its number of instances: one for each choice of a fact per positive
 atom. The keys under a negation are a set, do not change within a fixpoint, and never contain `none`.
@@ -27,7 +27,7 @@ __all__ = ["Key", "Product"]
 
 
 class Key(NamedTuple):
-    """Values of some columns that a row of the relation has."""
+    """The values of a row of the relation in some columns."""
 
     order: Order
     values: Row

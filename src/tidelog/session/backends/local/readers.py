@@ -58,7 +58,7 @@ class Readers:
             if self.is_busy:  # the engine may be about to change its form
                 table, bits = self._tables[relation], self._bits.get(relation)
             else:
-                table, bits = self.engine.tables[relation], _snapshot(self.engine.bits.get(relation))
+                table, bits = self.engine.tables[relation], _snapshot(self.engine.dense.bits.get(relation))
             source = Source(self, relation, table, bits)
             self._note(source)
             return source
@@ -77,7 +77,7 @@ class Readers:
             if self.is_busy:
                 raise SessionError(AT_WORK)
             self._tables = dict(self.engine.tables)
-            self._bits = {name: BitSnapshot(kept) for name, kept in self.engine.bits.items()}
+            self._bits = {name: BitSnapshot(kept) for name, kept in self.engine.dense.bits.items()}
             self.is_busy = True
         try:
             yield
@@ -93,7 +93,7 @@ class Readers:
             self._detach(is_kept)
             yield
             self._tables = dict(self.engine.tables)
-            self._bits = {name: BitSnapshot(kept) for name, kept in self.engine.bits.items()}
+            self._bits = {name: BitSnapshot(kept) for name, kept in self.engine.dense.bits.items()}
 
     def _detach(self, is_kept: Callable[[str], bool]) -> None:
         """Have the sources whose relation changes take their snapshots."""

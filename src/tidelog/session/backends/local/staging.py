@@ -19,8 +19,8 @@ from tidelog.engine.local.storage.lookup import lookup
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.errors import DataError, shown
 from tidelog.program.typed import Relation
+from tidelog.session.backends.local.readers import Committed
 from tidelog.session.interrupt import let_interrupt
-from tidelog.session.reading.readers import Committed
 from tidelog.tables.given import to_table
 from tidelog.tables.keys import key_of, rows_of_keys
 

@@ -21,17 +21,18 @@ from tidelog.engine.spark.joins.matching import without
 from tidelog.engine.spark.joins.native import literal
 from tidelog.errors import DataError
 from tidelog.program.typed import Constant, Relation
+from tidelog.session.backends.local.decoding import Decoder
+from tidelog.session.backends.local.facts import CodedFacts
+from tidelog.session.changes import RelationChanges
+from tidelog.session.facts import Facts, WholeFacts, position
 from tidelog.session.names import free_name
-from tidelog.session.reading.changes import RelationChanges
-from tidelog.session.reading.decoding import Decoder, position
-from tidelog.session.reading.facts import Facts, WholeFacts
 
 __all__ = ["FrameChanges", "FrameFacts", "WholeFrame"]
 
 _NOTHING = np.empty((0, 0), np.int64)
 
 
-class FrameFacts(Facts):
+class FrameFacts(CodedFacts):
     """Rows in a frame; codes are private to whoever reads them."""
 
     def __init__(self, relation: Relation, checkpoint: Checkpoint, checkpoints: Checkpoints) -> None:
@@ -132,12 +133,14 @@ class WholeFrame(FrameFacts, WholeFacts):
 class FrameChanges(RelationChanges):
     """The change of one relation, in two frames."""
 
-    def __init__(self, relation: Relation, came: FrameFacts, went: FrameFacts) -> None:
-        super().__init__(relation, came, went)
-        self._frames = came, went
+    def __init__(self, relation: Relation, inserted: FrameFacts, deleted: FrameFacts) -> None:
+        super().__init__(relation, inserted, deleted)
+        self._frames = inserted, deleted
 
     def to_spark(self) -> Any:
         name = free_name("sign", {c.name for c in self.relation.columns})
         signed = zip(self._frames, (1, -1), strict=True)
-        came, went = (f.to_spark().selectExpr("*", f"cast({s} as tinyint) as {name}") for f, s in signed)
-        return came.unionByName(went)
+        inserted, deleted = (
+            f.to_spark().selectExpr("*", f"cast({s} as tinyint) as {name}") for f, s in signed
+        )
+        return inserted.unionByName(deleted)

@@ -8,37 +8,39 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
 from tidelog.engine.limits import Limits, memory_errors
-from tidelog.engine.scheduler import Run, Stats
-from tidelog.engine.spark.engine import STRATEGIES, SparkEngine
+from tidelog.engine.spark.commits import SparkCommits
+from tidelog.engine.spark.engine import SparkEngine
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.staging import FrameStaging, expect_one_each
 from tidelog.engine.spark.placement import Placement
 from tidelog.engine.spark.runtime.cancellation import Stopper
 from tidelog.engine.spark.runtime.job_names import step_name
 from tidelog.engine.spark.runtime.progress import Ticker
+from tidelog.engine.statistics import Stats
 from tidelog.errors import SessionError
+from tidelog.maintain.strategy import STRATEGIES, Strategy
 from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
 from tidelog.progress import Line, Progress, Report, end
-from tidelog.session.backends.in_process import only_query
+from tidelog.session.backends.local.state import only_query
 from tidelog.session.backends.protocol import Done
+from tidelog.session.backends.spark.facts import FrameChanges, FrameFacts, WholeFrame
+from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.interrupt import is_interrupted
 from tidelog.session.locks import AT_WORK, Locks
-from tidelog.session.reading.changes import Changes, RelationChanges
-from tidelog.session.reading.frames import FrameChanges, FrameFacts, WholeFrame
 
-__all__ = ["FrameState"]
+__all__ = ["SparkBackend"]
 
 
-class FrameState:
+class SparkBackend:
     """`locks.turn` is held by whoever works with Spark, `locks.reading` by whoever publishes or makes views.
 
     Views need no lock later, since frames never change.
@@ -48,7 +50,7 @@ class FrameState:
 
     def __init__(
         self,
-        strategy: str,
+        strategy: Strategy,
         limits: Limits,
         report: Report | None = None,
         *,
@@ -57,10 +59,11 @@ class FrameState:
         room: int = 0,
         locks: Locks | None = None,
     ) -> None:
-        if strategy not in STRATEGIES and placement == "shuffled":
+        if not strategy.in_frames and placement == "shuffled":
+            possible = " or ".join(f"`{name}`" for name, other in STRATEGIES.items() if other.in_frames)
             raise SessionError(
-                f"the strategy `{strategy}` is carried out in the driver or in tasks; shuffled, choose "
-                f"{' or '.join(STRATEGIES)}"
+                f"the strategy `{strategy.name}` runs in the driver or in tasks; with the placement "
+                f'"shuffled", use {possible}'
             )
         self.report = report
         self.checkpoints = Checkpoints(spark)
@@ -69,15 +72,11 @@ class FrameState:
         self.commit = -1
         self.locks = locks or Locks()
         self._is_busy = False
-        in_frames = strategy if strategy in STRATEGIES else "elastic"
-        self._run = Run(
-            self.engine, in_frames, placed=self.engine.placed, begun=self._begun, clock=self.checkpoints.cost
-        )
+        self.commits = SparkCommits(self.engine, strategy, begun=self._begun)
         self._doing = ""
         self._tell: Report | None = None
         self._told = "", 0
         self._limits = limits
-        self._flat = FlatProgram()
         self._is_adopted = False
 
     @contextmanager
@@ -119,7 +118,7 @@ class FrameState:
             except Exception:
                 if stopper.has_stopped:  # then it is not Spark that failed
                     check()
-                    self._run.expect_time()
+                    self.commits.scheduler.expect_time()
                 raise
 
     def _begun(self, step: Progress) -> None:
@@ -136,38 +135,29 @@ class FrameState:
         *,
         keep: bool,
     ) -> Done:
-        flat = self._flat
+        flat = self.commits.program
         if program is not self.program or self._is_adopted:
             flat = self.engine.flat(program)
-        held = [checkpoint for facts in staged.values() for checkpoint in facts.checkpoints()]
         doing = f"Tidelog commit {self.commit + 1}" if keep else "Tidelog preview"
         with self.working(doing), self._stepping():
-            try:
+            self.commits.staged = [c for facts in staged.values() for c in facts.checkpoints()]
+            with self.commits.attempt(flat):
                 with memory_errors(), self._stoppable(check):
-                    stats = self._advance(flat, staged, check)
+                    stats = self._run(flat, staged, check)
                     changes = self._changes(program, self.commit + 1 if keep else None)
                 check()
-            except BaseException:
-                self._undo(held)
-                raise
-            if keep:
-                self._publish(program, flat)
-            else:
-                self._undo(held)
+                if keep:
+                    self._publish(program)
         return Done(changes, stats)
 
     def answer(self, query: Query, check: Callable[[], None]) -> FrameFacts:
         with self.working("Tidelog query"), self._stepping():
-            flat = only_query(query, self.program, self._flat)
-            held = self.checkpoints.held()  # an open transaction may have said something
-            try:
+            self.commits.staged = self.checkpoints.held()  # an open transaction may have staged something
+            with self.commits.attempt(only_query(query, self.program, self.commits.program)):
                 with memory_errors(), self._stoppable(check):
-                    self.engine.prepare(flat)
-                    self._run.commit(FlatProgram(), flat, self._limits, check, self._tell)
+                    self.commits.evaluate(self._limits, check, self._tell)
                 found = self.engine.work(query.relation.name).now.facts
                 return FrameFacts(query.relation, found, self.checkpoints)
-            finally:
-                self._undo(held)
 
     def view(self, relation: Relation) -> WholeFrame:
         with self.locks.reading:
@@ -175,7 +165,7 @@ class FrameState:
 
     def placed(self) -> list[tuple[Stratum, str]]:
         with self.locks.turn:
-            return [(stratum, self.engine.placed(stratum)) for stratum in self._flat.strata]
+            return [(stratum, self.engine.placed(stratum)) for stratum in self.commits.program.strata]
 
     def still(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -208,55 +198,45 @@ class FrameState:
             for name, stored in flat.relations.items():
                 facts, given = (self.checkpoints.table(stored.types, table) for table in rows(name))
                 self.engine.adopt(name, stored.types, facts, given, is_derived=name in derived)
-            self.engine.forget(flat)
-        self.program, self._flat, self.commit = program, flat, commit
+            self.commits.adopt(flat)
+        self.program, self.commit = program, commit
         self._is_adopted = True
 
     # -- how
 
-    def _advance(
-        self, flat: FlatProgram, staged: Mapping[str, FrameStaging], check: Callable[[], None]
-    ) -> Stats:
-        self.engine.prepare(flat)
+    def _run(self, flat: FlatProgram, staged: Mapping[str, FrameStaging], check: Callable[[], None]) -> Stats:
         for name, facts in staged.items():
             if name in flat.relations:
-                self.engine.assert_rows(name, *facts.net())
-        return self._run.commit(self._flat, flat, self._limits, check, self._tell)
+                self.commits.stage(name, *facts.net())
+        return self.commits.run(self._limits, check, self._tell)
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
         """What the commit at work has done so far, relations that it drops included."""
         self.checkpoints.jobs.name(f"{self._doing} · looking at keys")
         changed: dict[str, RelationChanges] = {}
         for name, relation in program.relations.items():
-            came, went = self.engine.changes(name)
-            expect_one_each(relation, came, self.engine.work(name).now)
-            if came.size or went.size:
-                changed[name] = self._change(relation, came, went)
+            inserted, deleted = self.commits.changes(name)
+            expect_one_each(relation, inserted, self.engine.work(name).now)
+            if inserted.size or deleted.size:
+                changed[name] = self._change(relation, inserted, deleted)
         for name, relation in self.program.relations.items():
             if name not in program.relations and self.engine.size(name):
-                went = self.engine.states[name].facts
-                changed[name] = self._change(relation, self.checkpoints.nothing(relation.types), went)
+                deleted = self.engine.states[name].facts
+                changed[name] = self._change(relation, self.checkpoints.nothing(relation.types), deleted)
         relations = {**self.program.relations, **program.relations}
         return Changes(commit, changed, relations, self._no_change)
 
-    def _change(self, relation: Relation, came: Checkpoint, went: Checkpoint) -> FrameChanges:
-        facts = (FrameFacts(relation, checkpoint, self.checkpoints) for checkpoint in (came, went))
+    def _change(self, relation: Relation, inserted: Checkpoint, deleted: Checkpoint) -> FrameChanges:
+        facts = (FrameFacts(relation, checkpoint, self.checkpoints) for checkpoint in (inserted, deleted))
         return FrameChanges(relation, *facts)
 
     def _no_change(self, relation: Relation) -> FrameChanges:
         nothing = self.checkpoints.nothing(relation.types)
         return self._change(relation, nothing, nothing)
 
-    def _publish(self, program: Program, flat: FlatProgram) -> None:
+    def _publish(self, program: Program) -> None:
         with self.locks.reading:
-            self.engine.commit()
-            self.engine.forget(flat)
-            self.program, self._flat = program, flat
+            self.commits.publish()
+            self.program = program
             self._is_adopted = False
             self.commit += 1
-        self.checkpoints.release(self.engine.checkpoints_in_use())
-
-    def _undo(self, held: Sequence[Checkpoint]) -> None:
-        self.engine.rollback()
-        self.engine.forget(self._flat)
-        self.checkpoints.release([*self.engine.checkpoints_in_use(), *held])

@@ -1,13 +1,12 @@
-"""A program and its facts at the last commit, and the one way from there to the next.
+"""A program and its facts in this process, at the last commit.
 
-Invariant: outside `carry_out` and `answer` the engine holds exactly the last commit. Whatever ends them early
-(an error, a limit, an interrupt) leads back to it.
+Invariant: outside `carry_out` and `answer` the engine holds exactly the last commit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,39 +14,42 @@ import numpy as np
 from tidelog.data.types import Scalar
 from tidelog.engine.limits import Limits, memory_errors
 from tidelog.engine.local.codes.codec import Codec, Codes
+from tidelog.engine.local.commits import LocalCommits
 from tidelog.engine.local.dense.matrix import Difference
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import Record
-from tidelog.engine.local.storage.saved_state import Saved, restored
-from tidelog.engine.scheduler import Run, Stats
+from tidelog.engine.local.storage.saved_state import Saved
+from tidelog.engine.statistics import Stats
+from tidelog.maintain.strategy import Strategy
 from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
 from tidelog.progress import Report, end
+from tidelog.session.backends.local.decoding import Decoder
+from tidelog.session.backends.local.facts import CodedFacts, LazyFacts, View
+from tidelog.session.backends.local.readers import Committed, Readers
+from tidelog.session.backends.local.staging import Staged, StagedData, expect_keys
 from tidelog.session.backends.protocol import Done
-from tidelog.session.backends.staging import Staged, StagedData, expect_keys
+from tidelog.session.changes import Changes, RelationChanges
+from tidelog.session.facts import Facts
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.locks import Locks
-from tidelog.session.reading.changes import Changes, RelationChanges
-from tidelog.session.reading.decoding import Decoder
-from tidelog.session.reading.facts import Facts, LazyFacts, View
-from tidelog.session.reading.readers import Committed, Readers
 
-__all__ = ["State", "only_query"]
+__all__ = ["LocalBackend", "only_query"]
 
 
-class State:
+class LocalBackend:
     """`locks.turn` is held by whoever works with the engine or gives codes to new values.
 
     In a session on Spark, `publish` makes DataFrames of tables, `taking` names Spark's jobs while the data of
-    a relation is taken in, and `place` says why the data is here.
+    a relation is read, and `place` says why the data is here.
     """
 
     def __init__(
         self,
-        strategy: str,
+        strategy: Strategy,
         limits: Limits,
         report: Report | None = None,
         publish: Callable[[Any], Any] | None = None,
@@ -60,18 +62,28 @@ class State:
         self._taking = taking
         self._strategy = strategy
         self._place = place
-        self._work_on(LocalEngine())
         self.program: Program = EMPTY
         self.commit = -1
         self._limits = limits
         self.report = report
-        self.flat = FlatProgram()
+        self._work_with(LocalCommits(strategy, placed=self._where))
 
-    def _work_on(self, engine: LocalEngine) -> None:
-        self.engine = engine
-        self.readers = Readers(engine, self.locks)
-        self.decoder = Decoder(engine.codec, self._publish_frame)
-        self._run = Run(engine, self._strategy, placed=lambda _: self._place)
+    def _work_with(self, commits: LocalCommits) -> None:
+        self.commits = commits
+        self.readers = Readers(commits.engine, self.locks)
+        commits.guard = lambda: self.readers.mutex
+        self.decoder = Decoder(commits.engine.codec, self._publish_frame)
+
+    def _where(self, stratum: Stratum) -> str:
+        return self._place
+
+    @property
+    def engine(self) -> LocalEngine:
+        return self.commits.engine
+
+    @property
+    def flat(self) -> FlatProgram:
+        return self.commits.program
 
     @contextmanager
     def encoding(self) -> Iterator[Codec]:
@@ -88,34 +100,31 @@ class State:
         keep: bool,
     ) -> Done:
         flat = self.flat if program is self.program else flatten(program)
-        with self.locks.turn, self.readers.working():
+        with self.locks.turn, self.readers.working(), self.commits.attempt(flat):
             try:
                 with memory_errors():
-                    stats = self._advance(flat, staged, check)
+                    stats = self._run(flat, staged, check)
                     changes = self._changes(program, self.commit + 1 if keep else None)
                 check()
-            except BaseException:
-                self._undo()
-                raise
             finally:
                 end(self.report)
             if keep:
-                self._publish(program, flat)
-            else:
-                self._undo()
+                self._publish(program)
         return Done(changes, stats)
 
     def answer(self, query: Query, check: Callable[[], None]) -> Facts:
-        with self.locks.turn, self.readers.working():
-            flat = only_query(query, self.program, self.flat)
+        relation = query.relation
+        with (
+            self.locks.turn,
+            self.readers.working(),
+            self.commits.attempt(only_query(query, self.program, self.flat)),
+        ):
             try:
                 with memory_errors():
-                    self.engine.prepare(flat)
-                    self._run.commit(FlatProgram(), flat, self._limits, check, self.report)
-                    return Facts(query.relation, self.decoder, self.engine.rows(query.relation.name))
+                    self.commits.evaluate(self._limits, check, self.report)
+                    return CodedFacts(relation, self.decoder, self.engine.rows(relation.name))
             finally:
                 end(self.report)
-                self._undo()
 
     def view(self, relation: Relation) -> View:
         return View(relation, self.decoder, self.readers.source(relation.name))
@@ -135,95 +144,76 @@ class State:
             return StagedData(Staged(relation, committed, self.engine.codec), self.encoding, self._taking)
 
     def saved(self) -> Saved:
-        return Saved(self.engine, self._run.costs, self._strategy)
+        return self.commits.save(self._strategy.name)
 
     def resume(self, program: Program, record: Record) -> bool:
-        flat = flatten(program)
-        found = restored(record, flat, self._strategy)
+        flat, label = flatten(program), self._strategy.name
+        found = LocalCommits.resume(flat, record, self._strategy, label=label, placed=self._where)
         if found is None:
             return False
-        with self.locks.turn:
-            self._work_on(found.engine)
-            self._run.costs.update(found.costs)
-            self.engine.prepare(flat)
-            self._publish(program, flat)
+        with self.locks.turn, self.locks.reading:
+            self._work_with(found)
+            self.program = program
+            self.commit += 1
         return True
 
     # -- how
 
-    def _advance(
-        self, flat: FlatProgram, staged: Mapping[str, StagedData], check: Callable[[], None]
-    ) -> Stats:
-        self.engine.prepare(flat)
+    def _run(self, flat: FlatProgram, staged: Mapping[str, StagedData], check: Callable[[], None]) -> Stats:
         for name, facts in staged.items():
             if name in flat.relations:
-                net = facts.staged.net()
-                with self.readers.mutex:  # what is asserted changes first, and is written down then
-                    self.engine.assert_rows(name, *net)
-        return self._run.commit(self.flat, flat, self._limits, check, self.report)
+                self.commits.stage(name, *facts.staged.net())
+        return self.commits.run(self._limits, check, self.report)
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
-        """What the commit at work has done so far, relations that it drops included."""
+        """What the commit at work has done, relations that it drops included."""
         changed: dict[str, RelationChanges] = {}
         for name, relation in program.relations.items():
-            came, went = self.engine.changes(name)
-            if not isinstance(came, Difference):  # a relation with a key is never dense
-                expect_keys(relation, self.engine.tables[name], came, self.engine.codec)
-            if len(came) or len(went):
-                changed[name] = self._change(relation, came, went)
+            inserted, deleted = self.commits.changes(name)
+            if not isinstance(inserted, Difference):  # a relation with a key is never dense
+                expect_keys(relation, self.engine.tables[name], inserted, self.engine.codec)
+            if len(inserted) or len(deleted):
+                changed[name] = self._change(relation, inserted, deleted)
         for name, relation in self.program.relations.items():
             if name not in program.relations and self.engine.size(name):
-                went = self.engine.rows(name)
-                changed[name] = self._change(relation, went[:0], went)
+                deleted = self.engine.rows(name)
+                changed[name] = self._change(relation, deleted[:0], deleted)
         relations = {**self.program.relations, **program.relations}
         return Changes(commit, changed, relations, self._no_change)
 
     def _change(
-        self, relation: Relation, came: Codes | Difference, went: Codes | Difference
+        self, relation: Relation, inserted: Codes | Difference, deleted: Codes | Difference
     ) -> RelationChanges:
-        return RelationChanges(relation, self._facts(relation, came), self._facts(relation, went))
+        return RelationChanges(relation, self._facts(relation, inserted), self._facts(relation, deleted))
 
     def _facts(self, relation: Relation, rows: Codes | Difference) -> Facts:
         if isinstance(rows, Difference):
             return LazyFacts(relation, self.decoder, rows)
-        return Facts(relation, self.decoder, rows)
+        return CodedFacts(relation, self.decoder, rows)
 
     def _no_change(self, relation: Relation) -> RelationChanges:
         nothing = np.empty((0, len(relation.columns)), np.int64)
         return self._change(relation, nothing, nothing)
 
-    def _publish(self, program: Program, flat: FlatProgram) -> None:
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(self.readers.publishing(program.relations.__contains__))
-            except BaseException:  # there is no memory for what earlier readers hold
-                self._undo()
-                raise
-            self.engine.commit()
-            self.engine.forget(flat)
-            if flat is not self.flat:
-                self.engine.tidy()
-            self.program, self.flat = program, flat
+    def _publish(self, program: Program) -> None:
+        with self.readers.publishing(program.relations.__contains__):
+            self.commits.publish()
+            self.program = program
             self.commit += 1
         used = self.engine.unused_values()
         if used:
             self._forget_values(used)
 
     def _forget_values(self, used: Mapping[Scalar, Codes]) -> None:
-        """Rows get other codes: whoever reads earlier commits keeps what there was, codec and all."""
+        """Rows get other codes: readers of earlier commits keep what they had, the codec included."""
         with self.readers.publishing(lambda _: False):
             self.engine.forget_values(used)
             self.decoder = Decoder(self.engine.codec, self._publish_frame)
-
-    def _undo(self) -> None:
-        with self.readers.mutex:
-            self.engine.rollback()
-            self.engine.forget(self.flat)
 
 
 def only_query(query: Query, program: Program, known: FlatProgram) -> FlatProgram:
     """Only what a query adds to a program: what it reads is there."""
     relations = {**program.relations, query.relation.name: query.relation}
     flat = flatten(Program(relations, functions=program.functions, rules={query.rule.id: query.rule}))
-    strata = tuple(u for u in flat.strata if not any(name in known.relations for name in u.relations))
+    strata = tuple(s for s in flat.strata if not any(name in known.relations for name in s.relations))
     return FlatProgram(flat.relations, flat.rules, flat.groupings, flat.functions, strata)

@@ -1,6 +1,6 @@
-"""What a commit changed: for each relation, the rows that came and the rows that went.
+"""What a commit changed: for each relation, the rows that it inserted and the rows that it deleted.
 
-Two collections of facts, that came and that went; values are decoded when somebody reads them.
+Values are decoded when they are read.
 """
 
 from __future__ import annotations
@@ -12,42 +12,41 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.program.typed import Relation
+from tidelog.session.facts import Fact, Facts, to_pandas, to_polars
 from tidelog.session.names import free_name, unknown_relation
-from tidelog.session.reading.decoding import Fact, to_pandas, to_polars
-from tidelog.session.reading.facts import Facts
-from tidelog.session.reading.rendering import SHOWN, counted, html_table, text_table
+from tidelog.session.rendering import SHOWN, counted, html_table, text_table
 
 __all__ = ["Changes", "RelationChanges"]
 
 
 class RelationChanges:
-    """The change of one relation: iterates as (row, sign), first what came (+1), then what went (-1)."""
+    """The change of one relation: iterates as (row, sign), inserted rows (1) before deleted ones (-1)."""
 
-    def __init__(self, relation: Relation, came: Facts, went: Facts) -> None:
+    def __init__(self, relation: Relation, inserted: Facts, deleted: Facts) -> None:
         self.relation = relation
-        self._came = came
-        self._went = went
+        self._inserted = inserted
+        self._deleted = deleted
 
     def __len__(self) -> int:
-        return len(self._came) + len(self._went)
+        return len(self._inserted) + len(self._deleted)
 
     def __iter__(self) -> Iterator[tuple[Fact, int]]:
-        for facts, sign in ((self._came, 1), (self._went, -1)):
+        for facts, sign in ((self._inserted, 1), (self._deleted, -1)):
             for row in facts:
                 yield row, sign
 
     @property
     def inserted(self) -> list[Fact]:
-        return list(self._came)
+        return list(self._inserted)
 
     @property
     def deleted(self) -> list[Fact]:
-        return list(self._went)
+        return list(self._deleted)
 
     def to_arrow(self) -> Any:
         """The relation's columns and a last one, `sign` (`sign_` if that is taken, and so on): 1 or -1."""
-        signs = np.repeat(np.array([1, -1], np.int8), [len(self._came), len(self._went)])
-        table = pa.concat_tables([self._came.to_arrow(), self._went.to_arrow()])
+        signs = np.repeat(np.array([1, -1], np.int8), [len(self._inserted), len(self._deleted)])
+        table = pa.concat_tables([self._inserted.to_arrow(), self._deleted.to_arrow()])
         name = free_name("sign", table.column_names)
         return table.append_column(pa.field(name, pa.int8(), nullable=False), pa.array(signs))
 
@@ -59,7 +58,7 @@ class RelationChanges:
 
     def to_spark(self) -> Any:
         """A DataFrame with the columns of `to_arrow`, in a session on Spark."""
-        return self._came.published(self.to_arrow())
+        return self._inserted.published(self.to_arrow())
 
     # -- shown
 
@@ -75,11 +74,12 @@ class RelationChanges:
         return html_table(self.summary(), headers, self._shown())
 
     def summary(self) -> str:
-        return f"{self.relation.name}: {counted(len(self._came), 'row')} came, {len(self._went):,} went"
+        added = counted(len(self._inserted), "row")
+        return f"{self.relation.name}: {added} added, {len(self._deleted):,} removed"
 
     def _shown(self) -> list[list[str]]:
-        came = [["+", *row] for row in self._came.shown(SHOWN)]
-        return came + [["-", *row] for row in self._went.shown(max(SHOWN - len(came), 0))]
+        inserted = [["+", *row] for row in self._inserted.shown(SHOWN)]
+        return inserted + [["-", *row] for row in self._deleted.shown(max(SHOWN - len(inserted), 0))]
 
 
 class Changes(Mapping[str, RelationChanges]):

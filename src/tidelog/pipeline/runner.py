@@ -1,12 +1,12 @@
-"""A pipeline at work: from what its sources say now to the next commit, and to its sinks.
+"""Runs a pipeline: from the current sources to the next commit and the sinks.
 
-A run is: finish what an earlier one was stopped in; read the sources that are not as they were; take the
-difference to what the store holds; let a session work out what follows; write the files of the sinks; commit
-through the store; show. Before the commit nothing has happened, after it everything will: what is left to be
-done is done by the next run (see `store.durable` and `sinks`).
+A run has these steps: finish an earlier, interrupted run; read the sources that changed; compute their
+difference to the store; evaluate it in a session; write the files of the sinks; commit to the store; show the
+files. A run that stops before the commit has no effect. After the commit it always takes effect: the next run
+does what is left (see `store.durable` and `sinks`).
 
-The session is made from the store (`opening`) and kept for the next run; if anything fails it is dropped, and
-made again.
+The session is opened from the store (`opening`) and reused by the next run. After a failure it is dropped and
+opened again.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ __all__ = ["Pipeline"]
 
 
 class Pipeline:
-    """A pipeline that is open: it holds its store, and nobody else writes to it. Use it in a `with` block.
+    """An open pipeline. It locks its store against other writers. Use it in a `with` block.
 
-    Without `spark` it makes a local Spark session. `progress` is called with what is being done: a text, or
-    what a session reports of itself.
+    Without `spark` it creates a local Spark session. `progress` is called at every step, with a text or with
+    the progress of a session.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Pipeline:
     # -- a run
 
     def run(self, *, reread: bool = False) -> Outcome:
-        """Bring the results up to date; `reread` reads sources even if they seem to be as they were."""
+        """Bring the results up to date; `reread` reads all sources, even if they look unchanged."""
         self.finish()
         found = Found()
         with self._jobs.named("Tidelog pipeline"):
@@ -106,13 +106,13 @@ class Pipeline:
         return self.commit(found)
 
     def finish(self) -> None:
-        """Do what an earlier run had committed to when it was stopped."""
+        """Finish an earlier run that was interrupted after its commit."""
         if not self.store.is_shown:
             with self._jobs.named("Tidelog pipeline"):
                 self._outlets.show()
 
     def commit(self, found: Found) -> Outcome:
-        """Apply what was found, make it durable and show it."""
+        """Apply the changes, make them durable and show them."""
         with self._jobs.named("Tidelog pipeline"):
             return self._commit(found)
 
@@ -135,13 +135,13 @@ class Pipeline:
         return self._outcome(found, changes)
 
     def session(self) -> Session:
-        """The session with the last commit, to be read from."""
+        """The session at the last commit, for reading."""
         if self._opened is None:
             self._opened = self._opening.open(self._text)
         return self._opened.session
 
     def _naming(self, progress: Callable[[str], object]) -> Callable[[str], object]:
-        """Progress that Spark's own pages show too, as the names of jobs."""
+        """Progress that the Spark UI shows as well, as names of jobs."""
 
         def tell(text: str) -> None:
             progress(text)
@@ -152,7 +152,7 @@ class Pipeline:
     # -- the program
 
     def _expect_program(self) -> None:
-        """StoreError if the store cannot, or is not to, go on with this program."""
+        """Raise StoreError if this program cannot replace the stored one, or the spec refuses changes."""
         current = self.store.current
         if current is None or current.program == self._text:
             return
@@ -164,7 +164,7 @@ class Pipeline:
         expect(before, self.program, str(self.spec.store))
 
     def _stored(self) -> dict[str, Relation]:
-        """The relations that the store is to have."""
+        """The relations to store."""
         shown = {sink.relation for sink in self.spec.sinks}
         return {
             name: relation
@@ -172,10 +172,10 @@ class Pipeline:
             if relation.role is not Role.INTERNAL or name in shown
         }
 
-    # -- what follows
+    # -- evaluation
 
     def _is_current(self, found: Found) -> bool:
-        """Whether there is nothing to commit: no difference, the same program, the same sinks."""
+        """Whether there is nothing to commit: no difference, no new program, no new sinks."""
         current = self.store.current
         return (
             current is not None
@@ -186,12 +186,12 @@ class Pipeline:
         )
 
     def _apply(self, found: Found) -> tuple[Session, Mapping[str, Any]]:
-        """Work out what follows; the changes of the stored relations, as signed rows."""
+        """Evaluate the changes; return those of the stored relations, as signed rows."""
         current = self.store.current
         if self._opened is None and current is None:
             self._opened = self._opening.empty()
         session = self.session()
-        self._progress("working out what follows")
+        self._progress("evaluating the changes")
         with session.transaction() as tx:
             if current is None or current.program != self._text:
                 tx.replace_program(self._text, str(self.spec.program))
@@ -204,10 +204,10 @@ class Pipeline:
             for name in self._stored()
         }
 
-    # -- the end
+    # -- the report
 
     def _outcome(self, found: Found | None = None, changes: Mapping[str, Any] | None = None) -> Outcome:
-        """What was done, or without arguments that nothing was to be done."""
+        """The report of a run; without arguments, of a run that had nothing to do."""
         current = self.store.current
         assert current is not None, "a commit has been made"
         places = {s.name: place(s, current.sinks[s.key].commit) for s in self.spec.sinks}
@@ -216,7 +216,7 @@ class Pipeline:
         outputs = [r.name for r in self._stored().values() if r.role is not Role.INPUT]
         session = self.session()
         reworked = "" if self._opened is None else self._opened.reworked
-        self._opened = Opened(session)  # it is told once
+        self._opened = Opened(session)  # reported only once
         return Outcome(
             current.commit,
             is_new=True,
@@ -241,7 +241,7 @@ def _count(rows: Any) -> Count:
 
 
 def _reported(report: SourceReport, rows: Any) -> SourceReport:
-    """What a source changed: a stream may insert what is there, and delete what is not."""
+    """The effective changes of a source: a stream may insert present rows and delete absent ones."""
     return replace(report, difference=_count(rows)) if report.is_read else report
 
 
@@ -256,12 +256,12 @@ def _program_text(spec: Spec) -> str:
 
 
 def _functions(spec: Spec) -> list[Callable[..., object]]:
-    """The annotated public functions of the modules that the description names."""
+    """The public functions of the modules that the spec names."""
     found: list[Callable[..., object]] = []
     for name in spec.functions:
         try:
             module = import_module(name)
-        except Exception as error:  # whatever the module raises, it is the user's
+        except Exception as error:  # any error of the user's module
             raise PipelineError(f"{spec.name}: functions: {name} cannot be imported: {error}") from None
         members = inspect.getmembers(module, inspect.isfunction)
         found += [f for n, f in members if f.__module__ == name and not n.startswith("_")]

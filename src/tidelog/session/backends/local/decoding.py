@@ -7,8 +7,7 @@ here. In a session on Spark, tables can be had as DataFrames too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,14 +17,11 @@ from tidelog.engine.local.codes.arrow import decode_table
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes, is_direct
 from tidelog.engine.local.storage.snapshot import Extent
 from tidelog.errors import DataError, SessionError
-from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.typed import Relation
+from tidelog.session.facts import Fact
 from tidelog.tables.fitting import native
 
-__all__ = ["Decoder", "Fact", "position", "to_pandas", "to_polars"]
-
-# its values are of the columns' types, which type checkers cannot know
-Fact: TypeAlias = tuple[Any, ...]
+__all__ = ["Decoder"]
 
 _CHUNK: Final = 1 << 16
 
@@ -97,28 +93,3 @@ def _canonical(relation: Relation, place: int, value: object) -> Value | None:
         return canonical(column.type, native(value))
     except BadValue as bad:
         raise DataError(relation.name, str(bad), column=column.name, value=value) from None
-
-
-def position(relation: Relation, column: str) -> int:
-    """The place of a column, or DataError."""
-    names = [c.name for c in relation.columns]
-    if column not in names:
-        hint = did_you_mean(column, names) or f"the columns are {', '.join(names)}"
-        raise DataError(relation.name, f"there is no column `{column}`; {hint}")
-    return names.index(column)
-
-
-def to_pandas(table: Any) -> Any:
-    _expect_installed("pandas")
-    return table.to_pandas()
-
-
-def to_polars(table: Any) -> Any:
-    return _expect_installed("polars").from_arrow(table)
-
-
-def _expect_installed(package: str) -> Any:
-    try:
-        return import_module(package)
-    except ImportError:
-        raise SessionError(f"{package} is not installed; `pip install {package}`") from None

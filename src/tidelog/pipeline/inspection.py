@@ -1,4 +1,4 @@
-"""How a pipeline stands: what its store holds, told without Spark."""
+"""The status of a pipeline: the contents of its store, read without Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def status(spec: Spec) -> str:
 def _lines(spec: Spec) -> Iterator[str]:
     manifest = latest(spec.store)
     if manifest is None:
-        yield f"{spec.store}: nothing yet; `tidelog pipeline run {spec.name}` makes the first commit"
+        yield f"{spec.store}: no commits yet; `tidelog pipeline run {spec.name}` makes the first one"
         return
     yield f"{spec.store}: commit {manifest.commit}"
     for name, relation in manifest.relations.items():
@@ -29,7 +29,7 @@ def _lines(spec: Spec) -> Iterator[str]:
         written = manifest.sinks.get(sink.key)
         yield f"  {sink.name}: {'not written yet' if written is None else f'as of commit {written.commit}'}"
     if manifest.state is None:
-        yield "  no saved state: the next run works everything out again"
+        yield "  no saved state: the next run recomputes everything"
     else:
         yield f"  saved state: as of commit {manifest.state.commit}, {manifest.state.size / 1e6:,.1f} MB"
 

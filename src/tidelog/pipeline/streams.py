@@ -1,11 +1,11 @@
-"""Streams: batches of changes that drive commits, each batch exactly once.
+"""Streams: every batch of changes becomes one commit, exactly once.
 
-Spark numbers the batches of a stream, keeps in a folder how far it has come (`checkpoints` in the store), and
-after a stop gives the batch that it was at again, with the same rows under the same number. The manifest of
-the commit that a batch made names that number, so a batch that comes again is known and passed over: there is
-no moment at which it is neither in the store nor to come again.
+Spark numbers the batches of a stream and records its progress in a folder (`checkpoints` in the store). After
+a stop it repeats the last batch, with the same rows and the same number. The manifest of a commit records the
+number of its batch, so a repeated batch is recognised and skipped. At any moment a batch is in the store or
+will be repeated.
 
-Rows of a batch with a column of signs come or go; signs of the same row in one batch add up.
+If a stream has a sign column, its rows are inserted or deleted; signs of equal rows in a batch are summed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tidelog.engine.spark.runtime.failures import reason
 from tidelog.errors import PipelineError, StoreError
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.report import Outcome
-from tidelog.pipeline.run import Pipeline
+from tidelog.pipeline.runner import Pipeline
 from tidelog.pipeline.sources.intake import Found
 from tidelog.pipeline.sources.paths import as_uri
 from tidelog.pipeline.sources.reading import Raw, in_batch, read_raw
@@ -45,9 +45,10 @@ def follow(
     interval: float = 0.0,
     report: Callable[[Outcome], object] | None = None,
 ) -> None:
-    """Bring the sources up to date, then follow the streams until interrupted; `once` takes what is there.
+    """Bring the sources up to date, then follow the streams until interrupted.
 
-    A batch begins at the earliest `interval` seconds after the one before. `report` is told of every commit.
+    With `once`, process the available data and return. Batches start at least `interval` seconds apart.
+    `report` is called after every commit.
     """
     told = report or (lambda _: None)
     if not pipeline.spec.streams:
@@ -59,7 +60,7 @@ def follow(
 
 
 class _Following:
-    """The streams of a pipeline at work; batches of all of them take turns."""
+    """The running streams of a pipeline; one lock serialises the batches of all streams."""
 
     def __init__(self, pipeline: Pipeline, report: Callable[[Outcome], object]) -> None:
         self._pipeline = pipeline
@@ -83,7 +84,7 @@ class _Following:
         queries: list[Any] = []
         py4j = logging.getLogger("py4j.clientserver")
         level = py4j.level
-        py4j.setLevel(logging.CRITICAL)  # or it prints a traceback of what is raised in the end anyway
+        py4j.setLevel(logging.CRITICAL)  # it would print a traceback of an error that is raised anyway
         try:
             for name, source in self._pipeline.spec.streams.items():
                 queries.append(self._start(name, source, once=once, interval=interval))
@@ -106,7 +107,7 @@ class _Following:
                 except BaseException as error:
                     self._failure = error
                     self._has_failed.set()
-                    # Java waits for an answer, and takes none but an Exception for a failure
+                    # Java waits for an answer, and only an Exception counts as a failure
                     raise PipelineError("the batch was not committed") from None
 
         trigger: dict[str, Any] = (
@@ -117,7 +118,7 @@ class _Following:
             return writer.option("checkpointLocation", as_uri(checkpoint)).start()
 
     def _take(self, source: Source, raw: Raw, batch: Batch) -> None:
-        """Commit a batch, unless it has been."""
+        """Commit a batch, unless it was committed before."""
         current = self._pipeline.store.current
         last = current.streams.get(source.relation) if current is not None else None
         if last is not None and last.stream == batch.stream and last.number >= batch.number:
@@ -135,19 +136,19 @@ class _Following:
             raise PipelineError(f"{query.name}: {reason(failure)}")
 
     def _expect_whole(self, name: str, checkpoint: Path) -> None:
-        """StoreError if Spark is done with a batch that the store does not have."""
+        """Raise StoreError if Spark has finished a batch that is missing from the store."""
         current = self._pipeline.store.current
         last = current.streams.get(name) if current is not None else None
         commits = checkpoint / "commits"
         done = max((int(f.name) for f in commits.glob("*") if f.name.isdigit()), default=-1)
         if done > (-1 if last is None else last.number):
             raise StoreError(
-                f"the stream {name} has gone on to batch {done}, which the store does not have; "
-                f"delete {checkpoint} to read the stream from its beginning"
+                f"the stream {name} has finished batch {done}, which is missing from the store; "
+                f"delete {checkpoint} to read the stream from the beginning"
             )
 
 
 def _identity(checkpoint: Path) -> str:
-    """What Spark calls the stream that a folder belongs to: another one begins at batch 0 again."""
+    """Spark's id of the stream that a checkpoint belongs to; a new stream starts again at batch 0."""
     identity: str = json.loads((checkpoint / "metadata").read_text())["id"]
     return identity

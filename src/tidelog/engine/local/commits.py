@@ -1,0 +1,66 @@
+"""Commits of a local engine, which can also be saved and resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+from tidelog.engine.commit import Commits
+from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.dense.matrix import Difference
+from tidelog.engine.local.engine import LocalEngine
+from tidelog.engine.local.storage.record import Record
+from tidelog.engine.local.storage.saved_state import Saved, restored
+from tidelog.engine.scheduler import SWITCH, Scheduler
+from tidelog.maintain.strategy import ELASTIC, Strategy
+from tidelog.plan.flat import FlatProgram, Stratum
+
+__all__ = ["LocalCommits"]
+
+
+class LocalCommits(Commits[Codes, Codes | Difference]):
+    """`switch` is that of the scheduler; `placed` says where a stratum runs and why."""
+
+    def __init__(
+        self,
+        strategy: Strategy = ELASTIC,
+        switch: float | None = SWITCH,
+        *,
+        placed: Callable[[Stratum], str] = lambda _: "",
+        guard: Callable[[], AbstractContextManager[object]] = nullcontext,
+        engine: LocalEngine | None = None,
+    ) -> None:
+        self.engine = engine or LocalEngine()
+        super().__init__(self.engine, Scheduler(self.engine, strategy, switch, placed=placed), guard)
+
+    def publish(self) -> None:
+        """Make the new state the state; indexes that no rule uses any more are dropped."""
+        before = self.program
+        super().publish()
+        if self.program is not before:
+            self.engine.tidy()
+
+    def save(self, label: str = "") -> Saved:
+        """What the engine holds between commits, to be written; a state is resumed under its label."""
+        return Saved(self.engine, self.scheduler.costs, label)
+
+    @classmethod
+    def resume(
+        cls,
+        program: FlatProgram,
+        record: Record,
+        strategy: Strategy = ELASTIC,
+        switch: float | None = SWITCH,
+        *,
+        label: str = "",
+        placed: Callable[[Stratum], str] = lambda _: "",
+    ) -> LocalCommits | None:
+        """Go on from a saved state; None if it is of another program, Corrupt if it is damaged."""
+        found = restored(record, program, label)
+        if found is None:
+            return None
+        made = cls(strategy, switch, placed=placed, engine=found.engine)
+        made.scheduler.costs.update(found.costs)
+        made.begin(program)
+        made.publish()
+        return made

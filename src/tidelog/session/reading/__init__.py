@@ -1,1 +1,0 @@
-"""What readers hold: facts and changes as of one commit, in process or in frames."""
