@@ -45,8 +45,8 @@ def raw_values(type_: types.Scalar) -> st.SearchStrategy[object]:
         case types.Double():
             return st.floats() | st.integers(-(2**70), 2**70)
         case types.Decimal(precision, scale):
-            strata = st.integers(1 - 10**precision, 10**precision - 1)
-            return strata.map(lambda n: decimal.Decimal((int(n < 0), _digits(n), -scale)))
+            numbers = st.integers(1 - 10**precision, 10**precision - 1)
+            return numbers.map(lambda n: decimal.Decimal((int(n < 0), _digits(n), -scale)))
         case types.String():
             return st.text()
         case types.Bytes():

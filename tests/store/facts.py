@@ -66,9 +66,9 @@ def _scalars(type_: types.Scalar) -> st.SearchStrategy[Any]:
         case types.Double():
             return st.floats()
         case types.Decimal(precision, scale):
-            strata = st.integers(1 - 10**precision, 10**precision - 1)
+            numbers = st.integers(1 - 10**precision, 10**precision - 1)
             exact = decimal.Context(prec=80)
-            return strata.map(lambda n: decimal.Decimal(n).scaleb(-scale, exact))
+            return numbers.map(lambda n: decimal.Decimal(n).scaleb(-scale, exact))
         case types.String():
             return st.text() | st.sampled_from(
                 ("none", "true", '"', "a,b", "\r\n", " x ", "c0", "()", "\ufeff")

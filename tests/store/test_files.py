@@ -366,7 +366,7 @@ def test_errors_name_file_line_column_and_value(
 @pytest.mark.parametrize(
     ("type_", "cell", "message"),
     [
-        (types.BOOL, "True", "'True' is not of type bool; write true or false"),
+        (types.BOOL, "True", "'True' is not of type bool; write it as true or false"),
         (types.DATE, "2020-02-30", "'2020-02-30' is not of type date; write it as 2024-12-31"),
         (types.DATE, "0000-01-01", "'0000-01-01' is not of type date"),
         (
@@ -374,7 +374,7 @@ def test_errors_name_file_line_column_and_value(
             "yesterday",
             "'yesterday' is not of type timestamp; write it as 2024-12-31T23:59:59Z",
         ),
-        (types.BYTES, "xyz", "'xyz' is not of type bytes; write bytes as hexadecimal digits"),
+        (types.BYTES, "xyz", "'xyz' is not of type bytes; write it as hexadecimal digits"),
         (types.DOUBLE, "1e400", "1e400 does not fit double"),
         (types.DOUBLE, "infinite", "'infinite' is not a number"),
         (

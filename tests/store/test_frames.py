@@ -148,9 +148,9 @@ def test_no_data_is_an_empty_table(empty: object) -> None:
 @pytest.mark.parametrize(
     "units", [[(), ()], [{}, {}], [[], []], np.empty((2, 0)), pd.DataFrame(index=[0, 1]), [(), []]]
 )
-def test_a_relation_without_columns_keeps_the_number_of_rows(strata: object) -> None:
+def test_a_relation_without_columns_keeps_the_number_of_rows(units: object) -> None:
     of = relation()
-    table = to_table(of, strata)
+    table = to_table(of, units)
     assert table.num_rows == 2
     assert to_table(of, table).num_rows == 2
     assert to_table(of, []).num_rows == 0

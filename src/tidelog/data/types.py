@@ -9,7 +9,7 @@ option (`none` would be ambiguous).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
 __all__ = [
     "BIGINT",
@@ -42,6 +42,7 @@ __all__ = [
     "is_float",
     "is_integer",
     "is_number",
+    "scalar",
 ]
 
 MAX_WIDTH: Final = 128
@@ -182,6 +183,11 @@ DATE: Final = Date()
 TIMESTAMP: Final = Timestamp()
 
 
+def scalar(type_: Type) -> Scalar:
+    """The type itself, or the item of an option."""
+    return type_.item if isinstance(type_, Option) else type_
+
+
 def is_integer(type_: Type) -> bool:
     return isinstance(type_, Int | BigInt | Bit | Signed)
 
@@ -203,5 +209,9 @@ def int_range(type_: Type) -> tuple[int, int] | None:
             return -(2 ** (width - 1)), 2 ** (width - 1) - 1
         case Bit(width):
             return 0, 2**width - 1
-        case _:
+        case BigInt() | Bool() | Float() | Double() | Decimal() | String() | Bytes() | Date() | Timestamp():
             return None
+        case Option():
+            return None
+        case _:
+            assert_never(type_)

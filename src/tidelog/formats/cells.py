@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.data import types
-from tidelog.data.types import Type
+from tidelog.data.traits import traits
+from tidelog.data.types import Type, scalar
 from tidelog.data.values import BadValue, Value, canonical, from_text, to_text
-from tidelog.tables.arrow import arrow_type, is_wide, scalar, type_of
+from tidelog.tables.arrow import arrow_type, is_wide, type_of
 from tidelog.tables.fitting import Misfit, distinct, fit_arrow, fit_values, within
 
 __all__ = ["read_cells", "write_cells"]
@@ -134,17 +135,12 @@ def _missing(type_: Type, text: str) -> str:
 
 
 def _example(item: types.Scalar) -> str:
-    match item:
-        case types.Bool():
-            return "; write true or false"
-        case types.Date():
-            return "; write it as 2024-12-31"
-        case types.Timestamp():
-            return "; write it as 2024-12-31T23:59:59Z"
-        case types.Bytes():
-            return "; write bytes as hexadecimal digits"
-        case _:
-            return "; correct the cell, or declare the column with another type"
+    example = traits(item).example
+    return (
+        f"; write it as {example}"
+        if example
+        else "; correct the cell, or declare the column with another type"
+    )
 
 
 def _first_null(cells: Any) -> int:

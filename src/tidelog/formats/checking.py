@@ -21,7 +21,7 @@ from typing import Any, Final, assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidelog.data.types import Type
+from tidelog.data.types import Type, scalar
 from tidelog.data.values import BadValue
 from tidelog.errors import DataError
 from tidelog.formats.assembly import LINE, Assembled, Delimited, assembled
@@ -29,7 +29,7 @@ from tidelog.formats.cells import read_cells
 from tidelog.formats.json_lines import read_object, read_value
 from tidelog.formats.triples import TERMS, parse_triples
 from tidelog.program.typed import Relation
-from tidelog.tables.arrow import UNIT, arrow_type, scalar
+from tidelog.tables.arrow import UNIT, arrow_type
 from tidelog.tables.fitting import Misfit, fit_arrow, fit_values
 from tidelog.tables.signed import SIGN
 

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tidelog.data import types
+from tidelog.data.types import scalar
 from tidelog.data.values import BadValue, from_text
 from tidelog.errors import DataError
 from tidelog.formats.cells import write_cells
 from tidelog.program.typed import Relation
-from tidelog.tables.arrow import UNIT, is_wide, scalar, type_of
+from tidelog.tables.arrow import UNIT, is_wide, type_of
 from tidelog.tables.given import to_table
 
 __all__ = ["read_lines", "read_object", "read_value", "write_lines"]

@@ -13,67 +13,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Any, Final, assert_never
+from functools import lru_cache
+from typing import Any, Final
 
 import pyarrow as pa
 
 from tidelog.data import types
+from tidelog.data.traits import traits
 from tidelog.data.types import Type
 from tidelog.errors import DataError
 from tidelog.program.elaborate.declarations import MAX_COLUMNS
 from tidelog.program.typed import Column, Relation, Role
 
-__all__ = ["UNIT", "arrow_type", "is_text", "is_wide", "relation_from_schema", "scalar", "schema", "type_of"]
+__all__ = ["UNIT", "arrow_type", "is_text", "is_wide", "relation_from_schema", "schema", "type_of"]
 
 UNIT: Final = "()"
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 
 
-def scalar(type_: Type) -> types.Scalar:
-    return type_.item if isinstance(type_, types.Option) else type_
+_DECIMAL: Final = re.compile(r"decimal128\((\d+), (\d+)\)")
+_ZONED: Final = re.compile(r"timestamp\[(\w+), tz=(\w+)\]")
 
 
 def is_wide(type_: Type) -> bool:
     """Whether this integer type can exceed 64 bits and is therefore stored as text in Arrow."""
-    match scalar(type_):
-        case types.BigInt():
-            return True
-        case types.Bit(width) | types.Signed(width):
-            return width > 64
-        case _:
-            return False
+    return traits(type_).is_wide
 
 
+@lru_cache(maxsize=1024)
 def arrow_type(type_: Type) -> Any:
-    match item := scalar(type_):
-        case types.Bool():
-            return pa.bool_()
-        case types.Int():
-            return pa.int64()
-        case types.BigInt() | types.String():
-            return pa.string()
-        case types.Bit(width):
-            return _whole(width, (pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()))
-        case types.Signed(width):
-            return _whole(width, (pa.int8(), pa.int16(), pa.int32(), pa.int64()))
-        case types.Float():
-            return pa.float32()
-        case types.Double():
-            return pa.float64()
-        case types.Decimal(precision, scale):
-            return pa.decimal128(precision, scale)
-        case types.Bytes():
-            return pa.binary()
-        case types.Date():
-            return pa.date32()
-        case types.Timestamp():
-            return pa.timestamp("us", "UTC")
-        case _:
-            assert_never(item)
-
-
-def _whole(width: int, sizes: tuple[Any, ...]) -> Any:
-    return next((size for size in sizes if width <= size.bit_width), pa.string())
+    name = traits(type_).arrow
+    if found := _DECIMAL.fullmatch(name):
+        return pa.decimal128(int(found[1]), int(found[2]))
+    if found := _ZONED.fullmatch(name):
+        return pa.timestamp(found[1], found[2])
+    return pa.type_for_alias(name)
 
 
 def schema(relation: Relation) -> Any:

@@ -22,10 +22,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.data import types
-from tidelog.data.types import Type
+from tidelog.data.traits import traits
+from tidelog.data.types import Type, scalar
 from tidelog.data.values import LEAST, BadValue, Value, canonical, from_text, to_text
 from tidelog.errors import shown
-from tidelog.tables.arrow import arrow_type, is_text, is_wide, scalar, type_of
+from tidelog.tables.arrow import arrow_type, is_text, is_wide, type_of
 
 __all__ = ["DAYS", "MOMENTS", "Misfit", "distinct", "fit_arrow", "fit_values", "native", "rescale", "within"]
 
@@ -163,17 +164,6 @@ def _moment(value: np.datetime64) -> object:
 
 # -- messages
 
-_WANTED: Final[dict[type, str]] = {
-    types.Bool: "True or False",
-    types.Float: "a float",
-    types.Double: "a float",
-    types.Decimal: "a decimal.Decimal or an int",
-    types.String: "a str",
-    types.Bytes: "bytes",
-    types.Date: "a datetime.date",
-    types.Timestamp: "a datetime.datetime",
-}
-
 
 def _short(text: str) -> str:
     return text if len(text) <= 300 else f"{text[:200]}… ({len(text)} characters)"
@@ -182,7 +172,7 @@ def _short(text: str) -> str:
 def _remedy(type_: Type, value: object) -> str:
     """The remedy for a value that does not fit. The message for a missing value already has one."""
     item = scalar(type_)
-    wanted = _WANTED.get(type(item), "an int")
+    wanted = traits(item).given
     match item, value:
         case (_, None):
             return ""

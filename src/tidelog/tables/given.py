@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from tidelog.data import types
-from tidelog.data.types import Type
+from tidelog.data.types import Type, scalar
 from tidelog.errors import DataError
 from tidelog.program.typed import Relation
-from tidelog.tables.arrow import UNIT, relation_from_schema, scalar, schema
+from tidelog.tables.arrow import UNIT, relation_from_schema, schema
 from tidelog.tables.fitting import Misfit, fit_arrow, fit_values
 from tidelog.tables.shapes import BadShape, Given, take_apart
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidelog.data import types
+from tidelog.data.types import scalar
 from tidelog.data.values import Value, from_text, to_text
 from tidelog.engine.local.codes.codec import (
     NONE,
@@ -28,7 +29,6 @@ from tidelog.engine.local.codes.codec import (
     double_codes,
     doubles,
     is_direct,
-    scalar,
 )
 from tidelog.errors import DataError
 from tidelog.program.typed import Column, Relation

@@ -30,11 +30,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.data import types
-from tidelog.data.types import Type
+from tidelog.data.traits import traits
+from tidelog.data.types import Type, scalar
 from tidelog.data.values import EXACT, NAN, BadValue, Value
 from tidelog.engine.local.kernels.layout import NONE
 
-__all__ = ["NONE", "Codec", "Codes", "Dictionary", "double_codes", "doubles", "is_direct", "scalar"]
+__all__ = ["NONE", "Codec", "Codes", "Dictionary", "double_codes", "doubles", "is_direct"]
 
 Codes: TypeAlias = npt.NDArray[np.int64]
 
@@ -49,23 +50,9 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def scalar(type_: Type) -> types.Scalar:
-    return type_.item if isinstance(type_, types.Option) else type_
-
-
 def is_direct(type_: Type) -> bool:
     """Whether the codes of a type are numbers in the order of the values."""
-    match scalar(type_):
-        case types.Bit(width):
-            return width < 64
-        case types.Signed(width):
-            return width <= 64
-        case types.Decimal(precision):
-            return precision <= 18
-        case types.BigInt() | types.String() | types.Bytes():
-            return False
-        case _:
-            return True
+    return traits(type_).is_direct
 
 
 def double_codes(values: npt.NDArray[np.float64]) -> Codes:
