@@ -32,7 +32,7 @@ nightly: $(READY)
 	TIDELOG_NIGHTLY=1 $(BIN)/pytest -n 2 --dist worksteal
 
 bench: $(READY)
-	$(BIN)/pip install --quiet --group bench
+	$(BIN)/pip install --quiet --constraint constraints.txt --group bench
 	$(BIN)/python bench/parse.py
 	$(BIN)/python -m bench --quick
 
@@ -43,10 +43,10 @@ format: $(READY)
 clean:
 	rm -rf $(VENV) build dist out
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Tidelog needs Python 3.11 or later; set PYTHON=/path/to/python3"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "This Python cannot make virtual environments; on Debian, install python3-venv"; exit 1; }
 	@echo "installing into $(VENV)…"
 	@$(BIN)/python -m pip install --quiet --upgrade pip==26.3
-	@$(BIN)/python -m pip install --quiet --editable '.[spark]' --group dev
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[spark]' --group dev
 	@touch $@

@@ -53,17 +53,17 @@ class _Case:
             some = {name: rows for name, rows in some.items() if len(rows)}
             part = {name: self.tables[name].take(rows) for name, rows in some.items()}
             rest = {**self.tables, **{n: _without(self.tables[n], rows) for n, rows in some.items()}}
-            gone, came = [], []
+            gone, inserted = [], []
             equal = None
             for _ in range(self.repeat):
                 db = self._settled()
                 gone.append(_timed(partial(db.commit, None, part)))
                 if equal is None:
                     equal = self._equals(db, rest)
-                came.append(_timed(partial(db.commit, part)))
+                inserted.append(_timed(partial(db.commit, part)))
             facts = sum(map(len, some.values()))
             yield self._update(f"delete {share:.1%}", facts, gone, equal)
-            yield self._update(f"insert {share:.1%}", facts, came, self._equals(db, self.tables))
+            yield self._update(f"insert {share:.1%}", facts, inserted, self._equals(db, self.tables))
 
     def singles(self, count: int) -> Iterator[Update]:
         """Single facts from all relations, each deleted and inserted again."""
@@ -71,26 +71,26 @@ class _Case:
         sizes = np.array([t.num_rows for t in self.tables.values()])
         names = list(self.tables)
         db = self._settled()
-        gone, came = [], []
+        gone, inserted = [], []
         for number in rng.choice(sizes.sum(), min(count, int(sizes.sum())), replace=False):
             which = int(np.searchsorted(sizes.cumsum(), number, side="right"))
             row = int(number - sizes[:which].sum())
             fact = {names[which]: self.tables[names[which]].slice(row, 1)}
             gone.append(_timed(partial(db.commit, None, fact)))
-            came.append(_timed(partial(db.commit, fact)))
+            inserted.append(_timed(partial(db.commit, fact)))
         yield self._update("delete one", 1, gone, None, middle=True)
-        yield self._update("insert one", 1, came, self._equals(db, self.tables), middle=True)
+        yield self._update("insert one", 1, inserted, self._equals(db, self.tables), middle=True)
 
     def rule(self) -> Iterator[Update]:
         extra = self.program.extra
         if extra is None:
             return
-        came, gone = [], []
+        inserted, gone = [], []
         for _ in range(self.repeat):
             db = self._settled()
-            came.append(_timed(partial(db.commit, add=extra)))
+            inserted.append(_timed(partial(db.commit, add=extra)))
             gone.append(_timed(partial(db.commit, remove=extra)))
-        yield self._update("add a rule", 0, came, None)
+        yield self._update("add a rule", 0, inserted, None)
         yield self._update("remove a rule", 0, gone, self._equals(db, self.tables))
 
     def _settled(self) -> Database:

@@ -80,7 +80,7 @@ def tell(spark: SparkSession, db: Session, commit: int) -> None:
         for first, second, sign in spread(rows):
             mark, colour = ("+", "green") if sign > 0 else ("-", "red")
             click.secho(f"    {mark} {name}({first}, {second})", fg=colour, nl=False)
-            click.echo(f"  {why(db, name, first, second, came=sign > 0)}")
+            click.echo(f"  {why(db, name, first, second, inserted=sign > 0)}")
         if len(rows) > SHOWN:
             click.echo(f"    … and {len(rows) - SHOWN} more")
 
@@ -91,10 +91,10 @@ def spread(rows: list[tuple[str, str, int]]) -> Iterable[tuple[str, str, int]]:
     return rows[::step][:SHOWN]
 
 
-def why(db: Session, name: str, person: str, where: str, *, came: bool) -> str:
+def why(db: Session, name: str, person: str, where: str, *, inserted: bool) -> str:
     if name == "Unanswered":
-        return f"{person} is on call for {where} and suspended" if came else f"{person} can answer again"
-    if not came:
+        return f"{person} is on call for {where} and suspended" if inserted else f"{person} can answer again"
+    if not inserted:
         suspended = (person,) in db["Suspended"]
         return f"{person} is suspended" if suspended else f"no team of {person} has {where} any more"
     teams = sorted(team for (team,) in db.query(f'In("{person}", t), Grants(t, "{where}")'))

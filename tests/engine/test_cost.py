@@ -63,4 +63,4 @@ def test_a_prediction_that_is_followed_is_trusted_less_in_the_end() -> None:
 
 
 def test_when_nothing_is_left_beginning_anew_is_best() -> None:
-    assert made(below=100).discourages(Sizes(100, 0, 0, 100)) == "little is left"
+    assert made(below=100).discourages(Sizes(100, 0, 0, 100)) == "few facts remain"

@@ -270,9 +270,9 @@ class History:
         try:
             with self.db.transaction() as tx:
                 tx.replace_program(text)
-                for name, (came, went) in given.items():
-                    tx.insert(name, came)
-                    tx.delete(name, went)
+                for name, (inserted, deleted) in given.items():
+                    tx.insert(name, inserted)
+                    tx.delete(name, deleted)
         except EngineError:
             with pytest.raises(EngineError):
                 self._run(text, given)
@@ -291,9 +291,12 @@ class History:
         }
         with pipeline.open(spec, spark=self.spark, progress=self.told.append) as work:
             found = Found()
-            for name, (came, went) in given.items():
+            for name, (inserted, deleted) in given.items():
                 relation = work.program.relations[name]
-                found.came[name], found.went[name] = to_table(relation, came), to_table(relation, went)
+                found.inserted[name], found.deleted[name] = (
+                    to_table(relation, inserted),
+                    to_table(relation, deleted),
+                )
             assert work.commit(found).reworked == ""
             self._compare(work)
 

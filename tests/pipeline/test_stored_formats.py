@@ -43,8 +43,8 @@ def test_a_pipeline_goes_on_with_a_store_of_format_2(
             found = Found()
             for name, row in (("Edge", (100, number)), ("Label", None)):
                 relation = work.program.relations[name]
-                found.came[name] = to_table(relation, [row] if row is not None else [])
-                found.went[name] = to_table(relation, [])
+                found.inserted[name] = to_table(relation, [row] if row is not None else [])
+                found.deleted[name] = to_table(relation, [])
             outcome = work.commit(found)
             assert bool(outcome.reworked) == reworked
             assert set(work.session()["Edge"]) == EDGES | {(100, number)}

@@ -275,11 +275,11 @@ def library_markdown() -> str:
 _INTRODUCTION = (
     "# Functions and aggregates",
     "",
-    "Every function gives the same result on every engine; each example here is tested. A call that *fails*",
-    "marks its row: it is an error if that row satisfies all the rest of the rule's body. A failing argument",
-    "makes a call fail. Positions in strings count code points, from 0. Regular expressions are",
-    "[RE2's](https://github.com/google/re2/wiki/Syntax). `T` stands for any type but an option, if nothing",
-    "else is said.",
+    "Every function gives the same result on every engine, and each example here is tested. A call *fails*",
+    "on invalid arguments, or if one of its arguments fails. A failure is an error only if its row satisfies",
+    "the rest of the rule's body. Positions in strings count code points, from 0. Regular expressions use",
+    "the [RE2 syntax](https://github.com/google/re2/wiki/Syntax). `T` is any type except an option, unless",
+    "stated otherwise.",
 )
 
 

@@ -79,9 +79,9 @@ def test_changes_outlive_what_comes_later() -> None:
 
 
 def test_changes_can_be_looked_at(changes: Changes) -> None:
-    assert repr(changes) == "Edge: 1 row came, 1 went\nReach: 2 rows came, 2 went"
+    assert repr(changes) == "Edge: 1 row added, 1 removed\nReach: 2 rows added, 2 removed"
     assert repr(changes["Edge"]).splitlines() == [
-        "Edge: 1 row came, 1 went",
+        "Edge: 1 row added, 1 removed",
         "     src  dst",
         "  +  b    d",
         "  -  b    c",

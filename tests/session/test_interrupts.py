@@ -82,7 +82,9 @@ def test_a_commit_is_interrupted_inside_its_steps(program: str, strategy: str) -
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_a_timeout_acts_inside_steps(program: str) -> None:
-    with pytest.raises(tidelog.EngineError, match=r"the commit took more than 0\.3 s; .*raise `timeout`"):
+    with pytest.raises(
+        tidelog.EngineError, match=r"exceeded the time limit of 0\.3 s; .*raise it with `timeout`"
+    ):
         tidelog.open(text=program, facts={"P": [(i,) for i in range(1000)]}, timeout=0.3, max_iterations=None)
 
 

@@ -176,9 +176,9 @@ def test_python_functions_stay_when_a_program_is_replaced() -> None:
 def test_a_program_that_cannot_follow_is_refused_and_nothing_is_said() -> None:
     db = tidelog.open(text=BEFORE)
     with db.transaction() as tx:
-        with pytest.raises(SessionError, match="the function `next` would mean something else"):
+        with pytest.raises(SessionError, match="the function `next` has a new definition"):
             tx.replace_program(BEFORE.replace("x + 1", "x + 2"))
-        with pytest.raises(SessionError, match="`Gone` is dropped and declared otherwise"):
+        with pytest.raises(SessionError, match="`Gone` is dropped and declared differently"):
             tx.replace_program("output relation Gone(x: string)")
         with pytest.raises(ProgramError, match="unknown relation `Egde`"):
             tx.replace_program(AFTER.replace("Edge(a, b)", "Egde(a, b)"))

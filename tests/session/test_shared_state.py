@@ -199,7 +199,7 @@ class Tried:
 
 def peek(x: int) -> int:
     Tried.seen.append(len(Tried.db["P"]))
-    with pytest.raises(tidelog.SessionError, match="the session is at work"):
+    with pytest.raises(tidelog.SessionError, match="the session is busy"):
         Tried.db.query("P(x)")
     return x
 
@@ -207,7 +207,7 @@ def peek(x: int) -> int:
 def write(x: int) -> int:
     tx = Tried.db.transaction()
     tx.insert("P", [(x + 10,)])
-    with pytest.raises(tidelog.SessionError, match="the session is at work"):
+    with pytest.raises(tidelog.SessionError, match="the session is busy"):
         tx.commit()
     return x
 

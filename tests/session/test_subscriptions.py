@@ -73,5 +73,5 @@ def test_nobody_subscribes_to_what_is_not_there() -> None:
 
 
 def test_what_cannot_be_called_is_refused_at_once() -> None:
-    with pytest.raises(SessionError, match="3 cannot be called; give a function"):
+    with pytest.raises(SessionError, match="`callback` is 3; give a function"):
         reach().subscribe("Edge", 3)  # type: ignore[arg-type]

@@ -95,7 +95,7 @@ def test_missing_values_are_found_by_none() -> None:
 
 def test_unknown_columns_and_wrong_types_are_told() -> None:
     view = reach(("a", "b"))["Reach"]
-    with pytest.raises(DataError, match="Reach: there is no column `scr`; did you mean `src`"):
+    with pytest.raises(DataError, match="Reach: unknown column `scr`; did you mean `src`"):
         view.where(scr="a")
     with pytest.raises(DataError, match="column src: 3 is not a string"):
         view.where(src=3)

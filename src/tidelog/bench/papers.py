@@ -168,11 +168,11 @@ def measure_epochs(case: Case, way: str, timeout: float, take: Callable[[Epoch],
 def _epochs(case: Case, way: str, facts: Facts) -> Iterator[Epoch]:
     strategy, switch = ("recompute", None) if way == "bootstrap" else ("elastic", _SWITCHES[way])
     db = Database(facts.text, strategy, switch, plain=True)
-    for number, (kind, came, went) in enumerate(_schedule(facts)):
+    for number, (kind, inserted, deleted) in enumerate(_schedule(facts)):
         begun = time.perf_counter()
-        done = db.commit(came, went)
+        done = db.commit(inserted, deleted)
         seconds = time.perf_counter() - begun
-        changed = sum(len(table) for tables in (came, went) for table in tables.values())
+        changed = sum(len(table) for tables in (inserted, deleted) for table in tables.values())
         yield Epoch(case.data, case.program, way, number, kind, changed, seconds, done.strategy)
 
 

@@ -1,1 +1,1 @@
-"""Engines: what runs plans. Each is loaded by name, so that importing Tidelog imports none of them."""
+"""Engines run plans. Each engine is loaded by name, so importing Tidelog imports no engine."""

@@ -1,19 +1,19 @@
-"""The commit protocol: the only way from one state of an engine to the next.
+"""The commit protocol. Every state change of an engine is a commit.
 
     begin → stage … → run → publish | roll back
 
-- `begin` names the new program. From here until the end, the engine keeps the old and the new state apart.
-- `stage` changes what is asserted. Of two calls about one row, the later one counts.
-- `run` brings every stratum to its new state. `changes` tells what was inserted and deleted.
-- `publish` makes the new state the state; `roll_back` restores the old one. Either ends the commit.
+- `begin` sets the new program. Until the commit ends, the engine holds both the old and the new state.
+- `stage` changes the asserted facts. If two calls change the same row, the later one wins.
+- `run` brings every stratum to its new state. `changes` returns the rows inserted and deleted.
+- `publish` makes the new state current; `roll_back` restores the old one. Either ends the commit.
 
 Invariants:
 
 - Between commits the engine holds exactly `program`, and nothing is pending.
-- Whatever ends a commit early (an error, a limit, an interrupt) leads back to the state before it: `attempt`
-  rolls back what its block did not publish.
-- There is one commit at a time. Whoever drives an engine from several threads takes turns; `guard` is entered
-  for the moments in which the commit changes what readers in other threads look at.
+- A commit that ends early (an error, a limit, an interrupt) leaves the previous state: `attempt` rolls back
+  what its block did not publish.
+- Only one commit runs at a time. Callers in several threads must take turns. `guard` is held while the commit
+  changes state that readers in other threads use.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ class Commits(Generic[Given, Changed]):
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a commit has begun and not ended."""
+        """Whether a commit is in progress."""
         return self._next is not None
 
     def begin(self, program: FlatProgram) -> None:
-        """Begin a commit whose program is this one."""
+        """Begin a commit with this program."""
         self._next = program
         self._storage.prepare(program)
 
     def stage(self, relation: str, inserted: Given, deleted: Given) -> None:
-        """Change what is asserted of a relation."""
+        """Change the asserted facts of a relation."""
         with self.guard():
             self._storage.assert_rows(relation, inserted, deleted)
 
@@ -74,15 +74,15 @@ class Commits(Generic[Given, Changed]):
     def evaluate(
         self, limits: Limits, check: Callable[[], None] = lambda: None, report: Report | None = None
     ) -> Stats:
-        """Evaluate the program of the commit as one that was added to what is there: a query."""
+        """Evaluate the program of the commit as if all of it were new. Used for queries."""
         return self.scheduler.run(FlatProgram(), self._at_work, limits, check, report)
 
     def changes(self, relation: str) -> tuple[Changed, Changed]:
-        """What the commit has inserted into and deleted from a relation."""
+        """The rows that the commit inserted into and deleted from a relation."""
         return self._storage.changes(relation)
 
     def publish(self) -> None:
-        """Make the new state the state."""
+        """Make the new state current."""
         program = self._at_work
         self._storage.commit()
         self._storage.forget(program)
@@ -97,7 +97,7 @@ class Commits(Generic[Given, Changed]):
 
     @contextmanager
     def attempt(self, program: FlatProgram) -> Iterator[None]:
-        """A commit that is rolled back at the end of the block unless it was published."""
+        """Run a commit that is rolled back at the end of the block unless it was published."""
         try:
             self.begin(program)
             yield

@@ -1,9 +1,11 @@
-"""What units cost: what earlier commits taught, and what is expected of the next.
+"""The cost model of strata: predicts the next commit from the time that earlier ones took.
 
-A bootstrap takes about as long as before for each fact that it starts from. An update takes about as long as
-the last ones that had as many changes; before there was one, each change is taken to cost what each fact did
-in the bootstrap. So adding to a unit is worth an update unless it grows many times over, and deleting unless
-about half of it goes; what the guess gets wrong is seen while the update runs.
+- A bootstrap is predicted to take as long per input fact as the last one.
+- An update is predicted to take as long as recent updates with about as many changes. Before the first
+  update, each change is predicted to cost as much as each fact of the bootstrap.
+
+So an update is preferred unless the stratum grows many times over or about half of it is deleted. The
+scheduler corrects wrong predictions while the update runs.
 """
 
 from __future__ import annotations
@@ -14,16 +16,17 @@ from typing import Final, NamedTuple
 
 __all__ = ["UNFINISHED", "Sizes", "StratumCost"]
 
-UNFINISHED: Final = 1.6  # of the time after which an update was given up is what it is taken to have cost
-_NEGLIGIBLE: Final = 0.002  # seconds that are not worth a thought
+UNFINISHED: Final = 1.6  # an abandoned update counts as this many times the time it took
+_NEGLIGIBLE: Final = 0.002  # seconds; always update below this
 _NEAR: Final = 3  # binary digits
-_SURE: Final = 0.8  # of the time of a bootstrap is what an update may be expected to take
+_SURE: Final = 0.8  # update if predicted to take at most this fraction of a bootstrap
 
 
 class Sizes(NamedTuple):
-    """What a unit rests on before a commit, and how much of it changes.
+    """The size of a stratum and its inputs before a commit, and the number of changes.
 
-    `tuples` are the unit's own, asserted ones among them; `below` is what its rules read of other units.
+    `tuples` counts the stratum's own tuples, including asserted ones; `below` counts the tuples of other
+    strata that its rules read.
     """
 
     below: int
@@ -34,11 +37,11 @@ class Sizes(NamedTuple):
 
 @dataclass(slots=True)
 class StratumCost:
-    """What earlier commits taught about a unit, in seconds.
+    """The measured cost of a stratum, in seconds.
 
-    `bootstrap` is what the last one took, which made so many `tuples` of what was `below` and `asserted`;
-    `arrivals` and `departures` what updates for so many changes took, by the number of binary digits of how
-    many they were.
+    `bootstrap` is the time of the last bootstrap, which derived `tuples` from the `below` and `asserted`
+    facts. `insertions` and `deletions` map the bit length of a number of changes to the time that updates
+    with about that many changes took.
     """
 
     bootstrap: float = 0.0
@@ -49,20 +52,20 @@ class StratumCost:
     deletions: dict[int, float] = field(default_factory=dict)
 
     def made(self, seconds: float, below: int, asserted: int, tuples: int) -> None:
-        """Remember a bootstrap."""
+        """Record a bootstrap."""
         self.bootstrap, self.below, self.asserted, self.tuples = seconds, below, asserted, tuples
 
     def anew(self, sizes: Sizes) -> float:
-        """What a bootstrap would take after a change."""
+        """The predicted time of a bootstrap after a change."""
         facts = self.below + self.asserted
         if not facts:
             return self.bootstrap
-        asserted = self.asserted * sizes.tuples / self.tuples if self.tuples else 0  # as many of them as then
+        asserted = self.asserted * sizes.tuples / self.tuples if self.tuples else 0  # assumes the same share
         after = sizes.below + asserted + sizes.insertions - sizes.deletions
         return self.bootstrap * max(after, 0) / facts
 
     def predict(self, sizes: Sizes) -> float | None:
-        """What an update for a change would take; None if nothing is known of the unit."""
+        """The predicted time of an update for a change; None without measurements."""
         facts = self.below + self.asserted
         total = 0.0
         for known, count in ((self.insertions, sizes.insertions), (self.deletions, sizes.deletions)):
@@ -73,14 +76,18 @@ class StratumCost:
         return total
 
     def discourages(self, sizes: Sizes) -> str | None:
-        """Why a change is not worth an update, if so."""
+        """The reason to bootstrap instead of updating; None if an update is worthwhile."""
         predicted, anew = self.predict(sizes), self.anew(sizes)
         if predicted is None or predicted <= max(_NEGLIGIBLE, _SURE * anew):
             return None
-        return f"an update would take about {predicted / anew:.0%} of its time" if anew else "little is left"
+        return (
+            f"an update would cost about {predicted / anew:.0%} of a bootstrap"
+            if anew
+            else "few facts remain"
+        )
 
     def learn(self, seconds: float, sizes: Sizes) -> None:
-        """Remember an update; one odd change should not decide about the next commit alone."""
+        """Record an update, averaged with earlier ones so that one outlier does not decide the next."""
         total = max(sizes.insertions + sizes.deletions, 1)
         for known, count in ((self.insertions, sizes.insertions), (self.deletions, sizes.deletions)):
             if count:
@@ -89,16 +96,16 @@ class StratumCost:
                 known[count.bit_length()] = (before + measured) / 2
 
     def doubt(self) -> None:
-        """Trust predictions less each time one is followed, so that an update is tried again some day."""
+        """Lower the predictions each time they prevent an update, so that one is eventually tried again."""
         for known in (self.insertions, self.deletions):
             for digits in known:
                 known[digits] *= 0.95
 
 
 def _guess(known: Mapping[int, float], count: int) -> float | None:
-    """In proportion to what the nearest number of changes took, if there is one that is near enough.
+    """Extrapolate from the nearest measured number of changes; None if none is near enough.
 
-    Many more changes than were ever seen take at least as long, and are taken to be a few times as many.
+    The extrapolation to larger numbers is capped at `_NEAR` binary digits.
     """
     if not count:
         return 0.0

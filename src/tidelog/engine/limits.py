@@ -1,11 +1,11 @@
-"""A commit watched while it works: interrupts, limits, and reports for whoever waits.
+"""Supervision of a running commit: interrupts, limits and progress reports.
 
-An engine at work can be left at some places only. At each of them `Watch.look` is called; it is cheap, and
-what it raises ends the commit. It knows which rules are at work, so that an error can name them.
+An engine can only be stopped at certain points. At each of them it calls `Watch.look`, which is cheap; what
+it raises ends the commit. The watch knows which rules are running, so errors can name them.
 
-Memory is what the process holds (its resident set), since rows, indexes, lists and values in the making all
-count; a commit is charged with what the process has grown by since it began, and with what it is about to
-take where that is much.
+Memory is the resident set of the process, because rows, indexes, lists and intermediate values all count. A
+commit is charged with the growth of the process since it began, plus any large allocation it is about to
+make.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["Limits", "Watch", "bytes_of", "memory_errors", "raise_limit"]
 
 REPORT_EVERY: Final = 0.1  # seconds
 _WEIGH_EVERY: Final = 0.01
-_MUCH: Final = 1_000_000  # bytes that are worth a weighing of their own
-_TAKING_IN: Final = "facts were being taken in, and no rule was at work"
-_NAMED: Final = 3  # rules in a message
+_MUCH: Final = 1_000_000  # bytes; larger allocations are always checked
+_TAKING_IN: Final = "facts were being loaded and no rule was running"
+_NAMED: Final = 3  # at most so many rules in a message
 _UNITS: Final = {
     "": 1,
     "b": 1,
@@ -40,7 +40,7 @@ _SIZE: Final = re.compile(rf"([0-9]+(?:\.[0-9]+)?)\s*({'|'.join(_UNITS)})", re.I
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a commit may use before it is refused; `max_memory` is in bytes."""
+    """The limits of a commit; `max_memory` is in bytes."""
 
     max_iterations: int | None = 100_000
     max_rows: int | None = None
@@ -49,9 +49,9 @@ class Limits:
 
 
 class Watch:
-    """`check` is called at every look, `report` (if there is one) now and then.
+    """Supervises one commit: calls `check` at every look and `report`, if any, at intervals.
 
-    `at_work` are the texts of the rules at work, or of those that were last.
+    `at_work` holds the texts of the rules that are running or ran last.
     """
 
     def __init__(self, limits: Limits, check: Callable[[], None], report: Report | None) -> None:
@@ -66,9 +66,9 @@ class Watch:
         self._held = 0 if limits.max_memory is None else _resident()
 
     def look(self, where: Callable[[], Progress], ahead: int = 0) -> None:
-        """End the commit if it is to end, and tell how far it is, if it is time for that.
+        """Raise if the commit must end; report progress if a report is due.
 
-        `ahead` is how many bytes are about to be taken.
+        `ahead` is the number of bytes about to be allocated.
         """
         self._check()
         now = self.expect_time()
@@ -80,22 +80,24 @@ class Watch:
             self._report(where())
 
     def expect_time(self) -> float:
-        """EngineError if time is up; the time."""
+        """Raise EngineError if the time limit is exceeded; otherwise return the current time."""
         now = time.perf_counter()
         if now > self._late:
             most = f"{self._limits.timeout:g} s"
-            raise EngineError(f"the commit took more than {most}; {self.blame()}; {raise_limit('timeout')}")
+            raise EngineError(
+                f"the commit exceeded the time limit of {most}; {self.blame()}; {raise_limit('timeout')}"
+            )
         return now
 
     def blame(self) -> str:
-        """Which rules were at work, for a message."""
+        """The rules that were running, for a message."""
         if not self.at_work:
             return _TAKING_IN
         shown = " and ".join(f"`{rule}`" for rule in self.at_work[:_NAMED])
         if len(self.at_work) == 1:
-            return f"the rule at work was {shown}"
+            return f"the running rule was {shown}"
         more = f" and {len(self.at_work) - _NAMED} more" if len(self.at_work) > _NAMED else ""
-        return f"the rules at work were {shown}{more}"
+        return f"the running rules were {shown}{more}"
 
     def _weigh(self, ahead: int) -> None:
         most = self._limits.max_memory
@@ -104,36 +106,37 @@ class Watch:
         grown = _resident() - self._held + ahead
         if grown > most:
             raise EngineError(
-                f"the commit {'would take' if ahead else 'took'} {_size_text(grown)} of memory, "
-                f"and its limit is {_size_text(most)}; {self.blame()}; {raise_limit('max_memory')}"
+                f"the commit exceeded the memory limit of {_size_text(most)}: "
+                f"it {'needs' if ahead else 'uses'} {_size_text(grown)}; "
+                f"{self.blame()}; {raise_limit('max_memory')}"
             )
 
 
 @contextmanager
 def memory_errors(blame: Callable[[], str] = lambda: _TAKING_IN) -> Iterator[None]:
-    """Memory that runs out inside is an EngineError; what was being worked with is let go of."""
+    """Turn MemoryError into EngineError and release the memory that the failed frames hold."""
     try:
         yield
     except MemoryError as error:
         clear_frames(error.__traceback__)
         raise EngineError(
-            f"there is no memory left; {blame()}; with `max_memory`, a commit that takes too much ends sooner"
+            f"out of memory; {blame()}; set `max_memory` to end such a commit before memory runs out"
         ) from None
 
 
 def raise_limit(name: str) -> str:
-    """How to allow more of something, for a message."""
-    return f"to allow more, raise `{name}` (`--{name.replace('_', '-')}` of `tidelog run`)"
+    """How to raise a limit, for a message."""
+    return f"raise it with `{name}` (`--{name.replace('_', '-')}` of `tidelog run`)"
 
 
 def bytes_of(text: str) -> int | None:
-    """The number of bytes that a text such as "4GB" or "1.5 GiB" stands for; None if it is no such text."""
+    """Parse a size such as "4GB" or "1.5 GiB" into a number of bytes; None if it is not a size."""
     found = _SIZE.fullmatch(text.strip())
     return int(float(found[1]) * _UNITS[found[2].lower()]) if found else None
 
 
 def _size_text(size: int) -> str:
-    """A number of bytes as people write it."""
+    """Format a number of bytes, such as "1.5 GB"."""
     for unit in ("GB", "MB", "kB"):
         if size >= _UNITS[unit.lower()]:
             return f"{size / _UNITS[unit.lower()]:,.1f} {unit}"
@@ -141,7 +144,7 @@ def _size_text(size: int) -> str:
 
 
 def _resident() -> int:
-    """The bytes of memory that this process holds."""
-    import psutil  # takes 20 ms, which commits without a limit need not
+    """The resident set size of this process in bytes."""
+    import psutil  # imported here because it takes 20 ms, and commits without a limit do not need it
 
     return int(psutil.Process().memory_info().rss)

@@ -1,12 +1,12 @@
-"""What engines offer, in small protocols.
+"""The protocols that engines implement.
 
-- `Storage`: relations, and the commit at work on them. `commit` (the module) drives it.
-- `Operators`: the leaf operators that every script needs. The scheduler drives them.
-- `Traces`, `Extrema`, `Fusion`, `Claims`: what some engines can do besides. An engine says which by its
-  attributes of these names, which are None for what it cannot do.
+- `Storage`: relations and the current commit. The `commit` module calls it.
+- `Operators`: the leaf operators that every script needs. The scheduler calls them.
+- `Traces`, `Extrema`, `Fusion`, `Claims`: optional capabilities. An engine has an attribute for each, which
+  is None if the engine lacks the capability.
 
-An engine knows nothing of strategies. Between `prepare` and `commit` or `rollback` it keeps the old and the
-new state of every relation apart, so that scripts can read both and everything can be undone.
+An engine knows nothing about strategies. Between `prepare` and `commit` or `rollback` it holds both the old
+and the new state of every relation, so that scripts can read both and the commit can be undone.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ Changed = TypeVar("Changed", covariant=True)
 
 
 class Claimed(NamedTuple):
-    """A stratum that the engine evaluated in its own way: the rounds, the reason, and the instances.
+    """A stratum that the engine evaluated itself, without scripts.
 
-    `rows` is the number of rows that it has now, unless the engine compared it with the limit itself.
+    `rows` is the number of rows after evaluation, or 0 if the engine enforced the row limit itself.
     """
 
     rounds: int
@@ -51,9 +51,9 @@ class Claimed(NamedTuple):
 
 
 class FusedRounds(NamedTuple):
-    """Rounds that ran in one go: how many, the rows they found, and the instances of each step.
+    """Rounds that ran in one call: how many, the rows they found, and the instances of each step.
 
-    `wants_claim` says that the engine wants to claim the stratum now (see `Claims`).
+    `wants_claim` is true if the engine wants to claim the stratum now (see `Claims`).
     """
 
     rounds: int
@@ -63,34 +63,34 @@ class FusedRounds(NamedTuple):
 
 
 class Check(Protocol):
-    """Engines call it now and then while they work. What it raises ends the commit or the update."""
+    """A callback that engines call regularly during work. What it raises ends the commit or the update."""
 
     def __call__(self, ahead: int | None = None) -> None:
-        """Without `ahead`, inside a long step; with it, before so many bytes are allocated."""
+        """Called without `ahead` inside a long step, and with it before allocating that many bytes."""
         ...
 
 
-# rounds so far, tuples that the last one inserted or deleted, rows after it
+# arguments: rounds so far, tuples inserted or deleted by the last round, rows after it
 Tell: TypeAlias = Callable[[int, int, int], None]
 
 
 class Storage(Protocol[Given, Changed]):
-    """Relations, and the commit at work on them."""
+    """Relations and the current commit."""
 
     def prepare(self, program: FlatProgram) -> None:
         """Begin a commit: create the relations of a program that do not exist."""
         ...
 
     def assert_rows(self, relation: str, inserted: Given, deleted: Given) -> None:
-        """Change what is asserted. Rows that are asserted already, or that are not, change nothing."""
+        """Change the asserted facts. Inserting an asserted row or deleting a missing one has no effect."""
         ...
 
     def changes(self, relation: str) -> tuple[Changed, Changed]:
-        """The rows that the commit at work has inserted into and deleted from a relation."""
+        """The rows that the current commit inserted into and deleted from a relation."""
         ...
 
     def commit(self) -> None:
-        """Make the new state the state."""
+        """Make the new state current."""
         ...
 
     def rollback(self) -> None:
@@ -98,23 +98,27 @@ class Storage(Protocol[Given, Changed]):
         ...
 
     def forget(self, program: FlatProgram) -> None:
-        """Drop what a program does not have. Called between commits."""
+        """Drop everything that is not in a program. Called between commits."""
         ...
 
 
 class Operators(Protocol):
-    """The leaf operators of scripts, and what the scheduler asks about the commit at work."""
+    """The leaf operators of scripts, and the scheduler's queries about the current commit."""
 
     def size(self, relation: str) -> int:
         """The number of rows before the commit."""
         ...
 
+    def changed_relations(self) -> Iterable[str] | None:
+        """The relations that the commit has changed so far; None if every stratum has to be looked at."""
+        ...
+
     def has_changed(self, relation: str) -> bool:
-        """Whether rows or assertions of a relation differ from those before the commit."""
+        """Whether the rows or asserted facts of a relation differ from those before the commit."""
         ...
 
     def was_touched(self, relation: str) -> bool:
-        """Whether any row of a relation was inserted, deleted, or changed its count."""
+        """Whether any row of a relation was inserted, deleted or given another count."""
         ...
 
     def changed_rows(self, relation: str) -> tuple[int, int]:
@@ -126,15 +130,15 @@ class Operators(Protocol):
         ...
 
     def watch(self, check: Check, tell: Tell) -> None:
-        """From now on, call `check` now and then, and `tell` the progress of claimed strata."""
+        """From now on, call `check` regularly, and `tell` with the progress of claimed strata."""
         ...
 
     def follow_scripts(self) -> None:
-        """From now on, evaluate strata as scripts say, and never in the engine's own form."""
+        """From now on, evaluate strata only by scripts, never in the engine's own form."""
         ...
 
     def must_bootstrap(self, stratum: Stratum) -> bool:
-        """Whether the state of a stratum does not allow an update."""
+        """Whether the state of a stratum rules out an update."""
         ...
 
     def enter(self, stratum: Stratum) -> int:
@@ -142,7 +146,7 @@ class Operators(Protocol):
         ...
 
     def clear(self, relations: Iterable[str], traced: bool) -> bool:
-        """Empty relations, whatever the commit did to them so far.
+        """Empty relations, including anything the commit inserted so far.
 
         Returns true if the engine wants to claim the stratum instead (see `Claims`).
         """
@@ -153,11 +157,11 @@ class Operators(Protocol):
         ...
 
     def derive(self, step: Derive, rank: int) -> int:
-        """Find the instances of a rule and apply them to their heads; returns their number, if known yet."""
+        """Find the instances of a rule and apply them to their heads; returns their number, if known."""
         ...
 
     def end_round(self, step: EndRound) -> int | None:
-        """Make what was found the next delta; returns its size.
+        """Make the tuples found the next delta; returns its size.
 
         None if the engine wants to claim the stratum instead (see `Claims`).
         """
@@ -168,7 +172,7 @@ class Operators(Protocol):
         ...
 
     def found_so_far(self, relations: Iterable[str]) -> int:
-        """How many rows the current round has found, as far as that is known before it ends."""
+        """How many rows the current round is known to have found so far."""
         ...
 
     def regroup(self, step: Regroup) -> None:
@@ -176,15 +180,15 @@ class Operators(Protocol):
         ...
 
     def merge(self, parts: Sequence[frozenset[str]]) -> None:
-        """Make one stratum of several with their states. Each part reads only those before it."""
+        """Merge strata and their states into one stratum. Each part reads only the parts before it."""
         ...
 
     def raise_highest(self, relations: Iterable[str], rank: int) -> None:
-        """Remember that ranks up to this one are in use."""
+        """Record that ranks up to this one are in use."""
         ...
 
     def finish(self, stratum: Stratum) -> None:
-        """End work on a stratum: strata above can read its old and its new state."""
+        """End work on a stratum, so that strata above can read its old and new states."""
         ...
 
 
@@ -192,19 +196,19 @@ class Traces(Protocol):
     """Derivations by iteration, for differential maintenance."""
 
     def pending(self, relations: Iterable[str]) -> int:
-        """How many derivations changed at iterations that were not processed since."""
+        """How many derivations changed at iterations that are still to be processed."""
         ...
 
     def depart(self, relations: Iterable[str]) -> int:
-        """Go to the next such iteration; returns how many rows lose their place there."""
+        """Go to the next such iteration; returns how many rows are deleted there."""
         ...
 
     def arrive(self, relations: Iterable[str]) -> int:
-        """Give rows their place at this iteration; returns how many."""
+        """Insert rows at this iteration; returns how many."""
         ...
 
     def examine(self, rules: Iterable[FlatRule]) -> None:
-        """Raise if an instance of the final state fails, if any failure was skipped on the way."""
+        """If failures were skipped, raise if an instance of the final state fails."""
         ...
 
 
@@ -212,7 +216,7 @@ class Extrema(Protocol):
     """The best value per key, for recursive `min` and `max`."""
 
     def doubt(self, relations: Iterable[str]) -> None:
-        """Put the tuples without a rank on the worklist as suspects."""
+        """Put tuples without a rank on the worklist as suspects."""
         ...
 
     def improve(self, stratum: Stratum, step: Improve, check_round: Callable[[], None]) -> int:
@@ -220,35 +224,35 @@ class Extrema(Protocol):
         ...
 
     def aim(self, relations: Iterable[str]) -> None:
-        """Make suspects of the tuples that need a rank."""
+        """Make the tuples that need a rank suspects."""
         ...
 
     def rest(self, relations: Iterable[str]) -> None:
-        """Keep the tuples that could not be given a rank."""
+        """Record the tuples that could not be given a rank."""
         ...
 
 
 class Fusion(Protocol):
-    """Rounds in one go."""
+    """Running several rounds in one call."""
 
     def run_rounds(self, step: Repeat, rank: int, most: int) -> FusedRounds | None:
-        """Run up to `most` rounds of a repetition while deltas are small; None if it needs single steps."""
+        """Run up to `most` rounds of a repetition while deltas are small; None to request single steps."""
         ...
 
 
 class Claims(Protocol):
-    """Strata that an engine evaluates in its own way."""
+    """Strata that an engine evaluates itself, without scripts."""
 
     def claim(self, stratum: Stratum, start: bool = False) -> Claimed | None:
-        """Evaluate a stratum; None if scripts are to do it. With `start`, begin to do so.
+        """Evaluate a stratum that the engine has claimed; None if scripts must evaluate it.
 
-        `start` is set after `clear` or `end_round` asked for it.
+        `start` claims it now. It is set after `clear` or `end_round` requested that.
         """
         ...
 
 
 class Engine(Operators, Protocol):
-    """What the scheduler drives."""
+    """The part of an engine that the scheduler uses."""
 
     @property
     def traces(self) -> Traces | None: ...
@@ -264,4 +268,4 @@ class Engine(Operators, Protocol):
 
 
 class StoringEngine(Engine, Storage[Given, Changed], Protocol[Given, Changed]):
-    """What commits drive."""
+    """The part of an engine that commits use."""

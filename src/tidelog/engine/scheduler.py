@@ -1,8 +1,8 @@
-"""The scheduler: carries a commit out, stratum by stratum, script by script.
+"""The scheduler runs a commit: stratum by stratum, script by script.
 
-Strata run in the order of the new program. Each sees the old and the new state of those below. A stratum that
-no change reaches is skipped. Otherwise it is updated if it was a stratum before, and bootstrapped if it was
-not, if the strategy says so, or if the update turns out to cost more than a bootstrap would.
+Strata run in the order of the new program. Each sees the old and new states of the strata below it. A stratum
+that no change reaches is skipped. Otherwise it is updated if it was a stratum before. It is bootstrapped if
+it was not, if the strategy requires it, or if the update turns out to cost more than a bootstrap.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final, TypeVar, assert_never
 
+from tidelog.engine.agenda import Agenda
 from tidelog.engine.cost import UNFINISHED, Sizes, StratumCost
 from tidelog.engine.limits import Limits, Watch, memory_errors, raise_limit
 from tidelog.engine.protocol import Claimed, Engine, Extrema
@@ -45,13 +46,13 @@ from tidelog.progress import Progress, Report
 __all__ = ["SWITCH", "Scheduler"]
 
 
-SWITCH: Final = 0.6  # of the time of a bootstrap is what an update may take
-_LATER: Final = 1.6  # times the budget is allowed once deletion is done: little is left by then
-_ROUNDS: Final = 1000  # that an engine may run in one go
+SWITCH: Final = 0.6  # an update's time budget, as a fraction of the time of a bootstrap
+_LATER: Final = 1.6  # times the budget is allowed once deletion is done, since little work is left then
+_ROUNDS: Final = 1000  # the most rounds that an engine may run in one call
 
 
 class _TooCostly(Exception):
-    """An update has cost as much as a bootstrap would. Raised and caught here; engines let it pass."""
+    """An update exceeded its budget. Raised and caught here; engines must let it propagate."""
 
 
 class _End(Enum):
@@ -62,13 +63,15 @@ class _End(Enum):
 
 
 class Scheduler:
-    """Carries commits out on an engine, and remembers what strata cost.
+    """Runs commits on an engine and records the cost of strata.
 
     An update falls back to a bootstrap once it has found more than `patience` instances and has taken more
-    than the fraction `switch` of the time that a bootstrap would take, or `_LATER` times that once deletion
-    is done. Without a fraction it never does. `placed` says where a stratum runs and why, for the statistics,
-    if there are several places. `begun` is called with each step before it begins. `clock` says what all work
-    so far has cost: seconds, or an estimate of them where other work may interfere.
+    than the fraction `switch` of the predicted time of a bootstrap, or `_LATER` times that once deletion is
+    done. If `switch` is None, it never falls back.
+
+    - `placed` returns where a stratum runs and why, for the statistics, if there are several places.
+    - `begun` is called with the progress before each step.
+    - `clock` returns the cost of all work so far, in seconds or, where other work may interfere, an estimate.
     """
 
     def __init__(
@@ -96,7 +99,7 @@ class Scheduler:
 
     @property
     def is_switching(self) -> bool:
-        """Whether whatever is cheaper is done."""
+        """Whether the scheduler chooses the cheaper of update and bootstrap."""
         return self.strategy.switches and self.switch is not None
 
     def run(
@@ -109,33 +112,37 @@ class Scheduler:
     ) -> Stats:
         """Bring all strata from the old to the new state.
 
-        `check` is called between steps, where the engine can be left: what it raises ends the run. So does
-        what `report` raises, which is called now and then with the progress.
+        `check` is called at points where the engine can stop. `report` is called regularly with the progress.
+        What either raises ends the run.
         """
         stats = Stats()
         watch = Watch(limits, check, report)
-        before = {stratum.relations: stratum for stratum in old.strata}
         removed: dict[str, list[FlatRule]] = {}
-        for rule in old.rules.values():
-            if rule.id not in new.rules:
-                removed.setdefault(rule.head, []).append(rule)
-        walk = _Walk(self, old, before, removed, limits, watch, stats, len(new.strata))
+        if old is not new:
+            for id_ in sorted(old.rules.keys() - new.rules.keys()):
+                removed.setdefault(old.rules[id_].head, []).append(old.rules[id_])
+        walk = _Walk(self, old, removed, limits, watch, stats, len(new.strata))
         self._walk = walk
         self.engine.watch(walk.pause, walk.hear)
+        agenda = Agenda(old, new, self.engine.changed_relations())
         with memory_errors(watch.blame):
-            for stratum in new.strata:
-                walk.number += 1
+            for number in agenda:
+                walk.number = number + 1
+                stratum = new.strata[number]
                 walk.maintain(stratum)
+                for name in stratum.relations:
+                    if self.engine.has_changed(name) or self.engine.was_touched(name):
+                        agenda.add_readers(name)
         stats.seconds = time.perf_counter() - watch.start
         return stats
 
     @property
     def instances(self) -> int:
-        """How many instances the last commit has found, so far if it is at work."""
+        """How many instances the last commit found, or the current one so far."""
         return 0 if self._walk is None else self._walk.stats.instances + self._walk.current.instances
 
     def expect_time(self) -> None:
-        """EngineError if the last commit has exceeded its time, whatever else it ended with."""
+        """Raise EngineError if the last commit exceeded its time limit, however it ended."""
         if self._walk is not None:
             self._walk.watch.expect_time()
 
@@ -156,7 +163,6 @@ class Scheduler:
 class _Walk:
     run: Scheduler
     old: FlatProgram
-    before: dict[frozenset[str], Stratum]
     removed: dict[str, list[FlatRule]]
     limits: Limits
     watch: Watch
@@ -166,9 +172,9 @@ class _Walk:
     rank: int = 0
     rows: int = 0
     found: int = 0
-    asserted: int = 0  # facts that the last step about them was about
+    asserted: int = 0  # facts in the last `Assertions` step
     deadline: float | None = None
-    adds: bool = False  # whether what the step at work finds is added
+    adds: bool = False  # whether the current step adds rows
     current: StratumStats = field(default_factory=lambda: StratumStats("", "", ""))
     at_work: Stratum = field(default_factory=lambda: Stratum(frozenset(), (), recursive=False))
 
@@ -179,14 +185,14 @@ class _Walk:
     # -- strata
 
     def maintain(self, stratum: Stratum) -> None:
-        """Bring a stratum to its new state, if anything reaches it."""
+        """Bring a stratum to its new state, if a change reaches it."""
         rules = RuleChanges(
             tuple(r for r in stratum.rules if r.id in self.old.rules),
             tuple(r for r in stratum.rules if r.id not in self.old.rules),
             tuple(r for name in sorted(stratum.relations) for r in self.removed.get(name, ())),
         )
-        before = self.before.get(stratum.relations)
-        same = (before is not None and self._is_kept_alike(before, stratum)) or self._merge(stratum)
+        before = self.old.stratum_of(next(iter(stratum.relations)))
+        same = self._is_kept_alike(before, stratum) or self._merge(stratum)
         changed = rules.added or rules.removed or not same
         if not (changed or self._is_reached(stratum) or self.engine.must_bootstrap(stratum)):
             return
@@ -201,14 +207,17 @@ class _Walk:
         self.stats.strata.append(self.current)
         self.current = StratumStats("", "", "")
 
-    def _is_kept_alike(self, before: Stratum, stratum: Stratum) -> bool:
-        """Whether an update finds the state that it needs."""
+    def _is_kept_alike(self, before: Stratum | None, stratum: Stratum) -> bool:
+        """Whether the stratum has the state that an update needs."""
         strategy = self.run.strategy
+        if before is None or before.relations != stratum.relations:
+            return False
         return before.best == stratum.best and strategy.traces(before) == strategy.traces(stratum)
 
     def _merge(self, stratum: Stratum) -> bool:
-        """Whether a unit could be made of units of the old program with their states; then it is."""
-        parts = [old for old in self.old.strata if old.relations & stratum.relations]
+        """Merge strata of the old program, with their states, into this stratum; false if not possible."""
+        numbers = {self.old.index.order.number.get(name) for name in stratum.relations}
+        parts = [self.old.strata[number] for number in sorted(n for n in numbers if n is not None)]
         whole = all(old.relations <= stratum.relations for old in parts)
         plain = not any(old.best or old.grouping for old in (*parts, stratum))
         if not self.run.strategy.merges or len(parts) < 2 or not whole or not plain:
@@ -228,7 +237,7 @@ class _Walk:
     def _bring_up_to_date(self, stratum: Stratum, rules: RuleChanges, same: bool) -> None:
         if stratum.grouping is not None:
             self.engine.enter(stratum)
-            self._explain("update" if same else "bootstrap", "groups that were touched")
+            self._explain("update" if same else "bootstrap", "only touched groups")
             self._begin(stratum.grouping.origin)
             self._execute((Regroup(stratum.grouping, all=not same),))
             return
@@ -250,9 +259,9 @@ class _Walk:
 
     def _why_bootstrap(self, stratum: Stratum, same: bool) -> str | None:
         if not same:
-            return "it is new, or its relations were grouped otherwise"
+            return "it is new or its set of relations changed"
         if not any(self.engine.size(name) for name in stratum.reads | stratum.relations):
-            return "it and all that it reads were empty"
+            return "it and all relations that it reads were empty"
         if not self.run.strategy.updates:
             return f"the strategy is {self.run.strategy.name}"
         memory = self.run.memory(stratum)
@@ -264,7 +273,7 @@ class _Walk:
         return why
 
     def _sizes(self, stratum: Stratum) -> Sizes:
-        """What is below a unit and in it, and what came and went there or was asserted and retracted."""
+        """The sizes of a stratum and its inputs, and how many rows changed or were asserted or retracted."""
         below = stratum.reads - stratum.relations
         counts = [self.engine.changed_rows(n) for n in below]
         counts += [self.engine.asserted_changes(n) for n in stratum.relations]
@@ -287,7 +296,7 @@ class _Walk:
             self._work_on(stratum.rules)
             claimed = None if self.engine.claims is None else self.engine.claims.claim(stratum, start=True)
             if claimed is None:
-                raise EngineError(f"{stratum.name} was to be evaluated whole, and was not")
+                raise EngineError(f"internal error: {stratum.name} was claimed but not evaluated")
             self._take_claimed(claimed._replace(why="the relation turned out to be dense"))
             return
         self.engine.raise_highest(stratum.relations, self.rank)
@@ -298,7 +307,7 @@ class _Walk:
         )
 
     def _update(self, stratum: Stratum, rules: RuleChanges) -> bool:
-        """Update a stratum; false if that was given up."""
+        """Update a stratum; false if the update exceeded its budget."""
         memory = self.run.memory(stratum)
         sizes = self._sizes(stratum)
         changes = sizes.insertions + sizes.deletions
@@ -312,7 +321,7 @@ class _Walk:
                 self.rank = highest + more
                 self.deadline = None if patience is None else begun + patience * (_LATER if more else 1)
                 self._execute(script)
-        except _TooCostly:  # it would have taken longer; how much longer is unknown
+        except _TooCostly:  # the full cost is unknown
             memory.learn(UNFINISHED * (self.run.clock() - begun), sizes)
             return False
         self.engine.raise_highest(stratum.relations, self.rank)
@@ -321,7 +330,7 @@ class _Walk:
         return True
 
     def _patience(self, memory: StratumCost, sizes: Sizes) -> float | None:
-        """The budget of an update in seconds, if it has one."""
+        """The time budget of an update in seconds; None if it has none."""
         if not memory.bootstrap or self.run.switch is None or not self.run.is_switching:
             return None
         return self.run.switch * memory.anew(sizes)
@@ -408,7 +417,7 @@ class _Walk:
         self._look()
 
     def _run_rounds(self, step: Repeat) -> _End | None:
-        """Run rounds in one go, if the engine does; their time is divided by what their rules found."""
+        """Run rounds in one call, if the engine can; their time is divided among rules by instances found."""
         if self.engine.fusion is None:
             return None
         start = time.perf_counter()
@@ -446,11 +455,11 @@ class _Walk:
         self._check_rows()
 
     def _check_rows(self, more: int = 0) -> None:
-        """End the commit if the unit has too many rows, with so many that the round at work has found."""
+        """Raise if the stratum exceeds the row limit, counting `more` rows found in the current round."""
         most = self.limits.max_rows
         if most is not None and self.rows + more > most:
             raise EngineError(
-                f"{self.current.name} has more than {most:,} rows, the limit; {self.watch.blame()}; "
+                f"{self.current.name} exceeded the limit of {most:,} rows; {self.watch.blame()}; "
                 f"{raise_limit('max_rows')}"
             )
 
@@ -460,12 +469,12 @@ class _Walk:
         most = self.limits.max_iterations
         if most is not None and self.current.rounds > most:
             raise EngineError(
-                f"{self.current.name} still changed after {most:,} rounds, the limit of iterations; "
-                f"the rule at work was `{self._slowest()}`; {raise_limit('max_iterations')}"
+                f"{self.current.name} exceeded the iteration limit: it still changed after {most:,} rounds; "
+                f"the slowest rule was `{self._slowest()}`; {raise_limit('max_iterations')}"
             )
 
     def pause(self, ahead: int | None = None) -> None:
-        """Called inside steps; whatever made one long, an update that is late is given up there."""
+        """Called by engines inside steps: check the limits, and abandon an update that exceeds its budget."""
         if ahead is None and self.deadline is not None and self.run.clock() > self.deadline:
             raise _TooCostly
         self.watch.look(self.progress, ahead or 0)
@@ -473,7 +482,7 @@ class _Walk:
             self._check_rows(self.engine.found_so_far(self.at_work.relations))
 
     def hear(self, rounds: int, found: int, rows: int) -> None:
-        """Called while an engine runs a unit in its own way."""
+        """Called with the progress while an engine evaluates a claimed stratum."""
         self.current.rounds, self.found, self.rows = rounds, found, rows
         self._tell()
         self._look()
@@ -486,7 +495,7 @@ class _Walk:
         self.watch.look(self.progress)
 
     def progress(self) -> Progress:
-        """How far the commit is."""
+        """The progress of the commit."""
         return Progress(
             "derive",
             self.current.name,
@@ -500,7 +509,7 @@ class _Walk:
         )
 
     def _work_on(self, rules: Iterable[FlatRule]) -> None:
-        """Say which rules are at work from now on."""
+        """Record which rules run from now on."""
         self._begin(*dict.fromkeys(rule.origin for rule in rules))
 
     def _begin(self, *rules: str) -> None:
@@ -516,7 +525,7 @@ _Able = TypeVar("_Able")
 
 
 def _able(operators: _Able | None, what: str) -> _Able:
-    """The operators, or EngineError if the engine has none: its caller chose a strategy that it cannot do."""
+    """Return the operators, or raise EngineError if the engine lacks them, and thus the strategy."""
     if operators is None:
         raise EngineError(f"this engine does not {what}; use another strategy or placement")
     return operators

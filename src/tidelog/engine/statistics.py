@@ -1,4 +1,4 @@
-"""What a commit did, unit by unit, and how long it took."""
+"""Statistics of a commit, stratum by stratum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Stats", "StratumStats"]
 
 @dataclass(slots=True)
 class StratumStats:
-    """What a commit did to one unit."""
+    """What a commit did to one stratum."""
 
     name: str
     strategy: str

@@ -164,6 +164,10 @@ def write_cells(column: Any) -> Any:
             texts = column.cast(pa.string())
             if not pc.any(pc.match_substring(texts, "E")).as_py():
                 return texts
+        case types.BigInt() | types.Signed() | types.Float() | types.Double() | types.Bytes():
+            pass
+        case _:
+            assert_never(type_)
     return distinct(column, lambda value: to_text(type_, canonical(type_, value)), pa.string())
 
 

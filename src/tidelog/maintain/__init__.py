@@ -1,1 +1,1 @@
-"""What to do on a commit: strategies as scripts, which are data. Engines run them; none is known here."""
+"""Maintenance strategies produce scripts, which are data. Engines run them; this package knows no engine."""

@@ -1,8 +1,9 @@
-"""Bootstrap: a unit from nothing, semi-naive. What `recompute` does on every commit.
+"""Bootstrap: semi-naive evaluation of a stratum from nothing. `recompute` does this on every commit.
 
-The first round finds what follows from asserted facts and from below; each later round what follows from the
-round before, each instance once: at the literal that matches the delta, those before it range over the state
-without the delta and those after it over the state with it.
+The first round derives what follows from asserted facts and lower strata. Each later round derives what
+follows from the delta of the round before. Each instance is found once: at the literal that matches the
+delta, the literals before it range over the state without the delta, and those after it over the state with
+it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def bootstrap(stratum: Stratum, mode: Mode = Mode.INSERT) -> Script:
 
 
 def first_round(stratum: Stratum, mode: Mode) -> Script:
-    """What is asserted, and what follows from below alone."""
+    """Asserted facts, and what follows from lower strata alone."""
     steps: list[Step] = [Assertions(tuple(sorted(stratum.relations)), mode, all=True)]
     for rule in stratum.rules:
         if not inner(rule, stratum):
@@ -30,14 +31,14 @@ def first_round(stratum: Stratum, mode: Mode) -> Script:
 
 
 def growth(stratum: Stratum, rules: tuple[FlatRule, ...], mode: Mode = Mode.INSERT) -> Script:
-    """The rounds that follow once everything below has its final state."""
+    """The rounds after the first one, once all lower strata are final."""
     relations = tuple(sorted(stratum.relations))
     steps = follow(stratum, rules, mode)
     return (Repeat(relations, (*steps, EndRound(relations, mode))),) if steps else ()
 
 
 def follow(stratum: Stratum, rules: tuple[FlatRule, ...], mode: Mode) -> Script:
-    """What follows from the delta of the unit itself, each instance once."""
+    """What follows from the delta of the stratum itself, each instance once."""
     return tuple(
         Derive(rule, i, _semi_naive(rule, stratum, i), mode) for rule in rules for i in inner(rule, stratum)
     )
@@ -57,7 +58,7 @@ def atoms(rule: FlatRule) -> tuple[int, ...]:
 
 
 def inner(rule: FlatRule, stratum: Stratum) -> tuple[int, ...]:
-    """The positions of the atoms over relations of the unit itself; these are never negated."""
+    """The positions of the atoms over relations of the stratum itself, which are never negated."""
     return tuple(
         i for i, x in enumerate(rule.body) if isinstance(x, Match) and x.relation in stratum.relations
     )

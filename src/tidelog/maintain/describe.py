@@ -1,8 +1,9 @@
-"""Scripts as people read them: what `tidelog show script` prints."""
+"""Formats scripts for people: the output of `tidelog show script`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from tidelog.maintain.script import (
     Aim,
@@ -29,11 +30,11 @@ from tidelog.program.typed import Match
 
 __all__ = ["describe_scripts", "print_script"]
 
-_TRACED = ("take away", "add", "iterate")
+_TRACED = ("subtract", "add", "iterate")
 
 
 def describe_scripts(program: FlatProgram, strategy: Strategy = ELASTIC) -> str:
-    """For each stratum with rules, how it is bootstrapped and how it is updated."""
+    """The scripts that bootstrap and update each stratum with rules."""
     strata = (stratum for stratum in program.strata if stratum.rules or stratum.grouping)
     return "\n\n".join("\n".join(_stratum(program, stratum, strategy)) for stratum in strata)
 
@@ -59,7 +60,7 @@ def _scripts(stratum: Stratum, strategy: Strategy) -> Iterator[tuple[str, Script
 
 
 def print_script(script: Script, program: FlatProgram) -> str:
-    """One step a line."""
+    """Format a script, one step per line."""
     return "\n".join(_lines(script, program, 0))
 
 
@@ -83,24 +84,26 @@ def _lines(script: Script, program: FlatProgram, depth: int) -> Iterator[str]:
                 yield f"{indent}for each iteration that changed:"
                 yield from _lines(steps, program, depth + 1)
             case Depart():
-                yield f"{indent}the delta is what no longer comes at this iteration"
+                yield f"{indent}make the tuples deleted at this iteration the delta"
             case Arrive():
-                yield f"{indent}it leaves; the delta is what comes at this iteration"
+                yield f"{indent}delete the delta; make the tuples inserted at this iteration the delta"
             case Examine():
-                yield f"{indent}examine what failed"
+                yield f"{indent}raise errors of instances that still fail"
             case Clear(relations):
                 yield f"{indent}clear {_titles(program, relations)}"
             case Doubt():
-                yield f"{indent}doubt what has no rank"
+                yield f"{indent}make tuples without a rank suspects"
             case Improve(_, _, _, everything):
-                yield f"{indent}improve the values of {'all' if everything else 'doubted and touched'} keys"
+                yield f"{indent}improve the values of {'all' if everything else 'suspect and touched'} keys"
             case Aim():
-                yield f"{indent}aim at what has no rank"
+                yield f"{indent}make tuples that need a rank suspects"
             case Rest():
-                yield f"{indent}leave what was not reached without a rank"
+                yield f"{indent}insert the remaining ones without a rank"
             case Regroup(grouping, everything):
                 touched = "all" if everything else "touched"
                 yield f"{indent}regroup {touched} {program.title(grouping.results)}"
+            case _:
+                assert_never(step)
 
 
 def _titles(program: FlatProgram, relations: tuple[str, ...]) -> str:
@@ -108,7 +111,7 @@ def _titles(program: FlatProgram, relations: tuple[str, ...]) -> str:
 
 
 def _rule(program: FlatProgram, rule: FlatRule) -> str:
-    """A flat rule, which is one head and one alternative of the rule that people wrote."""
+    """A flat rule, which is one head and one alternative of the original rule."""
     head = print_flat_literal(program, Match(rule.head, ()))
     values = ", ".join(map(print_value, rule.values))
     body = ", ".join(print_flat_literal(program, x) for x in rule.body)

@@ -1,19 +1,20 @@
-"""Differential maintenance: derivations have weights, for each iteration, and a change of them is propagated.
+"""Differential maintenance: derivations have weights at each iteration, and weight changes are propagated.
 
-A tuple of a recursive unit comes at the first iteration at which it has a derivation, and a derivation is one
-iteration later than the latest of the unit's own tuples that it uses. So the state of a unit is what
-differential dataflow keeps: for each tuple and iteration, how many derivations came there.
+A tuple of a recursive stratum is inserted at the first iteration at which it has a derivation. A derivation
+is one iteration later than the latest tuple of the stratum that it uses. So the state of a stratum is that of
+differential dataflow: for each tuple and iteration, the number of derivations there.
 
-A commit changes weights, and treats what comes and what goes alike:
+A commit changes weights and treats insertions and deletions alike:
 
-- First the instances that leave with what is below are taken away and those that enter are added; the unit's
-  own tuples are as they were.
-- Then, iteration by iteration: tuples that no longer come there, or that come sooner, leave and take away
-  the instances that use them, all of which are later; tuples that come there get their place and add theirs.
+- First, with the stratum's own tuples unchanged, instances deleted by changes of lower strata are subtracted,
+  and instances inserted by them are added.
+- Then, iteration by iteration: tuples that no longer have a derivation there, or have an earlier one now, are
+  deleted, and the instances that use them, which are all later, are subtracted. Tuples with a first
+  derivation there are inserted, and the instances that use them are added.
 
-Iterations before the one at work are final, so no cycle keeps itself alive, and a tuple is looked at only
-where its derivations changed. There is nothing to re-derive: what a tuple still has is known. In a unit that
-is not recursive all derivations are at one iteration, and counting up and down is the same thing.
+Iterations before the current one are final, so no cycle keeps itself alive, and a tuple is processed only
+where its derivations changed. Nothing needs re-deriving, because all remaining derivations of a tuple are
+known. In a nonrecursive stratum all derivations are at one iteration, so plain counting is equivalent.
 """
 
 from __future__ import annotations

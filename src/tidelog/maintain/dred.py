@@ -1,13 +1,15 @@
-"""Delete and re-derive: whatever may have lost its ground goes, and what still follows comes back.
+"""Delete and re-derive (DRed): delete all that may have lost a derivation, then re-insert what still follows.
 
-- *Over-delete*: what is below goes from OLD to MIDDLE, and every head of an instance that used something that
-  leaves is a suspect, in rounds, whatever else it follows from.
-- *Re-derive*: suspects that follow from what remains come back.
-- *Insert*: what is below goes from MIDDLE to NEW; what enters, and what came back, is the first delta.
+- *Over-delete*: lower strata change from OLD to MIDDLE. In rounds, every head of an instance that used a
+  deleted tuple becomes a suspect, even if it has other derivations.
+- *Re-derive*: suspects that follow from the remaining state are inserted again.
+- *Insert*: lower strata change from MIDDLE to NEW. The first delta consists of inserted and re-derived
+  tuples.
 
-No state is needed beside the tuples; a deletion costs what followed from what was deleted, which in a
-recursion with many ways may be nearly all of it. Ranks and counts stay right all the same: a tuple that is no
-suspect has lost no instance, and the others are counted anew. So groups have the weights of their rows.
+No state is needed besides the tuples. The cost of a deletion depends on everything derived from the deleted
+tuples, which can be most of a recursive relation with many alternative derivations. Ranks and counts stay
+correct: tuples that are not suspects have lost no instance, and suspects are counted again. So groups have
+correct weights.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
 """Elastic maintenance by well-founded support: delete, re-derive, insert.
 
-Every tuple of a recursive unit has a rank, and a count of the instances that support it: those whose tuples
-of the same unit all rank below it. Following supports downwards therefore ends, so a tuple whose count falls
-to zero has lost its ground, whatever cycle it is in; only such suspects are re-examined, and an insertion
-never moves a tuple that is there.
+Every tuple of a recursive stratum has a rank, and a count of the instances that support it: those whose
+tuples of the same stratum all have lower ranks. Following supports downwards therefore terminates, so a tuple
+whose count falls to zero is no longer supported, even if it is part of a cycle. Only such suspects are
+re-examined, and an insertion never changes the rank of an existing tuple.
 
-- *Delete*: what is below goes from OLD to MIDDLE. The first round's delta is all that leaves below, rules
-  and assertions that go; a head that loses its last support is a suspect and in the next delta.
-- *Re-derive*: for suspects only, count the instances over what remains. In a unit that is not recursive every
-  instance supports its head, so a count of zero says that there is none, and the step is left out; an engine
-  that knows the same of a suspect of another unit may pass it over.
-- *Insert*: what is below goes from MIDDLE to NEW. The first round's delta is all that enters below, rules
-  and assertions that come, and the suspects that came back.
+- *Delete*: lower strata change from OLD to MIDDLE. The first delta consists of the tuples deleted below,
+  removed rules and retracted facts. A head that loses its last support becomes a suspect and enters the next
+  delta.
+- *Re-derive*: for suspects only, count the instances over the remaining state. In a nonrecursive stratum
+  every instance supports its head, so a count of zero means that there is none, and the step is omitted. An
+  engine that knows the same about a suspect of another stratum may skip it.
+- *Insert*: lower strata change from MIDDLE to NEW. The first delta consists of the tuples inserted below,
+  added rules and asserted facts, and the re-derived suspects.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def update_elastic(
 def delete(
     stratum: Stratum, kept: tuple[FlatRule, ...], removed: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE
 ) -> Script:
-    """`gone` are rules that were there before, `kept` those that were and still are."""
+    """The deletion phase. `removed` are rules of the old program only, `kept` rules of both programs."""
     end = EndRound(tuple(sorted(stratum.relations)), Mode.REMOVE)
     return (*deletions(stratum, kept, removed, mode), end, *retreat(stratum, kept, mode))
 
@@ -54,10 +55,10 @@ def delete(
 def deletions(
     stratum: Stratum, kept: tuple[FlatRule, ...], removed: tuple[FlatRule, ...], mode: Mode
 ) -> Script:
-    """All instances that leave with what is below, with rules and with assertions, each once."""
+    """All instances deleted by changes of lower strata, rules and asserted facts, each once."""
     relations = tuple(sorted(stratum.relations))
     steps: list[Step] = [Assertions(relations, mode)]
-    for rule in removed:  # the guard of a removed rule comes first: all else is as it was
+    for rule in removed:  # a removed rule loses all its old instances
         views = tuple(
             View.FULL if isinstance(x, Match) and x.relation in stratum.relations else View.OLD
             for x in rule.body
@@ -73,7 +74,7 @@ def deletions(
 
 
 def retreat(stratum: Stratum, kept: tuple[FlatRule, ...], mode: Mode = Mode.REMOVE) -> Script:
-    """The rounds of a deletion that follow from a delta of the unit itself; at their ends it goes."""
+    """The rounds of a deletion that follow from deltas of the stratum itself; each deletes its delta."""
     relations = tuple(sorted(stratum.relations))
     rounds: list[Step] = []
     for rule in kept:
@@ -86,7 +87,7 @@ def retreat(stratum: Stratum, kept: tuple[FlatRule, ...], mode: Mode = Mode.REMO
 
 
 def rederive(stratum: Stratum, kept: tuple[FlatRule, ...]) -> Script:
-    """Count what the suspects still have; those that have anything come back."""
+    """Count the remaining instances of suspects; those that have any are inserted again."""
     relations = tuple(sorted(stratum.relations))
     steps: list[Step] = [Assertions(relations, Mode.REDERIVE)]
     for rule in kept:
@@ -102,7 +103,7 @@ def rederive(stratum: Stratum, kept: tuple[FlatRule, ...]) -> Script:
 def insert(
     stratum: Stratum, kept: tuple[FlatRule, ...], added: tuple[FlatRule, ...], mode: Mode = Mode.INSERT
 ) -> Script:
-    """`came` are rules that were not there before."""
+    """The insertion phase. `added` are rules of the new program only."""
     own = tuple(
         Derive(rule, i, _inserted(rule, stratum, i, View.DELTA), mode)
         for rule in kept
@@ -115,7 +116,7 @@ def insert(
 def insertions(
     stratum: Stratum, kept: tuple[FlatRule, ...], added: tuple[FlatRule, ...], mode: Mode
 ) -> Script:
-    """All instances that enter with what is below, with rules and with assertions, each once."""
+    """All instances inserted by changes of lower strata, rules and asserted facts, each once."""
     relations = tuple(sorted(stratum.relations))
     steps: list[Step] = [Assertions(relations, mode)]
     for rule in added:
@@ -147,16 +148,16 @@ def _views(
     before: tuple[View, View],
     after: tuple[View, View],
 ) -> tuple[View, ...]:
-    """The views of a rule's literals; `before` and `after` the driver, below the unit and inside it."""
+    """The views of a rule's literals: `before` and `after` the driver, each for lower strata and its own."""
     return tuple(
         at if j == driver else (before if j < driver else after)[j in own] for j in range(len(rule.body))
     )
 
 
 def rederivation(rule: FlatRule, value_column: int | None = None) -> FlatRule:
-    """The rule with its head as the first atom of its body, so that it is asked about given heads.
+    """The rule with its head as the first atom of its body, to find the instances of given heads.
 
-    With a column left out, it is asked about given keys.
+    Without the value column, it finds the instances of given keys.
     """
     terms: list[Term] = []
     tests: list[Test] = []
@@ -170,7 +171,7 @@ def rederivation(rule: FlatRule, value_column: int | None = None) -> FlatRule:
         else:
             head = Var(f"$head{i}", value.type)
             terms.append(head)
-            # compared as elements, so that none is none
+            # compared by identity, so that `none` equals `none`
             tests.append(Test(Binary("is", head, value, BOOL)))
     body = (Match(rule.head, tuple(terms)), *rule.body, *tests)
     role = Role.REDERIVE if value_column is None else Role.BY_KEY

@@ -1,14 +1,15 @@
-"""Units that keep the best value per key: the values first, then what supports them.
+"""Maintenance of strata that keep the best value per key: first the values, then their support.
 
-A tuple is a key with its best value. An instance supports its head if its value is the head's and its tuples
-of the same unit rank below it; so losing one of two equally good derivations is one count less, no more.
+A tuple is a key with its best value. An instance supports its head if it has the head's value and its tuples
+of the same stratum have lower ranks. So losing one of two equally good derivations only lowers the count.
 
-- *Delete* as in any unit; suspects have lost all that gave them their value.
-- *Improve*: the best values of the keys of suspects, and of all that got better, on values alone.
-- *Delete again*: the tuples of keys that got a better value leave; what only they supported keeps its value
-  and needs another rank.
-- *Settle*: tuples without a rank are what re-derivation and insertion aim at. One that they cannot reach,
-  since it rests on values that were superseded, supports nothing, and is a suspect in every commit.
+- *Delete* as in any stratum; suspects have lost all derivations of their value.
+- *Improve*: find the best values of the keys of suspects, and of all keys with better candidates, by values
+  alone.
+- *Delete again*: the tuples of keys with a better value are deleted. Tuples that only they supported keep
+  their value and need another rank.
+- *Settle*: re-derivation and insertion give ranks to the tuples that need one. A tuple that they cannot
+  reach, because it depends on superseded values, supports nothing and is a suspect in every commit.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["bootstrap_best", "update_best"]
 
 
 def bootstrap_best(stratum: Stratum, *, ranked: bool) -> Script:
-    """From nothing; without ranks if no update will ask for them."""
+    """Evaluate a stratum from nothing; without ranks if it is never updated."""
     relations = tuple(sorted(stratum.relations))
     values = (Clear(relations), Improve(relations, stratum.rules, all=True), Aim(relations))
     settling = bootstrap(stratum, Mode.SETTLE)[1:] if ranked else ()

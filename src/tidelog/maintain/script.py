@@ -1,14 +1,22 @@
-"""Scripts: what a commit does to a unit, as steps that can be printed and tested.
+"""Scripts: what a commit does to a stratum, as steps that can be printed and tested.
 
-A *view* says which state of a relation a literal ranges over. For relations below the unit there are three
-states, OLD, NEW, and MIDDLE (true in both), and the differences LEAVING and ENTERING; under `not` they are
-those of the literal's truth, not of the relation. For relations of the unit itself there is the current
-state (FULL), the current state without this round's delta (REST), and the delta (DELTA).
+A *view* is the state of a relation that a literal ranges over. For relations of lower strata:
 
-A *mode* says what happens to the heads that are found: REMOVE counts down what they supported, OVERDELETE
-makes suspects of them whatever else they have, REDERIVE counts what suspects still have, INSERT adds and
-counts up, SETTLE does so for what is there or aimed at. ADD and SUBTRACT change how many derivations a head
-has at an iteration, and nothing else: what is there is decided iteration by iteration (`Iterate`).
+- OLD, NEW, and MIDDLE (true in both) are states; DELETED and INSERTED are the differences.
+- Under `not`, they refer to the truth of the literal, not to the relation.
+
+For relations of the stratum itself: FULL is the current state, DELTA this round's delta, REST the current
+state without the delta, and SUSPECTS the tuples to re-derive.
+
+A *mode* says what happens to derived heads:
+
+- REMOVE decreases counts; a head without support becomes a suspect.
+- OVERDELETE makes heads suspects, even if they have other derivations.
+- REDERIVE counts the remaining derivations of suspects.
+- INSERT adds heads and increases counts.
+- SETTLE does the same, but only for heads that are present or need a rank.
+- ADD and SUBTRACT only change the number of derivations of a head at an iteration. `Iterate` then decides,
+  iteration by iteration, which tuples are present.
 """
 
 from __future__ import annotations
@@ -65,13 +73,13 @@ class Mode(Enum):
 
     @property
     def takes_away(self) -> bool:
-        """Whether what went is looked at, not what came."""
+        """Whether it applies to deletions, not to insertions."""
         return self in (Mode.REMOVE, Mode.OVERDELETE, Mode.SUBTRACT)
 
 
 @dataclass(frozen=True, slots=True)
 class Derive:
-    """All instances of a rule over these views, one a literal; `driver` is the literal to begin with."""
+    """Find all instances of a rule over these views, one per literal, starting from the literal `driver`."""
 
     rule: FlatRule
     driver: int | None
@@ -81,7 +89,7 @@ class Derive:
 
 @dataclass(frozen=True, slots=True)
 class Assertions:
-    """The asserted facts of the unit's relations that came or went, or all of them; instances like others."""
+    """Apply the asserted or retracted facts of the stratum, or all asserted facts, as instances."""
 
     relations: tuple[str, ...]
     mode: Mode
@@ -90,7 +98,7 @@ class Assertions:
 
 @dataclass(frozen=True, slots=True)
 class EndRound:
-    """The heads found in this round become the delta of the next."""
+    """Make the heads found in this round the delta of the next."""
 
     relations: tuple[str, ...]
     mode: Mode
@@ -98,7 +106,7 @@ class EndRound:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """The steps, again and again, while there is a delta."""
+    """Repeat the steps while there is a delta."""
 
     relations: tuple[str, ...]
     steps: tuple[Step, ...]
@@ -106,7 +114,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """Empty the unit's relations, to fill them from nothing; `traced` if derivations have iterations."""
+    """Empty the relations of the stratum before a bootstrap; `traced` if derivations have iterations."""
 
     relations: tuple[str, ...]
     traced: bool = False
@@ -114,7 +122,7 @@ class Clear:
 
 @dataclass(frozen=True, slots=True)
 class Iterate:
-    """The steps, for each iteration at which derivations came or went, in turn."""
+    """Run the steps for each iteration at which derivations changed, in order."""
 
     relations: tuple[str, ...]
     steps: tuple[Step, ...]
@@ -122,28 +130,31 @@ class Iterate:
 
 @dataclass(frozen=True, slots=True)
 class Depart:
-    """Go to the next such iteration. The tuples that no longer come there, or come sooner, are the delta."""
+    """Go to the next such iteration. The tuples to delete there are the delta.
+
+    These are tuples that no longer have a derivation there, or have an earlier one now.
+    """
 
     relations: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """That delta leaves, and the tuples that come at this iteration are the delta."""
+    """Delete that delta. The tuples inserted at this iteration are the new delta."""
 
     relations: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Examine:
-    """An instance that fails in the final state is an error; on the way there it was passed over."""
+    """Raise if an instance fails in the final state; failures in intermediate states were skipped."""
 
     rules: tuple[FlatRule, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Regroup:
-    """Work out the results of the groups that were touched, or of all."""
+    """Recompute the results of touched groups, or of all groups."""
 
     grouping: Grouping
     all: bool = False
@@ -151,16 +162,17 @@ class Regroup:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """List the tuples that could not be given a rank as suspects."""
+    """Put the tuples without a rank on the worklist as suspects."""
 
     relations: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Improve:
-    """Find the best values of keys that lost theirs or may have better ones, or of all; aim at what is new.
+    """Find the best values of keys that lost theirs or may have better ones, or of all keys.
 
-    The state stays as it is: tuples that are superseded are listed, to leave at the end of the round.
+    The state does not change: new tuples are recorded for `Aim`, and superseded tuples are put on the
+    worklist, to be deleted at the end of the round.
     """
 
     relations: tuple[str, ...]
@@ -171,14 +183,14 @@ class Improve:
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """Make suspects of all tuples that are to be there and have no rank."""
+    """Make all tuples that should be present but have no rank suspects."""
 
     relations: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What was aimed at and not reached is there all the same, without a rank."""
+    """Insert the tuples of `Aim` that were not reached, without a rank."""
 
     relations: tuple[str, ...]
 
@@ -200,4 +212,4 @@ Step: TypeAlias = (
     | Examine
 )
 Script: TypeAlias = tuple[Step, ...]
-Update: TypeAlias = tuple[Script, Script, Script]  # of which each gives ranks above those there are
+Update: TypeAlias = tuple[Script, Script, Script]  # each assigns ranks above the existing ones

@@ -1,4 +1,4 @@
-"""Strategies: how a stratum is evaluated from nothing, and how it is brought up to date.
+"""Strategies: how a stratum is bootstrapped, and how it is updated.
 
 | strategy | an update |
 |---|---|
@@ -7,8 +7,8 @@
 | `dred` | over-deletes and re-derives; needs no counts |
 | `differential` | keeps the derivations of each tuple by iteration |
 
-Every strategy recomputes the results of touched groups. A relation that keeps the best value per key has no
-superseded values to weigh, so `differential` maintains it as `elastic` does.
+Every strategy recomputes the results of touched groups. A relation that keeps the best value per key does not
+store superseded values, so `differential` maintains it as `elastic` does.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Rules: TypeAlias = tuple[FlatRule, ...]
 
 
 class RuleChanges(NamedTuple):
-    """The rules of a stratum: those of both programs, those that were added, those that were removed."""
+    """The rules of a stratum: those of both programs, added ones, removed ones."""
 
     kept: Rules
     added: Rules
@@ -43,12 +43,12 @@ class Strategy:
     """A strategy and its properties.
 
     - `updates`: it updates strata; otherwise it bootstraps every stratum that a change reaches.
-    - `switches`: whichever is cheaper is done: the update, a bootstrap, or an engine's own form of the
-      stratum. The other strategies are carried out exactly as their scripts say.
-    - `merges`: the states of several strata can become the state of one.
-    - `is_traced`: it keeps the derivations of recursive strata by iteration.
-    - `in_frames`: Spark carries it out on DataFrames; strata with other strategies run on local engines.
-    - `label`: what statistics call an update.
+    - `switches`: the cheapest of the update, a bootstrap and the engine's own form of the stratum is used.
+      Without it, scripts are always followed exactly.
+    - `merges`: the states of several strata can be merged into one.
+    - `is_traced`: it stores the derivations of recursive strata by iteration.
+    - `in_frames`: Spark can run it on DataFrames; strata with other strategies run on local engines.
+    - `label`: the name of an update in statistics.
     """
 
     name: str
@@ -62,21 +62,21 @@ class Strategy:
     in_frames: bool = False
 
     def traces(self, stratum: Stratum) -> bool:
-        """Whether the derivations of a stratum are kept by iteration."""
+        """Whether the derivations of a stratum are stored by iteration."""
         return self.is_traced and stratum.recursive and not stratum.best
 
     def label_of(self, stratum: Stratum) -> str:
-        """What statistics call an update of a stratum."""
+        """The name of an update of a stratum in statistics."""
         return "update" if self.is_traced and stratum.best else self.label
 
     def bootstrap(self, stratum: Stratum) -> Script:
-        """Evaluate a stratum from nothing."""
+        """The script that evaluates a stratum from nothing."""
         if stratum.best:
             return bootstrap_best(stratum, ranked=self.updates)
         return bootstrap_differential(stratum) if self.traces(stratum) else bootstrap(stratum)
 
     def update(self, stratum: Stratum, rules: RuleChanges) -> Update:
-        """Bring a stratum up to date with what changed below it, with its rules and with its assertions."""
+        """The scripts that update a stratum after changes of lower strata, its rules and asserted facts."""
         if stratum.best:
             return update_best(stratum, *rules, self.deletes)
         if self.is_traced and not self.traces(stratum):

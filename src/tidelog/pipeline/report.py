@@ -16,14 +16,14 @@ SHOWN = 10
 class Count:
     """Numbers of rows added and removed."""
 
-    came: int = 0
-    went: int = 0
+    inserted: int = 0
+    deleted: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.came or self.went)
+        return bool(self.inserted or self.deleted)
 
     def __str__(self) -> str:
-        return f"{self.came:,} added, {self.went:,} removed"
+        return f"{self.inserted:,} added, {self.deleted:,} removed"
 
 
 @dataclass(frozen=True, slots=True)

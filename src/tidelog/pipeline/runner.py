@@ -195,9 +195,9 @@ class Pipeline:
         with session.transaction() as tx:
             if current is None or current.program != self._text:
                 tx.replace_program(self._text, str(self.spec.program))
-            for name in found.came:
-                tx.delete(name, found.went[name])
-                tx.insert(name, found.came[name])
+            for name in found.inserted:
+                tx.delete(name, found.deleted[name])
+                tx.insert(name, found.inserted[name])
         known = {} if current is None else current.relations
         return session, {
             name: _signed(tx.changes, name) if name in known else signed(session[name].to_arrow(), 1)
@@ -236,8 +236,8 @@ def _signed(changes: Changes, name: str) -> Any:
 
 
 def _count(rows: Any) -> Count:
-    came = rows.filter(pc.equal(rows[SIGN], 1)).num_rows
-    return Count(came, rows.num_rows - came)
+    inserted = rows.filter(pc.equal(rows[SIGN], 1)).num_rows
+    return Count(inserted, rows.num_rows - inserted)
 
 
 def _reported(report: SourceReport, rows: Any) -> SourceReport:

@@ -1,1 +1,1 @@
-"""From a typed program to plans: flat rules over stored relations, and orders in which to join them."""
+"""Planning: turns a typed program into flat rules over stored relations, and orders their joins."""

@@ -1,23 +1,24 @@
-"""Plans as people read them: what `tidelog show plan` and `show indexes` print.
+"""Formats plans for people: the output of `tidelog show plan` and `show indexes`.
 
-Without live sizes all relations count as equally large, so an engine may order joins otherwise.
+All relations count as equally large here, so an engine, which knows the sizes, may choose another join order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import assert_never
 
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.plan.join_order import Compute, Filter, Join, Refute, Step, order
 from tidelog.program.text import print_body_literal, print_value
-from tidelog.program.typed import Absent, Binary, Literal, Match, Test
+from tidelog.program.typed import Absent, Binary, Bind, Literal, Match, Test
 
 __all__ = ["demanded_indexes", "describe_indexes", "describe_plan", "print_flat_literal"]
 
 
 def describe_plan(program: FlatProgram) -> str:
-    """Each unit with its rules, and each rule's join order from nothing and from each of its atoms."""
+    """Each stratum with its rules, and each rule's join order from nothing and from each of its atoms."""
     strata = (stratum for stratum in program.strata if stratum.rules or stratum.grouping)
     return "\n\n".join("\n".join(_unit(program, stratum)) for stratum in strata)
 
@@ -40,14 +41,16 @@ def _unit(program: FlatProgram, stratum: Stratum) -> Iterator[str]:
 
 
 def print_flat_literal(program: FlatProgram, literal: Literal) -> str:
-    """A literal with hidden relations under the names that people know them by."""
+    """A literal, with the titles of hidden relations."""
     match literal:
         case Match(relation) | Absent(relation) if program.relations[relation].title:
             return print_body_literal(replace(literal, relation=f"{program.title(relation)} "))
-        case Test(Binary("is", left, right)):  # which the language has not
+        case Test(Binary("is", left, right)):  # not in the language
             return f"{print_value(left)} is {print_value(right)}"
-        case _:
+        case Match() | Absent() | Test() | Bind():
             return print_body_literal(literal)
+        case _:
+            assert_never(literal)
 
 
 def _equal(_: str) -> int:
@@ -62,7 +65,7 @@ def _step(program: FlatProgram, rule: FlatRule, step: Step) -> str:
     text = print_flat_literal(program, rule.body[step.position])
     match step:
         case Join(relation=relation, key=(), bounds=(bound, *_)):
-            return f"look up {text} by the order of {program.columns(relation, [bound.column])}"
+            return f"look up {text} by a range of {program.columns(relation, [bound.column])}"
         case Join(key=()):
             return f"scan {text}"
         case Join(relation=relation, key=key):
@@ -73,13 +76,15 @@ def _step(program: FlatProgram, rule: FlatRule, step: Step) -> str:
             return f"compute {variable.name}"
         case Filter():
             return f"test {text}"
+        case _:
+            assert_never(step)
 
 
 # -- indexes
 
 
 def demanded_indexes(program: FlatProgram) -> dict[str, set[tuple[tuple[int, ...], int | None]]]:
-    """For each relation, the columns that some join order looks it up by, and the one whose order it uses."""
+    """For each relation, the columns that join orders look it up by, and the column of range lookups."""
     found: dict[str, set[tuple[tuple[int, ...], int | None]]] = {}
     for rule in program.rules.values():
         for first in (None, *_atoms(rule)):
@@ -95,7 +100,7 @@ def demanded_indexes(program: FlatProgram) -> dict[str, set[tuple[tuple[int, ...
 
 
 def describe_indexes(program: FlatProgram) -> str:
-    """One line for each index: the relation, and the columns."""
+    """One line per index: the relation and the columns."""
     return "\n".join(
         f"{program.title(relation)} {_index(program, relation, key, ordered)}"
         for relation, wanted in sorted(demanded_indexes(program).items())
@@ -107,5 +112,5 @@ def _index(program: FlatProgram, relation: str, key: tuple[int, ...], ordered: i
     by = f"by {program.columns(relation, key)}"
     if ordered is None:
         return by
-    sorted_by = f"in the order of {program.columns(relation, [ordered])}"
+    sorted_by = f"sorted by {program.columns(relation, [ordered])}"
     return f"{by} {sorted_by}, if keys have many rows" if key else sorted_by

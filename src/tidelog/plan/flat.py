@@ -1,16 +1,16 @@
-"""The flat program: what maintenance and engines work on.
+"""The flat program: the input of maintenance and engines.
 
-Every rule is one head and one conjunction. What a rule of the language has beyond that is made of hidden
-relations, each in a stratum of its own:
+Every rule is one head and one conjunction. Other features of rules are expressed by hidden relations, each in
+a stratum of its own:
 
-- a group is its *instances* (keys and aggregated values, one row for each combination, its count being the
-  number of instances) and its *results* (keys and aggregates, one row for each non-empty group), which the
-  rule's head is derived from;
-- a negated atom with wildcards is the negation of a *projection* onto its other columns;
-- what a recursion begins with may be a relation of *seeds* (see `plan.seeds`).
+- A group has *instances* (keys and aggregated values, one row for each combination, with the number of
+  instances as its count) and *results* (keys and aggregates, one row for each nonempty group), from which the
+  rule's head is derived.
+- A negated atom with wildcards is the negation of a *projection* onto its other columns.
+- The starting tuples of a recursion may be a relation of *seeds* (see `plan.seeds`).
 
-Identities are stable: a hidden relation is named after what it is made from, so that the flat programs of
-two versions of a program can be compared part by part.
+Identities are stable: a hidden relation is named after its definition, so the flat programs of two versions
+of a program can be compared part by part.
 """
 
 from __future__ import annotations
@@ -21,13 +21,24 @@ from enum import Enum
 
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Span
+from tidelog.program.analysis.order import Order
 from tidelog.program.typed import Absent, Aggregate, Best, Body, Expr, Function, Match, PythonFunction
 
-__all__ = ["FlatProgram", "FlatRule", "Grouping", "Kind", "Role", "Stored", "Stratum"]
+__all__ = [
+    "FlatIndex",
+    "FlatProgram",
+    "FlatRule",
+    "Grouping",
+    "Kind",
+    "Parts",
+    "Role",
+    "Stored",
+    "Stratum",
+]
 
 
 class Kind(Enum):
-    """Why a relation is there."""
+    """Why a relation exists."""
 
     DECLARED = "declared"
     INSTANCES = "instances"
@@ -38,9 +49,9 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A relation that an engine keeps; `keyed` if some columns are a primary key of it.
+    """A relation that an engine stores; `keyed` if it has a primary key.
 
-    `columns` and `title` are what people call its columns and itself.
+    `columns` and `title` are the names shown to users.
     """
 
     name: str
@@ -52,7 +63,7 @@ class Stored:
 
 
 class Role(Enum):
-    """What a rule is asked for. In the last two roles its head is the first atom of its body."""
+    """Which instances a rule finds. In the last two roles its head is the first atom of its body."""
 
     DERIVE = "derive"  # all its instances
     REDERIVE = "rederive"  # the instances of given heads
@@ -61,10 +72,10 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FlatRule:
-    """One head, one conjunction; atoms under `not` have no wildcards.
+    """One head and one conjunction; atoms under `not` have no wildcards.
 
-    A rule is identified by its id and its role. `origin` is the text of the rule that it was made from;
-    `reads` are the relations in its body.
+    A rule is identified by its id and its role. `origin` is the text of the original rule, and `reads` are
+    the relations in its body.
     """
 
     id: str
@@ -98,9 +109,9 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """What is maintained together: relations that depend on each other, or the results of one grouping.
+    """The unit of maintenance: relations that depend on each other, or the results of one grouping.
 
-    `reads` are the relations in the bodies of its rules; `name` is what people call it.
+    `reads` are the relations in the bodies of its rules; `name` is shown to users.
     """
 
     relations: frozenset[str]
@@ -116,24 +127,86 @@ class Stratum:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """What a rule of the program became: flat rules and hidden relations, by their names."""
+
+    rules: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FlatIndex:
+    """Who derives and who reads a relation, so that a change costs what it touches.
+
+    `order` are the relations of the strata; `deriving` are the rules of a relation, by id; `readers` are the
+    relations whose rules or grouping read a relation; `parts` are those of each rule of the program.
+    """
+
+    order: Order = Order()
+    deriving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    readers: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    parts: Mapping[str, Parts] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class FlatProgram:
-    """`units` are in an order of evaluation."""
+    """A flat program; `strata` are in evaluation order.
+
+    An addition is what a query adds to another program, whose relations it only reads.
+    """
 
     relations: Mapping[str, Stored] = field(default_factory=dict)
     rules: Mapping[str, FlatRule] = field(default_factory=dict)
     groupings: Mapping[str, Grouping] = field(default_factory=dict)
     functions: Mapping[str, Function | PythonFunction] = field(default_factory=dict)
     strata: tuple[Stratum, ...] = ()
+    is_addition: bool = False
+    known: FlatIndex | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def index(self) -> FlatIndex:
+        if self.known is None:
+            object.__setattr__(self, "known", _indexed(self))
+        assert self.known is not None
+        return self.known
+
+    def stratum_of(self, relation: str) -> Stratum | None:
+        """The stratum of a relation; None if the program does not have it."""
+        number = self.index.order.number.get(relation)
+        return None if number is None else self.strata[number]
+
+    def below(self, relation: str) -> frozenset[str]:
+        """The relations that a relation is derived from directly."""
+        ids = self.index.deriving.get(relation, ())
+        grouping = self.groupings.get(relation)
+        own = frozenset() if grouping is None else frozenset([grouping.instances])
+        return own.union(*(self.rules[id_].reads for id_ in ids))
 
     def used(self) -> frozenset[str]:
-        """The relations that units derive or read."""
+        """The relations that strata derive or read."""
         return frozenset().union(*(stratum.relations | stratum.reads for stratum in self.strata))
 
     def title(self, relation: str) -> str:
-        """What people call a relation."""
+        """The name of a relation for users."""
         return self.relations[relation].title or relation
 
     def columns(self, relation: str, places: Iterable[int]) -> str:
-        """What people call some of its columns."""
+        """The names of some columns of a relation for users."""
         names = self.relations[relation].columns
         return ", ".join(names[i] for i in places)
+
+
+def _indexed(program: FlatProgram) -> FlatIndex:
+    deriving: dict[str, list[str]] = {}
+    readers: dict[str, set[str]] = {}
+    for rule in program.rules.values():
+        deriving.setdefault(rule.head, []).append(rule.id)
+        for name in rule.reads:
+            readers.setdefault(name, set()).add(rule.head)
+    for grouping in program.groupings.values():
+        readers.setdefault(grouping.instances, set()).add(grouping.results)
+    return FlatIndex(
+        Order.of(stratum.relations for stratum in program.strata),
+        {head: tuple(ids) for head, ids in deriving.items()},
+        {name: frozenset(heads) for name, heads in readers.items()},
+    )

@@ -1,12 +1,12 @@
-"""Typed programs made flat: groups and projections become hidden relations, heads and alternatives rules."""
+"""Flattens typed programs: groups and projections become hidden relations, heads and alternatives rules."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Set
 
-from tidelog.plan.flat import FlatProgram, FlatRule, Grouping, Kind, Stored, Stratum
-from tidelog.program.analysis.strata import components
+from tidelog.plan.flat import FlatIndex, FlatProgram, FlatRule, Grouping, Kind, Parts, Stored, Stratum
+from tidelog.program.analysis.order import Order, components
 from tidelog.program.library.catalog import NUMBER
 from tidelog.program.model import Program
 from tidelog.program.text import print_heads, print_rule, print_value
@@ -21,6 +21,7 @@ from tidelog.program.typed import (
     Head,
     Literal,
     Match,
+    Relation,
     Rule,
     Term,
     Var,
@@ -32,15 +33,22 @@ from tidelog.program.typed import (
 __all__ = ["flatten"]
 
 
-def flatten(program: Program) -> FlatProgram:
-    """The flat program that means the same."""
-    return _Flattener(program).run()
+def flatten(program: Program, before: Program | None = None, flat: FlatProgram | None = None) -> FlatProgram:
+    """The equivalent flat program.
+
+    Given an earlier program that was flattened so, only what differs is done again; parts that are the same
+    are the same objects.
+    """
+    if before is None or flat is None or flat.known is None or before.index is None or program.index is None:
+        return _Flattener(program).all_rules()
+    return _Flattener(program, flat).difference(before)
 
 
 class _Flattener:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, before: FlatProgram | None = None) -> None:
         self.program = program
-        self.best: dict[str, Best] = {name: b for s in program.strata for name, b in s.best}
+        self.before = before or FlatProgram()
+        self.best: dict[str, Best] = {name: b for s in program.strata if s.best for name, b in s.best}
         self.meant = {
             (rule.id, name): rule
             for stratum in program.strata
@@ -48,22 +56,165 @@ class _Flattener:
             for rule in stratum.rules
             for name in stratum.relations
         }
-        self.relations = {
-            r.name: Stored(r.name, r.types, keyed=r.key is not None, columns=tuple(c.name for c in r.columns))
-            for r in program.relations.values()
-        }
-        self.rules: dict[str, FlatRule] = {}
-        self.groupings: dict[str, Grouping] = {}
+        self.relations = dict(self.before.relations)
+        self.rules = dict(self.before.rules)
+        self.groupings = dict(self.before.groupings)
+        self.parts = dict(self.before.index.parts)
+        self.deriving = dict(self.before.index.deriving)
+        self.readers = dict(self.before.index.readers)
         self.texts: dict[str, str] = {}
+        self.touched: dict[str, None] = {}  # relations whose rules differ
+        self.made_rules: list[str] = []
+        self.made_relations: list[str] = []
 
-    def run(self) -> FlatProgram:
+    def all_rules(self) -> FlatProgram:
+        for relation in self.program.relations.values():
+            self.relations[relation.name] = _stored(relation)
         for rule in self.program.rules.values():
-            self._rule(rule)
+            self._flatten(rule)
+        below = {name: sorted(self._below(name)) for name in self.relations}
+        return self._finish(Order.of(components(below)))
+
+    def difference(self, before: Program) -> FlatProgram:
+        """What differs from the program before is done again."""
+        if before.relations is not self.program.relations:
+            for name in before.relations.keys() - self.program.relations.keys():
+                del self.relations[name]
+            for name, relation in self.program.relations.items():
+                if before.relations.get(name) is not relation:
+                    self.relations[name] = _stored(relation)
+        removed, added = self._changed_rules(before)
+        for rule_id in removed:
+            self._take_out(rule_id)
+        for rule_id in added:
+            self._flatten(self.program.rules[rule_id])
+        self._drop_projections()
+        known = self.before.index.order
+        there = self.relations.keys() - known.number.keys()
+        new = [name for name in self.relations if name in there] if there else []
+        is_derived = {name: name in self.deriving or name in self.groupings for name in new}
+        order = known.renewed(
+            self._below,
+            self.touched,
+            [name for name in new if not is_derived[name]],
+            [name for name in new if is_derived[name]],
+            known.number.keys() - self.relations.keys(),
+        )
+        return self._finish(order)
+
+    def _changed_rules(self, before: Program) -> tuple[list[str], list[str]]:
+        """The rules to take out and to flatten: those that differ, and those of strata whose meaning differs.
+
+        What a rule means depends on its stratum where that keeps the best value per key.
+        """
+        old, new = before.rules, self.program.rules
+        removed, added = old.keys() - new.keys(), new.keys() - old.keys()
+        kept = [[s for s in program.strata if s.best] for program in (before, self.program)]
+        same = set(map(id, kept[0])) & set(map(id, kept[1]))
+        strata = [s for part in kept for s in part if id(s) not in same]
+        again = {rule.id for s in strata for rule in s.rules if rule.id in old and rule.id in new}
+        wanted = added | again
+        return [*sorted(removed | again)], [id_ for id_ in new if id_ in wanted] if wanted else []
+
+    def _take_out(self, rule_id: str) -> None:
+        """Remove what a rule became."""
+        parts = self.parts.pop(rule_id)
+        for flat_id in parts.rules:
+            self._remove(self.rules[flat_id])
+        for name in parts.relations:
+            self.touched[name] = None
+            del self.relations[name]
+            self.groupings.pop(name, None)
+
+    def _remove(self, rule: FlatRule) -> None:
+        self.touched[rule.head] = None
+        del self.rules[rule.id]
+        left = tuple(id_ for id_ in self.deriving[rule.head] if id_ != rule.id)
+        if left:
+            self.deriving[rule.head] = left
+        else:
+            del self.deriving[rule.head]
+
+    def _drop_projections(self) -> None:
+        """Projections exist while something reads them."""
+        for name in list(self.touched):
+            self._update_readers(name)
+        for name in [n for n in self._projections() if not self.readers.get(n)]:
+            self._remove(self.rules[name])
+            self._update_readers(name)
+            del self.relations[name]
+
+    def _projections(self) -> list[str]:
+        """The projections that a rule reads or read that was changed."""
+        changed = {r for head in self.touched for r in (*self.before.below(head), *self._below(head))}
+        there = (name for name in sorted(changed) if name in self.relations)
+        return [name for name in there if self.relations[name].kind is Kind.PROJECTION]
+
+    def _update_readers(self, head: str) -> None:
+        now, then = self._below(head), self.before.below(head)
+        for name in then - now:
+            self.readers[name] = self.readers[name] - {head}
+        for name in now - then:
+            self.readers[name] = self.readers.get(name, frozenset()) | {head}
+
+    def _below(self, head: str) -> frozenset[str]:
+        grouping = self.groupings.get(head)
+        own = frozenset() if grouping is None else frozenset([grouping.instances])
+        return own.union(*(self.rules[id_].reads for id_ in self.deriving.get(head, ())))
+
+    def _finish(self, order: Order) -> FlatProgram:
+        if not self.before.strata:
+            for name in self.touched:
+                self._update_readers(name)
+        index = FlatIndex(order, self.deriving, self.readers, self.parts)
+        strata = self._strata(order)
         return FlatProgram(
-            self.relations, self.rules, self.groupings, self.program.functions, tuple(self._strata())
+            self.relations, self.rules, self.groupings, self.program.functions, strata, known=index
         )
 
+    def _strata(self, order: Order) -> tuple[Stratum, ...]:
+        """The strata; those whose relations and rules are the same are the same objects."""
+        known = self.before.index.order
+        best_changed = self.best.keys() | {n for s in self.before.strata if s.best for n, _ in s.best}
+        if order is known:
+            made = list(self.before.strata)
+            names = [name for name in (*self.touched, *best_changed) if name in order.number]
+            for number in {order.number[name] for name in names}:
+                made[number] = self._stratum(order.groups[number])
+            return tuple(made)
+        return tuple(self._kept(group, best_changed) or self._stratum(group) for group in order.groups)
+
+    def _kept(self, group: frozenset[str], best_changed: Set[str]) -> Stratum | None:
+        """The stratum of these relations before, if it is the same."""
+        before = self.before.stratum_of(next(iter(group)))
+        if before is None or before.relations != group:
+            return None
+        is_same = group.isdisjoint(best_changed) and self.touched.keys().isdisjoint(group)
+        return before if is_same else None
+
+    def _stratum(self, group: frozenset[str]) -> Stratum:
+        names = sorted(group)
+        rules = tuple(self.rules[id_] for name in names for id_ in self.deriving.get(name, ()))
+        recursive = any(not self._below(name).isdisjoint(group) for name in names)
+        best = tuple((name, self.best[name]) for name in names if name in self.best)
+        title = ", ".join(self.relations[n].title or n for n in names)
+        grouping = self.groupings.get(names[0])
+        made = Stratum(group, rules, recursive, grouping, best, title)
+        before = self.before.stratum_of(names[0])
+        return before if before == made else made
+
     # -- rules
+
+    def _flatten(self, rule: Rule) -> None:
+        """Flatten a rule, and remember what it became."""
+        self.made_rules, self.made_relations = [], []
+        self._rule(rule)
+        self.parts[rule.id] = Parts(tuple(self.made_rules), tuple(self.made_relations))
+
+    def _put(self, rule: FlatRule) -> None:
+        self.rules[rule.id] = rule
+        self.deriving[rule.head] = (*self.deriving.get(rule.head, ()), rule.id)
+        self.touched[rule.head] = None
 
     def _rule(self, rule: Rule) -> None:
         kept = [h for h in rule.heads if h.relation in self.best]
@@ -73,7 +224,7 @@ class _Flattener:
                 for j, body in enumerate(self._meant(rule, head).bodies):
                     self._add(rule, f"{i}.{j}", head.relation, head.values, body)
             return
-        for i, head in enumerate(kept):  # the relation itself keeps the best: every instance is a candidate
+        for i, head in enumerate(kept):  # the relation keeps the best value, so every instance is a candidate
             meant = self._meant(rule, head)
             assert meant.group is not None
             result = meant.group.aggregates[0]
@@ -87,23 +238,24 @@ class _Flattener:
                     self._add(rule, f"{i}.{j}", head.relation, head.values, (results, *body))
 
     def _meant(self, rule: Rule, head: Head) -> Rule:
-        """The rule as it means in the stratum of one of its heads."""
+        """The rule as interpreted in the stratum of one of its heads."""
         return self.meant.get((rule.id, head.relation), rule)
 
     def _add(self, rule: Rule, part: str, head: str, values: tuple[Expr, ...], body: Body) -> None:
         flat = tuple(x if not isinstance(x, Absent) else self._absent(x) for x in body)
         mark = _mark(body) if (rule.id, head) in self.meant else ""
         id_ = f"{rule.id} [{part}{mark}]"
-        self.rules[id_] = FlatRule(id_, head, values, flat, self._text(rule), rule.span)
+        self._put(FlatRule(id_, head, values, flat, self._text(rule), rule.span))
+        self.made_rules.append(id_)
 
     def _text(self, rule: Rule) -> str:
-        """The rule as its author wrote it, for messages; its identity has names of its own."""
+        """The rule as its author wrote it, for messages; its id uses other names."""
         if rule.id not in self.texts:
             self.texts[rule.id] = print_rule(rule)
         return self.texts[rule.id]
 
     def _grouping(self, rule: Rule, group: Group) -> Match:
-        """Make the hidden relations of a group; the atom that stands for its results."""
+        """Create the hidden relations of a group; returns the atom for its results."""
         arguments: list[Expr] = []
         places: list[tuple[int, ...]] = []
         for aggregate in group.aggregates:
@@ -120,6 +272,8 @@ class _Flattener:
             instances, Kind.INSTANCES, columns, f"instances of `{heads} :- …`"
         )
         self.relations[results] = _hidden(results, Kind.RESULTS, shown, f"groups of `{heads} :- …`")
+        self.made_relations += (instances, results)
+        self.touched[results] = None
         for j, body in enumerate(rule.bodies):
             self._add(rule, f"instances {j}", instances, columns, body)
         self.groupings[results] = Grouping(
@@ -143,34 +297,15 @@ class _Flattener:
             title = f"projection of {relation} on {', '.join(v.name for v in values) or 'no column'}"
             self.relations[name] = _hidden(name, Kind.PROJECTION, values, title)
             terms: tuple[Term, ...] = tuple(kept.get(i, Wildcard()) for i in range(len(source.types)))
-            self.rules[name] = FlatRule(name, name, values, (Match(relation, terms),), title)
+            self._put(FlatRule(name, name, values, (Match(relation, terms),), title))
         return name
-
-    # -- units
-
-    def _strata(self) -> Iterator[Stratum]:
-        below: dict[str, list[str]] = {name: [] for name in self.relations}
-        for rule in self.rules.values():
-            below[rule.head] += sorted(rule.reads)
-        for grouping in self.groupings.values():
-            below[grouping.results].append(grouping.instances)
-        deriving: dict[str, list[FlatRule]] = {name: [] for name in self.relations}
-        for rule in self.rules.values():
-            deriving[rule.head].append(rule)
-        for component in components(below):
-            members = frozenset(component)
-            rules = tuple(r for name in component for r in deriving[name])
-            recursive = any(name in members for head in component for name in below[head])
-            best = tuple((name, self.best[name]) for name in sorted(members) if name in self.best)
-            name = ", ".join(self.relations[n].title or n for n in sorted(members))
-            yield Stratum(members, rules, recursive, self.groupings.get(component[0]), best, name)
 
 
 def _mark(body: Body) -> str:
-    """What tells a body from that of the same rule in other strata: which results have to be numbers."""
+    """Distinguishes a body from that of the same rule in other strata: which results must be numbers."""
     found: list[str] = []
     pending = [e for literal in body for e in expressions(literal)]
-    for expr in pending:  # grows on the way
+    for expr in pending:  # grows during the loop
         pending += subexpressions(expr)
         if isinstance(expr, Call) and expr.function == NUMBER:
             found.append(repr(expr))
@@ -178,6 +313,11 @@ def _mark(body: Body) -> str:
 
 
 def _hidden(name: str, kind: Kind, values: tuple[Expr, ...], title: str) -> Stored:
-    """A relation whose columns are these values."""
+    """A hidden relation whose columns are these values."""
     columns = tuple(map(print_value, values))
     return Stored(name, tuple(v.type for v in values), kind, columns=columns, title=title)
+
+
+def _stored(relation: Relation) -> Stored:
+    columns = tuple(c.name for c in relation.columns)
+    return Stored(relation.name, relation.types, keyed=relation.key is not None, columns=columns)

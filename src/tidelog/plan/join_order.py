@@ -1,17 +1,15 @@
-"""Join orders: in which order a rule's literals are looked at, given what comes first.
+"""Join orders: the order in which the literals of a rule are evaluated, given the first one.
 
-Bound columns first, then live sizes: after the first atom, the next one is that with the largest share of
-bound columns, and among equals the one of which the fewest rows agree with each other in these columns, if
-that is known, or of the smallest relation. An atom without bound columns comes last, but earlier
-if comparisons say between which values one of its columns lies. A condition or a negation is taken as soon as
-its variables have values. An equation, `var v = e` or `v == e`, *unifies*: it is taken as soon as `e` has a
-value. If `v` is unbound, it takes that value, and the atom that holds `v` is looked up by it; otherwise the
-value of `v` is compared with it. Even a variable of `var` may be bound before, by a negated atom that comes
-first.
+- After the first atom, the next is the one with the largest share of bound columns. Ties are broken by how
+  many rows have equal values in these columns, if known, then by the size of the relation; smaller is better.
+- An atom without bound columns comes last, unless comparisons bound one of its columns.
+- A condition or a negation is evaluated as soon as its variables are bound.
+- An equation, `var v = e` or `v == e`, *unifies* as soon as `e` has a value. If `v` is unbound, it is bound
+  to that value, and atoms with `v` are looked up by it. Otherwise the two values are compared. Even a
+  variable of `var` may already be bound, by a negated atom that is the first literal.
 
-The order never changes the result: it only says what is found first. Nor does it change what fails: a
-variable that no atom holds takes the value of its `var` and no other, since another equation might exclude
-a row before that value is found to fail.
+The order never changes the result. Nor does it change which rows fail: a variable that no atom binds is bound
+only by its `var`, since another equation might exclude a row before that value is found to fail.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ __all__ = ["Alike", "Bound", "Compute", "Filter", "Join", "Order", "Refute", "St
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A column is less or greater than a term that has a value; `op` is read from the column."""
+    """A comparison of a column with a bound term; the column is the left operand of `op`."""
 
     column: int
     op: str
@@ -51,9 +49,9 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Extend by the rows of the atom at `position` that agree on the columns `key`; the first has no key.
+    """Join the rows of the atom at `position` that match on the columns `key`; the first has no key.
 
-    `bounds`, at most two and on one column, are comparisons that the rows will be tested by.
+    `bounds`, at most two and on one column, are comparisons that are also tested later.
     """
 
     position: int
@@ -65,7 +63,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Refute:
-    """Keep what the negated atom at `position` does not contradict."""
+    """Keep the rows that the negated atom at `position` does not contradict."""
 
     position: int
     relation: str
@@ -91,7 +89,7 @@ Step: TypeAlias = Join | Refute | Compute | Filter
 Order: TypeAlias = tuple[Step, ...]
 
 
-# about how many rows of a relation agree with one of its rows in some columns; 0 if that is not known
+# estimates how many rows of a relation share a row's values in some columns; 0 if unknown
 Alike: TypeAlias = Callable[[str, tuple[int, ...]], float]
 
 
@@ -102,15 +100,15 @@ def order(
     given: tuple[str, ...] = (),
     alike: Alike = lambda relation, columns: 0.0,
 ) -> Order:
-    """The steps of a rule's body, beginning with the atom at position `first`, negated or not.
+    """The steps of a rule's body, starting with the atom at position `first`, negated or not.
 
-    `given` are variables that have values before any atom is looked at.
+    `given` are variables that are bound before the first atom.
     """
     return tuple(_Ordering(rule, size, given, alike).run(first))
 
 
 def values_first(literals: Iterable[tuple[int, Literal]]) -> list[tuple[int, Literal]]:
-    """Literals with their positions, those that give values before those that read them."""
+    """Literals with their positions, with those that bind variables before all others."""
     return sorted(literals, key=lambda found: not isinstance(found[1], Bind))
 
 
@@ -144,18 +142,14 @@ class _Ordering:
         return Join(position, relation, terms, key, bounds)
 
     def _bounds(self, terms: tuple[Term, ...]) -> tuple[Bound, ...]:
-        """Comparisons of one new column with variables that have values; the column that has most of them."""
+        """Comparisons of one new column with bound terms; the column that has most of them."""
         columns = {t.name: i for i, t in enumerate(terms) if isinstance(t, Var) and not self._is_bound(t)}
         found: dict[int, dict[bool, Bound]] = {}
-        for literal in self.others.values():
-            match literal:
-                case Test(Binary(op, Var() | Constant() as left, Var() | Constant() as right)) if (
-                    op in _TURNED
-                ):
-                    for x, how, y in ((left, op, right), (right, _TURNED[op], left)):
-                        if isinstance(x, Var) and x.name in columns and self._is_bound(y):
-                            bound = Bound(columns[x.name], how, y)
-                            found.setdefault(bound.column, {}).setdefault(how in (">", ">="), bound)
+        for left, op, right in _comparisons(self.others.values()):
+            for x, how, y in ((left, op, right), (right, _TURNED[op], left)):
+                if isinstance(x, Var) and x.name in columns and self._is_bound(y):
+                    bound = Bound(columns[x.name], how, y)
+                    found.setdefault(bound.column, {}).setdefault(how in (">", ">="), bound)
         varying = [b for b in found.values() if any(isinstance(x.term, Var) for x in b.values())]
         return tuple(max(varying, key=len).values()) if varying else ()
 
@@ -173,7 +167,7 @@ class _Ordering:
         return (1.0 - len(key) / useful, alike, self.size(atom.relation), position)
 
     def _ready(self) -> Iterator[Step]:
-        """The literals other than positive atoms whose time has come."""
+        """The steps of literals other than positive atoms that can be evaluated now."""
         progress = True
         while progress:
             progress = False
@@ -201,14 +195,14 @@ class _Ordering:
                 assert_never(never)
 
     def _look_up(self, position: int, side: Expr, value: Expr) -> Step | None:
-        """What an atom holds is looked up by the value."""
+        """Unify a variable of an atom with a value, so that the atom is looked up by it."""
         is_held = isinstance(side, Var) and side.name in self.matched
         return self._unify(position, side, value) if is_held else None
 
     def _unify(self, position: int, side: Expr, value: Expr) -> Step | None:
-        """A variable takes the value if it has none, and is compared with it otherwise.
+        """Bind a variable to a value if it is unbound; otherwise compare the two.
 
-        What binds it elsewhere has to agree in the sense of `==`: none agrees with nothing.
+        The comparison is `==`, so `none` equals nothing.
         """
         if not isinstance(side, Var) or not self._knows(value):
             return None
@@ -219,3 +213,13 @@ class _Ordering:
 
     def _knows(self, expr: Expr) -> bool:
         return all(v.name in self.bound for v in variables(expr))
+
+
+def _comparisons(literals: Iterable[Literal]) -> Iterator[tuple[Var | Constant, str, Var | Constant]]:
+    """The comparisons of variables and constants among literals."""
+    for literal in literals:
+        condition = literal.condition if isinstance(literal, Test) else None
+        if isinstance(condition, Binary) and condition.op in _TURNED:
+            left, right = condition.left, condition.right
+            if isinstance(left, Var | Constant) and isinstance(right, Var | Constant):
+                yield left, condition.op, right

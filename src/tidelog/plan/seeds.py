@@ -1,9 +1,9 @@
-"""Recursions apart from what they begin with.
+"""Separates recursions from their seeds.
 
-The rules of a unit that do not read the unit itself give it its *seeds*. What they give is made a hidden
-relation of its own, with one rule that takes it over, and worked out before the recursion, which can then be
-divided by what it passes through without looking at what is below it in full. A rule that only takes over
-another relation, with its columns in whatever order, is left as it is.
+The rules of a stratum that do not read the stratum itself derive its *seeds*. The seeds become a hidden
+relation of their own, which is computed before the recursion, and one rule copies them. The recursion can
+then be partitioned by the values that it passes along, without reading all of the lower strata. A rule that
+only copies another relation, with its columns in any order, is left unchanged.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["is_inner", "taken_over", "with_seeds"]
 
 
 def is_inner(rule: FlatRule, stratum: Stratum) -> bool:
-    """Whether a rule reads relations of its own unit."""
+    """Whether a rule reads relations of its own stratum."""
     return any(isinstance(x, Match) and x.relation in stratum.relations for x in rule.body)
 
 
 def taken_over(rule: FlatRule) -> tuple[str, tuple[int, ...]] | None:
-    """The relation that a rule does no more than take over, and its column for each column of the head."""
+    """The relation that a rule only copies, and its column for each column of the head; None otherwise."""
     if len(rule.body) != 1 or not isinstance(rule.body[0], Match) or not rule.values:
         return None
     terms, values = rule.body[0].terms, rule.values
@@ -34,7 +34,7 @@ def taken_over(rule: FlatRule) -> tuple[str, tuple[int, ...]] | None:
 
 
 def with_seeds(program: FlatProgram, wanted: Callable[[Stratum], bool]) -> FlatProgram:
-    """The same program, in which the recursive units that are wanted have relations for their seeds."""
+    """The same program, with hidden relations for the seeds of the wanted recursive strata."""
     relations, strata = dict(program.relations), list[Stratum]()
     for stratum in program.strata:
         outer = [rule for rule in stratum.rules if not is_inner(rule, stratum) and taken_over(rule) is None]

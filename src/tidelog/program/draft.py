@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, sort
-from tidelog.program.analysis.strata import stratify
+from tidelog.program.analysis.strata import Strata, restratify, stratify
 from tidelog.program.elaborate.declarations import Declarations, declare
 from tidelog.program.elaborate.functions import elaborate_functions, from_python
 from tidelog.program.elaborate.lint import warn, warn_single_variables
 from tidelog.program.elaborate.problems import Problems, did_you_mean, expect_text
 from tidelog.program.elaborate.rules import elaborate_rule
-from tidelog.program.model import EMPTY, Program
+from tidelog.program.model import EMPTY, Index, Program
 from tidelog.program.query import Query, elaborate_query
 from tidelog.program.typed import Absent, Match, PythonFunction, Relation, Rule
 from tidelog.syntax import tree
@@ -31,20 +31,19 @@ _UNKNOWN_NAMES = frozenset(["E101", "E103", "E108"])
 
 class Draft:
     def __init__(self, program: Program = EMPTY) -> None:
-        self._declared = Declarations(aliases=dict(program.aliases))
-        for relation in program.relations.values():
-            self._declared.add_relation(relation)
-        for function in program.functions.values():
-            self._declared.add_function(function)
+        self._before = program
+        known = program.index
+        self._declared = _declarations(program) if known is None else known.declared
         self._rules = dict(program.rules)
-        self._warnings: list[Diagnostic] = list(program.warnings)
+        self._warnings = dict.fromkeys(program.warnings) if known is None else dict(known.warnings)
 
     def copy(self) -> Draft:
         """An independent draft with the same state."""
         new = Draft()
-        new._declared = self._declared.copy()
+        new._before = self._before
+        new._declared = self._declared  # never changed in place
         new._rules = dict(self._rules)
-        new._warnings = list(self._warnings)
+        new._warnings = dict(self._warnings)
         return new
 
     def register(self, function: Callable[..., object], name: str | None = None) -> PythonFunction:
@@ -54,6 +53,7 @@ class Draft:
         if made.name in self._declared.calls and before != made:
             message = f"the function `{made.name}` already exists"
             raise ProgramError([Diagnostic("E112", NOWHERE, message)])
+        self._declared = self._declared.copy()
         self._declared.add_function(made)
         return made
 
@@ -84,6 +84,7 @@ class Draft:
             raise ProgramError(
                 [Diagnostic("E114", r.span, f"this rule still uses `{relation}`") for r in users]
             )
+        self._declared = self._declared.copy()
         del self._declared.relations[relation]
         del self._declared.known[relation]
 
@@ -91,6 +92,13 @@ class Draft:
     def relations(self) -> Mapping[str, Relation]:
         """The relations declared so far."""
         return MappingProxyType(self._declared.relations)
+
+    def redeclared(self, program: Program) -> list[tuple[str, Relation]]:
+        """The relations of a program that have another declaration here."""
+        known, here = program.relations, self._declared.relations
+        if here is known:
+            return []
+        return [(name, new) for name, new in here.items() if known.get(name, new) is not new]
 
     def query(self, text: str, name: str = "<query>") -> Query:
         """The rule body of a text as a query. It is not added to the draft."""
@@ -126,30 +134,51 @@ class Draft:
     def _accept(self, declared: Declarations, rules: Iterable[Rule], problems: Problems) -> None:
         self._declared = declared
         self._rules.update((r.id, r) for r in rules if r.id not in self._rules)
-        self._warnings += [d for d in problems.found if d.severity is Severity.WARNING]
+        self._warnings.update((d, None) for d in problems.found if d.severity is Severity.WARNING)
 
     def _program(self, problems: Problems) -> Program:
-        strata = stratify(self._declared.relations, self._rules.values(), problems)
+        strata = self._strata(problems)
         return Program(
-            dict(self._declared.relations),
-            dict(self._declared.aliases),
-            dict(self._declared.functions),
+            self._declared.relations,
+            self._declared.aliases,
+            self._declared.functions,
             dict(self._rules),
-            strata,
-            tuple(dict.fromkeys(self._warnings)),
+            strata.strata,
+            tuple(self._warnings),
+            Index(self._declared, strata, dict(self._warnings)),
         )
+
+    def _strata(self, problems: Problems) -> Strata:
+        before, relations = self._before, self._declared.relations
+        if before.index is None:
+            return stratify(relations, self._rules, problems)
+        new = self._rules.keys() - before.rules.keys()
+        added = [rule for id_, rule in self._rules.items() if id_ in new] if new else []
+        removed = [before.rules[id_] for id_ in before.rules.keys() - self._rules.keys()]
+        return restratify(before.index.strata, relations, self._rules, added, removed, problems)
 
     def _elaborate(self, source: Source) -> tuple[Declarations, list[Rule], Problems]:
         problems = Problems()
         program, unread = read(source)
         problems.found += unread
-        declared = self._declared.copy()
-        functions = declare(program.items, declared, problems)
-        elaborate_functions(functions, declared, problems)
+        declared = self._declared
+        if not all(isinstance(item, tree.Rule) for item in program.items):
+            declared = declared.copy()
+            functions = declare(program.items, declared, problems)
+            elaborate_functions(functions, declared, problems)
         rules = _elaborate_rules(program.items, declared, problems)
         if not unread and not any(d.code in _UNKNOWN_NAMES for d in problems.found):
             warn(program, problems)
         return declared, rules, problems
+
+
+def _declarations(program: Program) -> Declarations:
+    declared = Declarations(aliases=dict(program.aliases))
+    for relation in program.relations.values():
+        declared.add_relation(relation)
+    for function in program.functions.values():
+        declared.add_function(function)
+    return declared
 
 
 def _raise_errors(problems: Problems) -> None:

@@ -7,14 +7,28 @@ from dataclasses import dataclass, field
 
 from tidelog.data.types import Type
 from tidelog.errors import Diagnostic
+from tidelog.program.analysis.strata import Strata
+from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.typed import Function, PythonFunction, Relation, Rule, Stratum
 
-__all__ = ["EMPTY", "Difference", "Program", "difference"]
+__all__ = ["EMPTY", "Difference", "Index", "Program", "difference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The declarations, strata and warnings of a program, as a draft continues them."""
+
+    declared: Declarations
+    strata: Strata
+    warnings: Mapping[Diagnostic, None]
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A typed, safe, stratified program. Rules are identified by their canonical form."""
+    """A typed, safe, stratified program. Rules are identified by their canonical form.
+
+    `index` is what the next program is made from, if it differs little.
+    """
 
     relations: Mapping[str, Relation] = field(default_factory=dict)
     aliases: Mapping[str, Type] = field(default_factory=dict)
@@ -22,6 +36,7 @@ class Program:
     rules: Mapping[str, Rule] = field(default_factory=dict)
     strata: tuple[Stratum, ...] = ()
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
+    index: Index | None = field(default=None, compare=False, repr=False)
 
 
 EMPTY = Program()

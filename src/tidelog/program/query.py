@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
 from tidelog.errors import Source, Span
 from tidelog.program.elaborate.declarations import Declarations, Signature
@@ -101,6 +102,8 @@ def _occurrences(body: Iterable[tree.Literal]) -> Iterator[tree.Variable]:
             case tree.Disjunction(alternatives):
                 for alternative in alternatives:
                     yield from _occurrences(alternative)
-            case _:
+            case tree.Atom() | tree.Negation() | tree.Condition():
                 pass
+            case _:
+                assert_never(literal)
         yield from literal_variables(literal)

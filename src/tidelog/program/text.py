@@ -199,5 +199,17 @@ def _type(type_: Type) -> tree.TypeName:
             return tree.TypeName("decimal", (precision, scale))
         case types.Option(item):
             return tree.TypeName("option", (_type(item),))
-        case _:
+        case (
+            types.Bool()
+            | types.Int()
+            | types.BigInt()
+            | types.Float()
+            | types.Double()
+            | types.String()
+            | types.Bytes()
+            | types.Date()
+            | types.Timestamp()
+        ):
             return tree.TypeName(str(type_))
+        case _:
+            assert_never(type_)

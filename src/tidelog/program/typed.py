@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from tidelog.data.types import Type
 from tidelog.data.values import Value
@@ -325,6 +325,8 @@ def subexpressions(expr: Expr) -> tuple[Expr, ...]:
             return (value, body)
         case Call(args=args):
             return args
+        case _:
+            assert_never(expr)
 
 
 def variables(expr: Expr) -> Iterator[Var]:
@@ -335,9 +337,11 @@ def variables(expr: Expr) -> Iterator[Var]:
         case Let(name, value, body):
             yield from variables(value)
             yield from (v for v in variables(body) if v.name != name)
-        case _:
+        case Constant() | Unary() | Binary() | If() | Call() | Cast():
             for sub in subexpressions(expr):
                 yield from variables(sub)
+        case _:
+            assert_never(expr)
 
 
 def expressions(literal: Literal) -> tuple[Expr, ...]:
@@ -349,3 +353,5 @@ def expressions(literal: Literal) -> tuple[Expr, ...]:
             return (condition,)
         case Bind(value=value):
             return (value,)
+        case _:
+            assert_never(literal)

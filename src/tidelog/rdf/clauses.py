@@ -250,5 +250,7 @@ def _conjuncts(consequence: Expression) -> Iterator[Expression]:
                 yield from _conjuncts(part)
         case All(role, of):
             yield from (All(role, part) for part in _conjuncts(of))
-        case _:
+        case Named() | Union() | OneOf() | Some() | HasValue() | Complement() | Datatype() | Other():
             yield consequence
+        case _:
+            assert_never(consequence)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from tidelog.data.values import Row, Value, order_key
 from tidelog.data.zset import ZSet
@@ -211,6 +212,8 @@ class _StratumRun:
             case Absent(relation, terms):
                 failed = any(isinstance(instance.get(getattr(t, "name", "")), Failure) for t in terms)
                 return failed or not any(True for _ in self.facts.unifying(relation, terms, instance))
+            case _:
+                assert_never(literal)
 
     def _value(self, expr: Expr, known: Substitution) -> Value | Failure:
         return evaluate(expr, known, self.program.functions)

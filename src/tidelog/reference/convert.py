@@ -18,7 +18,7 @@ import decimal
 import math
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
-from typing import Final
+from typing import Final, assert_never
 
 from tidelog.data import types
 from tidelog.data.types import Type
@@ -41,7 +41,7 @@ class Undefined(Exception):
 def checked(type_: Type, value: object) -> Value:
     """The canonical value of a type. Raises BadValue or Undefined if it does not fit."""
     if isinstance(value, int) and value.bit_length() > MAX_BIGINT_BITS:
-        raise Undefined(f"a number of more than {MAX_BIGINT_BITS} bits")
+        raise Undefined(f"the number exceeds {MAX_BIGINT_BITS} bits")
     return canonical(type_, value)
 
 
@@ -63,8 +63,21 @@ def number_at(type_: Type, value: Fraction) -> Value:
             return checked(type_, _single_at(value))
         case types.Double():
             return checked(type_, _double_at(value))
-        case _:
+        case (
+            types.Bool()
+            | types.Int()
+            | types.BigInt()
+            | types.Bit()
+            | types.Signed()
+            | types.String()
+            | types.Bytes()
+            | types.Date()
+            | types.Timestamp()
+            | types.Option()
+        ):
             return checked(type_, math.trunc(value))
+        case _:
+            assert_never(type_)
 
 
 def _decimal_at(type_: types.Decimal, value: Fraction) -> decimal.Decimal:
@@ -131,7 +144,7 @@ def _recoded(value: Value) -> str | bytes:
     try:
         return value.decode()
     except UnicodeDecodeError:
-        raise Undefined(f"the bytes {value[:20].hex()} are not UTF-8") from None
+        raise Undefined(f"the bytes {value[:20].hex()} are not valid UTF-8") from None
 
 
 def _from_calendar(target: Type, value: Value) -> Value:

@@ -207,7 +207,7 @@ def _float_arithmetic(op: str, type_: Type, left: float, right: float) -> Value:
 def _shift(op: str, type_: Type, number: int, amount: int) -> Value:
     limit = _shift_limit(type_)
     if not 0 <= amount <= limit:
-        raise Undefined(f"{type_} shifts by 0 to {limit} bits, not by {amount}")
+        raise Undefined(f"{type_} can be shifted by 0 to {limit} bits, not by {amount}")
     if op == ">>":
         return number >> amount
     return _lowest_bits(type_, number << amount)
@@ -219,8 +219,21 @@ def _shift_limit(type_: Type) -> int:
             return width - 1
         case types.BigInt():
             return MAX_BIGINT_SHIFT
-        case _:
+        case (
+            types.Bool()
+            | types.Int()
+            | types.Float()
+            | types.Double()
+            | types.Decimal()
+            | types.String()
+            | types.Bytes()
+            | types.Date()
+            | types.Timestamp()
+            | types.Option()
+        ):
             return 63
+        case _:
+            assert_never(type_)
 
 
 def _lowest_bits(type_: Type, number: int) -> Value:

@@ -60,7 +60,7 @@ def _padding(s: str, width: int, fill: str) -> str:
     _not_empty("fill", fill)
     missing = max(0, width - len(s))
     if missing and width > MAX_TEXT:
-        raise Undefined(f"a string of more than {MAX_TEXT} code points")
+        raise Undefined(f"the string exceeds {MAX_TEXT} code points")
     return (fill * (missing // len(fill) + 1))[:missing]
 
 
@@ -73,14 +73,14 @@ def joined(separator: str, parts: Sequence[str], *given: str) -> str:
     """The parts joined by a separator. Raises Undefined if the result exceeds the limit and every input."""
     length = sum(map(len, parts)) + len(separator) * (len(parts) - 1)
     if length > max(MAX_TEXT, *map(len, given)):
-        raise Undefined(f"a string of more than {MAX_TEXT} code points")
+        raise Undefined(f"the string exceeds {MAX_TEXT} code points")
     return separator.join(parts)
 
 
 def _repeat(s: str, count: int) -> str:
     _not_negative("count", count)
     if len(s) * count > MAX_TEXT:
-        raise Undefined(f"a string of more than {MAX_TEXT} code points")
+        raise Undefined(f"the string exceeds {MAX_TEXT} code points")
     return s * count
 
 
@@ -93,7 +93,7 @@ def _split_part(s: str, separator: str, index: int) -> str:
 
 def _unhex(s: str) -> bytes:
     if not all(c in "0123456789abcdefABCDEF" for c in s) or len(s) % 2:
-        raise Undefined(f"{s!r} is not pairs of hexadecimal digits")
+        raise Undefined(f"{s!r} is not a string of hexadecimal digit pairs")
     return bytes.fromhex(s)
 
 
@@ -108,7 +108,7 @@ def _compiled(pattern: str) -> Any:
     except re2.error as error:
         reason = error.args[0]
         text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise Undefined(f"{pattern!r} is not a regular expression: {text}") from None
+        raise Undefined(f"{pattern!r} is not a valid regular expression: {text}") from None
 
 
 def _regex_match(s: str, pattern: str) -> bool:
@@ -151,7 +151,7 @@ def _pieces(replacement: str) -> Iterator[str | int]:
             continue
         escaped = next(characters, "")
         if escaped != "\\" and escaped not in tuple("0123456789"):
-            raise Undefined(f"{replacement!r} has a backslash before neither a digit nor a backslash")
+            raise Undefined(f"{replacement!r} has a backslash that no digit or backslash follows")
         yield escaped if escaped == "\\" else int(escaped)
 
 
@@ -235,14 +235,14 @@ def _make_date(year: int, month: int, day: int) -> date:
     try:
         return date(year, month, day)
     except (ValueError, OverflowError):
-        raise Undefined(f"there is no day {year}-{month}-{day}") from None
+        raise Undefined(f"{year}-{month}-{day} is not a valid date") from None
 
 
 def _add_days(d: date, days: int) -> date:
     try:
         return d + timedelta(days=days)
     except OverflowError:
-        raise Undefined(f"{d} and {days} days is outside the years 1 to 9999") from None
+        raise Undefined(f"{d} plus {days} days is outside the years 1 to 9999") from None
 
 
 def _weekday(d: date | datetime) -> int:

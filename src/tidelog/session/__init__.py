@@ -1,4 +1,4 @@
-"""Sessions: programs and facts that change in transactions, and what people hold while they do."""
+"""Sessions: programs and facts that change in transactions, and the objects that users get from them."""
 
 from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.facts import Facts

@@ -1,4 +1,4 @@
-"""How a session keeps its relations: stratum by stratum, in the order in which commits work them out."""
+"""How a session maintains its relations: its strata, in the order in which commits evaluate them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Explained", "Explanation", "explain"]
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A stratum: relations that are maintained together. On Spark, `where` says where and why there."""
+    """A stratum: relations that are maintained together. On Spark, `where` says where it runs, and why."""
 
     name: str
     relations: tuple[str, ...]

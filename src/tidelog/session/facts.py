@@ -1,7 +1,7 @@
-"""Facts to look at: the rows of a relation, of a part of it, or of an answer, as of one commit.
+"""Facts: the rows of a relation, of a part of it, or of the answers to a query, as of one commit.
 
-Immutable, and safe to use from any thread: later commits are not visible here. Where the rows are depends on
-the backend of the session.
+They are immutable and safe to use from any thread; later commits do not change them. Where the rows are
+stored depends on the backend of the session.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tidelog.session.rendering import SHOWN, cells, counted, html_table, text_ta
 
 __all__ = ["Fact", "Facts", "WholeFacts", "position", "to_pandas", "to_polars"]
 
-# its values are of the columns' types, which type checkers cannot know
+# its values have the types of the columns, which type checkers cannot know
 Fact: TypeAlias = tuple[Any, ...]
 
 
@@ -45,7 +45,7 @@ class Facts(ABC):
 
     @abstractmethod
     def where(self, **values: object) -> Facts:
-        """The rows that have these values in these columns; None finds the rows without a value."""
+        """The rows with these values in these columns; None matches missing values."""
 
     @abstractmethod
     def between(self, column: str, low: object = None, high: object = None) -> Facts:
@@ -89,30 +89,30 @@ class Facts(ABC):
         return f"{self.relation.name}({listed})"
 
     def shown(self, count: int) -> list[list[str]]:
-        """The first so many rows, as they are shown."""
+        """The first `count` rows, as they are displayed."""
         return [cells(self.relation, row) for row in self.first(count)] if count else []
 
     @abstractmethod
     def first(self, count: int) -> Iterable[Fact]:
-        """The first so many rows."""
+        """The first `count` rows."""
 
 
 class WholeFacts(Facts):
-    """A whole relation of a session, as of the commit at which it was asked for."""
+    """A whole relation of a session, as of the commit at which it was read."""
 
     @property
     @abstractmethod
     def given(self) -> Facts:
-        """The facts that were asserted, whether they are also derived or not."""
+        """The asserted facts, whether or not rules derive them too."""
 
     @property
     @abstractmethod
     def derived(self) -> Facts:
-        """The facts that only rules derive."""
+        """The facts that rules derive and that are not asserted."""
 
 
 def position(relation: Relation, column: str) -> int:
-    """The place of a column, or DataError."""
+    """The position of a column; DataError if it is unknown."""
     names = [c.name for c in relation.columns]
     if column not in names:
         hint = did_you_mean(column, names) or f"the columns are {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""Folders of facts: one file for each relation, known by its name."""
+"""Folders of facts: one file for each relation, named after it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def read_folder(
     allow_missing: bool,
     header: bool = True,
 ) -> tuple[Iterator[tuple[str, Any]], tuple[Path, ...]]:
-    """The tables of the input relations, read as they are asked for; and the files that belong to none.
+    """The tables of the input relations, read lazily, and the files that belong to none.
 
-    `header` says whether files of CSV have one.
+    `header` says whether CSV files have one.
     """
     files = _files(folder)
     inputs = [r for r in relations.values() if r.role is Role.INPUT]
@@ -37,7 +37,7 @@ def read_folder(
         candidates = [f for f in files if _stem(f) == _file_name(relation.name)]
         if len(candidates) > 1:
             listed = " and ".join(f.name for f in candidates)
-            raise DataError(relation.name, f"{folder} has two files of its facts, {listed}; take one away")
+            raise DataError(relation.name, f"{folder} has more than one file for it: {listed}; remove one")
         found += [(relation, f) for f in candidates]
         missing += [] if candidates else [relation.name]
     if missing and not allow_missing:
@@ -59,7 +59,7 @@ def _tables(
 def write_folder(
     relations: Sequence[Facts], folder: Path, form: str, report: Report | None
 ) -> tuple[Path, ...]:
-    """Write each relation to a file of its name; the files. Each is replaced as a whole."""
+    """Write each relation to a file named after it; returns the files. Each is replaced as a whole."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -75,7 +75,7 @@ def write_folder(
 
 
 def others_beside(written: Sequence[Path]) -> tuple[Path, ...]:
-    """Files of the same relations in other formats, which say something else than the written ones."""
+    """Files of the same relations in other formats, whose contents may differ from those written."""
     stems = {_stem(path) for path in written}
     folders = {path.parent for path in written}
     return tuple(f for folder in folders for f in _files(folder) if _stem(f) in stems and f not in written)
@@ -89,12 +89,12 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _file_name(relation: str) -> str:
-    """`::` of a namespace is not for file names."""
+    """The file name of a relation: `::` of a namespace becomes a dot."""
     return relation.replace("::", ".")
 
 
 def _stem(file: Path) -> str | None:
-    """A file's name without the extension, if that is one of facts."""
+    """A file's name without the extension; None if that is not one of a file of facts."""
     name = file.name.removesuffix(".gz")
     stem, dot, extension = name.rpartition(".")
     return stem if dot and f".{extension.lower()}" in (*EXTENSIONS, *TRIPLES) else None
@@ -102,5 +102,5 @@ def _stem(file: Path) -> str | None:
 
 def _nothing_for(missing: list[str], folder: Path) -> DataError:
     names = ", ".join(f"{_file_name(name)}.csv" for name in missing)
-    problem = f"{folder} has no {names} (nor one with another extension: {', '.join(EXTENSIONS[1:])})"
+    problem = f"{folder} has no {names} (nor a file with another extension: {', '.join(EXTENSIONS[1:])})"
     return DataError(missing[0] if len(missing) == 1 else None, problem)

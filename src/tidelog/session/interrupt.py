@@ -1,8 +1,9 @@
-"""Ctrl-C at the right moment.
+"""Ctrl-C at safe points.
 
-An engine at work can be left only between its steps, and publishing not at all. So while a commit runs, an
-interrupt is noted, and acted upon where `check` is called; one that comes too late for that is delivered when
-everything is done. Only the main thread gets interrupts; elsewhere there is nothing to do.
+A running engine can only be interrupted between its steps, and publication not at all. So while a commit
+runs, an interrupt is recorded, and delivered where `check` is called. One that comes too late for that is
+delivered when everything is done. Only the main thread gets interrupts; in other threads there is nothing to
+do.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from types import FrameType
 
 __all__ = ["interrupts_noted", "is_interrupted", "let_interrupt"]
 
-_noted: list[FrameType | None] = []  # interrupts that were not acted upon so far
+_noted: list[FrameType | None] = []  # interrupts that are not delivered yet
 _checks: list[Callable[[], None]] = []  # of the blocks that the main thread is in
 
 
 def let_interrupt() -> None:
-    """Have a noted interrupt happen here, where what is being done can be left."""
+    """Deliver a recorded interrupt here, where the work can be abandoned."""
     if _checks and threading.current_thread() is threading.main_thread():
         _checks[-1]()
 
 
 def is_interrupted() -> bool:
-    """Whether an interrupt waits to be acted upon; for other threads than the one that waits."""
+    """Whether an interrupt is recorded and not delivered yet; for use in other threads."""
     return bool(_noted)
 
 
 @contextmanager
 def interrupts_noted() -> Iterator[Callable[[], None]]:
-    """Inside, an interrupt happens only where the function is called that this gives."""
+    """Inside this block, interrupts are delivered only by calls of the function that it yields."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield lambda: None

@@ -3,25 +3,25 @@
 | lock | held by | for | guards |
 |---|---|---|---|
 | writing | a transaction | its whole life | that there is one writer |
-| `turn` | a commit, a preview, a query, data being taken in | that work | the engine |
+| `turn` | a commit, a preview, a query, data being ingested | that work | the engine |
 | `reading` | readers, and the writer for moments | a lookup, a publication | what both of them use |
-| that of `engine.local.codec` | whoever interns or decodes | a column of values | dictionaries |
+| that of `engine.local.codes` | encoding and decoding | a column of values | dictionaries |
 
 The rules:
 
-- Locks are taken in this order, and none while a later one is held. So threads cannot wait for each other.
-- Readers and the writer share the program, the number of the commit, the decoder, and of each table the marks
-  of the last commit, what is asserted, the hash table and the indexes. Whoever follows or changes these holds
-  `reading`, with one exception: while a commit or a query works, hash tables and indexes are its own, and
-  readers scan instead (see `reading`). An index that a reader needs is made under `reading`.
-- A view is made under `reading`, so that all views made in one hold of it are of one commit.
-- No code of users runs while `reading` or a later lock is held. Functions of rules and reports of progress
-  run while `turn` is held: they can read, and whatever needs the engine is refused. Callbacks of
-  subscriptions run while nothing is held.
+- Locks are taken in this order, and none while a later one is held. So threads cannot deadlock.
+- Readers and the writer share the program, the commit number, the decoder, and for each table the tags of the
+  last commit, the asserted facts, the hash table and the indexes. These are read and changed while `reading`
+  is held, with one exception: while a commit or a query runs, hash tables and indexes belong to it, and
+  readers scan instead (see `readers`). An index that a reader needs is built under `reading`.
+- A view is made under `reading`, so all views made while it is held are of one commit.
+- No user code runs while `reading` or a later lock is held. Functions of rules and progress reports run while
+  `turn` is held: they can read, but anything that needs the engine is an error. Callbacks of subscriptions
+  run while nothing is held.
 
-A process that forks waits until nobody holds `reading`, so that its child finds every table whole. What
-another thread was doing does not go on in the child, and its locks are free there. If that was a commit, the
-child can read the one before, and whatever needs the engine is refused.
+A process that forks waits until no thread holds `reading`, so that its child finds every table intact. Work
+of other threads does not continue in the child, and their locks are free there. If that was a commit, the
+child can read the one before, and anything that needs the engine is an error.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from tidelog.session.interrupt import let_interrupt
 
 __all__ = ["AT_WORK", "Locks", "Turn"]
 
-_BETWEEN: Final = 0.1  # seconds of waiting between two looks at interrupts
+_BETWEEN: Final = 0.1  # seconds of waiting between checks for interrupts
 
 AT_WORK: Final = (
-    "the session is at work; functions of rules and reports of progress can read relations, but not begin a "
+    "the session is busy; functions of rules and progress reports can read relations, but cannot start a "
     "query or a commit"
 )
 
 
 class Turn:
-    """A lock that a thread may take again; Ctrl-C ends the wait for it."""
+    """A reentrant lock; Ctrl-C ends the wait for it."""
 
     def __init__(self) -> None:
         self._lock = RLock()
@@ -77,9 +77,7 @@ class Locks:
         """Wait until no transaction is open; SessionError if this thread has one."""
         me = get_ident()
         if self._writer == me:
-            raise SessionError(
-                "this thread has a transaction open already; commit it or roll it back before the next"
-            )
+            raise SessionError("this thread already has an open transaction; commit it or roll it back first")
         self._writing.acquire()
         self._writer = me
 
@@ -88,7 +86,7 @@ class Locks:
         self._writing.release()
 
     def free_in_child(self) -> None:
-        """Drop what threads held that are not in this process; call it while `reading` is held."""
+        """Release the locks of threads that are not in this process; called while `reading` is held."""
         if not self.turn.is_free():
             self.turn = Turn()
         if self._writer != get_ident():

@@ -1,4 +1,4 @@
-"""Relations by name, and what to say about a name, or a text, that is none."""
+"""Relations by name, and errors for invalid names, texts and paths."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["as_path", "expect_text", "find_relation", "free_name", "is_name", "u
 
 
 def unknown_relation(name: object, known: Iterable[str]) -> TidelogError:
-    """What to raise for a name that no relation has, or for what is no name."""
+    """The error for a name that no relation has, or for a value that is not a name."""
     if not isinstance(name, str):
-        return SessionError(f"the name of a relation is a text, not {shown(name)}")
+        return SessionError(f"the name of a relation must be a string, not {shown(name)}")
     hint = did_you_mean(name, known)
-    return ProgramError([Diagnostic("E101", NOWHERE, f"there is no relation `{name}`", hint=hint)])
+    return ProgramError([Diagnostic("E101", NOWHERE, f"unknown relation `{name}`", hint=hint)])
 
 
 def find_relation(name: str, relations: Mapping[str, Relation]) -> Relation:
@@ -28,19 +28,19 @@ def find_relation(name: str, relations: Mapping[str, Relation]) -> Relation:
 
 
 def is_name(name: object, known: Container[str]) -> bool:
-    """Whether a value is one of the names; what cannot be hashed is none."""
+    """Whether a value is one of the names; values that are not strings, even unhashable ones, are not."""
     return isinstance(name, str) and name in known
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """The name, with as many `_` as it takes to be none of those that are taken."""
+    """The name, with `_` appended until it is not taken."""
     while name in taken:
         name += "_"
     return name
 
 
 def as_path(call: str, path: object) -> Path:
-    """A path, or SessionError if it can be none."""
+    """The value as a path; SessionError if it is not one."""
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or "\0" in text:
         raise SessionError(f"`{call}` takes a path, not {shown(path)}")

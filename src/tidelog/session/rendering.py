@@ -1,4 +1,4 @@
-"""Rows as text and as HTML, for people who look at them."""
+"""Renders rows as text and as HTML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def cells(relation: Relation, row: Row) -> list[str]:
-    """A row's values, shortened where they are long."""
+    """A row's values as text, truncated if they are long."""
     texts = (to_text(t, v) for t, v in zip(relation.types, row, strict=True))
     return [t if len(t) <= _WIDEST else t[: _WIDEST - 1] + "…" for t in texts]
 

@@ -12,7 +12,7 @@ __all__ = ["SessionRule"]
 
 @dataclass(frozen=True, slots=True)
 class SessionRule:
-    """A rule of a program; two that differ in the names of variables alone are equal."""
+    """A rule of a program; rules that differ only in the names of variables are equal."""
 
     rule: Rule
 

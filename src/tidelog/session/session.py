@@ -1,7 +1,7 @@
 """The session: a program and its facts, changed in transactions.
 
-One transaction is open at a time; another thread's waits for it. Reading never waits for a transaction, nor
-for a commit at work: readers see the last commit, whole (see `reading`, and `locks` for all locks).
+One transaction is open at a time; other threads wait for it. Readers never wait for a transaction or a
+running commit: they see the last commit as a whole (see `readers`, and `locks` for all locks).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Session:
         backend: MakeBackend = LocalBackend,
         say: Callable[[Transaction], object] = lambda _: None,
     ) -> None:
-        """`say` is what the first transaction says beside the program: they are one commit."""
+        """`say` adds facts to the first transaction, so that program and facts are one commit."""
         if strategy not in STRATEGIES:
             hint = did_you_mean(strategy, STRATEGIES) or f"the strategies are {', '.join(STRATEGIES)}"
             raise SessionError(f"unknown strategy `{strategy}`; {hint}")
@@ -100,7 +100,7 @@ class Session:
             raise
 
     def relation_from(self, name: str, data: object) -> WholeFacts:
-        """Declare an input relation with the columns of a frame and fill it, in a transaction of its own."""
+        """Declare an input relation with the columns of a frame and fill it, in its own transaction."""
         with self.transaction() as tx:
             tx.relation_from(name, data)
         return self[name]
@@ -108,19 +108,20 @@ class Session:
     # -- reading
 
     def __getitem__(self, name: str) -> WholeFacts:
-        """A relation as it is at the last commit; what comes later does not change it."""
+        """A relation as of the last commit; later commits do not change it."""
         with self._state.locks.reading:
             return self._state.view(find_relation(name, self._state.program.relations))
 
     def snapshot(self) -> Snapshot:
-        """All relations at one commit, for whoever reads several."""
+        """All relations as of one commit, to read several consistently."""
         with self._state.locks.reading:
             return Snapshot(self._state.commit, {name: self[name] for name in self._state.program.relations})
 
     def query(self, text: str) -> Facts:
-        """The answers to the body of a rule: a row for each, a column for each variable, in order.
+        """The answers to the body of a rule: one row for each, one column for each variable, in order.
 
-        It may have conditions, negation, assignments and aggregates, as any body. Waits for a commit at work.
+        It may have conditions, negation, assignments and aggregates, like any body. Waits for a running
+        commit.
         """
         expect_text("query", text)
         with self._state.locks.turn, interrupts_noted() as check:
@@ -128,19 +129,19 @@ class Session:
             return self._state.answer(query, check)
 
     def write_folder(self, folder: str | Path, form: str = "csv") -> tuple[Path, ...]:
-        """Write every output relation, as of one commit, to a file of its name in a folder.
+        """Write every output relation, as of one commit, to a file named after it in a folder.
 
-        Files of the same relations in other formats, of an earlier run, are left alone with a warning.
+        Files of the same relations in other formats, from an earlier run, are left alone with a warning.
         """
         if form not in FORMATS:
-            raise SessionError(f"there is no format `{form}`; the formats are {', '.join(FORMATS)}")
+            raise SessionError(f"unknown format `{form}`; the formats are {', '.join(FORMATS)}")
         outputs = [v for v in self.snapshot().values() if v.relation.role is Role.OUTPUT]
         try:
             written = write_folder(outputs, as_path("write_folder", folder), form, self._state.report)
         finally:
             end(self._state.report)
         for other in others_beside(written):
-            warnings.warn(f"{other} is of an earlier run; take it away", stacklevel=2)
+            warnings.warn(f"{other} is from an earlier run; remove it", stacklevel=2)
         return written
 
     def __contains__(self, name: object) -> bool:
@@ -152,7 +153,7 @@ class Session:
     def __len__(self) -> int:
         return len(self._state.program.relations)
 
-    # -- about itself
+    # -- inspection
 
     @property
     def program(self) -> Program:
@@ -164,28 +165,28 @@ class Session:
 
     @property
     def commit(self) -> int:
-        """The number of the last commit; the program's own is 0."""
+        """The number of the last commit; the first, which loads the program, is 0."""
         return self._state.commit
 
     @property
     def stats(self) -> CommitStats:
-        """What the last commit did."""
+        """Statistics of the last commit."""
         return self._stats
 
     def explain(self) -> Explanation:
-        """The strata of the program as it is; on Spark, with where each is worked out at its present size."""
+        """The strata of the current program; on Spark, with where each is evaluated at its current size."""
         return explain(self._state.placed())
 
     def subscribe(self, relation: str, callback: Callback) -> Subscription:
-        """Call back with the changes of a relation and the commit's number, after each commit that has some.
+        """Call `callback` with the changes of a relation and the commit number, after each commit with some.
 
-        It hears of commits after the last one, whose number is `commit`. Callbacks run in the order of the
-        commits. One that fails is logged, and undoes nothing.
+        It is called for commits after the last one, whose number is `commit`. Callbacks run in the order of
+        the commits. A callback that fails is logged, and the commit stands.
         """
         find_relation(relation, self._state.program.relations)
         if not callable(callback):
             raise SessionError(
-                f"{shown(callback)} cannot be called; give a function of the changes and the commit"
+                f"`callback` is {shown(callback)}; give a function of the changes and the commit number"
             )
         return self._subscriptions.add(relation, callback, since=self._state.commit)
 
@@ -222,23 +223,23 @@ def open_session(
     spark: Any = None,
     placement: str | None = None,
 ) -> Session:
-    """A session with the program of a file, or of a text, or with none yet.
+    """Open a session with the program of a file or a text, or without one.
 
-    Messages about a text call it `name`. `facts` are a folder, as for `insert_folder`, or what to insert into
-    relations, by name; program and facts are one commit. `functions` are Python functions that the program
-    calls. `strategy` is one of `STRATEGIES` and says how commits are carried out; the results are the same. A
-    commit that takes
-    more than `max_iterations` rounds in one recursion, gives relations that depend on each other more than
-    `max_rows` rows, takes longer than `timeout` seconds or more than `max_memory` (bytes, or a text such as
-    "4GB") is an EngineError and changes nothing. `progress` shows on a terminal what long work is at; a
-    function in its place is called with that, about ten times a second.
+    Messages call the text `name`. `facts` is a folder, as for `insert_folder`, or data by relation; program
+    and facts are one commit. `functions` are Python functions that the program calls. `strategy` is one of
+    `STRATEGIES` and says how commits are evaluated; the results are the same.
 
-    With `spark`, a SparkSession, `insert` and `delete` take DataFrames and `to_spark()` gives them.
+    A commit raises EngineError and changes nothing if it exceeds a limit: `max_iterations` rounds in one
+    recursion, `max_rows` rows in relations that depend on each other, `timeout` seconds, or `max_memory`
+    (bytes, or a text such as "4GB"). `progress` shows the progress of long work on a terminal; a function in
+    its place is called with the progress, about ten times a second.
+
+    With `spark`, a SparkSession, `insert` and `delete` accept DataFrames and `to_spark()` returns them.
     `placement` says where the work is done: in the "driver", in "tasks", or "shuffled" between executors; by
     default, wherever the data fits.
     """
     if path is not None and text is not None:
-        raise SessionError("give the program as a file or as a text, not as both")
+        raise SessionError("give the program as a file or as a text, not both")
     memory = _bytes(max_memory) if isinstance(max_memory, str) else max_memory
     _expect_limits(max_iterations=max_iterations, max_rows=max_rows, timeout=timeout, max_memory=memory)
     draft = Draft()
@@ -255,7 +256,7 @@ def open_session(
 
 
 def _saying(facts: str | os.PathLike[str] | Mapping[str, object] | None) -> Callable[[Transaction], object]:
-    """What the first transaction says about facts."""
+    """A function that inserts the facts in the first transaction."""
     if facts is None:
         return lambda _: None
     if isinstance(facts, str | os.PathLike):
@@ -279,7 +280,7 @@ def _report(progress: bool | Report) -> Report | None:
 
 
 def _bytes(text: str) -> int:
-    """The number of bytes that a text such as "4GB" stands for."""
+    """Parse a size such as "4GB" into a number of bytes; SessionError if it is not a size."""
     size = bytes_of(text)
     if size is None:
         raise SessionError(
@@ -289,13 +290,13 @@ def _bytes(text: str) -> int:
 
 
 def _backend(spark: Any, placement: str | None) -> MakeBackend:
-    """The backend for the data; Spark's is loaded only for those who use it."""
+    """The backend for the data; Spark's is imported only if it is used."""
     if placement is not None and placement not in PLACEMENTS:
         hint = did_you_mean(placement, PLACEMENTS) or f"the placements are {', '.join(PLACEMENTS)}"
         raise SessionError(f"unknown placement `{placement}`; {hint}")
     if spark is None:
         if placement is not None:
-            raise SessionError("`placement` is for sessions on Spark; give `spark`, a SparkSession, too")
+            raise SessionError("`placement` requires a session on Spark; give `spark`, a SparkSession, too")
         return LocalBackend
     if not callable(getattr(spark, "createDataFrame", None)):
         raise SessionError(f"`spark` is {shown(spark)}; give a SparkSession")

@@ -1,4 +1,4 @@
-"""What a commit did, unit by unit, for people who wonder where the time goes."""
+"""Statistics of a commit, by stratum and by rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDEST: Final = 60
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CommitStats:
-    """`units` are what was maintained together, those that nothing reached left out."""
+    """`strata` has the strata that a change reached."""
 
     commit: int
     run: Stats
@@ -30,7 +30,7 @@ class CommitStats:
 
     @property
     def instances(self) -> int:
-        """How many instances of rules were looked at."""
+        """How many instances of rules were examined."""
         return self.run.instances
 
     @property

@@ -1,10 +1,10 @@
-"""Callbacks that hear of changes.
+"""Callbacks for changes.
 
-They run after publication and outside the transaction, in the order of the commits; one that commits itself
-is heard of in its turn. A callback that fails is logged and undoes nothing.
+They run after publication and outside the transaction, in the order of the commits. A callback may commit;
+that commit is reported in its turn. A callback that fails is logged, and the commit stands.
 
-A subscription hears of the commits after the one at which it was made, although earlier ones may still be
-waiting to be reported then. The lock in here guards the lists; nothing else happens while it is held.
+A subscription reports the commits after the one at which it was made, although earlier ones may still be
+waiting to be reported then. The lock in this module guards the lists; nothing else happens while it is held.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class Subscriptions:
         return subscription
 
     def enqueue(self, changes: Changes, commit: int) -> None:
-        """Note a commit; call it while the next one cannot happen."""
+        """Queue a commit; called before the next one can happen."""
         with self._lock:
             if self._all:
                 self._waiting.append((changes, commit))
 
     def deliver(self) -> None:
-        """Tell what is waiting, unless somebody is at it: then they will."""
+        """Report the queued commits, unless that is being done already, which then includes these."""
         with self._lock:
             if self._is_delivering:
                 return

@@ -1,7 +1,7 @@
-"""Transactions: changes of facts and rules that happen together, or not at all.
+"""Transactions: changes of facts and rules that take effect together, or not at all.
 
-Names and types are checked at each call, and a call that fails has said nothing. Whether the program can be
-stratified is asked at the commit, of the program as it then is.
+Names and types are checked at each call, and a call that fails has no effect. Whether the program can be
+stratified is checked at the commit.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ __all__ = ["Transaction"]
 
 
 class Transaction:
-    """Use it in a `with` block, which commits at its end and rolls back if it is left by an exception.
+    """Use it in a `with` block, which commits at its end and rolls back if an exception leaves it.
 
-    Without a block, call `commit` or `rollback`. The last thing said about a fact is what counts: inserting a
-    fact that is there, or deleting one that is not, changes nothing.
+    Without a block, call `commit` or `rollback`. If a fact is changed several times, the last change counts.
+    Inserting an existing fact, or deleting a missing one, changes nothing.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._state = session._state
-        self._draft: Draft | None = None  # the program, if this changes it
-        self._finished: Program | None = None  # what the draft comes to, if that is known
+        self._draft: Draft | None = None  # the new program, if it changes
+        self._finished: Program | None = None  # the finished draft, if known
         self._staged: dict[str, Staging] = {}
         self._is_open = True
         self._changes: Changes | None = None
@@ -51,36 +51,36 @@ class Transaction:
     # -- facts
 
     def insert(self, relation: str, data: object) -> None:
-        """Assert facts: rows (tuples, dicts, dataclasses), a frame, Arrow, NumPy, a dict of columns.
+        """Assert facts: rows (tuples, dicts, dataclasses), a frame, Arrow, NumPy, or a dict of columns.
 
-        With a primary key, a row whose key another row has is an error.
+        With a primary key, a row with the key of another row is an error.
         """
         self._facts(self._declared(relation)).insert(data)
 
     def delete(self, relation: str, data: object) -> None:
-        """Retract facts that were asserted; what rules derive stays."""
+        """Retract asserted facts; facts that rules derive remain."""
         self._facts(self._declared(relation)).delete(data)
 
     def upsert(self, relation: str, data: object) -> None:
-        """Assert facts in the place of those with the same primary key."""
+        """Assert facts, replacing those with the same primary keys."""
         self._facts(self._keyed(relation)).upsert(data)
 
     def delete_keys(self, relation: str, keys: object) -> None:
-        """Retract the facts with these primary keys: single values, tuples, or anything `insert` takes."""
+        """Retract the facts with these primary keys: single values, tuples, or anything `insert` accepts."""
         self._facts(self._keyed(relation)).delete_keys(keys)
 
     def clear(self, relation: str) -> None:
-        """Retract all facts that were asserted of a relation."""
+        """Retract all asserted facts of a relation."""
         self._facts(self._declared(relation)).delete_all()
 
     def insert_folder(
         self, folder: str | Path, *, allow_missing: bool = False, header: bool = True
     ) -> tuple[Path, ...]:
-        """Assert the facts in a folder, one file for each input relation; the files that belong to none.
+        """Assert the facts in a folder, one file for each input relation; returns the files of no relation.
 
-        A file is known by its name (`Edge.csv`, `Edge.parquet`, …); a relation without one is an error, or
-        left as it is with `allow_missing`. CSV has a header that names the columns; with `header=False` no
-        file has one, and columns go by position.
+        A file has the name of its relation (`Edge.csv`, `Edge.parquet`, …). A missing file is an error; with
+        `allow_missing`, the relation stays as it is. CSV has a header that names the columns. With
+        `header=False` no file has one, and columns are matched by position.
         """
         self._expect_open()
         report = self._state.report
@@ -108,33 +108,33 @@ class Transaction:
 
     @property
     def relations(self) -> Mapping[str, Relation]:
-        """The relations that there are after this transaction, as far as it goes."""
+        """The relations of the program, with the changes of this transaction so far."""
         return self._state.program.relations if self._draft is None else self._draft.relations
 
     def load(self, text: str, name: str = "<text>") -> tuple[SessionRule, ...]:
-        """Add the declarations and rules of a text; its rules."""
+        """Add the declarations and rules of a text; returns its rules."""
         self._expect_open()
         expect_text("load", text)
         return self._add(lambda draft: draft.load(text, name))
 
     def add_rule(self, text: str) -> SessionRule:
-        """Add one rule; one that is there already, in whatever names of variables, changes nothing."""
+        """Add one rule. An existing rule, whatever the names of its variables, changes nothing."""
         self._expect_open()
         expect_text("add_rule", text)
         return self._add(lambda draft: (draft.add_rule(text),))[0]
 
     def remove_rule(self, rule: SessionRule | Rule | str) -> SessionRule:
-        """Remove a rule, given as itself or as text."""
+        """Remove a rule, given as an object or as text."""
         self._expect_open()
         if not isinstance(rule, SessionRule | Rule):
             expect_text("remove_rule", rule)
         return SessionRule(self._edited().remove_rule(rule.rule if isinstance(rule, SessionRule) else rule))
 
     def replace_program(self, text: str, name: str = "<text>") -> None:
-        """Let the declarations and rules of a text be the whole program.
+        """Replace the whole program with the declarations and rules of a text.
 
-        What it has in common with the program so far stays, and is not computed anew. Python functions stay
-        registered; a function of the language that gets another meaning is an error: give it another name.
+        Relations and rules that both programs share are kept and not recomputed. Python functions stay
+        registered. A function with another definition than before is an error: give it another name.
         """
         self._expect_open()
         expect_text("replace_program", text)
@@ -145,11 +145,11 @@ class Transaction:
         after = draft.finish().functions
         other = [n for n, f in before.functions.items() if n in after and _meaning(f) != _meaning(after[n])]
         if other:
-            raise SessionError(f"the function `{other[0]}` would mean something else; give it another name")
+            raise SessionError(f"the function `{other[0]}` has a new definition; give it another name")
         self._adopt(draft)
 
     def drop(self, relation: str) -> None:
-        """Forget a relation that no rule mentions, and its facts."""
+        """Drop a relation that no rule uses, with its facts."""
         declared = self._declared(relation)
         self._edited().drop(relation)
         self._facts(declared).delete_all()
@@ -162,26 +162,26 @@ class Transaction:
         self._edited().register(function, name)
 
     def relation_from(self, name: str, data: object) -> None:
-        """Declare an input relation with the columns of a frame, and insert what is in it."""
+        """Declare an input relation with the columns of a frame, and insert its rows."""
         self._expect_open()
         expect_text("relation_from", name)
         if name in self.relations:
-            raise DataError(name, "there is a relation of this name already; insert into it")
+            raise DataError(name, "the relation already exists; insert into it")
         relation = relation_from_data(name, data)
         self.load(print_relation(relation), f"<{name}>")
         self.insert(name, data)
 
-    # -- the end
+    # -- ending
 
     def preview(self) -> Changes:
-        """What a commit would change now; nothing is committed, and the transaction stays open."""
+        """The changes that a commit would make now; nothing is committed, and the transaction stays open."""
         self._expect_open()
         program = self._program()
         with interrupts_noted() as check:
             return self._state.carry_out(program, self._staged, check, keep=False).changes
 
     def commit(self) -> Changes:
-        """Make everything happen; the changes. If it raises, nothing has happened, and this is over."""
+        """Commit; returns the changes. If it raises, nothing has changed, and the transaction is over."""
         self._expect_open()
         with interrupts_noted() as check:
             try:
@@ -194,7 +194,7 @@ class Transaction:
         return done.changes
 
     def rollback(self) -> None:
-        """Forget everything that was said."""
+        """Discard all changes."""
         self._expect_open()
         self._end()
 
@@ -204,7 +204,7 @@ class Transaction:
 
     @property
     def changes(self) -> Changes:
-        """What the commit changed."""
+        """The changes of the commit."""
         if self._changes is None:
             raise SessionError("the transaction has no changes: it was not committed")
         return self._changes
@@ -229,12 +229,12 @@ class Transaction:
             self.rollback()
 
     def __del__(self) -> None:
-        if getattr(self, "_is_open", False):  # forgotten: others are waiting
+        if getattr(self, "_is_open", False):  # abandoned: other threads may be waiting
             self._end()
-            message = "a transaction was neither committed nor rolled back; what it said is forgotten"
+            message = "a transaction was neither committed nor rolled back; its changes are discarded"
             warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
 
-    # -- how
+    # -- implementation
 
     def _end(self) -> None:
         self._is_open = False
@@ -252,7 +252,7 @@ class Transaction:
         return self._draft
 
     def _program(self) -> Program:
-        """The program at the end, or ProgramError."""
+        """The program to commit; ProgramError if it cannot be stratified."""
         if self._draft is None:
             return self._state.program
         if self._finished is None:
@@ -276,12 +276,12 @@ class Transaction:
         return tuple(SessionRule(rule) for rule in rules)
 
     def _adopt(self, draft: Draft) -> None:
-        """Go on with another draft, unless a relation of the last commit is another one in it."""
-        for name, relation in draft.relations.items():
-            before = self._state.program.relations.get(name)
-            if before is not None and (before.types, before.key) != (relation.types, relation.key):
+        """Continue with another draft; SessionError if it redeclares a relation of the last commit."""
+        for name, relation in draft.redeclared(self._state.program):
+            before = self._state.program.relations[name]
+            if (before.types, before.key) != (relation.types, relation.key):
                 raise SessionError(
-                    f"`{name}` is dropped and declared otherwise in one transaction; use two transactions"
+                    f"`{name}` is dropped and declared differently in one transaction; use two transactions"
                 )
         self._draft, self._finished = draft, None
 

@@ -67,8 +67,21 @@ def _expression(expr: tree.Expr) -> tuple[str, int]:
         case tree.IntLiteral() | tree.FractionLiteral():
             text = _number(expr)
             return text, UNARY if text.startswith("-") else POSTFIX
-        case _:
+        case (
+            tree.BoolLiteral()
+            | tree.StringLiteral()
+            | tree.BytesLiteral()
+            | tree.NoneLiteral()
+            | tree.Interpolation()
+            | tree.Variable()
+            | tree.Wildcard()
+            | tree.Block()
+            | tree.Call()
+            | tree.Aggregate()
+        ):
             return _value(expr), POSTFIX
+        case _:
+            assert_never(expr)
 
 
 def _row(expr: tree.Binary) -> str:
@@ -121,8 +134,17 @@ def _value(expr: tree.Expr) -> str:
         case tree.Aggregate(value, keys, function, args, distinct):
             grouped = f"{print_expression(value, POSTFIX)}.group_by({_commas(keys)})"
             return f"{grouped}{'.distinct()' if distinct else ''}.{function}({_commas(args)})"
-        case _:
+        case (
+            tree.IntLiteral()
+            | tree.FractionLiteral()
+            | tree.Unary()
+            | tree.Binary()
+            | tree.Conditional()
+            | tree.Cast()
+        ):
             raise AssertionError(f"{expr!r} has an operator")
+        case _:
+            assert_never(expr)
 
 
 def _commas(exprs: Sequence[tree.Expr]) -> str:

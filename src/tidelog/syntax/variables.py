@@ -27,8 +27,19 @@ def children(expr: tree.Expr) -> tuple[tree.Expr, ...]:
             return args
         case tree.Aggregate(value, keys, _, args):
             return (value, *keys, *args)
-        case _:
+        case (
+            tree.BoolLiteral()
+            | tree.IntLiteral()
+            | tree.FractionLiteral()
+            | tree.StringLiteral()
+            | tree.BytesLiteral()
+            | tree.NoneLiteral()
+            | tree.Variable()
+            | tree.Wildcard()
+        ):
             return ()
+        case _:
+            assert_never(expr)
 
 
 def expression_variables(expr: tree.Expr) -> Iterator[tree.Variable]:

@@ -318,8 +318,21 @@ def within(type_: Type, column: Any) -> bool:
             bounds, numbers = types.int_range(item) or (0, 0), column
         case types.Int() | types.Signed(64) if isinstance(type_, types.Option):  # LEAST encodes none
             bounds, numbers = (LEAST + 1, -LEAST - 1), column
-        case _:
+        case (
+            types.Bool()
+            | types.Int()
+            | types.BigInt()
+            | types.Bit()
+            | types.Signed()
+            | types.Float()
+            | types.Double()
+            | types.Decimal()
+            | types.String()
+            | types.Bytes()
+        ):
             return True
+        case _:
+            assert_never(item)
     extremes = pc.min_max(numbers)
     low, high = extremes["min"].as_py(), extremes["max"].as_py()
     return low is None or bool(bounds[0] <= low and high <= bounds[1])

@@ -86,7 +86,7 @@ def test_losses_change_nothing(cluster: Cluster, tmp_path: Path) -> None:
 def a_cluster_without_a_folder_for_checkpoints_is_refused(driver: Driver, placement: str) -> None:
     driver.ask("refused", placement)
     said = driver.answer()
-    assert "works on a cluster (spark://127.0.0.1:" in said
+    assert "runs on a cluster (spark://127.0.0.1:" in said
     assert "set spark.checkpoint.dir to a folder that all machines share" in said
 
 
@@ -104,7 +104,7 @@ def tasks_fail_until_their_commit_does(driver: Driver) -> None:
     driver.mark("die")
     driver.ask("commits after one that failed", "tasks", str(driver.marks / "die"))
     failure, *answer = driver.answer()
-    assert failure[0].startswith("Spark could not do the work: ")
+    assert failure[0].startswith("Spark could not complete a job: ")
     expect_same(answer)
 
 

@@ -25,19 +25,19 @@ ModuleNotFoundError: No module named 'prices'
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (TOO_LARGE, "is bigger than .*; set spark.driver.maxResultSize higher .*or choose placement="),
-        (ABSENT, "No module named 'prices', in a task; Tidelog, and the modules .* must be importable"),
+        (TOO_LARGE, "is bigger than .*; raise spark.driver.maxResultSize .*or use placement="),
+        (ABSENT, "No module named 'prices', in a task; Tidelog and the modules .* must be importable"),
         (
             "[PYTHON_VERSION_MISMATCH] Python in worker has different version",
-            "run another Python .*PYSPARK_PYTHON",
+            "run a different Python, .*PYSPARK_PYTHON",
         ),
         ('java.io.IOException: Cannot run program "python3": error=2', "set PYSPARK_PYTHON to .*python"),
-        ("", "Spark could not hand over rows: PySparkException"),
+        ("", "Spark could not read the rows: PySparkException"),
     ],
 )
 def test_spark_s_errors_are_told_with_what_can_be_done(text: str, told: str) -> None:
     errors = pytest.importorskip("pyspark.errors")
     failures = import_module("tidelog.engine.spark.runtime.failures")
-    with pytest.raises(EngineError, match=told) as raised, failures.failures_told("hand over rows"):
+    with pytest.raises(EngineError, match=told) as raised, failures.failures_told("read the rows"):
         raise errors.PySparkException(text)
     assert "Nothing.scala" not in str(raised.value)

@@ -60,13 +60,13 @@ def test_jobs_are_named_after_what_is_done(
     with db.transaction() as tx:
         names_of_jobs()
         tx.insert("Edge", edges)
-        assert set(names_of_jobs()) == {"Tidelog · taking in Edge"}
+        assert set(names_of_jobs()) == {"Tidelog · ingesting Edge"}
     names = set(names_of_jobs())
     if placement == "driver":
         assert names == set()
         return
     assert all(name is not None and name.startswith("Tidelog commit 1") for name in names)
-    assert "Tidelog commit 1 · looking at keys" in names
+    assert "Tidelog commit 1 · checking keys" in names
     if placement == "tasks":
         assert "Tidelog commit 1 · Reach" in names
     else:

@@ -113,7 +113,9 @@ def test_parts_of_relations_and_queries(spark: SparkSession, placement: str) -> 
     assert sorted(db["Reach"].derived) == sorted(db["Reach"])
     assert sorted(db["Edge"].given) == [("a", "b"), ("b", "c")]
     shown = str(db.stats)
-    assert "driver: as asked" in shown if placement == "driver" else "shuffled: it is not recursive" in shown
+    assert (
+        "driver: as requested" in shown if placement == "driver" else "shuffled: it is not recursive" in shown
+    )
     if placement == "tasks":
         assert "tasks: its recursion passes column 0 of Reach through" in shown
 
@@ -196,7 +198,7 @@ def test_a_placement_that_there_is_not_is_refused() -> None:
 def test_strategies_of_local_engines_run_in_tasks_and_are_refused_elsewhere(
     spark: SparkSession, strategy: str
 ) -> None:
-    with pytest.raises(SessionError, match=f"`{strategy}` is carried out in the driver or in tasks"):
+    with pytest.raises(SessionError, match=f"`{strategy}` only runs in the driver or in tasks"):
         tidelog.open(text=PROGRAM, spark=spark, placement="shuffled", strategy=strategy)
     db = first(spark, "tasks", strategy)
     with db.transaction() as tx:

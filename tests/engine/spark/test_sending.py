@@ -240,7 +240,7 @@ def test_what_is_too_much_for_every_task_is_joined(
     with db.transaction() as tx:
         tx.insert("T", [("a", "p", "c"), ("p", "means", "liking"), ("x", "on", "a"), ("y", "on", "a")])
     assert ("a", "likes", "c") in db["T"]
-    assert "too much for every task" in next(iter(db.stats.strata)).placed
+    assert "too many rows match the constants" in next(iter(db.stats.strata)).placed
     with db.transaction() as tx:
         tx.delete("T", [("x", "on", "a"), ("y", "on", "a")])
     assert (("a", "likes", "c"), -1) in set(tx.changes["T"])
@@ -251,7 +251,7 @@ def test_rounds_are_limited_over_all_steps(parted: SparkSession) -> None:
     tx = db.transaction()
     tx.insert("Edge", [(i, i + 1) for i in range(40)])
     tx.insert("Begin", [(0,)])
-    with pytest.raises(EngineError, match="Reach still changed after 8 rounds, the limit of iterations"):
+    with pytest.raises(EngineError, match="still changed after 8 rounds"):
         tx.commit()
     assert sorted(db["Reach"]) == []
 

@@ -151,7 +151,7 @@ class TestInProcess:
 
     def test_refuses_other_settings_while_it_runs(self, spark: SparkSession) -> None:
         from_session = sys.modules["tidelog.engine.spark.runtime.session"]
-        with pytest.raises(EngineError, match="running in this process already"):
+        with pytest.raises(EngineError, match="Spark is already running in this process"):
             from_session.local_session(cores=1)
 
     def test_has_the_measured_settings(self, spark: SparkSession) -> None:
@@ -214,7 +214,7 @@ def test_the_java_that_spark_submit_started_is_used_and_its_master_told(short_di
     temporary = Path(tempfile.mkdtemp(dir=short_directory))
     done = python("-W", "ignore", "-c", SUBMITTED, env=environment(temporary))
     assert done.stdout.split() == ["5", "local[*]", "True"], done.stderr
-    assert "Tidelog uses the Spark that is running: local[*]\n" in done.stderr
+    assert "Tidelog uses the running Spark: local[*]\n" in done.stderr
 
 
 RESTART = """
@@ -254,7 +254,7 @@ class TestFailingStarts:
     ) -> None:
         temporary = Path(tempfile.mkdtemp(dir=short_directory))
         said = script(NO_START, environment(temporary))
-        assert said.startswith("Spark's Java ended at its start with status 1; its log is ")
+        assert said.startswith("Spark's Java process exited during startup with status 1; its log is ")
         assert "Module no.such.module not found" in said
         [log] = temporary.iterdir()
         assert str(log) in said

@@ -63,7 +63,7 @@ def test_a_timeout_ends_the_jobs_of_a_commit(
     db = tidelog.open(text=SLOW, functions=[slowly], spark=spark, placement=placement)
     limits = Limits(timeout=3.0)
     monkeypatch.setattr(db._state, "_limits", limits)
-    told = r"the commit took more than 3 s; the rule at work was `Q\(slowly\(x\)\) :- .*raise `timeout`"
+    told = r"exceeded the time limit of 3 s; the running rule was `Q\(slowly\(x\)\) :- .*raise it with "
     with pytest.raises(tidelog.EngineError, match=told), db.transaction() as tx:
         tx.insert("P", [(i,) for i in range(1, number)])
     assert len(db["P"]) == 0

@@ -1,1 +1,1 @@
-"""The engine in this process: columns of 64-bit integers, NumPy and Numba."""
+"""The in-process engine: columns of 64-bit integers, NumPy and Numba."""

@@ -1,4 +1,4 @@
-"""Commits of a local engine, which can also be saved and resumed."""
+"""Commits of a local engine, whose state can also be saved and resumed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["LocalCommits"]
 
 
 class LocalCommits(Commits[Codes, Codes | Difference]):
-    """`switch` is that of the scheduler; `placed` says where a stratum runs and why."""
+    """The commits of a local engine. `switch` and `placed` are those of the scheduler."""
 
     def __init__(
         self,
@@ -34,14 +34,14 @@ class LocalCommits(Commits[Codes, Codes | Difference]):
         super().__init__(self.engine, Scheduler(self.engine, strategy, switch, placed=placed), guard)
 
     def publish(self) -> None:
-        """Make the new state the state; indexes that no rule uses any more are dropped."""
+        """Make the new state current, and drop indexes that no rule uses any more."""
         before = self.program
         super().publish()
         if self.program is not before:
-            self.engine.tidy()
+            self.engine.tidy(before, self.program)
 
     def save(self, label: str = "") -> Saved:
-        """What the engine holds between commits, to be written; a state is resumed under its label."""
+        """The state of the engine between commits, to be written; it can be resumed only by its label."""
         return Saved(self.engine, self.scheduler.costs, label)
 
     @classmethod
@@ -55,7 +55,7 @@ class LocalCommits(Commits[Codes, Codes | Difference]):
         label: str = "",
         placed: Callable[[Stratum], str] = lambda _: "",
     ) -> LocalCommits | None:
-        """Go on from a saved state; None if it is of another program, Corrupt if it is damaged."""
+        """Resume a saved state; None if it belongs to another program. Raises Corrupt if it is damaged."""
         found = restored(record, program, label)
         if found is None:
             return None

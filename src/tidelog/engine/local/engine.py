@@ -1,8 +1,8 @@
-"""The local engine: tables, the commit at work, and the leaf operators that scripts are made of.
+"""The local engine: tables, the current commit, and the leaf operators of scripts.
 
-Between commits every table holds one state. A commit works in place: rows are marked, and what they were is
-written down, so that `rollback` can put everything back. Compiled variants and indexes are kept from commit
-to commit, since rules rarely change.
+Between commits every table holds one state. A commit works in place: it marks rows and writes their previous
+state to an undo log, from which `rollback` restores them. Compiled variants and indexes are reused across
+commits, since rules rarely change.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ class LocalEngine:
         self.tables: dict[str, Table] = {}
         self.variants = Variants(self._size_now, lambda name, key: self.tables[name].alike(key))
         self.pending: dict[str, Change] = {}
-        self._made: list[str] = []
+        self._made: dict[str, None] = {}  # tables that the commit created
         self.types: dict[str, tuple[Type, ...]] = {}
         self._functions: Mapping[str, Function | PythonFunction] = {}
         self.runner = Runner(self._working, self.tables, self.codec)
         self._program: FlatProgram | None = None
+        self._program_before: FlatProgram | None = None
         self._loop: Loop | None = None  # while it runs
         self.dense = DenseForms(self)
         self._collector = Collector(self.tables, self.dense.bits, self.types)
@@ -60,25 +61,36 @@ class LocalEngine:
     # -- relations
 
     def prepare(self, program: FlatProgram) -> None:
-        """Make the tables of a program that are not there."""
-        for name, stored in program.relations.items():
+        """Begin a commit: create the tables of a program that do not exist."""
+        self._program_before = self._program
+        if program is not self._program:
+            self._make_tables(program)
+            self._program = program
+            self.dense.prepare(program, self._program_before)
+        # removed rules may use functions that are removed with them
+        self.runner.evaluate_with({**self._functions, **program.functions})
+
+    def _make_tables(self, program: FlatProgram) -> None:
+        known = {} if self._program is None else self._program.relations
+        different = [(name, new) for name, new in program.relations.items() if known.get(name) is not new]
+        for name, stored in different:
             if name not in self.tables:
                 self.tables[name] = Table(len(stored.types))
                 self.types[name] = stored.types
-                self._made.append(name)
+                self._made[name] = None
             elif self.types[name] != stored.types:
                 raise EngineError(
-                    f"`{name}` cannot get other columns in one commit; drop it, and declare it in the next"
+                    f"the columns of `{name}` cannot change in one commit; "
+                    "drop it and declare it again in the next commit"
                 )
-        if program is not self._program:
-            self._program = program
-            self.dense.prepare(program)
-        # rules that go may use functions that go with them
-        self.runner.evaluate_with({**self._functions, **program.functions})
+
+    def existed(self, relation: str) -> bool:
+        """Whether a relation was there before the commit."""
+        return relation in self.tables and relation not in self._made
 
     def forget(self, program: FlatProgram) -> None:
-        """Drop the tables and variants that a program does not have."""
-        for name in [n for n in self.tables if n not in program.relations]:
+        """Drop the tables and variants that are not in a program."""
+        for name in self.tables.keys() - program.relations.keys():
             del self.tables[name], self.types[name]
             self.dense.bits.pop(name, None)
         self.variants.forget(program)
@@ -89,12 +101,12 @@ class LocalEngine:
         return self.tables[relation].live if bits is None else bits.size
 
     def _size_now(self, relation: str) -> int:
-        """About how many rows a relation has in the commit at work."""
+        """About how many rows a relation has in the current commit."""
         change = self.pending.get(relation)
         return self.size(relation) if change is None else change.size
 
     def change(self, relation: str) -> Change:
-        """What the commit at work has done to a relation so far."""
+        """What the current commit has done to a relation so far."""
         change = self.pending.get(relation)
         if change is None:
             table = self.tables[relation]
@@ -108,30 +120,33 @@ class LocalEngine:
     # -- facts
 
     def assert_rows(self, relation: str, inserted: Codes, deleted: Codes) -> None:
-        """Take a change of the asserted facts; what is asserted already or is not there changes nothing."""
+        """Change the asserted facts. Inserting an asserted row or deleting a missing one has no effect."""
         change = self.change(relation)
         new, gone = change.working.table.assert_rows(inserted, deleted)
         change.given_before += [(gone, np.ones(len(gone), np.uint8)), (new, np.zeros(len(new), np.uint8))]
         if not len(change.given_inserted) and not len(change.given_deleted):
             change.given_inserted, change.given_deleted = new, gone
             return
-        # what an earlier call in this commit did may be undone by this one
+        # this call may undo an earlier one of the same commit
         came_before, went_before = change.given_inserted, change.given_deleted
         change.given_inserted = np.union1d(np.setdiff1d(came_before, gone), np.setdiff1d(new, went_before))
         change.given_deleted = np.union1d(np.setdiff1d(went_before, new), np.setdiff1d(gone, came_before))
 
+    def changed_relations(self) -> Iterable[str]:
+        return self.pending
+
     def has_changed(self, relation: str) -> bool:
-        """Whether anything about a relation, or what is asserted of it, is different in this commit."""
+        """Whether the rows or asserted facts of a relation differ from those before the commit."""
         change = self.pending.get(relation)
         return change is not None and (change.moves or change.is_asserted)
 
     def was_touched(self, relation: str) -> bool:
-        """Whether any row of a relation came, went or changed its count."""
+        """Whether any row of a relation was inserted, deleted or given another count."""
         change = self.pending.get(relation)
         return change is not None and change.is_touched
 
     def changed_rows(self, relation: str) -> tuple[int, int]:
-        """How many rows entered and left a relation."""
+        """How many rows were inserted and deleted."""
         change = self.pending.get(relation)
         return (0, 0) if change is None else (len(change.inserted), len(change.deleted))
 
@@ -143,14 +158,14 @@ class LocalEngine:
     # -- leaf operators
 
     def enter(self, stratum: Stratum) -> int:
-        """Begin work on a unit; the highest rank in use in it."""
+        """Begin work on a stratum; returns the highest rank in use."""
         self.dense.enter()
         self.traces.enter()
         self.runner.inside, self.runner.passed_over = stratum.relations, False
         return max((self.change(n).highest for n in stratum.relations), default=0)
 
     def derive(self, step: Derive, rank: int) -> int:
-        """Find a rule's instances; how many there were."""
+        """Find a rule's instances and apply them to their heads; returns their number."""
         driver = self.driver(step)
         if driver is not None and not len(driver):
             return 0
@@ -160,7 +175,7 @@ class LocalEngine:
         return self.runner.instances - before
 
     def _rediscover(self, step: Derive, suspects: Rows | None, rank: int) -> bool:
-        """Look for suspects by one variable of the head, if binding all of it would repeat much work."""
+        """Re-derive suspects by one head variable, if binding the whole head would repeat much work."""
         if suspects is None or step.mode is not Mode.REDERIVE or len(self.change(step.rule.head).aims):
             return False
         assert self._program is not None
@@ -193,7 +208,7 @@ class LocalEngine:
         return change.inserted if (view is View.INSERTED) == positive else change.deleted
 
     def assertions(self, step: Assertions, rank: int) -> int:
-        """Asserted facts as instances with an empty body."""
+        """Apply asserted facts as instances with an empty body; returns their number."""
         total = 0
         for name in step.relations:
             change = self.change(name)
@@ -204,21 +219,21 @@ class LocalEngine:
         return total
 
     def end_round(self, step: EndRound) -> int | None:
-        """Make the worklist the next delta; returns its size, or None to ask for the dense form."""
+        """Make the worklist the next delta; returns its size, or None to request the dense form."""
         mode = MODES[step.mode]
         total = sum(int(end_round(self.change(name).working.table.at, mode)) for name in step.relations)
         self._end(step)
         return None if self.dense.wants(step.relations) else total
 
     def _end(self, step: EndRound) -> None:
-        """A round has ended: suspects are known."""
+        """Record the suspects at the end of a round of deletion."""
         if step.mode is Mode.REMOVE:
             for name in step.relations:
                 change = self.change(name)
                 change.suspects = change.working.worklist
 
     def run_rounds(self, step: Repeat, rank: int, most: int) -> FusedRounds | None:
-        """Run rounds of a repetition in one go, if deltas are small and nothing is computed on columns."""
+        """Run rounds of a repetition in one call, if deltas are small and nothing is computed on columns."""
         *derivations, end = step.steps
         assert isinstance(end, EndRound)
         if self.delta(step.relations) > LARGE:
@@ -245,7 +260,7 @@ class LocalEngine:
         self.runner.check = check
 
     def found_so_far(self, relations: Iterable[str]) -> int:
-        """How many rows were listed since the last round that is known of ended."""
+        """How many rows were put on the worklist since the last round counted by the scheduler."""
         ended = 0 if self._loop is None else self._loop.found
         changes = (self.pending.get(name) for name in relations)
         return ended + sum(change.working.found_since for change in changes if change is not None)
@@ -254,7 +269,7 @@ class LocalEngine:
         return sum(self.change(name).working.delta_size for name in relations)
 
     def clear(self, relations: Iterable[str], traced: bool) -> bool:
-        """Empty relations, whatever was done to them in this commit so far."""
+        """Empty relations, including anything the commit inserted so far."""
         names = frozenset(relations)
         for name in names:
             self.change(name).empty()
@@ -266,14 +281,14 @@ class LocalEngine:
             self.change(name).highest = max(self.change(name).highest, rank)
 
     def finish(self, stratum: Stratum) -> None:
-        """The unit has its new state: what entered and left it is known to those above."""
+        """End work on a stratum: find the rows inserted and deleted, for the strata above."""
         for name in stratum.relations:
             if name in self.pending:
                 self.pending[name].settle()
         self.runner.inside = frozenset()
 
     def merge(self, parts: Sequence[frozenset[str]]) -> None:
-        """Make one unit of several by adding to the ranks of each the highest of those before it."""
+        """Merge strata into one: raise the ranks of each part by the highest ranks of those before it."""
         below = 0
         for relations in parts:
             changes = [self.change(name) for name in relations]
@@ -285,7 +300,7 @@ class LocalEngine:
     # -- groups
 
     def regroup(self, step: Regroup) -> None:
-        """The new results of groups that were touched take the place of their old ones."""
+        """Replace the results of touched groups, or of all groups."""
         source, change = self.change(step.grouping.instances), self.change(step.grouping.results)
         touched = None if step.all else source.touched()
         old, new = regroup(
@@ -308,35 +323,39 @@ class LocalEngine:
     # -- the end
 
     def commit(self) -> None:
-        """The new state becomes the state."""
+        """Make the new state current."""
         self.dense.commit()
         for change in self.pending.values():
             change.publish()
         self.pending.clear()
         self._made.clear()
 
-    def tidy(self) -> None:
-        """Drop the indexes that no rule has asked for; between commits."""
-        used = self.variants.indexes()
-        for table in self.tables.values():
-            table.drop_indexes(used)
+    def tidy(self, before: FlatProgram, program: FlatProgram) -> None:
+        """Drop the indexes that only rules of the program before used. Called between commits."""
+        removed = (before.rules[id_] for id_ in before.rules.keys() - program.rules.keys())
+        for name in {name for rule in removed for name in (rule.head, *rule.reads)}:
+            if name in self.tables:
+                heads = (name, *program.index.readers.get(name, ()))
+                readers = (id_ for head in heads for id_ in program.index.deriving.get(head, ()))
+                self.tables[name].drop_indexes(self.variants.indexes(readers))
 
     def unused_values(self) -> dict[Scalar, Codes]:
-        """The codes in use of types most of whose values are not; to be asked between commits."""
+        """The codes in use, for each type most of whose values are unused. Called between commits."""
         return self._collector.unused(self.codec)
 
     def forget_values(self, used: Mapping[Scalar, Codes]) -> None:
-        """Forget the values whose codes are not in use; between commits. All that was encoded is void."""
+        """Drop values with unused codes. Called between commits. All existing codes become invalid."""
         self.codec = self.runner.codec = self._collector.renew(self.codec, used)
         self.runner.evaluate_with(self._functions)
         self.variants.clear()
 
     def rollback(self) -> None:
-        """Everything is again as it was before the commit began."""
+        """Restore the state before the commit."""
         for change in [*self.pending.values(), *self.dense.replaced()]:
             change.undo()
         self.pending.clear()
         self.dense.rollback()
+        self._program = self._program_before
         for name in self._made:
             self.tables.pop(name, None)
             self.types.pop(name, None)
@@ -350,7 +369,7 @@ class LocalEngine:
 
     @property
     def claims(self) -> DenseForms | None:
-        """Dense relations are evaluated as matrices, unless scripts are to be followed."""
+        """Dense relations are evaluated as matrices, unless `follow_scripts` was called."""
         return self.dense if self.dense.is_allowed else None
 
     def follow_scripts(self) -> None:
@@ -369,7 +388,7 @@ class LocalEngine:
         return table.data[table.alive()]
 
     def changes(self, relation: str) -> tuple[Codes | Difference, Codes | Difference]:
-        """The tuples that entered and left a relation in the commit at work; of dense ones, a promise."""
+        """The tuples that the current commit inserted and deleted; computed later for dense relations."""
         if relation in self.dense.bits:
             return self.dense.bits[relation].inserted(), self.dense.bits[relation].deleted()
         table = self.tables[relation]
@@ -377,19 +396,19 @@ class LocalEngine:
         if change is None:
             nothing = np.empty((0, table.arity), np.int64)
             return nothing, nothing
-        if len(change.inserted) == table.rows:  # all of them, in this order; values never change
+        if len(change.inserted) == table.rows:  # all rows, in this order; no copy, since values never change
             return table.data[: table.rows], table.data[:0]
         return table.data[change.inserted], table.data[change.deleted]
 
     def given_before(self, relation: str, table: Table) -> npt.NDArray[np.uint8]:
-        """Which rows of a relation's table, as it was then, were asserted at the last commit.
+        """Which rows of a relation's table were asserted as of the last commit.
 
-        Also while a commit is at work, in another thread: it writes down what it is about to change.
+        May be called while a commit runs in another thread: it logs each change before making it.
         """
         given = table.given[: table.rows].copy()
         changes = [self.pending.get(relation), *self.dense.before.get(relation, ())[:1]]
         change = next((c for c in changes if c is not None and c.working.table is table), None)
         for rows, before in reversed(list(change.given_before)) if change is not None else ():
-            known = rows < len(given)  # others came since
+            known = rows < len(given)  # later rows were added since
             given[rows[known]] = before[known]
         return given

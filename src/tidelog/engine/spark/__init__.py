@@ -1,7 +1,7 @@
-"""Tidelog on Spark: the only package that knows PySpark.
+"""The engine on Spark.
 
-Importing it without PySpark, PyArrow and pandas is an `EngineError` that says what to install, so every
-module inside may import them at its top.
+Importing this package without PySpark, PyArrow or pandas raises an `EngineError` that says what to install.
+So its modules can import them at the top.
 """
 
 from __future__ import annotations
@@ -15,5 +15,6 @@ __all__: list[str] = []
 _missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
 if _missing:
     raise EngineError(
-        f"Tidelog on Spark needs {' and '.join(_missing)}, not installed here: pip install 'tidelog[spark]'"
+        f"Tidelog on Spark needs packages that are not installed: {' and '.join(_missing)}; "
+        "install them with pip install 'tidelog[spark]'"
     )

@@ -1,4 +1,4 @@
-"""Commits of the Spark engine: DataFrames that no state needs any more are released when one ends."""
+"""Commits of the Spark engine. When one ends, DataFrames that no state needs are released."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SparkCommits"]
 
 
 class SparkCommits(Commits[Checkpoint, Checkpoint]):
-    """`strategy` is what the session asked for; strata in frames have it if they can."""
+    """`strategy` is the session's. Strata in frames use `ELASTIC` instead if it does not support frames."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class SparkCommits(Commits[Checkpoint, Checkpoint]):
         begun: Report | None = None,
     ) -> None:
         self.engine = engine
-        self.staged: Sequence[Checkpoint] = ()  # what a transaction has staged; it survives a rollback
+        self.staged: Sequence[Checkpoint] = ()  # of the open transaction; they survive a rollback
         placed: Callable[[Stratum], str] = engine.placed
         clock = engine.checkpoints.cost
         in_frames = strategy if strategy.in_frames else ELASTIC
@@ -46,6 +46,6 @@ class SparkCommits(Commits[Checkpoint, Checkpoint]):
         self.checkpoints.release([*self.engine.checkpoints_in_use(), *self.staged])
 
     def adopt(self, program: FlatProgram) -> None:
-        """The engine has taken over the state of this program from elsewhere."""
+        """Continue with a program whose state the engine has adopted from another backend."""
         self.engine.forget(program)
         self.program = program

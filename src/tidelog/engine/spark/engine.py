@@ -1,10 +1,11 @@
 """The engine on DataFrames: the leaf operators of scripts as joins, anti joins and aggregates.
 
-Tuples, ranks and counts are columns (see `kept`). Steps that only find instances run nothing: the round's end
-puts them together and works them out, so a round is a few jobs however many rules a unit has. A unit that is
-to run in tasks or in the driver is claimed whole and kept by local engines (see `units`); recursive `min` and
-`max` always are, and so are units whose tasks can send each other what they find, while `sends` is set.
-Placement is decided by `choice`.
+Tuples, ranks and counts are columns (see `relation_state`). Steps that find instances only build plans; the
+end of the round combines and evaluates them. So a round takes a few jobs, however many rules a stratum has.
+
+`placement` decides where a stratum runs. A stratum placed in tasks or in the driver is claimed as a whole and
+maintained by local engines (see `partitions`). That is always so for recursive `min` and `max`, and, while
+`sends` is set, for strata whose tasks can send each other what they find.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ __all__ = ["SparkEngine"]
 
 
 class SparkEngine:
-    """`strategy` is that of strata on local engines; those in frames have it if they can.
+    """`strategy` is that of strata on local engines.
 
-    With a placement, all units have it that can; `room` are the rows of a unit that the driver may keep.
+    A `placement` applies to all strata that support it. `room` is the most rows that a stratum, with what it
+    reads, may have in the driver.
     """
 
     def __init__(
@@ -64,34 +66,35 @@ class SparkEngine:
         self._made: list[str] = []
         self._placed: dict[frozenset[str], Placed] = {}
         self._by: dict[str, tuple[str, ...]] = {}
-        self._sending: dict[frozenset[str], bool] = {}  # units whose tasks can send each other what they find
+        self._sending: dict[frozenset[str], bool] = {}  # strata whose tasks can send each other tuples
         self._known: Mapping[str, Function | PythonFunction] = {}
         self._functions: dict[str, Function | PythonFunction] = {}
         self._program: FlatProgram | None = None
         self._check: Callable[[], None] = lambda: None
         self._tell: Tell = lambda rounds, found, rows: None
-        self._rank = 0  # of what the round at work finds
+        self._rank = 0  # of what the current round finds
 
     def flat(self, program: Program) -> FlatProgram:
-        """A program as this engine runs it."""
+        """The flat program that this engine runs for a program."""
         return with_seeds(flatten(program), self._is_apart)
 
     def _is_apart(self, stratum: Stratum) -> bool:
-        """Whether a recursion may come to be divided, so that its seeds have to be known apart from it."""
+        """Whether a recursion may be divided into partitions, so that its seeds need their own relations."""
         whole = self._placement != "shuffled" or bool(stratum.best) or self._is_whole
         return (whole and passed_through(stratum) is not None) or (self.sends and is_routable(stratum))
 
     # -- relations
 
     def prepare(self, program: FlatProgram) -> None:
-        """Make the relations of a program that are not there."""
+        """Begin a commit: create the relations of a program that do not exist."""
         for name, stored in program.relations.items():
             if name not in self.states:
                 self.states[name] = empty_state(stored.types, self.checkpoints)
                 self._made.append(name)
             elif self.states[name].types != stored.types:
                 raise EngineError(
-                    f"`{name}` cannot get other columns in one commit; drop it, and declare it in the next"
+                    f"the columns of `{name}` cannot change in one commit; "
+                    "drop it and declare it again in the next commit"
                 )
         if program is not self._program:
             self._program, self._by = program, {}
@@ -99,11 +102,11 @@ class SparkEngine:
             for stratum in program.strata:
                 places = passed_through(stratum) or {}
                 self._by |= {n: (f"c{places[n]}",) for n in stratum.relations if n in places}
-        # rules that go may use functions that go with them
+        # removed rules may call functions that are removed with them
         self._functions = {**self._known, **program.functions}
 
     def forget(self, program: FlatProgram) -> None:
-        """Drop the relations that a program does not have."""
+        """Drop the relations that are not in a program."""
         for name in [n for n in self.states if n not in program.relations]:
             del self.states[name]
         self._whole.forget(program)
@@ -118,11 +121,11 @@ class SparkEngine:
         *,
         is_derived: bool,
     ) -> None:
-        """Take a relation over from elsewhere, without what supports its tuples."""
+        """Adopt a relation from another backend. What supports its tuples is unknown."""
         self.states[relation] = taken_over(types, facts, given, is_derived=is_derived)
 
     def work(self, relation: str) -> Work:
-        """What the commit at work has done to a relation so far."""
+        """What the current commit has done to a relation so far."""
         found = self._work.get(relation)
         if found is None:
             state = self.states[relation]
@@ -141,6 +144,9 @@ class SparkEngine:
         self.work(relation).assert_rows(inserted, deleted)
 
     # -- what has changed
+
+    def changed_relations(self) -> None:
+        """Every stratum is looked at: where it runs may change with what it reads."""
 
     def has_changed(self, relation: str) -> bool:
         return any((*self.changed_rows(relation), *self.asserted_changes(relation)))
@@ -167,7 +173,7 @@ class SparkEngine:
         return max((self.work(n).highest for n in stratum.relations), default=0)
 
     def derive(self, step: Derive, rank: int) -> int:
-        """Note where a rule's instances are to be found; they are counted when the round ends."""
+        """Plan the search for a rule's instances. They are found and counted at the end of the round."""
         self._rank = rank
         if step.driver is not None and not self._range(step, step.driver).size:
             return 0
@@ -208,9 +214,11 @@ class SparkEngine:
                 checkpoint = work.inserted if (view is View.INSERTED) == positive else work.deleted
                 checkpoint = checkpoint or self.checkpoints.nothing(work.types)
                 return Range(checkpoint.frame, checkpoint.size)
+            case _:
+                assert_never(view)
 
     def _ever(self, work: Work) -> Range:
-        """What is there before or after the commit: what a negation must not find to hold in both."""
+        """The tuples present before or after the commit. A negation holds in both if it matches none."""
         old, inserted = work.before.facts, work.inserted
         if inserted is None or not inserted.size:
             return Range(old.frame, old.size)
@@ -219,7 +227,7 @@ class SparkEngine:
         return Range(frame, old.size + inserted.size)
 
     def assertions(self, step: Assertions, rank: int) -> int:
-        """Asserted facts as instances with an empty body."""
+        """Apply asserted facts as instances with an empty body; returns their number."""
         self._rank = rank
         total = 0
         for name in step.relations:
@@ -246,7 +254,7 @@ class SparkEngine:
         return Range(checkpoint.frame, checkpoint.size)
 
     def end_round(self, step: EndRound) -> int:
-        """Work out the round: what it found is the next delta."""
+        """Evaluate the round. What it found becomes the next delta."""
         self._check()
         total = 0
         for name in step.relations:
@@ -259,7 +267,7 @@ class SparkEngine:
                 case Mode.REDERIVE:
                     total += work.end_rederivation(self._rank)
                 case Mode.SETTLE | Mode.OVERDELETE | Mode.ADD | Mode.SUBTRACT as other:
-                    raise EngineError(f"strata in frames are not maintained by steps that {other.value}")
+                    raise EngineError(f"internal error: strata in frames have no `{other.value}` steps")
                 case _:
                     assert_never(step.mode)
         for name in step.relations:
@@ -267,7 +275,7 @@ class SparkEngine:
         return total
 
     def found_so_far(self, relations: Iterable[str]) -> int:
-        """Nothing is known of a round before its end."""
+        """Always 0: a round is evaluated at its end."""
         return 0
 
     def watch(self, check: Check, tell: Tell) -> None:
@@ -287,7 +295,7 @@ class SparkEngine:
             self.work(name).highest = max(self.work(name).highest, rank)
 
     def merge(self, parts: Sequence[frozenset[str]]) -> None:
-        """Make one unit of several by adding to the ranks of each the highest of those before it."""
+        """Merge strata into one: raise the ranks of each part by the highest ranks of those before it."""
         below = 0
         for relations in parts:
             works = [self.work(name) for name in relations]
@@ -299,11 +307,11 @@ class SparkEngine:
             below += highest
 
     def finish(self, stratum: Stratum) -> None:
-        """The unit has its new state: what entered and left it is known to those above."""
+        """End work on a stratum: find the tuples inserted and deleted, for the strata above."""
         for name in stratum.relations & self._work.keys():
             self._work[name].settle()
 
-    # -- what it can do
+    # -- optional operators
 
     @property
     def traces(self) -> Traces | None:
@@ -326,15 +334,15 @@ class SparkEngine:
         """Evaluate strata in frames, by joins."""
         self._placement, self.sends = "shuffled", False
 
-    # -- whole strata
+    # -- strata on local engines
 
     def placed(self, stratum: Stratum) -> str:
-        """Where a unit runs and why."""
+        """Where a stratum runs, and why."""
         placed = self._placed.get(stratum.relations) or self._decide(stratum)
         return f"{placed.where}: {placed.why}"
 
     def _place(self, stratum: Stratum) -> Placed:
-        """Where a unit runs; decided once in a commit."""
+        """Where a stratum runs; decided once per commit."""
         if stratum.relations not in self._placed:
             self._placed[stratum.relations] = self._decide(stratum)
         return self._placed[stratum.relations]
@@ -354,7 +362,7 @@ class SparkEngine:
         return self._sending[stratum.relations]
 
     def _room(self, stratum: Stratum) -> int:
-        """How many rows of a unit and of what it reads the driver has room for."""
+        """The most rows that a stratum, with what it reads, may have in the driver."""
         assert self._program is not None
         counted = any(self._program.relations[n].kind is Kind.INSTANCES for n in stratum.relations)
         return -1 if counted or stratum.relations in self._whole.outgrown else self._whole.room
@@ -365,47 +373,47 @@ class SparkEngine:
         return not all(self.states[name].is_ranked for name in stratum.relations)
 
     def claim(self, stratum: Stratum, start: bool = False) -> Claimed | None:
-        """Take what is asserted, if there are no rules, and run what belongs in tasks in tasks."""
+        """Evaluate a stratum that has no rules, or that local engines maintain; None for all others."""
         if not stratum.rules:
             for name in stratum.relations:
                 self.work(name).take_given()
-            return Claimed(0, "there are no rules: it is what is asserted of it")
+            return Claimed(0, "it has no rules, only asserted facts")
         stats = self._run_whole(stratum)
         return None if stats is None else Claimed(stats.rounds, stats.why, stats.strategy, stats.instances)
 
     def _run_whole(self, stratum: Stratum) -> StratumStats | None:
-        """Run a unit by local engines, if that is its place."""
+        """Run a stratum on local engines, if it is placed there."""
         assert self._program is not None
         known = self._program.relations, self._functions, self.work
         if self._place(stratum).where == "driver":
             stats = self._whole.in_driver(stratum, *known, self._check)
             if stats is not None:
                 return stats
-            del self._placed[stratum.relations]  # it has grown out of the driver
+            del self._placed[stratum.relations]  # it does not fit in the driver
         placed = self._place(stratum)
         kept_whole = placed.where == "tasks" or placed.sends
         if kept_whole and self._whole.is_new(stratum) and not self._has_rows(stratum):
-            return StratumStats(stratum.name, "bootstrap", "it and all that it reads are empty")
+            return StratumStats(stratum.name, "bootstrap", "it and all relations that it reads are empty")
         if placed.where == "tasks":
             return self._whole.in_tasks(stratum, *known, self._tell)
         if placed.sends:
             routes = self._whole.routes(stratum, self.work)
             if routes is not None:
                 return self._whole.in_tasks(stratum, *known, self._tell, None if routes.is_plain else routes)
-            why = "what its rules name by constants is too much for every task; by joins"
+            why = "too many rows match the constants in its rules to copy them to every task; by joins"
             self._placed[stratum.relations] = Placed("shuffled", why)
         self._whole.leave(stratum)
         return None
 
     def _has_rows(self, stratum: Stratum) -> bool:
-        """Whether there is, or was, anything in a unit or below it."""
+        """Whether a stratum or what it reads has rows, or had any before the commit."""
         works = [self.work(name) for name in (*stratum.relations, *read_by(stratum))]
         return any(w.before.facts.size or w.now.facts.size or _size(w.given_inserted) for w in works)
 
     # -- groups
 
     def regroup(self, step: Regroup) -> None:
-        """The new results of groups that were touched take the place of their old ones."""
+        """Replace the results of touched groups, or of all groups."""
         grouping = step.grouping
         source, target = self.work(grouping.instances), self.work(grouping.results)
         instances, old = source.now.facts, target.before.facts
@@ -426,17 +434,17 @@ class SparkEngine:
         untouched = without(old.frame, keys.small, target.types[: grouping.keys])
         target.replace(self.checkpoints.make(untouched.unionByName(new.frame)), is_ranked=True)
 
-    # -- the end
+    # -- ending a commit
 
     def commit(self) -> None:
-        """The new state becomes the state; what only the old one held is released."""
+        """Make the new state current."""
         for name, work in self._work.items():
             self.states[name] = work.now
         self._whole.commit()
         self._end()
 
     def rollback(self) -> None:
-        """Everything is as it was before the commit began."""
+        """Restore the state before the commit."""
         for name in self._made:
             self.states.pop(name, None)
         self._whole.rollback()
@@ -453,7 +461,7 @@ class SparkEngine:
     # -- reading
 
     def changes(self, relation: str) -> tuple[Checkpoint, Checkpoint]:
-        """The tuples that entered and left a relation in the commit at work."""
+        """The tuples that the current commit inserted into and deleted from a relation."""
         work = self._work.get(relation)
         nothing = self.checkpoints.nothing(self.states[relation].types)
         return (nothing, nothing) if work is None else (work.inserted or nothing, work.deleted or nothing)

@@ -1,9 +1,9 @@
-"""Data that users give, as frames of a relation: columns in its order, of its types, nothing lost or dropped.
+"""Converts data from users into frames of a relation: columns in its order, of its types, no row lost.
 
-A DataFrame is evaluated in its own session, once. If its columns have the very types of the relation, Spark
-only looks for missing values where there may be none. Any other is fitted in tasks, batch by batch, by the
-same code that fits local data, so that it is refused for the same reasons. What is not a DataFrame is fitted
-here.
+A DataFrame is evaluated once, in its own session. If its columns have exactly the types of the relation,
+Spark only checks for missing values in columns that do not allow them. Otherwise tasks convert it, batch by
+batch, with the code that converts local data, so that both report the same errors. Data that is not a
+DataFrame is converted in the driver.
 """
 
 from __future__ import annotations
@@ -16,31 +16,30 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from tidelog.data import types
-from tidelog.data.types import Option, Type
+from tidelog.data.types import Option, Type, scalar
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.layout import PROBLEM, arrow_schema, columns, ddl, spark_type
 from tidelog.errors import DataError
 from tidelog.program.typed import Relation
-from tidelog.tables.arrow import scalar
 from tidelog.tables.given import to_table
 
 __all__ = ["is_frame", "take_in"]
 
 _COLUMN: Final = "problem_column"
-# of these, all that Spark can hold is canonical
+# all values that Spark can hold in these types are canonical
 _PLAIN: Final = (types.Bool, types.Int, types.String, types.Bytes, types.Date, types.Timestamp)
 
 
 def is_frame(data: object) -> bool:
-    """Whether data is a DataFrame of Spark, classic or over Connect."""
+    """Whether data is a Spark DataFrame, classic or Connect."""
     return callable(getattr(data, "toArrow", None)) and hasattr(data, "sparkSession")
 
 
 def take_in(relation: Relation, data: Any, checkpoints: Checkpoints) -> Checkpoint:
-    """The rows of data, or DataError."""
+    """The rows of `data`; DataError if they do not match the relation."""
     if not is_frame(data):
         return checkpoints.table(relation.types, to_table(relation, data))
-    to_table(relation, data.limit(0).toArrow())  # are the columns the right ones?
+    to_table(relation, data.limit(0).toArrow())  # checks the columns
     kinds = dict(data.dtypes)
     plain = relation.columns and all(_is_plain(kinds.get(c.name), c.type) for c in relation.columns)
     with checkpoints.taken(data.toDF(*(f"q{i}" for i in range(len(kinds))))) as rows:
@@ -84,7 +83,7 @@ def _fitted(
 
 
 def _fit(relation: Relation, names: Sequence[str], batches: Iterable[Any]) -> Iterator[Any]:
-    """In a task: batches of the relation, or a row that tells what does not fit."""
+    """In a task: batches of the relation, or a row that reports what does not match it."""
     schema = arrow_schema(relation.types)
     for batch in batches:
         problem = column = None

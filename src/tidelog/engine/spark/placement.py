@@ -1,13 +1,13 @@
-"""Where a unit runs, and why.
+"""Where a stratum runs, and why.
 
-- *driver*: few rows, of the unit and of what it reads: a local engine in the driver keeps it.
-- *tasks*: a recursion that passes some column through unchanged falls apart by that column's values. Each
-  partition is then a recursion of its own, kept by a local engine in a task, with everything else that the
-  rules read beside it. Recursive `min` and `max` always run in tasks or the driver, and so do all recursions
-  under strategies that only local engines have: in a single task if no column passes.
-- *shuffled*: local engines in tasks that send each other what they find, if all that a recursion joins can be
-  brought together (see `routes`); otherwise by joins of frames. Any unit can, and large ones without
-  recursion do: they are one pass of joins.
+- *driver*: a local engine in the driver, if the stratum and what it reads have few rows.
+- *tasks*: a recursion that passes some column through unchanged can be divided by that column's values. Each
+  partition is then a recursion of its own, maintained by a local engine in a task, which also gets everything
+  else that the rules read. Recursive `min` and `max` always run in tasks or in the driver, and so do all
+  recursions under strategies that only local engines support: in a single task if no column passes through.
+- *shuffled*: local engines in tasks that send each other what they find, if the tuples that a recursion joins
+  can be brought together (see `routes`); otherwise joins of frames. Every stratum can be shuffled. Large
+  strata without recursion are, because they need only one pass of joins.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["Placed", "Placement", "Sizes", "passed_through", "place"]
 
 Placement: TypeAlias = Literal["driver", "tasks", "shuffled"]
 
-_BESIDE: Final = 5_000_000  # rows that every task may be given in addition to its own
+_BESIDE: Final = 5_000_000  # rows that every task may get in addition to its own
 _TRIES: Final = 4096
 
 
 class Placed(NamedTuple):
-    """`sends` says that tasks are to send each other what they find, if that turns out to be possible."""
+    """`sends` says that tasks should send each other what they find, if routes exist for that."""
 
     where: Placement
     why: str
@@ -38,7 +38,7 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Rows: those that a unit has or begins with, and those that its recursion reads from below."""
+    """Numbers of rows: of the stratum and its seeds, and of what its recursion reads from below."""
 
     own: int
     beside: int
@@ -47,10 +47,10 @@ class Sizes:
 def place(
     stratum: Stratum, wanted: Placement | None, sizes: Sizes, *, whole: bool, room: int, sends: bool = False
 ) -> Placed:
-    """The place of a unit.
+    """The place of a stratum.
 
-    With `whole`, a recursion is to be kept by local engines however it is; `room` are the rows that the
-    driver has room for; with `sends`, tasks can send each other what they find.
+    With `whole`, every recursion runs on local engines. `room` is the number of rows that fit in the driver.
+    With `sends`, tasks can send each other what they find.
     """
     if not stratum.rules or stratum.grouping is not None:
         return Placed("shuffled", "it is not recursive")
@@ -64,20 +64,20 @@ def place(
         shown = ", ".join(f"column {column} of {name}" for name, column in sorted(through.items()))
         return Placed("tasks", f"its recursion passes {shown} through")
     if stratum.best or whole:
-        what = "min and max in recursion are" if stratum.best else "the strategy is"
-        parts = "a single one" if through is None else "each partition on its own"
-        return Placed("tasks", f"{what} for local engines, {parts}")
-    beside = f"its recursion reads {sizes.beside:,} rows, too many for every task"
+        what = "recursive min and max need" if stratum.best else "the strategy needs"
+        parts = "in a single task" if through is None else "one for each partition"
+        return Placed("tasks", f"{what} local engines, {parts}")
+    beside = f"its recursion reads {sizes.beside:,} rows, too many to send to every task"
     why = beside if through is not None else "no column passes through its recursion unchanged"
     sends = sends and sizes.beside <= _BESIDE
     how = "tasks send each other what they find" if sends else "by joins"
-    return Placed("shuffled", f"{'as asked' if wanted == 'shuffled' else why}; {how}", sends)
+    return Placed("shuffled", f"{'as requested' if wanted == 'shuffled' else why}; {how}", sends)
 
 
 def passed_through(stratum: Stratum) -> Mapping[str, int] | None:
-    """For each relation of a recursive unit a column whose value no recursive rule changes; None if not all.
+    """For each relation of a recursion, a column that no recursive rule changes; None if one has none.
 
-    Whatever follows from a tuple then has the tuple's value in that column.
+    Every tuple derived from a tuple then has the same value in that column.
     """
     inner = [rule for rule in stratum.rules if any(_inner(rule, stratum))]
     if not inner:

@@ -84,10 +84,10 @@ class Look:
         described, *known = before.split(" ")
         if described != self.described or not self.is_apart or not self.files.keys() >= set(known):
             return None
-        came = {p: self.files[p] for p in self.files.keys() - set(known)}
-        came = {p: file for p, file in came.items() if not file.name.startswith(_HIDDEN)}
-        is_plain = not any(is_pattern(file.path) for file in came.values())
-        return Look(described, came, is_apart=True) if is_plain else None
+        inserted = {p: self.files[p] for p in self.files.keys() - set(known)}
+        inserted = {p: file for p, file in inserted.items() if not file.name.startswith(_HIDDEN)}
+        is_plain = not any(is_pattern(file.path) for file in inserted.values())
+        return Look(described, inserted, is_apart=True) if is_plain else None
 
 
 def look(source: Source, relation: Relation, listing: Listing | None = None) -> Look | None:

@@ -48,8 +48,8 @@ SMALL: Final = 32 << 20  # bytes; up to this size, files are read in one job and
 class Found:
     """The changes of one commit: the inserted and deleted facts of each source, and its bad rows."""
 
-    came: dict[str, Any] = field(default_factory=dict)
-    went: dict[str, Any] = field(default_factory=dict)
+    inserted: dict[str, Any] = field(default_factory=dict)
+    deleted: dict[str, Any] = field(default_factory=dict)
     reports: dict[str, SourceReport] = field(default_factory=dict)
     prints: dict[str, str] = field(default_factory=dict)
     streams: dict[str, Batch] = field(default_factory=dict)
@@ -88,12 +88,12 @@ class Intake:
         self._progress(f"reading new files of {relation.name}")
         told = list(found.bad_rows)
         try:
-            came, _ = self._read(found, source, relation, added, partly=True)
+            inserted, _ = self._read(found, source, relation, added, partly=True)
         except PipelineError:  # reading all files succeeds, or reports the error
             found.bad_rows = told
             found.bad.pop(relation.name, None)
             return False
-        self._report(found, relation, came, to_table(relation, []), new_files=len(added.files))
+        self._report(found, relation, inserted, to_table(relation, []), new_files=len(added.files))
         return True
 
     def _read(
@@ -121,8 +121,8 @@ class Intake:
             return
         rows = sums(good)
         signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
-        came, went = (to_table(relation, facts.filter(kept)) for kept in (signs > 0, signs < 0))
-        self._report(found, relation, came, went)
+        inserted, deleted = (to_table(relation, facts.filter(kept)) for kept in (signs > 0, signs < 0))
+        self._report(found, relation, inserted, deleted)
 
     @contextmanager
     def _checked(self, found: Found, source: Source, raw: Raw) -> Iterator[DataFrame]:
@@ -156,10 +156,14 @@ class Intake:
         found.bad_rows += first[: SHOWN - len(found.bad_rows)]
         found.bad[source.relation] = self._spark.createDataFrame(bad)
 
-    def _report(self, found: Found, relation: Relation, came: Any, went: Any, new_files: int = 0) -> None:
-        found.came[relation.name], found.went[relation.name] = came, went
+    def _report(
+        self, found: Found, relation: Relation, inserted: Any, deleted: Any, new_files: int = 0
+    ) -> None:
+        found.inserted[relation.name], found.deleted[relation.name] = inserted, deleted
         bad = found.reports[relation.name].bad
-        found.reports[relation.name] = SourceReport(True, Count(came.num_rows, went.num_rows), bad, new_files)
+        found.reports[relation.name] = SourceReport(
+            True, Count(inserted.num_rows, deleted.num_rows), bad, new_files
+        )
 
     def _small_difference(self, relation: Relation, new: Any) -> tuple[Any, Any]:
         """Like `_difference`, without Spark."""

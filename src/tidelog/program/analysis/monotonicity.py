@@ -257,8 +257,10 @@ def _direction(expr: Expr, directions: Mapping[str, int]) -> int:
             return first
         case typed.Cast(operand, type_) if is_number(operand.type) and is_number(type_):
             return _direction(operand, directions)
-        case _:
+        case typed.Constant() | typed.Unary() | typed.If() | typed.Call() | typed.Cast():
             raise _NotMonotone(f"{_operation(expr)} does not preserve the order of values")
+        case _:
+            assert_never(expr)
 
 
 def _binary(op: str, left: Expr, right: Expr, directions: Mapping[str, int]) -> int:
@@ -314,5 +316,7 @@ def _operation(expr: Expr) -> str:
             return f"`{function}`"
         case typed.Cast(_, type_):
             return f"`as {type_}`"
-        case _:
+        case typed.Constant() | typed.Var() | typed.Let():
             return "this expression"
+        case _:
+            assert_never(expr)

@@ -9,18 +9,15 @@ full, rule by rule.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tidelog.program.analysis.monotonicity import best_relations, check_monotone, in_order
+from tidelog.program.analysis.order import Order, components
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.typed import Absent, Best, Match, Rule, Stratum
 
-__all__ = ["components", "reads", "stratify"]
-
-
-_Node = TypeVar("_Node", bound=Hashable)
+__all__ = ["Strata", "reads", "restratify", "stratify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +56,98 @@ def reads(rule: Rule) -> Iterator[tuple[str, str]]:
                 yield literal.relation, "not"
 
 
-def stratify(relations: Iterable[str], rules: Iterable[Rule], problems: Problems) -> tuple[Stratum, ...]:
-    """The strata in evaluation order. Relations that cannot be stratified are reported."""
-    rules = tuple(rules)
-    found = _components(relations, rules)
-    number = {name: i for i, component in enumerate(found) for name in component}
-    deriving: dict[int, list[Rule]] = defaultdict(list)
-    turns: dict[int, list[_Turn]] = defaultdict(list)
-    for rule in rules:
-        for i, turn in _turns(rule, number).items():
-            deriving[i].append(rule)
-            if turn.reads:
-                turns[i].append(turn)
-    return tuple(
-        _stratum(frozenset(component), tuple(deriving[i]), turns[i], problems)
-        for i, component in enumerate(found)
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """The strata of a program in evaluation order, with what is needed to keep them up to date.
+
+    `deriving` are the rules of each relation, by their identities; `sequence` is the order of all rules.
+    """
+
+    strata: tuple[Stratum, ...] = ()
+    order: Order = Order()
+    deriving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sequence: Mapping[str, int] = field(default_factory=dict)
+
+
+def stratify(relations: Iterable[str], rules: Mapping[str, Rule], problems: Problems) -> Strata:
+    """The strata of a program. Relations that cannot be stratified are reported."""
+    order = Order.of(_components(relations, tuple(rules.values())))
+    deriving: dict[str, list[str]] = {}
+    for rule in rules.values():
+        for head in _heads(rule):
+            deriving.setdefault(head, []).append(rule.id)
+    sequence = {id_: i for i, id_ in enumerate(rules)}
+    found = Strata((), order, {head: tuple(ids) for head, ids in deriving.items()}, sequence)
+    return replace(found, strata=tuple(_made(found, group, rules, problems) for group in order.groups))
+
+
+def restratify(
+    before: Strata,
+    relations: Mapping[str, object],
+    rules: Mapping[str, Rule],
+    added: Sequence[Rule],
+    removed: Sequence[Rule],
+    problems: Problems,
+) -> Strata:
+    """The strata after a change of relations and rules. Unaffected strata are the same objects."""
+    deriving, sequence = _with_rules(before, added, removed)
+    touched = {head for rule in (*added, *removed) for head in _heads(rule)}
+    there = relations.keys() - before.order.number.keys()
+    new = [name for name in relations if name in there] if there else []
+    order = before.order.renewed(
+        lambda name: {read for id_ in deriving.get(name, ()) for read, _ in reads(rules[id_])},
+        touched,
+        [name for name in new if name not in deriving],
+        [name for name in new if name in deriving],
+        before.order.number.keys() - relations.keys(),
     )
+    found = Strata((), order, deriving, sequence)
+
+    def stratum(number: int, group: frozenset[str]) -> Stratum:
+        old = before.order.number.get(next(iter(group)))
+        if old is not None and touched.isdisjoint(group) and before.strata[old].relations == group:
+            return before.strata[old]
+        return _made(found, group, rules, problems)
+
+    if order is before.order:  # only strata of rules that were added or removed are different
+        strata = list(before.strata)
+        for number in {order.number[name] for name in touched if name in order.number}:
+            strata[number] = stratum(number, order.groups[number])
+    else:
+        strata = [stratum(number, group) for number, group in enumerate(order.groups)]
+    return replace(found, strata=tuple(strata))
+
+
+def _heads(rule: Rule) -> list[str]:
+    return list(dict.fromkeys(h.relation for h in rule.heads))
+
+
+def _with_rules(
+    before: Strata, added: Sequence[Rule], removed: Sequence[Rule]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, int]]:
+    deriving, sequence = dict(before.deriving), dict(before.sequence)
+    for rule in removed:
+        del sequence[rule.id]
+        for head in _heads(rule):
+            left = tuple(id_ for id_ in deriving[head] if id_ != rule.id)
+            if left:
+                deriving[head] = left
+            else:
+                del deriving[head]
+    following = max(sequence.values(), default=-1) + 1
+    for number, rule in enumerate(added, start=following):
+        sequence[rule.id] = number
+        for head in _heads(rule):
+            deriving[head] = (*deriving.get(head, ()), rule.id)
+    return deriving, sequence
+
+
+def _made(found: Strata, group: frozenset[str], rules: Mapping[str, Rule], problems: Problems) -> Stratum:
+    """The stratum of a group of relations."""
+    ids = {id_ for name in group for id_ in found.deriving.get(name, ())}
+    own = tuple(rules[id_] for id_ in sorted(ids, key=found.sequence.__getitem__))
+    turns = [turn for rule in own if (turn := _turn(rule, group)).reads]
+    return _stratum(group, own, turns, problems)
 
 
 def _components(relations: Iterable[str], rules: tuple[Rule, ...]) -> list[list[str]]:
@@ -90,15 +163,10 @@ def _components(relations: Iterable[str], rules: tuple[Rule, ...]) -> list[list[
     return [component for component in names if component]
 
 
-def _turns(rule: Rule, number: Mapping[str, int]) -> dict[int, _Turn]:
-    """The strata that a rule derives, each with the rule's edges inside it."""
-    heads: dict[int, list[str]] = defaultdict(list)
-    for head in dict.fromkeys(h.relation for h in rule.heads):
-        heads[number[head]].append(head)
-    inner: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    for read in dict.fromkeys(reads(rule)):
-        inner[number[read[0]]].append(read)
-    return {i: _Turn(rule, tuple(names), tuple(inner.get(i, ()))) for i, names in heads.items()}
+def _turn(rule: Rule, group: frozenset[str]) -> _Turn:
+    """The edges of a rule inside a stratum."""
+    heads = tuple(head for head in _heads(rule) if head in group)
+    return _Turn(rule, heads, tuple(read for read in dict.fromkeys(reads(rule)) if read[0] in group))
 
 
 def _stratum(
@@ -130,59 +198,6 @@ def _aggregated(turns: Iterable[_Turn]) -> frozenset[str]:
     """The relations derived by an aggregate inside the cycle."""
     through = (turn for turn in turns if any(how and how != "not" for _, how in turn.reads))
     return frozenset(head for turn in through for head in turn.heads)
-
-
-def components(below: Mapping[_Node, list[_Node]]) -> list[list[_Node]]:
-    """Strongly connected components, each after those it depends on (Tarjan, without recursion)."""
-    index: dict[_Node, int] = {}
-    low: dict[_Node, int] = {}
-    stack: list[_Node] = []
-    on_stack: set[_Node] = set()
-    found: list[list[_Node]] = []
-    for root in below:
-        if root in index:
-            continue
-        work: list[tuple[_Node, Iterator[_Node]]] = []
-        _enter(root, below, index, low, stack, on_stack, work)
-        while work:
-            node, rest = work[-1]
-            following = next(rest, None)  # no node is None
-            if following is None:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    found.append(_pop_component(node, stack, on_stack))
-            elif following not in index:
-                _enter(following, below, index, low, stack, on_stack, work)
-            elif following in on_stack:
-                low[node] = min(low[node], index[following])
-    return found
-
-
-def _enter(
-    node: _Node,
-    below: Mapping[_Node, list[_Node]],
-    index: dict[_Node, int],
-    low: dict[_Node, int],
-    stack: list[_Node],
-    on_stack: set[_Node],
-    work: list[tuple[_Node, Iterator[_Node]]],
-) -> None:
-    index[node] = low[node] = len(index)
-    stack.append(node)
-    on_stack.add(node)
-    work.append((node, iter(below[node])))
-
-
-def _pop_component(node: _Node, stack: list[_Node], on_stack: set[_Node]) -> list[_Node]:
-    component: list[_Node] = []
-    while True:
-        member = stack.pop()
-        on_stack.discard(member)
-        component.append(member)
-        if member == node:
-            return component
 
 
 # -- reporting a cycle

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from typing import assert_never
 
 from tidelog.data.types import BOOL, Type
 from tidelog.errors import Span
@@ -172,6 +173,8 @@ class BodyMaker:
             case tree.Assignment(name):
                 given = values.get(id(literal))
                 return [None if given is None else Bind(Var(name, given.type), given)]
+            case _:
+                assert_never(literal)
 
     def _equation(self, assignment: tree.Assignment) -> Literal | None:
         """An assignment to a variable that an atom also binds: the value must equal the matched one."""

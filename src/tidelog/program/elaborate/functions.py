@@ -18,7 +18,7 @@ from datetime import date, datetime
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Source, shown
-from tidelog.program.analysis.strata import components
+from tidelog.program.analysis.order import components
 from tidelog.program.elaborate.declarations import Declarations, resolve_type
 from tidelog.program.elaborate.expressions import Typer
 from tidelog.program.elaborate.problems import Problems

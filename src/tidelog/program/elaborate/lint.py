@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from tidelog.program.analysis.firing import dead_rules
 from tidelog.program.elaborate.problems import Problems
@@ -141,6 +142,12 @@ def _literal_expressions(literal: tree.Literal) -> Iterator[tree.Expr]:
             yield from (a.value for a in args)
         case tree.Condition(value) | tree.Assignment(value=value):
             yield value
+        case tree.Disjunction(choices):
+            for choice in choices:
+                for inner in choice:
+                    yield from _literal_expressions(inner)
+        case _:
+            assert_never(literal)
 
 
 def _warn_functions(items: Sequence[tree.Item], problems: Problems) -> None:
@@ -172,6 +179,10 @@ def _types(item: tree.Item) -> Iterator[tree.TypeName]:
             yield result
         case tree.Alias(type=type_):
             yield type_
+        case tree.Rule():
+            pass
+        case _:
+            assert_never(item)
     for expr in _expressions([item]):
         yield from (e.type for e in expressions(expr) if isinstance(e, tree.Cast))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.program.typed import Binary, Expr, Let, Var
@@ -41,8 +43,14 @@ def is_flexible(expr: tree.Expr) -> bool:
             return is_flexible(operand)
         case tree.Conditional(_, then, otherwise):
             return is_flexible(then) and is_flexible(otherwise)
-        case _:
+        case tree.BoolLiteral() | tree.StringLiteral() | tree.BytesLiteral() | tree.Interpolation():
             return False
+        case tree.Variable() | tree.Wildcard() | tree.Unary() | tree.Binary() | tree.Block():
+            return False
+        case tree.Call() | tree.Cast() | tree.Aggregate():
+            return False
+        case _:
+            assert_never(expr)
 
 
 def flexible_lefts(row: list[tree.Binary]) -> list[bool]:

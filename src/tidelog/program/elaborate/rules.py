@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from tidelog.data.types import INT, STRING, Type
 from tidelog.program import typed
@@ -346,5 +346,7 @@ def _binds(literal: tree.Literal) -> set[str]:
             return {name}
         case tree.Disjunction(choices):
             return {name for choice in choices for x in choice for name in _binds(x)}
-        case _:
+        case tree.Negation() | tree.Condition():
             return set()
+        case _:
+            assert_never(literal)

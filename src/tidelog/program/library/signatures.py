@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
 from tidelog.data import types
 from tidelog.data.types import Type
@@ -58,6 +58,8 @@ def allows(kind: Kind, type_: Type) -> bool:
             return isinstance(type_, types.Bool)
         case Kind.STRING:
             return isinstance(type_, types.String)
+        case _:
+            assert_never(kind)
 
 
 @dataclass(frozen=True, slots=True)

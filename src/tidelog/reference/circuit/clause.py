@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from tidelog.errors import EngineError
 from tidelog.program.typed import (
@@ -81,6 +82,8 @@ def binds(literal: Literal) -> list[str]:
             return [variable.name]
         case Absent() | Test():
             return []
+        case _:
+            assert_never(literal)
 
 
 def _bodies(rule: Rule) -> tuple[Body, ...]:
@@ -145,6 +148,8 @@ def _rename_literal(literal: Literal, names: Mapping[str, str]) -> Literal:
             return Test(_rename(condition, names))
         case Bind(variable, value):
             return Bind(Var(names[variable.name], variable.type), _rename(value, names))
+        case _:
+            assert_never(literal)
 
 
 def _rename_term(term: Term, names: Mapping[str, str]) -> Term:
@@ -153,6 +158,8 @@ def _rename_term(term: Term, names: Mapping[str, str]) -> Term:
             return Var(names[old], type_)
         case Constant() | Wildcard():
             return term
+        case _:
+            assert_never(term)
 
 
 def _rename(expr: Expr, names: Mapping[str, str]) -> Expr:
@@ -172,3 +179,5 @@ def _rename(expr: Expr, names: Mapping[str, str]) -> Expr:
             return Let(local, _rename(value, names), _rename(body, inside), type_)
         case Call(args=args):
             return replace(expr, args=tuple(_rename(arg, names) for arg in args))
+        case _:
+            assert_never(expr)

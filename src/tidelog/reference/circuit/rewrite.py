@@ -113,3 +113,5 @@ def _value(term: Term, values: tuple[Known, ...] | list[Known]) -> Known:
             return value
         case Wildcard():
             raise AssertionError("a wildcard has no value")
+        case _:
+            assert_never(term)

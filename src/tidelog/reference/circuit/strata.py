@@ -14,6 +14,7 @@ above the number of derived relations implies a cycle through a negation, and th
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import assert_never
 
 from tidelog.errors import EngineError
 from tidelog.program.typed import Absent, Bind, Match, Test
@@ -48,4 +49,6 @@ def _lowest(clause: Clause, level: Mapping[str, int]) -> int:
                 lowest = max(lowest, level.get(relation, 0) + 1)
             case Test() | Bind():
                 pass
+            case _:
+                assert_never(literal)
     return lowest

@@ -1,1 +1,1 @@
-"""Where the data of a session is: in process, on Spark, or wherever it fits."""
+"""Where the data of a session is: in this process, on Spark, or wherever it fits."""

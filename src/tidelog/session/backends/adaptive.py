@@ -1,12 +1,12 @@
-"""A session on Spark whose data is in the driver while it fits, and in frames from then on.
+"""A backend on Spark whose data is in the driver while it fits, and in frames from then on.
 
-Moving changes nothing that users see: the last commit is copied into frames as it is, and what a transaction
-has said so far goes along. Two things cause it: a DataFrame that has too many rows to be brought here, and a
-commit whose tables outgrow the budget while it works, which is then begun again in frames. There is no way
-back: data that was too large once is likely to be so again.
+Users do not notice the move: the last commit is copied into frames as it is, with the changes of an open
+transaction. Two things cause a move: a DataFrame with too many rows for the driver, and a commit whose tables
+outgrow the budget, which then starts again in frames. Data never moves back: what was too large once is
+likely to be so again.
 
-Both homes have the same locks (see `locks`). The one becomes the other while all of them are held, so whoever
-holds any of them deals with one home, and a snapshot is of one commit.
+Both backends share the same locks (see `locks`). The switch happens while all of them are held. So a thread
+that holds any of them uses one backend, and a snapshot is of one commit.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tidelog.session.locks import Locks
 __all__ = ["BUDGET", "AdaptiveBackend"]
 
 BUDGET: Final = 10_000_000  # rows of all tables together, some 50 bytes each
-_UNITS: Final = 10  # that may keep their share of it in the driver when the rest is in frames
+_UNITS: Final = 10  # a stratum may have a tenth of it in the driver when the rest is in frames
 
 
 class _TooLarge(Exception):
@@ -66,7 +66,7 @@ class AdaptiveBackend:
         )
         self._budget = budget
 
-    # -- as the home that it is now
+    # -- delegated to the current backend
 
     @property
     def program(self) -> Program:
@@ -128,18 +128,18 @@ class AdaptiveBackend:
             raise _TooLarge
 
     def make_room(self, relation: Relation, frame: Any) -> None:
-        """Move, if a DataFrame is too large to be brought here."""
+        """Move, if a DataFrame is too large for the driver."""
         if isinstance(self.current, LocalBackend):
             try:
                 with self._jobs.taking(relation.name):
                     rows = frame.count()
-                with self.locks.turn:  # a query has tables of its own meanwhile
+                with self.locks.turn:  # a running query has other tables
                     self.expect_room(self.current, rows)
             except _TooLarge:
                 self.move()
 
     def move(self) -> None:
-        """Copy the last commit into frames; they are the home from now on."""
+        """Copy the last commit into frames, and use them from now on."""
         local = self.current
         assert isinstance(local, LocalBackend)
         frames = self._make()
@@ -159,7 +159,7 @@ class AdaptiveBackend:
 
 
 class _MovingStaging:
-    """What a transaction says about a relation, wherever the data is at the moment."""
+    """The changes of a transaction to a relation, wherever its data currently is."""
 
     def __init__(self, relation: Relation, home: AdaptiveBackend) -> None:
         self.relation = relation
@@ -168,7 +168,7 @@ class _MovingStaging:
         self._staging: Staging = home.current.stage(relation)
 
     def here(self) -> Any:
-        """It, where the data is now."""
+        """The changes, in the current backend."""
         if self._of is not self._home.current:
             assert isinstance(self._staging, StagedData)
             assert isinstance(self._of, LocalBackend)

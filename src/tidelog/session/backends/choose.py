@@ -20,10 +20,10 @@ _IN_FRAMES: Final[Mapping[str, Placement]] = {"tasks": "tasks", "shuffled": "shu
 
 
 def backend(spark: Any, placement: str | None) -> MakeBackend:
-    """What makes the backend of a session with this placement."""
+    """A factory for the backend of a session with this placement."""
     if placement is None:
         return partial(AdaptiveBackend, spark=spark)
     if placement in _IN_FRAMES:
         return partial(SparkBackend, spark=spark, placement=_IN_FRAMES[placement])
     taking = JobNames(spark).taking
-    return partial(LocalBackend, publish=publisher(spark), place="driver: as asked", taking=taking)
+    return partial(LocalBackend, publish=publisher(spark), place="driver: as requested", taking=taking)

@@ -1,7 +1,7 @@
-"""What a session needs of its backend, which holds its program and facts.
+"""The backend of a session, which holds its program and facts.
 
 There is one in this process (`local`), one in DataFrames (`spark`), and one that moves from the first to the
-second when the data outgrows the driver (`adaptive`). What users hold is the same with all of them.
+second when the data outgrows the driver (`adaptive`). Users get the same objects with all of them.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ __all__ = ["Backend", "Done", "MakeBackend", "Staging"]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A run that came to its end."""
+    """The results of a completed run."""
 
     changes: Changes
     stats: Stats
 
 
 class Staging(Protocol):
-    """What a transaction says about the asserted facts of one relation: for each row, the last thing said.
+    """The changes of a transaction to the asserted facts of one relation: for each row, the last change.
 
-    Data is anything that has rows; DataError if it does not fit, and then nothing was said.
+    Data is anything that has rows. A call raises DataError if it does not match the relation, and then has no
+    effect.
     """
 
     def insert(self, data: object) -> None: ...
@@ -52,7 +53,7 @@ class Staging(Protocol):
 
 
 class Backend(Protocol):
-    """`commit` is the number of the last commit; `locks` says who holds which lock, and when."""
+    """`commit` is the number of the last commit; the module `locks` says when its locks are held."""
 
     @property
     def program(self) -> Program: ...
@@ -62,27 +63,27 @@ class Backend(Protocol):
 
     @property
     def report(self) -> Report | None:
-        """Whom to tell what long work is at."""
+        """The function to call with the progress of long work."""
         ...
 
     @property
     def locks(self) -> Locks: ...
 
     def stage(self, relation: Relation) -> Staging:
-        """Begin to say something about a relation."""
+        """Start to collect changes of a relation."""
         ...
 
     def carry_out(
         self, program: Program, staged: Mapping[str, Any], check: Callable[[], None], *, keep: bool
     ) -> Done:
-        """Run a change of program and facts; it becomes the state, or with `keep` false is undone again.
+        """Run a change of program and facts. It becomes the state, or is undone if `keep` is false.
 
-        Interrupts are to be noted meanwhile; `check` is where they may happen.
+        The caller records interrupts meanwhile; `check` delivers them.
         """
         ...
 
     def answer(self, query: Query, check: Callable[[], None]) -> Facts:
-        """What a query finds; the state stays as it is."""
+        """The answers to a query; the state does not change."""
         ...
 
     def view(self, relation: Relation) -> WholeFacts:
@@ -90,19 +91,19 @@ class Backend(Protocol):
         ...
 
     def placed(self) -> Sequence[tuple[Stratum, str]]:
-        """The units of the program, with where they are worked out and why."""
+        """The strata of the program, with where they are evaluated, and why."""
         ...
 
     def still(self) -> AbstractContextManager[None]:
-        """While this lasts, nothing changes that is kept in this process, and others can read."""
+        """Inside this block, the data in this process does not change, and others can read it."""
         ...
 
     def saved(self) -> Any:
-        """What it holds at the last commit, to be written before the next; None if it is elsewhere."""
+        """The state at the last commit, to write before the next; None if it is not in this process."""
         ...
 
     def resume(self, program: Program, found: Any) -> bool:
-        """Hold a program and what was saved of a session with it, instead; false if that is impossible."""
+        """Switch to a program and its saved state; false if that is impossible."""
         ...
 
 

@@ -1,7 +1,7 @@
-"""A session that goes on where another one was: what the engine knew is a file, and is mapped back.
+"""Saves the state of a session to a file, and resumes a session from one.
 
-The file has ranks, counts, indexes and matrices as they lie in memory (see `engine.local.saving`), so that
-opening it works nothing out. In return it is of one version of everything: the *stamp* says of which.
+The file has ranks, counts, indexes and matrices as they are in memory (see `saved_state`), so that opening it
+computes nothing. In return it only fits one version of everything, which the *stamp* describes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from tidelog import __version__
-from tidelog.engine.local.storage import saved_state as saving
+from tidelog.engine import local
 from tidelog.engine.local.storage.record import map_record, write_record
 from tidelog.program.model import Program
 from tidelog.session.session import Session
@@ -29,7 +29,7 @@ _DIGITS: Final = 12
 
 
 def stamp(functions: Iterable[Callable[..., object]] = ()) -> str:
-    """What a state has to be of to be gone on from here: versions, machine and Python functions."""
+    """What a state must match to be resumed: versions, machine and Python functions."""
     parts = [
         f"Tidelog {__version__}",
         f"Python {platform.python_version()}",
@@ -45,13 +45,13 @@ def stamp(functions: Iterable[Callable[..., object]] = ()) -> str:
 
 
 def _engine_print() -> str:
-    """What tells engines apart: what their arrays mean is nowhere but in their modules."""
-    files = sorted(Path(saving.__file__).parent.glob("*.py"))
+    """A fingerprint of the engine's modules, which alone define what its arrays mean."""
+    files = sorted(Path(local.__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()[:_DIGITS]
 
 
 def _text(module: str) -> str:
-    """The source of a module; where there is none, a text that is another one each time."""
+    """The source of a module; without one, a different text each time."""
     try:
         return inspect.getsource(sys.modules[module])
     except (OSError, TypeError):
@@ -64,11 +64,11 @@ def can_save(session: Session) -> bool:
 
 
 def save(session: Session, out: Any) -> None:
-    """Write what a session holds at its last commit, but for its program."""
+    """Write the state of a session at its last commit, without its program."""
     with session._state.still():
         write_record(out, session._state.saved().record())
 
 
 def resume(session: Session, program: Program, file: Path) -> bool:
-    """Let a session hold a program and what was saved of one with it; whether that is possible."""
+    """Switch a session to a program and its saved state; returns whether that is possible."""
     return session._state.resume(program, map_record(file))

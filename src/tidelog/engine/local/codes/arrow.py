@@ -1,11 +1,12 @@
-"""Arrow tables of a relation as arrays of codes, and back, a column at a time.
+"""Conversion of Arrow tables to arrays of codes and back, a column at a time.
 
-The same codes as `Codec` gives value by value: `encode_table` is `encode` for every cell, `decode_table` its
-inverse. Direct types are a cast or another view of Arrow's buffers. Of interned types only the distinct
-values of each chunk become Python objects; decoding takes from an Arrow array of the dictionary's values,
-which is kept with the dictionary and extended when enough is asked for to pay for it.
+The codes are those that `Codec` assigns value by value: `encode_table` is `encode` for every cell, and
+`decode_table` is its inverse. Direct types are cast, or Arrow's buffers are viewed as integers. For interned
+types, only the distinct values of each chunk become Python objects. Decoding gathers from an Arrow array of
+the dictionary's values. The dictionary caches that array and extends it when a request is large enough to pay
+off.
 
-Codes are always fresh arrays, and tables own their memory: neither sees later changes of the other.
+Codes are always fresh arrays and tables own their memory, so neither sees later changes of the other.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ __all__ = ["decode_table", "encode_table"]
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-# extending the array of a dictionary moves all of it: about this many values in the time of one looked up
+# extending a dictionary's array copies all of it: about this many values in the time of one lookup
 _MOVED_PER_LOOKUP: Final = 16
 
-AT_ONCE: Final = 2**19  # rows that are encoded between two looks at interrupts
+AT_ONCE: Final = 2**19  # rows encoded between two calls of `check`
 
 
 # -- encoding
@@ -50,9 +51,9 @@ AT_ONCE: Final = 2**19  # rows that are encoded between two looks at interrupts
 def encode_table(
     codec: Codec, relation: Relation, table: Any, check: Callable[[], None] = lambda: None
 ) -> Codes:
-    """The codes of a table that has the relation's schema: one row of codes for each column.
+    """Encode a table that has the relation's schema: one row of codes for each column.
 
-    `check` is called now and then.
+    `check` is called regularly.
     """
     codes = np.empty((len(relation.columns), table.num_rows), np.int64)
     for row, column in enumerate(relation.columns):
@@ -87,7 +88,7 @@ def _nulls(chunk: Any) -> Mask:
 
 
 def _expect_no_false_none(relation: Relation, column: Column, values: Any, codes: Codes) -> None:
-    """The least number of 64 bits has the code of `none`, so an option cannot hold it."""
+    """Raise DataError if an option holds the smallest 64-bit integer, whose code is that of `none`."""
     suspects = np.flatnonzero(codes == NONE)
     if len(suspects) == values.null_count:
         return
@@ -97,7 +98,7 @@ def _expect_no_false_none(relation: Relation, column: Column, values: Any, codes
 
 
 def _direct_codes(item: types.Scalar, chunk: Any) -> npt.NDArray[Any]:
-    """Numbers that become the codes when they are stored as int64; anything where the chunk is null."""
+    """Numbers that are the codes once stored as int64; undefined where the chunk is null."""
     match item:
         case types.Bool():
             return _numbers(chunk.cast(pa.uint8()), np.uint8)
@@ -120,7 +121,7 @@ def _direct_codes(item: types.Scalar, chunk: Any) -> npt.NDArray[Any]:
 
 
 def _numbers(chunk: Any, dtype: npt.DTypeLike, words: int = 1) -> npt.NDArray[Any]:
-    """A chunk's buffer of values, without a copy; each value is so many words of the dtype."""
+    """A chunk's buffer of values, without a copy; each value takes `words` items of the dtype."""
     buffer = chunk.buffers()[1]
     if not len(chunk) or buffer is None:
         return np.zeros(len(chunk) * words, dtype)
@@ -139,7 +140,7 @@ def _python_values(item: types.Scalar, distinct: Any) -> list[Value]:
 
 
 def decode_table(codec: Codec, relation: Relation, codes: Codes) -> Any:
-    """The table whose codes these are: one row of codes for each column."""
+    """Decode a table from its codes: one row of codes for each column."""
     if not relation.columns:
         return pa.table({UNIT: pa.repeat(True, codes.shape[1])}, schema=schema(relation))
     columns = [_decode(codec, c.type, row) for c, row in zip(relation.columns, codes, strict=True)]
@@ -180,7 +181,7 @@ def _direct_column(item: types.Scalar, codes: Codes, missing: Mask | None) -> An
 
 
 def _column(target: Any, fresh: npt.NDArray[Any], missing: Mask | None) -> Any:
-    """An Arrow column on top of an array that nobody else has."""
+    """An Arrow column that takes ownership of a fresh array."""
     validity = None
     if missing is not None:
         validity = pa.py_buffer(np.packbits(~missing, bitorder="little"))
@@ -200,7 +201,7 @@ def _take(item: types.Scalar, known: Dictionary, codes: Codes, missing: Mask | N
 
 
 def _longer(item: types.Scalar, column: Any, values: list[Value]) -> Any:
-    """A column with more values after it; None is an empty one."""
+    """Append values to a column; None is an empty column."""
     added = pa.array(_arrow_values(item, values), arrow_type(item))
     return added if column is None else pa.concat_arrays([column, added])
 

@@ -1,19 +1,22 @@
-"""Values as 64-bit integers, and back.
+"""The codec: values as 64-bit integer codes, and back.
 
-Every column of the local engine is int64, so that rows are rows of integers whatever they mean. A type is
-*direct* if its values are numbers that fit: whole numbers, dates (days), timestamps (microseconds), decimals
-of up to 18 digits (in units of the last), floats (their bits, mirrored so that the order of the integers is
-the order of the numbers). All other types are *interned*: a code is the value's place in the dictionary of
-its type, which only grows while anything may refer to it.
+Every column of the local engine is int64, so rows are rows of integers regardless of their types. A type is
+*direct* if its values are numbers that fit into 64 bits: integers, dates (days), timestamps (microseconds),
+decimals of up to 18 digits (in units of the last digit), floats (their bits, mirrored so that the order of
+the integers is the order of the numbers). All other types are *interned*: a code is the value's position in
+the dictionary of its type, which only grows while anything may refer to it.
 
-Invariants: equal codes mean equal values and the other way round; for direct types the order of the codes is
-the order of the values; `NONE` is the code of `none` and of nothing else.
+Invariants:
 
-Any thread may use a dictionary: the writer interns while readers look up and decode, and codecs of one
-session share dictionaries. What is there never changes, so it is found without a lock; whatever is added (a
-value, the order, the column) is added in here, under `_ADDING`. That is one lock for all dictionaries: Python
-itself runs one thread at a time in such work. Nothing else is locked while it is held. A process that forks
-waits for it.
+- Codes are equal if and only if the values are equal.
+- For direct types, the order of the codes is the order of the values.
+- `NONE` is the code of `none` and of no other value.
+
+Any thread may use a dictionary: the writer interns while readers look up and decode, and the codecs of one
+session share dictionaries. Existing entries never change, so lookups take no lock. Additions (values, the
+order, the column) are made only in this module, under `_ADDING`. One lock serves all dictionaries, because
+Python runs such code in one thread at a time anyway. No other lock is taken while it is held. A fork waits
+for it.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from threading import RLock
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +59,7 @@ def is_direct(type_: Type) -> bool:
 
 
 def double_codes(values: npt.NDArray[np.float64]) -> Codes:
-    """The codes of floating-point numbers: -0.0 as 0.0, one NaN, the largest of all."""
+    """The codes of floating-point numbers: -0.0 becomes 0.0, and there is one NaN, the largest value."""
     canonical = np.where(np.isnan(values), np.nan, values + 0.0)
     bits = canonical.view(np.int64)
     return np.where(bits < 0, bits ^ _MIRROR, bits)
@@ -70,8 +73,8 @@ def doubles(codes: Codes) -> npt.NDArray[np.float64]:
 class Dictionary:
     """The values of one interned type; a code is a position in `values`.
 
-    `column` is for whoever decodes many codes at once: the first values, in a form that takes them in one go.
-    It is replaced by longer ones and never changed.
+    `column` holds the first values in a form for decoding many codes at once. It is replaced by longer ones
+    and never modified.
     """
 
     __slots__ = ("_codes", "_ordered", "_ranks", "column", "values")
@@ -92,19 +95,19 @@ class Dictionary:
             found = self._codes.get(value)
             if found is None:
                 found = len(self.values)
-                self.values.append(value)  # first: a code that can be found can be decoded
+                self.values.append(value)  # before `_codes`, so that every code found can be decoded
                 self._codes[value] = found
             return found
 
     def find(self, value: object) -> int | None:
-        """The code of a value that is there already."""
+        """The code of a value, or None if it is not in the dictionary."""
         return self._codes.get(value)
 
     def codes(self, values: Iterable[object]) -> Codes:
         return np.array([self.code(v) for v in values], np.int64)
 
     def intern_many(self, values: Sequence[object]) -> Codes:
-        """The codes of many values at once: those known are looked up in one go, the others join in order."""
+        """The codes of many values: known ones are looked up together, new ones are added in order."""
         found = list(map(self._codes.get, values))
         if None in found:
             with _ADDING:
@@ -116,7 +119,7 @@ class Dictionary:
         return np.array(found, np.int64)
 
     def extended(self, make: Callable[[Any, list[Any]], Any]) -> Any:
-        """The column, with all values in it; `make` gives one of a column, or none yet, and more values."""
+        """The column with all values; `make` builds it from the existing column, if any, and more values."""
         with _ADDING:
             covered = 0 if self.column is None else len(self.column)
             if covered < len(self.values):
@@ -124,7 +127,7 @@ class Dictionary:
             return self.column
 
     def ranks(self) -> Codes:
-        """For each code, the place of its value in the order of all values."""
+        """For each code, the rank of its value in the order of all values."""
         with _ADDING:
             ordered, ranks = self.ordered(), self._ranks
             if ranks is None or len(ranks) != len(ordered):
@@ -143,7 +146,7 @@ class Dictionary:
             return ordered
 
     def between(self, low: Value | None, high: Value | None) -> Codes:
-        """The codes of the values that are neither below the one nor above the other; None is no bound."""
+        """The codes of the values between two bounds, inclusive; None is no bound."""
         ordered = self.ordered()
         order: Callable[[int], Any] = self.values.__getitem__
         first = 0 if low is None else bisect_left(ordered, low, key=order)
@@ -155,11 +158,11 @@ class Dictionary:
 
     @classmethod
     def of(cls, values: list[Any]) -> Dictionary:
-        """The dictionary of these values, in this order; ValueError if one is there twice."""
+        """The dictionary of these values, in this order; ValueError if a value is repeated."""
         made = cls()
         made.values, made._codes = values, dict(zip(values, range(len(values)), strict=True))
         if len(made._codes) != len(values):
-            raise ValueError("a value that is there twice")
+            raise ValueError("duplicate value")
         return made
 
 
@@ -175,7 +178,7 @@ class Codec:
         return self.dictionaries.setdefault(item, Dictionary()) if found is None else found
 
     def keeping(self, kept: Mapping[types.Scalar, Codes]) -> Codec:
-        """A codec with only these of the values of some types, in this order; of others, with all."""
+        """A codec with only the given values of some types, in this order, and all values of other types."""
         made = Codec()
         made.dictionaries = dict(self.dictionaries)
         for item, codes in kept.items():
@@ -200,7 +203,7 @@ class Codec:
         return np.array([self.encode(type_, v) for v in values], np.int64)
 
     def find(self, type_: Type, value: Value) -> int | None:
-        """The code of a canonical value, or None if nothing has it yet: then no row does."""
+        """The code of a canonical value, or None if it has none, so that no row can contain it."""
         if value is not None and not is_direct(type_):
             return self.dictionary(type_).find(value)
         return self.encode(type_, value)
@@ -259,5 +262,7 @@ def _direct_value(type_: types.Scalar, code: int) -> Value:
             return date.fromordinal(code + _EPOCH_DAY)
         case types.Timestamp():
             return _EPOCH + code * _MICROSECOND
-        case _:
+        case types.Int() | types.BigInt() | types.Bit() | types.Signed() | types.String() | types.Bytes():
             return code
+        case _:
+            assert_never(type_)

@@ -1,11 +1,11 @@
-"""The values of interned types in a record: texts end to end, with their lengths, or bytes so."""
+"""Dictionaries of interned types in a record: the concatenated texts or bytes, and their lengths."""
 
 from __future__ import annotations
 
 import decimal
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -25,15 +25,15 @@ def put_dictionary(record: Record, item: types.Scalar, dictionary: Dictionary) -
 
 
 def take_dictionary(record: Record, saved: Any) -> tuple[types.Scalar, Dictionary]:
-    """A type and its values, each of them once; or Corrupt, or ValueError."""
-    expect(isinstance(saved, list) and len(saved) == 3, "a dictionary")
+    """A type and its distinct values. Raises Corrupt or ValueError."""
+    expect(isinstance(saved, list) and len(saved) == 3, "invalid dictionary")
     item = _type(saved[0])
     lengths = record.array(saved[1], np.int64, None)
     blob = record.array(saved[2], np.uint8, None).tobytes()
     whole: bytes | str = blob if isinstance(item, types.Bytes) else blob.decode("utf-8", "surrogatepass")
-    expect_within(lengths, 0, len(whole) + 1, "the length of a value")
+    expect_within(lengths, 0, len(whole) + 1, "length of a value")
     ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
-    expect(ends[-1] == len(whole), "the lengths of values")
+    expect(ends[-1] == len(whole), "invalid lengths of values")
     parts: list[Any] = [whole[start:end] for start, end in pairwise(ends)]
     return item, Dictionary.of(_values(item, parts))
 
@@ -48,8 +48,21 @@ def _texts(item: types.Scalar, values: Sequence[Any]) -> Sequence[str]:
             return values
         case types.Decimal():
             return list(map(str, values))
+        case (
+            types.Bool()
+            | types.Int()
+            | types.BigInt()
+            | types.Bit()
+            | types.Signed()
+            | types.Float()
+            | types.Double()
+            | types.Bytes()
+            | types.Date()
+            | types.Timestamp()
+        ):
+            return [f"{value:x}" for value in values]  # Python limits the length of decimal texts, not of hex
         case _:
-            return [f"{value:x}" for value in values]  # a text of any length is read back, unlike digits
+            assert_never(item)
 
 
 def _values(item: types.Scalar, parts: list[Any]) -> list[Any]:
@@ -58,8 +71,20 @@ def _values(item: types.Scalar, parts: list[Any]) -> list[Any]:
             return parts
         case types.Decimal():
             return list(map(decimal.Decimal, parts))
-        case _:
+        case (
+            types.Bool()
+            | types.Int()
+            | types.BigInt()
+            | types.Bit()
+            | types.Signed()
+            | types.Float()
+            | types.Double()
+            | types.Date()
+            | types.Timestamp()
+        ):
             return [int(part, 16) for part in parts]
+        case _:
+            assert_never(item)
 
 
 def _named(item: types.Scalar) -> list[Any]:
@@ -70,8 +95,20 @@ def _named(item: types.Scalar) -> list[Any]:
             return ["signed", width]
         case types.Decimal(precision, scale):
             return ["decimal", precision, scale]
-        case _:
+        case (
+            types.Bool()
+            | types.Int()
+            | types.BigInt()
+            | types.Float()
+            | types.Double()
+            | types.String()
+            | types.Bytes()
+            | types.Date()
+            | types.Timestamp()
+        ):
             return [str(item)]
+        case _:
+            assert_never(item)
 
 
 def _type(name: Any) -> types.Scalar:
@@ -87,6 +124,6 @@ def _type(name: Any) -> types.Scalar:
             item = {str(t): t for t in (types.STRING, types.BYTES, types.BIGINT)}.get(text)
         case _:
             pass
-    expect(item is not None and not is_direct(item), "the type of a dictionary")
+    expect(item is not None and not is_direct(item), "invalid type of a dictionary")
     assert item is not None
     return item

@@ -1,7 +1,7 @@
-"""Values that no row has any more are forgotten, once they are most of those that a session knows.
+"""Garbage collection of dictionaries: drops unused values once they are the majority.
 
-Whoever still holds old codes (views of earlier commits, change sets) decodes them by the codec of that time:
-a collection makes a new one, and gives the rows new codes.
+A collection makes a new codec and gives the rows new codes. Holders of old codes (views of earlier commits,
+change sets) decode them with the old codec.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Final
 import numpy as np
 
 from tidelog.data import types
-from tidelog.data.types import Type
-from tidelog.engine.local.codes.codec import NONE, Codec, Codes, scalar
+from tidelog.data.types import Type, scalar
+from tidelog.engine.local.codes.codec import NONE, Codec, Codes
 from tidelog.engine.local.dense.matrix import BitRelation
 from tidelog.engine.local.storage.table import Table
 
 __all__ = ["Collector"]
 
-SMALLEST: Final = 100_000  # values of a type that are never worth a look
+SMALLEST: Final = 100_000  # dictionaries with fewer values are never collected
 
 
 class Collector:
-    """Asks now and then what is used; `tables`, `bits` and `kinds` are those of an engine, by relation."""
+    """Finds and drops unused values. `tables`, `bits` and `kinds` are those of an engine, by relation."""
 
     def __init__(
         self,
@@ -35,19 +35,19 @@ class Collector:
         self._bits = bits
         self._kinds = kinds
         self._enough: dict[types.Scalar, int] = {}
-        self._rows = 0  # the most there were since the last look
+        self._rows = 0  # the largest number of rows since it last halved
 
     def unused(self, codec: Codec) -> dict[types.Scalar, Codes]:
-        """The codes in use, for each type most of whose values are not.
+        """The codes in use, for each type most of whose values are unused.
 
-        A type is looked at when it has twice the values that were found in use at the last look, or when
-        there are less than half as many rows as there have been since.
+        A type is examined when it has twice as many values as were in use at its last examination, or when
+        the number of rows has more than halved.
         """
         found: dict[types.Scalar, Codes] = {}
         rows = sum(table.live for table in self._tables.values())
         fewer = 2 * rows < self._rows
         self._rows = rows if fewer else max(rows, self._rows)
-        for item, dictionary in list(codec.dictionaries.items()):  # a reader may ask for another type
+        for item, dictionary in list(codec.dictionaries.items()):  # readers may add a type meanwhile
             size = len(dictionary)
             if size < SMALLEST or (size < self._enough.get(item, SMALLEST) and not fewer):
                 continue
@@ -71,7 +71,7 @@ class Collector:
         return np.flatnonzero(mark)
 
     def renew(self, codec: Codec, kept: Mapping[types.Scalar, Codes]) -> Codec:
-        """A codec that knows only these of the values of some types; all rows get its codes."""
+        """Make a codec with only the given values of some types, and re-encode all rows with it."""
         renewed = codec.keeping(kept)
         codes = {item: np.full(len(codec.dictionaries[item]), NONE) for item in kept}
         for item, used in kept.items():

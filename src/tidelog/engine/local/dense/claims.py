@@ -1,7 +1,8 @@
-"""Strata that are evaluated as bit matrices, and when a relation changes its form.
+"""Evaluates strata as bit matrices, and decides when a relation changes its form.
 
-A recursive binary relation whose rules fit a pattern is a matrix while it is dense. Its table then holds only
-what is asserted. A relation that changes its form must be bootstrapped: the support of its rows is unknown.
+A recursive binary relation whose rules fit a pattern is stored as a matrix while it is dense. Its table then
+holds only asserted facts. A relation that changes its form must be bootstrapped, since the support of its
+rows is unknown.
 """
 
 from __future__ import annotations
@@ -34,33 +35,42 @@ __all__ = ["DenseForms"]
 
 
 class DenseForms:
-    """`bits` are the relations that are matrices; `before` is the old form of those that changed theirs."""
+    """The relations stored as matrices (`bits`), and the old form of those that changed it (`before`)."""
 
     def __init__(self, engine: LocalEngine) -> None:
         self._engine = engine
         self.is_allowed = True
         self.bits: dict[str, BitRelation] = {}
         self.before: dict[str, tuple[Change, BitRelation | None]] = {}
-        self.read: frozenset[str] = frozenset()  # relations whose rows a rule of the old program reads
         self._patterns: dict[str, Pattern] = {}
+        self._patterns_before: dict[str, Pattern] = {}
         self._booting: frozenset[str] = frozenset()
         self._domains: dict[str, int] = {}
 
     # -- programs
 
-    def prepare(self, program: FlatProgram) -> None:
-        """Find the strata of a program that can be matrices; others become rows again."""
-        found = (pattern(stratum, program) for stratum in program.strata if self.is_allowed)
-        self._patterns = {fits.relation: fits for fits in found if fits is not None}
-        for name in [n for n in self.bits if n not in self._patterns and n in program.used()]:
+    def prepare(self, program: FlatProgram, before: FlatProgram | None) -> None:
+        """Find the strata of a program that can be matrices; convert others back to rows."""
+        self._patterns = dict(self._patterns) if self.is_allowed else {}
+        for name in _changed(program, before or FlatProgram()) if self.is_allowed else ():
+            self._patterns.pop(name, None)
+            stratum = program.stratum_of(name)
+            fits = None if stratum is None else pattern(stratum, program)
+            if fits is not None:
+                self._patterns[name] = fits
+        for name in [n for n in self.bits if n not in self._patterns and _is_used(program, n)]:
             self._to_rows(name, self.bits[name])
 
+    def is_read(self, name: str) -> bool:
+        """Whether a rule of the program before reads the rows of a relation: then they must be rows."""
+        return name not in self._patterns_before and self._engine.existed(name)
+
     def fitting(self) -> set[str]:
-        """The dense relations whose bit rows follow from the rules that the program has for them."""
+        """The dense relations whose bit rows were computed from the program's current rules."""
         return {name for name, bits in self.bits.items() if bits.pattern == self._patterns.get(name)}
 
     def have_fitting(self, names: Iterable[str]) -> None:
-        """Take the bit rows of these relations for those of the program's rules, as `fitting` said."""
+        """Restore the result of `fitting`: the bit rows of these relations match the program's rules."""
         for name in names:
             if name in self.bits:
                 self.bits[name].pattern = self._patterns.get(name)
@@ -68,16 +78,16 @@ class DenseForms:
     # -- bootstraps
 
     def enter(self) -> None:
-        """Begin with a stratum."""
+        """Begin work on a stratum."""
         self._booting = frozenset()
 
     def clear(self, relations: frozenset[str]) -> bool:
-        """Begin to bootstrap; true if the form of a matrix is wanted at once."""
+        """Begin a bootstrap; returns true if the stratum should be a matrix from the start."""
         self._booting = relations
         self._domains.clear()
         for name in relations:
             fits = self._patterns.get(name)
-            if fits is not None and name not in self.read and is_cyclic(fits, self._engine.tables):
+            if fits is not None and not self.is_read(name) and is_cyclic(fits, self._engine.tables):
                 return True
         return False
 
@@ -86,9 +96,9 @@ class DenseForms:
         return any(self._is_dense(name) for name in relations if name in self._booting)
 
     def _is_dense(self, name: str) -> bool:
-        fits = None if name in self.read else self._patterns.get(name)
+        fits = None if self.is_read(name) else self._patterns.get(name)
         rows = self._engine.tables[name].rows
-        if fits is None or not pays(rows, 0):  # too small to ask what values there are
+        if fits is None or not pays(rows, 0):  # too small to count the values
             return False
         if name not in self._domains:
             self._domains[name] = domain_size(fits, self._engine.tables)
@@ -97,14 +107,14 @@ class DenseForms:
     # -- claims
 
     def claim(self, stratum: Stratum, start: bool = False) -> Claimed | None:
-        """Evaluate a stratum on a bit matrix, if it is one or should be one from now on."""
+        """Evaluate a stratum as a bit matrix, if it is one or, with `start`, becomes one."""
         if len(stratum.relations) != 1:
             return None
         (name,) = stratum.relations
         fits = self._patterns.get(name)
         if start:
             if fits is None:
-                raise EngineError(f"{stratum.name} does not fit the form of a matrix")
+                raise EngineError(f"internal error: {stratum.name} cannot be evaluated as a matrix")
             self._to_bits(name, fits)
         kept = self.bits.get(name)
         if kept is None:
@@ -118,7 +128,7 @@ class DenseForms:
         return Claimed(rounds, WHY, rows=kept.next_size)
 
     def _all_heads(self, rule: FlatRule) -> Codes:
-        """What a rule gives over the new state, a row each; an error if it fails."""
+        """The heads that a rule derives from the new state, one per row; raises if an instance fails."""
         views = [View.NEW] * len(rule.body)
         self._engine.runner.passed_over = False
         heads = self._engine.collect(rule, None, None, views)
@@ -127,7 +137,7 @@ class DenseForms:
         return heads.T
 
     def _to_bits(self, name: str, fits: Pattern) -> None:
-        """Keep a relation as a matrix from now on; its table holds only what is asserted."""
+        """Convert a relation to a matrix; its table keeps only asserted facts."""
         table = self._engine.tables[name]
         self.before.setdefault(name, (self._engine.change(name), self.bits.get(name)))
         kept = self.bits[name] = BitRelation()
@@ -135,7 +145,7 @@ class DenseForms:
         self._replace(name, asserted_only(table))
 
     def _to_rows(self, name: str, kept: BitRelation) -> None:
-        """Keep a relation as rows again."""
+        """Convert a relation back to rows."""
         self.before.setdefault(name, (self._engine.change(name), kept))
         del self.bits[name]
         self._replace(name, with_rows(self._engine.tables[name], kept.rows()))
@@ -147,14 +157,14 @@ class DenseForms:
     # -- the end
 
     def replaced(self) -> list[Change]:
-        """The changes of relations before they got another form."""
+        """The changes made to relations before they changed their form."""
         return [change for change, _ in self.before.values()]
 
     def commit(self) -> None:
         for kept in self.bits.values():
             kept.commit()
         self.before.clear()
-        self.read = frozenset(self._engine.tables) - frozenset(self._patterns)
+        self._patterns_before = self._patterns
 
     def rollback(self) -> None:
         for kept in self.bits.values():
@@ -165,3 +175,21 @@ class DenseForms:
             if kept_before is not None:
                 self.bits[name] = kept_before
         self.before.clear()
+        self._patterns = self._patterns_before
+
+
+def _changed(program: FlatProgram, before: FlatProgram) -> set[str]:
+    """The relations whose strata or readers differ."""
+    if program.is_addition:
+        return {name for rule in program.rules.values() for name in (rule.head, *rule.reads)}
+    known = set(map(id, before.strata))
+    changed = {name for s in program.strata if id(s) not in known for name in s.relations}
+    for old, new in ((before, program), (program, before)):
+        rules = (old.rules[id_] for id_ in old.rules.keys() - new.rules.keys())
+        changed.update(name for rule in rules for name in rule.reads)
+    return changed
+
+
+def _is_used(program: FlatProgram, name: str) -> bool:
+    """Whether a program derives or reads a relation."""
+    return name in program.index.order.number or bool(program.index.readers.get(name))

@@ -1,4 +1,4 @@
-"""Between tables and matrices: when a relation should be kept as bits, and what its matrix is made from."""
+"""Conversion between tables and matrices: when to store a relation as bits, and the inputs of its matrix."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tidelog.plan.flat import FlatRule
 
 __all__ = ["WHY", "asserted_only", "domain_size", "is_cyclic", "run_whole", "with_rows"]
 
-WHY: Final = "the relation is dense and kept as a matrix"
+WHY: Final = "the relation is dense and stored as a bit matrix"
 
 
 def domain_size(fits: Pattern, tables: Mapping[str, Table]) -> int:
-    """How many values a relation can have, judging by what its recursion reads and what is there so far."""
+    """How many values occur in the inputs of a recursion and in the relation so far."""
     values = Table(1)
     for name in {*fits.below(), fits.relation}:
         values.add(tables[name].data[: tables[name].rows].reshape(-1, 1))
@@ -29,10 +29,10 @@ def domain_size(fits: Pattern, tables: Mapping[str, Table]) -> int:
 
 
 def is_cyclic(fits: Pattern, tables: Mapping[str, Table]) -> bool:
-    """Whether the steps of a recursion alone make it dense: they have a component with many of the values."""
+    """Whether the steps of a recursion alone make it dense: one component contains many of the values."""
     steps = [(tables[o.relation], o.turned) for o in (fits.bases if fits.closed else fits.steps)]
     rows = sum(table.rows for table, _ in steps)
-    if not pays(rows * rows, rows):  # even if all were in one
+    if not pays(rows * rows, rows):  # not even if all values were in one component
         return False
     kept = BitRelation()
     largest = kept.largest_component([(table.data[table.alive()], turned) for table, turned in steps])
@@ -47,10 +47,10 @@ def run_whole(
     heads: Callable[[FlatRule], Codes],
     check: Check,
 ) -> int:
-    """Bring a relation that is kept as bits to its new state; the number of rounds.
+    """Bring a relation stored as bits to its new state; returns the number of rounds.
 
-    `change` is that of what is asserted of it, `below` are the tables of all other relations with theirs;
-    `heads` are what a rule outside the recursion gives.
+    `change` holds the changes of its asserted facts, `below` the tables and changes of all other relations.
+    `heads` returns the heads of a rule outside the recursion.
     """
     table = change.working.table
     given = Source(
@@ -72,15 +72,15 @@ def _source(table: Table, change: Change | None) -> Source:
 
 
 def asserted_only(table: Table) -> Table:
-    """A table with what is asserted and nothing else, for a relation that is kept as bits."""
+    """A table with only the asserted facts, for a relation stored as bits."""
     smaller = Table(table.arity)
-    rows = smaller.add(table.data[np.flatnonzero(table.given[: table.rows])])  # may make new arrays
+    rows = smaller.add(table.data[np.flatnonzero(table.given[: table.rows])])  # may replace the arrays
     smaller.given[rows] = 1
     return smaller
 
 
 def with_rows(table: Table, present: Codes) -> Table:
-    """A table of these rows, as they were before the commit, and of what is asserted in another."""
+    """A table of these rows, as of before the commit, and of the asserted facts of another table."""
     larger = Table(table.arity)
     rows = larger.add(present)
     larger.tags[rows] = ALIVE | OLD

@@ -1,12 +1,14 @@
-"""Dense binary relations as bit rows, and the recursions that can be run on them whole.
+"""Dense binary relations as bit rows, and the recursions that can be evaluated on them.
 
-A pair is one bit, so uniting and subtracting are operations on words, sixty-four pairs at a time. That pays
-when a good share of all pairs is there, as in the closure of a graph with a large cycle; the rows of `Table`
-pay otherwise. Which rules fit is `Pattern`: each is a base, or one step before the relation itself.
+A pair is one bit, so union and difference are operations on words, sixty-four pairs at a time. That pays off
+when a large share of all pairs is present, as in the closure of a graph with a large cycle. Otherwise the
+rows of `Table` are better. `Pattern` describes the rules that fit: each is a base, or one step followed by
+the relation itself.
 
-A commit works out new rows from what there is then, and compares: in a graph with large cycles that is little
-work, since all nodes of a cycle share a row. A few changes that make no difference, as most do where much is
-connected, are recognised without it. Rows are never changed, so whoever holds the old ones may keep them.
+A commit recomputes the rows and compares them with the old ones. In a graph with large cycles that is little
+work, since all nodes of a cycle share a row. A few changes that make no difference, which is common in a
+well-connected graph, are recognized without recomputing. Rows are never modified, so readers may keep the old
+ones.
 """
 
 from __future__ import annotations
@@ -31,17 +33,17 @@ from tidelog.program.typed import Match, Var
 __all__ = ["BitRelation", "Bits", "Difference", "Operand", "Pattern", "Source", "pattern", "pays", "sparse"]
 
 _ENOUGH_ROWS = 20_000
-_FEW: Final = 64  # changes below which asking whether they make a difference pays
-_STEPS: Final = 20_000  # that may be looked at to tell
-_WORDS: Final = 2**26  # of rows that are filled between two looks at the limits
+_FEW: Final = 64  # changes up to which testing whether they make a difference pays off
+_STEPS: Final = 20_000  # steps that the test may examine
+_WORDS: Final = 2**26  # words of rows filled between two checks of the limits
 
 
-# -- which units fit
+# -- which strata fit
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A relation below, as it is or with its columns changed over."""
+    """A relation of a lower stratum, as it is or with its columns swapped."""
 
     relation: str
     turned: bool = False
@@ -49,11 +51,11 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A relation is its bases, and what a step and a pair of its own give: R(x, z) :- step(x, y), R(y, z).
+    """A relation defined by its bases and by steps: R(x, z) :- step(x, y), R(y, z).
 
-    Steps are relations below, and with `closed` also the bases themselves. With `turned`, all this is said of
-    the relation with its columns changed over. `others` are rules that are not recursive and of another form:
-    what they give is taken like asserted facts.
+    Steps are relations of lower strata and, with `closed`, also the bases. With `turned`, the pattern applies
+    to the relation with its columns swapped. `others` are nonrecursive rules of any other form; their heads
+    are treated like asserted facts.
     """
 
     relation: str
@@ -64,22 +66,21 @@ class Pattern:
     others: tuple[FlatRule, ...] = ()
 
     def below(self) -> set[str]:
-        """The relations that bases and steps are read from."""
+        """The relations of the bases and steps."""
         return {o.relation for o in (*self.bases, *self.steps)}
 
 
 def pattern(stratum: Stratum, program: FlatProgram) -> Pattern | None:
-    """How a unit is computed on bit rows; None if it does not fit, or if another unit reads it."""
+    """How a stratum is evaluated on bit rows; None if it does not fit, or if another stratum reads it."""
     if len(stratum.relations) != 1 or not stratum.recursive or stratum.best:
         return None
     (name,) = stratum.relations
     stored = program.relations[name]
     if len(stored.types) != 2 or stored.types[0] != stored.types[1] or stored.keyed:
         return None
-    if isinstance(stored.types[0], Option):  # `none` joins nothing, and a number of the matrix joins itself
+    if isinstance(stored.types[0], Option):  # `none` joins nothing, but every place of a matrix joins itself
         return None
-    readers = (r for r in program.rules.values() if r.head != name)
-    if any(name in rule.reads for rule in readers):
+    if program.index.readers.get(name, frozenset()) - {name}:
         return None
     own: list[tuple[Operand | None, ...]] = []
     bases: list[Operand] = []
@@ -87,7 +88,7 @@ def pattern(stratum: Stratum, program: FlatProgram) -> Pattern | None:
     for rule in stratum.rules:
         chain = _chain(rule, name)
         if chain == (None,):
-            continue  # what it derives is there
+            continue  # it derives only what is already present
         if chain is not None and None in chain:
             own.append(chain)
         elif chain is not None and len(chain) == 1 and chain[0] is not None:
@@ -101,7 +102,7 @@ def pattern(stratum: Stratum, program: FlatProgram) -> Pattern | None:
 
 
 def _directed(name: str, own: list[tuple[Operand | None, ...]], bases: tuple[Operand, ...]) -> Pattern | None:
-    """The pattern if all recursion goes one way; the closure of the bases goes either."""
+    """The pattern if all recursive rules are linear on the same side, or the closure of the bases."""
     if own == [(None, None)]:
         return Pattern(name, bases, (), closed=True)
     if all(step is not None and itself is None for step, itself in own):
@@ -117,7 +118,7 @@ def _turned(operand: Operand) -> Operand:
 
 
 def _chain(rule: FlatRule, name: str) -> tuple[Operand | None, ...] | None:
-    """The body of a rule as a chain from its head's first column to its second; None is its own relation."""
+    """A rule body as a chain from the head's first column to its second; None is the relation itself."""
     ends = [v.name for v in rule.values if isinstance(v, Var)]
     atoms = [x for x in rule.body if isinstance(x, Match) and _is_plain(x)]
     if len(set(ends)) != 2 or len(atoms) != len(rule.body) or len(atoms) not in (1, 2):
@@ -151,12 +152,12 @@ def _follow(path: list[Match], start: str, end: str, name: str) -> tuple[Operand
 
 
 def pays(rows: int, domain: int) -> bool:
-    """Whether a relation of so many rows over a domain of so many values is better kept as bits."""
+    """Whether a relation of so many rows over a domain of so many values is better stored as bits."""
     return rows >= _ENOUGH_ROWS and domain * domain < 64 * rows
 
 
 def sparse(rows: int) -> bool:
-    """Whether a relation kept as bits has so few rows that it should be rows again."""
+    """Whether a relation stored as bits has become so small that it should be rows again."""
     return rows < _ENOUGH_ROWS // 4
 
 
@@ -165,7 +166,7 @@ def sparse(rows: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The pairs of a relation below: all that there are now, and those that were inserted and deleted."""
+    """The pairs of a relation of a lower stratum: the current ones, and those inserted and deleted."""
 
     now: Codes
     inserted: Codes
@@ -174,14 +175,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """Pairs of places: the row of place x is `rows[ids[x]]`. Nothing here is ever changed."""
+    """Pairs of places: the row of place x is `rows[ids[x]]`. Never modified."""
 
     rows: npt.NDArray[np.uint64]
     ids: npt.NDArray[np.int64]
     size: int
 
     def pairs(self, places: npt.NDArray[np.int64] | None = None, less: Bits | None = None) -> Codes:
-        """The pairs of all or some places, without those of others."""
+        """The pairs of all or some places, without those in `less`."""
         places = np.arange(len(self.ids)) if places is None else places
         less = less or NO_BITS
         found: Codes = closure.pairs(places, self.rows, self.ids, less.rows, less.ids)
@@ -193,7 +194,7 @@ class Bits:
         return bool(self.rows[self.ids[place], other >> 6] >> np.uint64(other & 63) & np.uint64(1))
 
     def holds(self, place: int, other: int) -> bool:
-        """Whether the row of a place has all that the row of another has."""
+        """Whether the row of `place` contains the row of `other`."""
         if max(place, other) >= len(self.ids):
             return False
         more = self.rows[self.ids[other]] & ~self.rows[self.ids[place]]
@@ -203,12 +204,12 @@ class Bits:
 NO_BITS: Final = Bits(np.zeros((1, 1), np.uint64), np.empty(0, np.int64), 0)
 Steps = tuple[
     npt.NDArray[np.int64], npt.NDArray[np.int64]
-]  # where those of each place begin; where they lead
+]  # where the steps of each place begin; their targets
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The pairs of some places that one state has and another has not, worked out when they are read."""
+    """The pairs of some places that are in one state and not in another, computed when they are read."""
 
     names: Codes
     places: npt.NDArray[np.int64]
@@ -226,7 +227,7 @@ class Difference:
 
 
 class BitRelation:
-    """`names` numbers the values: a value's row in it is its place."""
+    """A relation as bit rows. `names` numbers the values: a value's row number in it is its place."""
 
     def __init__(self) -> None:
         self.names = Table(1)
@@ -243,18 +244,18 @@ class BitRelation:
 
     @property
     def next_size(self) -> int:
-        """How many pairs there are after the commit at work."""
+        """The number of pairs after the current commit."""
         return (self._next or self.bits).size
 
     def load(self, rows: Codes, turned: bool) -> None:
-        """Take the state before from rows."""
+        """Set the state before the commit from rows."""
         self.names.add(np.ascontiguousarray(rows.reshape(-1, 1)))
         self.turned = turned
         nowhere = self._steps([])
         self.bits = self._rows(nowhere, self._steps([self._places(rows, turned)]))
 
     def rename(self, codes: Codes) -> None:
-        """Give the values new codes; whoever holds the old names goes on holding them."""
+        """Give the values new codes; holders of the old names are not affected."""
         names = Table(1)
         names.add(codes[self.names.data[: self.names.rows]])
         self.names = names
@@ -262,7 +263,7 @@ class BitRelation:
     # -- saving
 
     def saved(self, record: Record) -> dict[str, Any]:
-        """What it is between commits, but for its pattern."""
+        """The state between commits, except for the pattern."""
         return {
             "names": self.names.saved(record),
             "rows": record.put(self.bits.rows),
@@ -272,21 +273,19 @@ class BitRelation:
 
     @classmethod
     def restored(cls, record: Record, saved: Any) -> BitRelation:
-        """The relation that was saved, or Corrupt: ids are of rows, and bits of places that have a name."""
+        """Restore a relation. Raises Corrupt unless ids refer to rows, and bits to places with a name."""
         made = cls()
         made.names = Table.restored(record, saved["names"], 1)
         turned: Any = saved["turned"]
         rows = record.array(saved["rows"], np.uint64, None, None)
         ids = record.array(saved["ids"], np.int64, None)
         named = made.names.rows
-        expect(type(turned) is bool and rows.size and len(ids) <= named, "bit rows")
+        expect(type(turned) is bool and rows.size and len(ids) <= named, "bad bit rows")
         made.turned = turned
-        expect_within(ids, 0, len(rows), "the row of a place")
+        expect_within(ids, 0, len(rows), "row of a place")
         last, used = divmod(named, 64)
-        expect(not rows[:, last + 1 :].any(), "a place without a name")
-        expect(
-            last >= rows.shape[1] or not (rows[:, last] >> np.uint64(used)).any(), "a place without a name"
-        )
+        expect(not rows[:, last + 1 :].any(), "place without a name")
+        expect(last >= rows.shape[1] or not (rows[:, last] >> np.uint64(used)).any(), "place without a name")
         made.bits = Bits(rows, ids, int(closure.count_pairs(rows, ids)))
         return made
 
@@ -301,10 +300,10 @@ class BitRelation:
         anew: bool,
         check: Check = lambda ahead=None: None,
     ) -> int:
-        """Work out the new rows; the number of rounds, which is none if nothing can have changed.
+        """Compute the new rows; returns the number of rounds, which is 0 if nothing can have changed.
 
-        `given` is what is asserted, and what rules of another form give. With `anew`, nothing is known of
-        what was there before but the pairs.
+        `given` holds the asserted facts and the heads of rules of other forms. With `anew`, nothing is known
+        about the state before except its pairs.
         """
         if self.turned != fits.turned:
             self.load(self.rows(), fits.turned)
@@ -325,11 +324,11 @@ class BitRelation:
         return 1
 
     def _places(self, pairs: Codes, turned: bool) -> Codes:
-        """Pairs of values as pairs of places, a column each."""
+        """Convert pairs of values to pairs of places, one column per pair."""
         columns = np.array([self.names.find(np.ascontiguousarray(pairs[:, i : i + 1])) for i in (0, 1)])
-        if columns.size and columns.min() < 0:  # kernels would follow it
+        if columns.size and columns.min() < 0:  # kernels would use it as an address
             raise EngineError(
-                "a value of a dense relation has no place: a saved state was corrupt; delete it"
+                "the saved state is corrupt: a value of a dense relation is missing; delete the saved state"
             )
         return columns[::-1] if turned else columns
 
@@ -357,10 +356,10 @@ class BitRelation:
         step: Steps,
         base: Steps,
     ) -> bool:
-        """Whether a few changes make no difference, as far as that is quickly told.
+        """Whether the changes are few and a quick test shows that they make no difference.
 
-        What left makes none if steps that are there still lead from one end of it to the other; what came, if
-        the row of its one end had all that it adds.
+        A deleted pair makes none if remaining steps still lead from one end to the other. An inserted pair
+        makes none if the row of its first end already contained everything that it adds.
         """
         if sum(len(s.inserted) + len(s.deleted) for s, _ in (*steps, *bases)) > _FEW:
             return False
@@ -377,7 +376,7 @@ class BitRelation:
         )
 
     def largest_component(self, parts: list[tuple[Codes, bool]]) -> int:
-        """How many places the largest set of those has that lead to each other by steps."""
+        """The size of the largest strongly connected component."""
         for pairs, _ in parts:
             self.names.add(pairs.reshape(-1, 1))
         component, count = closure.components(*self._steps([self._places(*part) for part in parts]))

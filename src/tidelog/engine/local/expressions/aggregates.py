@@ -1,9 +1,9 @@
-"""Aggregates over groups of rows, each row standing for `weight` instances.
+"""Aggregates over groups of rows, where each row stands for `weight` instances.
 
-A group is never empty, and the order of its rows never matters. Sums and means are exact and rounded or
-checked once, at the end. Whole numbers and decimals are summed as units in 64 bits where their bounds show
-that this is enough, otherwise in two halves of 32 bits each; a group whose sum does not fit, and everything
-that is not a direct type, is left to plain Python.
+A group is never empty, and the order of its rows never matters. Sums and means are computed exactly, and
+rounded or range-checked once, at the end. Integers and decimals are summed as units in 64 bits if their
+bounds show that this is enough, otherwise in two halves of 32 bits each. Groups whose sum does not fit, and
+types that are not direct, are left to plain Python.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ __all__ = ["aggregate"]
 _SAFE: Final = 2**62
 _LOW_HALF: Final = np.int64(2**32 - 1)
 _LARGEST: Final = np.int64(2**63 - 1)
-_FEW: Final = 2.0**30  # so many instances cannot make a sum of 32-bit halves overflow
+_FEW: Final = 2.0**30  # fewer instances cannot overflow a sum of 32-bit halves
 _MANY: Final = 4
 _NEUTRAL: Final = {np.add: 0, np.minimum: 2**63 - 1, np.maximum: -(2**63)}
-_FINEST: Final = 2**1074  # every double is a whole number of parts of this size
+_FINEST: Final = 2**1074  # every double is an integer multiple of 1 / 2**1074
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ class _Groups:
     ledger: Ledger
 
     def reduce(self, function: Any, values: npt.NDArray[Any]) -> Any:
-        """The values of each group, taken together by `add`, `minimum` or `maximum`."""
+        """Reduce the values of each group by `add`, `minimum` or `maximum`."""
         made = np.full(self.count, _NEUTRAL[function], values.dtype)
         function.at(made, self.numbers, values)
         return made
 
     def in_order(self) -> _Groups:
-        """The same rows, group after group."""
+        """The same rows, sorted by group."""
         if (self.numbers[1:] >= self.numbers[:-1]).all():
             return self
         order = np.argsort(self.numbers, kind="stable")
@@ -65,7 +65,7 @@ class _Groups:
         return replace(self, numbers=self.numbers[order], args=args, weights=self.weights[order])
 
     def each(self, *columns: list[Any]) -> Iterator[tuple[list[Any], ...]]:
-        """Columns of rows in order, cut into groups."""
+        """Split columns of sorted rows into groups."""
         starts = np.searchsorted(self.numbers, np.arange(self.count + 1))
         for start, end in pairwise(starts.tolist()):
             yield tuple(column[start:end] for column in columns)
@@ -84,10 +84,10 @@ def aggregate(
     reasons: Reasons | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Outcome:
-    """One value for each group from 0 to `n_groups` - 1, or the reason why it has none.
+    """Compute one value, or the reason of a failure, for each group from 0 to `n_groups` - 1.
 
-    `groups` says which group each row is in. With `distinct`, rows of a group that agree in all of `args`
-    count once. `check` is called now and then.
+    `groups` holds the group of each row. With `distinct`, rows of a group that agree in all of `args` count
+    once. `check` is called regularly.
     """
     ledger = Ledger(codec, Reasons() if reasons is None else reasons, Pulse(check))
     if n_groups == 0:
@@ -126,12 +126,12 @@ def _best(groups: _Groups, best: np.ufunc) -> Vector:
 
 
 def _arg_best(groups: _Groups, best: np.ufunc) -> Vector:
-    """The value where the second column is best; of several, the smallest value."""
+    """The value where the second column is best; the smallest one if several are."""
     codec = groups.ledger.codec
     (by,), _ = keys(codec, groups.types[1], groups.args[1:2])
     tied = by == groups.reduce(best, by)[groups.numbers]
     (places,), codes = keys(codec, groups.types[0], groups.args[:1])
-    # whatever does not tie is put behind everything that does
+    # rows that do not tie must not win
     chosen = groups.reduce(np.minimum, np.where(tied, places, _LARGEST))
     return Vector(chosen if codes is None else codes[chosen])
 
@@ -150,11 +150,11 @@ def _concat_group(weights: list[int], values: list[str], separators: Sequence[st
     return separators[0].join(v for v, weight in weighted for _ in range(weight))
 
 
-# -- sums and means of whole numbers and decimals
+# -- sums and means of integers and decimals
 
 
 def _short_sums(groups: _Groups) -> Codes | None:
-    """The exact sums in units, if the bounds of values and weights show that they fit 64 bits."""
+    """The exact sums in units, if the bounds of values and weights show that they fit into 64 bits."""
     largest = max(map(abs, bounds(groups.args[0])))
     if largest * int(_count(groups).codes.max()) >= _SAFE:
         return None
@@ -163,7 +163,7 @@ def _short_sums(groups: _Groups) -> Codes | None:
 
 
 def _long_sums(groups: _Groups) -> list[int]:
-    """The exact sums in units, whatever their size."""
+    """The exact sums in units, of any size."""
     type_ = groups.types[0]
     if is_direct(type_):
         return _sums_of_halves(groups)
@@ -176,7 +176,7 @@ def _long_sums(groups: _Groups) -> list[int]:
 
 
 def _sums_of_halves(groups: _Groups) -> list[int]:
-    """Upper and lower 32 bits summed apart; with very many instances, in Python's integers."""
+    """Sum upper and lower 32 bits separately; with very many instances, in Python integers."""
     codes, few = groups.args[0], groups.weights.sum(dtype=np.float64) < _FEW
     weights: Any = groups.weights if few else groups.weights.astype(object)
     upper = groups.reduce(np.add, (codes >> 32) * weights)
@@ -230,7 +230,7 @@ def _float_sum(values: list[float], weights: list[int]) -> float:
     if max(weights) == 1:
         try:
             return math.fsum(values)
-        except OverflowError:  # on the way, which does not matter
+        except OverflowError:  # an intermediate sum overflowed; the exact sum may still fit
             pass
     return _ratio(_exact(values, weights), _FINEST)
 
@@ -242,7 +242,7 @@ def _float_mean(values: list[float], weights: list[int]) -> float:
 
 
 def _not_finite(values: list[float]) -> float:
-    """What IEEE 754 gives where a value is NaN or infinite, in any order."""
+    """The sum by IEEE 754 if a value is NaN or infinite; the order does not matter."""
     return sum(v for v in values if not math.isfinite(v))
 
 
@@ -259,7 +259,7 @@ def _exact(values: list[float], weights: list[int]) -> int:
 
 
 def _few(values: list[float]) -> list[float]:
-    """Two or three doubles, as a rule, with the same exact sum: each is what the ones before it leave."""
+    """Reduce to a few doubles, usually two or three, with the same exact sum; each is a rounded remainder."""
     if len(values) < _MANY:
         return values
     left = list(values)

@@ -1,13 +1,14 @@
-"""The operators on numbers and truth values.
+"""The operators on numbers and booleans.
 
-Whole numbers and decimals are whole numbers of units here, so that both follow one law: exact, then cut
-(integers) or rounded half to even (decimals), then checked. In vectors, the bounds of the operands usually
-show that nothing can overflow; where they do not, the rows that may have are left to the plain form. No
-wrapped number is ever kept.
+Integers and decimals are both integers of units here, so one rule covers both: compute exactly, then truncate
+(integers) or round half to even (decimals), then check the range. In vectors, the bounds of the operands
+usually show that nothing can overflow. Otherwise the rows that may overflow are left to the plain form. A
+wrapped number is never used.
 
-A float or double with a NaN or infinite operand follows IEEE 754; from finite operands, a result that is
-not finite fails. Single precision is computed in double and rounded: for one operation of + - * / on
-singles the second rounding changes nothing, since a double has more than twice the digits.
+An operation on floats or doubles with a NaN or infinite operand follows IEEE 754. With finite operands, a
+result that is not finite fails. Single precision is computed in double precision and rounded: for one
+operation of + - * / on singles the second rounding changes nothing, since a double has more than twice the
+digits.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import math
 import operator
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import numpy as np
 
@@ -41,7 +42,7 @@ __all__ = [
     "unary",
 ]
 
-_SAFE: Final = 2**62  # whatever is smaller in size, also by a rough estimate, is no overflow of 64 bits
+_SAFE: Final = 2**62  # smaller magnitudes, even roughly estimated, cannot overflow 64 bits
 
 
 # -- units
@@ -61,21 +62,21 @@ def to_units(type_: types.Decimal, value: decimal.Decimal) -> int:
 
 
 def from_units(type_: types.Decimal, units: int) -> decimal.Decimal:
-    """The decimal of so many units, if it has that many digits."""
+    """The decimal of so many units. Raises Undefined if it exceeds the precision."""
     if abs(units) >= 10**type_.precision:
         raise Undefined(f"overflow: the result does not fit {type_}")
     return EXACT.scaleb(decimal.Decimal(units), -type_.scale)
 
 
 def half_even(number: Any, divisor: Any) -> Any:
-    """The nearest whole quotient by a positive divisor, halves to even; of integers or of arrays of them."""
+    """The quotient by a positive divisor, rounded half to even; of integers or of integer arrays."""
     quotient = number // divisor
     twice = 2 * (number - quotient * divisor)
     return quotient + ((twice > divisor) | ((twice == divisor) & (quotient % 2 == 1)))
 
 
 def outside(codes: Codes, low: int, high: int) -> Mask | None:
-    """Where codes are beyond limits; None if nowhere."""
+    """Where codes are out of range; None if nowhere."""
     smallest, largest = bounds(codes)
     if low <= smallest and largest <= high:
         return None
@@ -83,7 +84,7 @@ def outside(codes: Codes, low: int, high: int) -> Mask | None:
 
 
 def single(value: float) -> float:
-    """Rounded to single precision, or an overflow."""
+    """Round to single precision. Raises Undefined on overflow."""
     try:
         rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
@@ -92,7 +93,7 @@ def single(value: float) -> float:
 
 
 def singles(numbers: Numbers) -> Numbers:
-    """Rounded to single precision; what overflows is infinite."""
+    """Round to single precision; overflow gives infinity."""
     with np.errstate(over="ignore", under="ignore"):
         return numbers.astype(np.float32).astype(np.float64)
 
@@ -122,7 +123,7 @@ _ZERO: Final = Vector(np.zeros(1, np.int64))
 
 
 def binary(op: str, type_: Type) -> Operation:
-    """`+ - * / %`, `& | ^` or `<< >>` on a type; comparisons and `++` are elsewhere."""
+    """`+ - * / %`, `& | ^` or `<< >>` on a type. Comparisons and `++` are not handled here."""
     if op in ("<<", ">>"):
         fast = _fast_shift(op, type_) if is_direct(type_) else None
         return Operation((type_, types.INT), type_, _shift(op, type_), fast)
@@ -134,7 +135,7 @@ def binary(op: str, type_: Type) -> Operation:
     return Operation((type_, type_), type_, plain, _fast_whole(op, type_) if is_direct(type_) else None)
 
 
-# -- whole numbers and decimals, plain
+# -- integers and decimals, plain
 
 
 def _cut(number: int, divisor: int) -> int:
@@ -172,7 +173,7 @@ def _decimal(op: str, type_: types.Decimal) -> Plain:
     return lambda a, b: from_units(type_, on_units(to_units(type_, a), to_units(type_, b)))
 
 
-# -- whole numbers and decimals, fast
+# -- integers and decimals, fast
 
 
 def _fast_whole(op: str, type_: Type) -> Fast:
@@ -235,13 +236,13 @@ def _quotient(a: Codes, b: Codes, low: int) -> tuple[Vector, Mask | None]:
     bad: Mask = (b == 0) | ((b == -1) & (a == low))
     divisor = np.where(bad, 1, b) if bad.any() else b
     quotient = a // divisor
-    cut = (quotient * divisor != a) & ((a ^ divisor) < 0)  # rounded down, but toward zero is up
+    cut = (quotient * divisor != a) & ((a ^ divisor) < 0)  # NumPy rounds down; truncation rounds toward zero
     return Vector(quotient + cut), bad
 
 
 def _remainder(a: Codes, b: Codes) -> tuple[Vector, Mask | None]:
     bad = b == 0
-    # the processor traps at the smallest number % -1
+    # the smallest integer % -1 traps in the processor
     divisor = np.where(bad | (b == -1), 1, b)
     found = np.fmod(a, divisor)
     return Vector(found), np.broadcast_to(bad, found.shape)
@@ -265,12 +266,25 @@ def _shift_limit(type_: Type) -> int:
             return width - 1
         case types.BigInt():
             return MAX_BIGINT_SHIFT
-        case _:
+        case (
+            types.Bool()
+            | types.Int()
+            | types.Float()
+            | types.Double()
+            | types.Decimal()
+            | types.String()
+            | types.Bytes()
+            | types.Date()
+            | types.Timestamp()
+            | types.Option()
+        ):
             return 63
+        case _:
+            assert_never(type_)
 
 
 def _lowest_bits(type_: Type) -> int | None:
-    """The bits that a `bit<N>` keeps; other integers keep all, and are checked."""
+    """The mask of bits that a `bit<N>` keeps; None for other integers, which are range-checked instead."""
     return (1 << type_.width) - 1 if isinstance(type_, types.Bit) else None
 
 
@@ -279,7 +293,7 @@ def _shift(op: str, type_: Type) -> Plain:
 
     def shift(number: int, amount: int) -> int:
         if not 0 <= amount <= limit:
-            raise Undefined(f"{type_} shifts by 0 to {limit} bits, not by {amount}")
+            raise Undefined(f"{type_} can be shifted by 0 to {limit} bits, not by {amount}")
         if op == ">>":
             return number >> amount
         return number << amount if kept is None else (number << amount) & kept

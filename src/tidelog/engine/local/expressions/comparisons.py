@@ -1,7 +1,7 @@
 """Comparisons, and the order of values as an order of integers.
 
-The codes of a direct type are in the order of its values; those of an interned type are in the order of
-arrival and must never be compared but for equality. `keys` gives integers that may be.
+The codes of a direct type have the order of its values. The codes of an interned type have the order of
+insertion and may only be compared for equality. `keys` returns integers that have the order of the values.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["COMPARISONS", "EQUALITIES", "choice", "comparison", "equality", "key
 
 
 def keys(codec: Codec, type_: Type, columns: Sequence[Codes]) -> tuple[Sequence[Codes], Codes | None]:
-    """For columns of codes, columns of integers in the order of the values.
+    """Map columns of codes to columns of integers in the order of the values.
 
-    With them comes the code of each integer from 0 on, or None where the integers are the codes.
+    Also returns the code of each integer from 0 on, or None if the integers are the codes.
     """
     if is_direct(type_):
         return columns, None
     dictionary = codec.dictionary(type_)
-    # sorting what the columns hold is cheaper than sorting all there is, unless they hold most of it
+    # sort the whole dictionary only if the columns are at least as long
     if len(dictionary) <= sum(map(len, columns)):
         codes = np.arange(len(dictionary))
         places = [np.where(c == NONE, len(dictionary), c) for c in columns]
@@ -53,7 +53,7 @@ EQUALITIES: Final = frozenset(["==", "!="])
 
 
 def equality(op: str, type_: Type) -> Operation:
-    """`none` equals nothing, itself included; everything else is equal where its codes are."""
+    """`none` equals nothing, not even itself. Other values are equal if their codes are."""
     wanted = op == "=="
 
     def fast(a: Vector, b: Vector) -> tuple[Vector, Mask | None]:
@@ -91,13 +91,13 @@ def comparison(op: str, type_: Type, codec: Codec) -> Operation:
 
 
 def _are_plain_numbers(a: Vector, b: Vector) -> bool:
-    """Whether two vectors are better compared as the numbers they have at hand: none is NaN."""
+    """Whether to compare two vectors as numbers: they are available as numbers, without NaN."""
     at_hand = (a.is_numbers or len(a) == 1) and (b.is_numbers or len(b) == 1) and a.is_numbers | b.is_numbers
     return at_hand and not np.isnan(a.numbers).any() and not np.isnan(b.numbers).any()
 
 
 def choice(function: str, type_: Type, codec: Codec) -> tuple[Plain, Fast]:
-    """`min` or `max` of two, as a plain and a fast form."""
+    """`min` or `max` of two values: the plain and the fast form."""
     choose = min if function == "min" else max
     better = COMPARISONS["<=" if function == "min" else ">="]
 

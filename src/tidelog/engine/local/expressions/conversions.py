@@ -1,11 +1,11 @@
-"""Conversions: what `as` does, and an exact number into a type.
+"""Conversions: the operator `as`, and exact numbers to a type.
 
-Into an integer a number is cut toward zero, into a decimal it is rounded half to even at its scale, into a
-float or double to the nearest, halves to even: each time once, from its exact value, a ratio of integers. A
-float or double enters a decimal as it is written, so that 0.1 becomes 0.1. Text is read and written as
-`data.values` says, but bytes and strings stand for each other in UTF-8.
+A number is rounded once, from its exact value as a ratio of integers: truncated toward zero for an integer,
+rounded half to even at the scale of a decimal, and to the nearest float or double, ties to even. A float or
+double becomes the decimal that it is written as, so 0.1 becomes 0.1. Text is read and written as in
+`data.values`, except that bytes and strings are converted by UTF-8.
 
-Options are not handled here: what is converted is a value.
+Options are not handled here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import decimal
 import math
 import struct
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import Final, assert_never
 
 import numpy as np
 
@@ -42,7 +42,7 @@ _LAST_DAY: Final = date.max.toordinal() - _EPOCH.toordinal()
 _DAY: Final = 86_400_000_000  # microseconds
 DAYS: Final = _FIRST_DAY, _LAST_DAY
 _MOMENTS: Final = _FIRST_DAY * _DAY, (_LAST_DAY + 1) * _DAY - 1
-EXACT_DOUBLE: Final = 2**53  # whole numbers up to here are doubles, and so are powers of ten up to 10**22
+EXACT_DOUBLE: Final = 2**53  # integers up to here are exact doubles, and so are powers of ten up to 10**22
 
 
 def conversion(source: types.Scalar, target: types.Scalar) -> Operation:
@@ -55,7 +55,7 @@ def conversion(source: types.Scalar, target: types.Scalar) -> Operation:
 
 
 def nearest(type_: Type, numerator: int, denominator: int) -> Value:
-    """The number of a type at a ratio: cut or rounded as the type does, once. Not checked for integers."""
+    """Convert a ratio to a type, truncating or rounding once. The range of integers is not checked."""
     match type_:
         case types.Decimal(_, scale):
             return from_units(type_, int(half_even(numerator * 10**scale, denominator)))
@@ -63,22 +63,36 @@ def nearest(type_: Type, numerator: int, denominator: int) -> Value:
             return _double(type_, numerator, denominator)
         case types.Float():
             return single(_odd_double(type_, numerator, denominator))
-        case _:
+        case (
+            types.Bool()
+            | types.Int()
+            | types.BigInt()
+            | types.Bit()
+            | types.Signed()
+            | types.String()
+            | types.Bytes()
+            | types.Date()
+            | types.Timestamp()
+            | types.Option()
+        ):
             quotient = abs(numerator) // denominator
             return quotient if numerator >= 0 else -quotient
+        case _:
+            assert_never(type_)
 
 
 def _double(type_: Type, numerator: int, denominator: int) -> float:
     try:
-        return numerator / denominator  # of two integers, this is correctly rounded
+        return numerator / denominator  # correctly rounded for integers
     except OverflowError:
         raise Undefined(f"overflow: the result does not fit a {type_}") from None
 
 
 def _odd_double(type_: Type, numerator: int, denominator: int) -> float:
-    """A double that can be rounded again: of the two around an inexact ratio, the one with an odd last bit.
+    """Round a ratio to odd, so that rounding the result again is correct.
 
-    It lies on the same side of every number with fewer digits as the ratio itself.
+    Of the two doubles around an inexact ratio, this is the one with an odd last bit. It lies on the same side
+    of every number with fewer digits as the ratio.
     """
     found = _double(type_, numerator, denominator)
     above, below = found.as_integer_ratio()
@@ -121,7 +135,7 @@ def _utf8(value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
-        raise Undefined(f"the bytes {value[:20].hex()} are not UTF-8") from None
+        raise Undefined(f"the bytes {value[:20].hex()} are not valid UTF-8") from None
 
 
 def _calendar(target: Type, number: int) -> Value:
@@ -188,7 +202,7 @@ def _within(low: int, high: int) -> Fast:
 
 
 def _raised(factor: int, largest: int) -> Fast:
-    """To a finer unit, unless the number has too many digits for it."""
+    """Convert to a finer unit; numbers with too many digits are left to the plain form."""
     return lambda a: (Vector(a.codes * np.int64(factor)), outside(a.codes, -largest, largest))
 
 
@@ -200,9 +214,21 @@ def _fast_from_float(target: types.Scalar) -> Fast | None:
             return _fast_single
         case types.Decimal():
             return None
-        case _:
+        case (
+            types.Bool()
+            | types.Int()
+            | types.BigInt()
+            | types.Bit()
+            | types.Signed()
+            | types.String()
+            | types.Bytes()
+            | types.Date()
+            | types.Timestamp()
+        ):
             low, high = limits(target)
             return lambda a: _fast_cut(a, float(low), float(high + 1))
+        case _:
+            assert_never(target)
 
 
 def _fast_single(a: Vector) -> tuple[Vector, Mask | None]:
@@ -211,7 +237,7 @@ def _fast_single(a: Vector) -> tuple[Vector, Mask | None]:
 
 
 def _fast_cut(a: Vector, low: float, end: float) -> tuple[Vector, Mask | None]:
-    """The whole numbers from `low` to below `end`, both of which are doubles."""
+    """Truncate to integers from `low` to below `end`, which are both exact doubles."""
     whole = np.trunc(a.numbers)
     bad = ~((whole >= low) & (whole < end))
     return Vector(np.where(bad, 0.0, whole).astype(np.int64)), bad
@@ -231,7 +257,17 @@ def _fast_from_decimal(source: types.Decimal, target: types.Scalar) -> Fast | No
             if scale >= source.scale:
                 return _raised(10 ** (scale - source.scale), 10 ** (precision - scale + source.scale) - 1)
             return _rounded(10 ** (source.scale - scale), *limits(target))
-        case _:
+        case (
+            types.Bool()
+            | types.Int()
+            | types.BigInt()
+            | types.Bit()
+            | types.Signed()
+            | types.String()
+            | types.Bytes()
+            | types.Date()
+            | types.Timestamp()
+        ):
             low, high = limits(target)
 
             def cut(a: Vector) -> tuple[Vector, Mask | None]:
@@ -239,6 +275,8 @@ def _fast_from_decimal(source: types.Decimal, target: types.Scalar) -> Fast | No
                 return Vector(whole), outside(whole, low, high)
 
             return cut
+        case _:
+            assert_never(target)
 
 
 def _rounded(unit: int, low: int, high: int) -> Fast:

@@ -1,17 +1,16 @@
-"""Expressions on columns: the values of all rows at once, and why rows have none.
+"""Evaluates expressions on columns: the values of all rows at once, and the reasons of failures.
 
 - Operators, conversions and standard functions are operations on vectors (see `operations`): strict, and
   the same for all rows.
-- `if`, `and` and `or` choose between rows. Each side is evaluated in the rows that take it and in no
-  others, so that an untaken branch neither fails nor costs anything.
-- Names, of `let` and of a function's parameters, are lazy (see `scopes`); they fail where they are read.
-- A function of the language is called once for each different combination of arguments that is known to be
-  one (see `sharing`), however many calls there are.
-- A Python function is called once for each different combination of its arguments in an operation. What it
+- `if`, `and` and `or` choose between rows. Each side is evaluated only in the rows that take it, so an
+  untaken branch neither fails nor costs anything.
+- Names of `let` and of function parameters are lazy (see `scopes`); they fail where they are read.
+- Calls of a function of the language with arguments known to be equal are evaluated once (see `sharing`).
+- A Python function is called once for each distinct combination of its arguments in an operation. What it
   raises is a failure.
 
 Every value is the code of a canonical value of its expression's type. The one value that a column cannot
-hold, the smallest number of 64 bits in an option, is a failure.
+hold, the smallest 64-bit integer in an option, is a failure.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from typing import TypeAlias, assert_never
 import numpy as np
 
 from tidelog.data import types
-from tidelog.data.types import Type
+from tidelog.data.types import Type, scalar
 from tidelog.data.values import BadValue, Value
-from tidelog.engine.local.codes.codec import NONE, Codec, Codes, scalar
+from tidelog.engine.local.codes.codec import NONE, Codec, Codes
 from tidelog.engine.local.expressions import arithmetic
 from tidelog.engine.local.expressions.comparisons import COMPARISONS, EQUALITIES, comparison, equality
 from tidelog.engine.local.expressions.conversions import conversion
@@ -42,9 +41,9 @@ Functions: TypeAlias = Mapping[str, typed.Function | typed.PythonFunction]
 
 
 class Evaluator:
-    """Evaluates expressions that call these functions; `reason` tells what its failures mean.
+    """Evaluates expressions that call these functions; `reason` returns the text of a failure.
 
-    `check` is called now and then; what it raises ends the evaluation.
+    `check` is called regularly; what it raises ends the evaluation.
     """
 
     def __init__(
@@ -72,9 +71,9 @@ class Evaluator:
         size: int,
         failures: Mapping[str, Failures | None] | None = None,
     ) -> Outcome:
-        """The expression in `size` rows, where its variables have the values of these columns.
+        """Evaluate an expression in `size` rows, with the values of its variables in these columns.
 
-        `failures` tells for columns that are outcomes themselves where they failed.
+        `failures` holds the failures of columns that are themselves outcomes.
         """
         known = failures or {}
         self._sharing = Sharing(self._read)
@@ -101,7 +100,7 @@ class Evaluator:
                 return self._choice(expr, scope)
             case typed.Let(name, value, body):
                 meaning = Name(value, scope)
-                if name.startswith("$"):  # part of a long row of operators: parts of parts would be deep
+                if name.startswith("$"):  # part of a long chain of operators: evaluate now to limit recursion
                     self._read(meaning)
                 return self._value(body, scope.where(name, meaning))
             case typed.Call():
@@ -160,7 +159,7 @@ class Evaluator:
         return self._in_rows(~holds & sound, expr.otherwise, scope, chosen)
 
     def _in_rows(self, mask: Mask, expr: Expr, scope: Scope, elsewhere: Vector) -> Vector:
-        """An expression in the rows of a mask, evaluated in them alone; in the others, what is there."""
+        """Evaluate an expression only in the rows of a mask; other rows have the values of `elsewhere`."""
         if mask.all():
             return self._value(expr, scope)
         rows = np.flatnonzero(mask)
@@ -201,7 +200,7 @@ class Evaluator:
         return self._ledger.run(some, [converted])
 
     def _cast_option(self, item: types.Scalar, target: Type, vector: Vector) -> Vector:
-        """What there is, converted; `none` stays `none`, and as a string says so."""
+        """Convert values that are present; `none` stays `none`, or becomes the string "none"."""
         there = (vector.codes != NONE) & _sound(vector)
         if there.all():
             return self._cast(item, target, vector)
@@ -214,7 +213,7 @@ class Evaluator:
 
 
 def _sound(vector: Vector) -> Mask:
-    """Where a vector has values."""
+    """The rows in which a vector has values."""
     if vector.failures is None:
         return np.ones(1, np.bool_)
     sound: Mask = vector.failures == 0
@@ -228,7 +227,7 @@ def _python(function: typed.PythonFunction, pulse: Pulse) -> Operation:
             return checked(function.result, function.call(*arguments))
         except Undefined as problem:
             raise Undefined(f"{function.name}: {problem}") from None
-        except Exception as error:  # whatever user code does, it does to its row alone
+        except Exception as error:  # an error in user code affects only its row
             raise Undefined(f"{function.name}: {type(error).__name__}: {error}") from None
 
     return Operation(tuple(p.type for p in function.parameters), function.result, call)

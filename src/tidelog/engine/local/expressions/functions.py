@@ -1,8 +1,8 @@
 """The standard functions: the plain form of each, on Python values.
 
-Arguments are canonical values of the types that `program.standard` declares, and the result is made
-canonical by whoever calls. A function whose meaning depends on the type variable is built from its type.
-The fast forms are in `fast_functions`.
+Arguments are canonical values of the types that `program.library` declares. The caller makes the result
+canonical. A function whose meaning depends on its type is built from the type. The fast forms are in
+`vector_functions`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["IMPLEMENTED", "concat", "standard"]
 
 
 def standard(name: str, arguments: tuple[Type, ...], result: Type, codec: Codec, pulse: Pulse) -> Operation:
-    """A standard function on arguments of these types; one that may take long beats a pulse meanwhile."""
+    """A standard function on arguments of these types; one that may take long beats the pulse."""
     if name in ("min", "max"):
         plain, fast = choice(name, arguments[0], codec)
         return Operation(arguments, result, plain, fast)
@@ -56,9 +56,9 @@ def _not_empty(what: str, text: str) -> None:
 
 
 def _expect_length(length: int, *given: str) -> None:
-    """A string that is made may be as long as those that were given, or as `MAX_TEXT`."""
+    """Raise Undefined if a computed string is longer than both `MAX_TEXT` and every given string."""
     if length > MAX_TEXT and length > max(map(len, given), default=0):
-        raise Undefined(f"a string of more than {MAX_TEXT} code points")
+        raise Undefined(f"the string exceeds {MAX_TEXT} code points")
 
 
 def concat(one: str, other: str) -> str:
@@ -111,7 +111,7 @@ _HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 def _unhex(s: str) -> bytes:
     if len(s) % 2 or not _HEX_DIGITS.issuperset(s):
-        raise Undefined(f"{shown(s)} is not pairs of hexadecimal digits")
+        raise Undefined(f"{shown(s)} is not a string of hexadecimal digit pairs")
     return bytes.fromhex(s)
 
 
@@ -127,7 +127,7 @@ def _regex(pattern: str) -> Any:
     except re2.error as error:
         reason = error.args[0]
         text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise Undefined(f"{shown(pattern)} is not a regular expression: {clip(text, 200)}") from None
+        raise Undefined(f"{shown(pattern)} is not a valid regular expression: {clip(text, 200)}") from None
 
 
 def _regex_match(s: str, pattern: str) -> bool:
@@ -147,7 +147,7 @@ def _regex_extract(s: str, pattern: str, group: int) -> str | None:
 
 
 def _regex_replace(beat: Callable[[], None], s: str, pattern: str, replacement: str) -> str:
-    # expanded here: re2's own expansion mistakes text outside ASCII
+    # expanded here because re2's own expansion mishandles text outside ASCII
     regex = _regex(pattern)
     pieces = _pieces(replacement)
     for piece in pieces:
@@ -171,7 +171,7 @@ def _regex_replace(beat: Callable[[], None], s: str, pattern: str, replacement: 
 
 @functools.lru_cache(maxsize=256)
 def _pieces(replacement: str) -> tuple[str | int, ...]:
-    """A replacement as texts and numbers of groups."""
+    """A replacement as texts and group numbers."""
     first, *escapes = replacement.split("\\")
     pieces: list[str | int] = [first]
     while escapes:
@@ -181,7 +181,7 @@ def _pieces(replacement: str) -> tuple[str | int, ...]:
         elif not escaped and escapes:  # two backslashes in a row
             pieces += ["\\", escapes.pop(0)]
         else:
-            raise Undefined(f"{shown(replacement)} has a backslash before neither a digit nor a backslash")
+            raise Undefined(f"{shown(replacement)} has a backslash that no digit or backslash follows")
     return tuple(pieces)
 
 
@@ -189,7 +189,7 @@ def _pieces(replacement: str) -> tuple[str | int, ...]:
 
 
 def _absolute(x: Any) -> Any:
-    # abs would round a decimal to the digits of the context
+    # abs would round a decimal to the precision of the context
     return x.copy_abs() if isinstance(x, decimal.Decimal) else abs(x)
 
 
@@ -207,11 +207,11 @@ def _sign(x: Any) -> int:
 
 _LONG: Final = EXACT.copy()
 _LONG.prec = 1000
-_DIGITS: Final = 400  # more than any number has, on either side of the point
+_DIGITS: Final = 400  # more than any number has on either side of the decimal point
 
 
 def _whole(to_whole: Callable[[Any], int]) -> Callable[[Type], Plain]:
-    """A function into whole numbers on the values of a type; what is not finite stays what it is."""
+    """A function to whole numbers, on the values of a type; NaN and infinities are returned unchanged."""
 
     def on(type_: Type) -> Plain:
         return lambda x: nearest(type_, to_whole(x), 1) if _is_finite(x) else x
@@ -224,7 +224,7 @@ def _is_finite(x: object) -> bool:
 
 
 def _round(type_: Type) -> Plain:
-    """Rounded as the number is written, halves away from zero."""
+    """Rounds the number as written in decimal, halves away from zero."""
 
     def apply(x: Value, digits: int = 0) -> Value:
         if not _is_finite(x):
@@ -238,7 +238,7 @@ def _round(type_: Type) -> Plain:
 
 
 def _real(name: str, function: Callable[..., float]) -> Plain:
-    """A function of `math`, which fails where it has no finite value."""
+    """A function of `math` that fails where it has no finite value."""
 
     def apply(*x: float) -> float:
         try:
@@ -270,14 +270,14 @@ def _make_date(year: int, month: int, day: int) -> date:
     try:
         return date(year, month, day)
     except (ValueError, OverflowError):
-        raise Undefined(f"there is no day {year}-{month}-{day}") from None
+        raise Undefined(f"{year}-{month}-{day} is not a valid date") from None
 
 
 def _add_days(d: date, days: int) -> date:
     try:
         return d + timedelta(days=days)
     except OverflowError:
-        raise Undefined(f"{d} and {days} days is outside the years 1 to 9999") from None
+        raise Undefined(f"{d} plus {days} days is outside the years 1 to 9999") from None
 
 
 _PLAIN: Final[Mapping[tuple[str, int], Plain]] = {

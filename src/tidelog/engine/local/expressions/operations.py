@@ -1,13 +1,13 @@
-"""One operation on columns, in two forms: *plain* on Python values, and *fast* on whole vectors.
+"""An operation on columns, in two forms: *plain* on Python values, and *fast* on whole vectors.
 
-The plain form is complete: it gives the value of one row or raises `Undefined` or `BadValue` with the
-reason. It runs once for each different combination of arguments. The fast form, where there is one, gives
-the codes of all rows at once and a mask of the rows that it leaves to the plain form: those it cannot do
-exactly, and those that fail. A fast form is therefore right as soon as it is right about the rows it
-keeps, and it never has to say why a row fails.
+The plain form is complete: it returns the value of one row, or raises `Undefined` or `BadValue` with the
+reason. It runs once for each distinct combination of arguments. The fast form, if there is one, returns the
+codes of all rows at once, and a mask of the rows that it leaves to the plain form: those it cannot compute
+exactly, and those that fail. So a fast form need only be correct on the rows it does not mask, and never has
+to explain a failure.
 
-Operations are strict: a row in which an argument failed fails for the same reason, and neither form ever
-sees it.
+Operations are strict: a row in which an argument failed fails for the same reason, and is passed to neither
+form.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from tidelog.data import types
-from tidelog.data.types import Type
+from tidelog.data.types import Type, scalar
 from tidelog.data.values import NAN, BadValue, Value, canonical
-from tidelog.engine.local.codes.codec import NONE, Codec, Codes, double_codes, doubles, is_direct, scalar
+from tidelog.engine.local.codes.codec import NONE, Codec, Codes, double_codes, doubles, is_direct
 from tidelog.engine.local.expressions.vectors import Failures, Mask, Reasons, Vector, distinct, first_failures
 from tidelog.program.library.catalog import MAX_BIGINT_BITS
 
@@ -35,11 +35,11 @@ Fast: TypeAlias = Callable[..., tuple[Vector, Mask | None]]
 
 
 _BEAT: Final = 0.05  # seconds
-_BETWEEN: Final = 7  # rows without a beat; an operation that may take long in one row beats itself
+_BETWEEN: Final = 7  # mask: one beat every 8 rows; operations that may take long on one row beat themselves
 
 
 class Undefined(Exception):
-    """An operation has no value for these operands; the message says why, for users."""
+    """An operation has no value for these operands; the message tells users why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class Operation:
 
 
 def checked(type_: Type, value: object) -> Value:
-    """The canonical value, if it is of its type and not beyond the bounds of a bigint."""
+    """The canonical value. Raises if it does not have its type or exceeds the size of a bigint."""
     if isinstance(value, int) and value.bit_length() > MAX_BIGINT_BITS:
-        raise Undefined(f"a number of more than {MAX_BIGINT_BITS} bits")
+        raise Undefined(f"the number exceeds {MAX_BIGINT_BITS} bits")
     return canonical(type_, value)
 
 
 class Pulse:
-    """Calls `check` when it was not called for a while, in the middle of whatever is evaluated."""
+    """Calls `check` during evaluation, at most every `_BEAT` seconds."""
 
     __slots__ = ("_check", "_clock", "_next")
 
@@ -76,14 +76,14 @@ class Pulse:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Where values and reasons get their numbers; it runs operations."""
+    """Runs operations, and assigns the codes of values and the numbers of reasons."""
 
     codec: Codec
     reasons: Reasons
     pulse: Pulse = field(default_factory=lambda: Pulse(lambda: None))
 
     def run(self, operation: Operation, vectors: Sequence[Vector]) -> Vector:
-        """The operation on vectors of at least one row."""
+        """Run an operation on vectors of at least one row."""
         self.pulse.beat()
         failed = first_failures(vectors)
         if failed is not None:
@@ -97,7 +97,7 @@ class Ledger:
         return found.put(rows, self._each(operation, [v.take(rows) for v in vectors]), len(left))
 
     def _around(self, failed: Failures, operation: Operation, vectors: Sequence[Vector]) -> Vector:
-        """The operation in the rows where no argument failed."""
+        """Run an operation on the rows where no argument failed."""
         size = max(map(len, vectors))
         everywhere = np.array(np.broadcast_to(failed, size))
         outside = Vector(np.zeros(size, np.int64), everywhere)
@@ -108,7 +108,7 @@ class Ledger:
         return outside.put(rows, self.run(operation, sound), size)
 
     def _each(self, operation: Operation, vectors: Sequence[Vector]) -> Vector:
-        """The plain form, once for each different combination of arguments."""
+        """Run the plain form, once for each distinct combination of arguments."""
         varying = [v.codes for v in vectors if len(v) > 1]
         if not varying:
             return self._plain(operation, vectors, 1)
@@ -123,7 +123,7 @@ class Ledger:
         return self.tabulate(operation.plain, rows, operation.result)
 
     def tabulate(self, plain: Plain, rows: Iterable[tuple[Any, ...]], result: Type) -> Vector:
-        """The value of a plain form for each row of arguments."""
+        """Apply a plain form to each row of arguments."""
         values: list[Value] = []
         failures: dict[int, int] = {}
         stand_in = 0.0 if types.is_float(scalar(result)) else 0
@@ -144,7 +144,7 @@ class Ledger:
         return Vector(codes, marks)
 
     def _code_of(self, type_: Type) -> Callable[[Any], Value]:
-        """What makes a code of a canonical value; floats stay what they are, to be encoded together."""
+        """The function that encodes a canonical value; floats are returned as is, to be encoded together."""
         if types.is_float(scalar(type_)):
             return _itself
         if is_direct(type_) or isinstance(type_, types.Option):
@@ -152,7 +152,7 @@ class Ledger:
         return self.codec.dictionary(type_).code
 
     def values(self, type_: Type, codes: Codes) -> list[Value]:
-        """The values of codes, floats decoded together."""
+        """Decode codes; floats are decoded together."""
         if not types.is_float(scalar(type_)):
             return self.codec.decode_column(type_, codes)
         numbers: list[Value] = [NAN if x != x else x for x in doubles(codes).tolist()]

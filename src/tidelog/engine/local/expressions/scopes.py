@@ -1,11 +1,12 @@
-"""Names and the rows they have values in.
+"""Scopes: names, and the rows in which they have values.
 
-A name is evaluated when it is first read, and only in the rows of those who read it: what a branch alone
-needs is computed in the rows that take the branch, and a name that nobody reads is never computed.
+A name is evaluated when it is first read, and only in the rows of its reader. A name read by one branch alone
+is computed only in the rows that take the branch, and a name that is never read is never computed.
 
-A `Part` is a scope cut down to some of its rows. The names in it are cut down when they are asked for: a
-name that has its values keeps those of the rows, any other is defined again in its own scope, cut down to
-the same rows. All parts of one `Selection` are shared, so that each definition is evaluated once for it.
+A `Part` is a scope restricted to some of its rows. Its names are restricted when they are read: a name that
+has been evaluated keeps the values of those rows, and any other name is redefined in its own scope,
+restricted to the same rows. All parts of one `Selection` are shared, so each definition is evaluated once per
+selection.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["Name", "Part", "Scope", "Selection"]
 
 
 class Name:
-    """An expression in a scope and, once somebody has read it, its value."""
+    """An expression in a scope and, once it has been read, its value."""
 
     __slots__ = ("expr", "scope", "vector")
 
@@ -45,7 +46,7 @@ class Scope:
 
 
 class Inner(Scope):
-    """A scope inside another, of the same rows."""
+    """A scope nested in another, with the same rows."""
 
     __slots__ = ("outer",)
 
@@ -72,7 +73,7 @@ class Part(Scope):
 
 
 class Selection:
-    """Some rows, and what was cut down to them."""
+    """Some rows, and the scopes and names restricted to them."""
 
     __slots__ = ("_names", "_parts", "rows")
 

@@ -1,13 +1,13 @@
-"""Calls that are known to be the same are evaluated once.
+"""Evaluates equal calls once.
 
-A function of the language may call another twice, which calls a third twice, and so on: the calls double with
-every step, their different arguments mostly do not. So each name that a call passes on gets a *number*, and
-names with the same number have the same values: a value by its vector, what was not evaluated so far by its
-expression, with the numbers of what that reads. A call with the numbers of an earlier one, in as many rows,
-is that call.
+A function of the language may call another twice, which calls a third twice, and so on. The number of calls
+doubles with every step, but the number of distinct arguments mostly does not. So each argument gets a
+*number*, and arguments with the same number have the same values. A value is identified by its vector; an
+argument that is not evaluated yet, by its expression and the numbers of the names that it reads. A call with
+the same function, numbers and row count as an earlier one reuses its result.
 
-Once calls are many, arguments that are made by operators alone are evaluated before they are numbered, and
-vectors are told apart by what they hold: `f(x + 1 + 2)` is then `f(x + 2 + 1)`.
+Once there are many calls, arguments made of operators alone are evaluated before they are numbered, and
+vectors are identified by their contents: `f(x + 1 + 2)` then equals `f(x + 2 + 1)`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from tidelog.program.typed import Expr
 __all__ = ["Sharing"]
 
 MANY: Final = 64  # calls in one evaluation
-_CELLS: Final = 2**24  # that results may have together before they are forgotten
+_CELLS: Final = 2**24  # the cache is cleared when its results exceed this many cells
 
 
 class Sharing:
-    """What one evaluation has found so far; `read` gives the value of a name."""
+    """The calls of one evaluation so far; `read` returns the value of a name."""
 
     def __init__(self, read: Callable[[Name], Vector]) -> None:
         self._read = read
@@ -40,7 +40,7 @@ class Sharing:
         self._cells = 0
 
     def call(self, function: str, names: Sequence[Name], size: int, evaluate: Callable[[], Vector]) -> Vector:
-        """The value of a call in so many rows, evaluated if it was not."""
+        """The value of a call in `size` rows, evaluated if it is new."""
         self._made += 1
         key = function, size, *(self._number(name) for name in names)
         found = self._calls.get(key)
@@ -54,7 +54,7 @@ class Sharing:
         return found
 
     def _number(self, name: Name) -> int:
-        """The number of a name, which it keeps whether or not it is evaluated later."""
+        """The number of a name, which does not change when the name is evaluated later."""
         if name not in self._names:
             self._names[name] = self._find_number(name)
         return self._names[name]
@@ -84,7 +84,7 @@ class Sharing:
         return known[1]
 
     def _key(self, expr: Expr, scope: Scope) -> Hashable:
-        """What an expression is, with numbers in the place of names."""
+        """A key that identifies an expression, with numbers in place of names."""
         match expr:
             case typed.Constant(value):
                 return expr, repr(value) if isinstance(value, float) else None  # there are two zeros
@@ -112,7 +112,7 @@ class Sharing:
 
 
 def _is_simple(expr: Expr) -> bool:
-    """Whether an expression is made of names, constants and operators that are evaluated in all rows."""
+    """Whether an expression consists of names, constants and operators that are evaluated in all rows."""
     match expr:
         case typed.Constant() | typed.Var():
             return True
@@ -120,5 +120,7 @@ def _is_simple(expr: Expr) -> bool:
             return _is_simple(operand)
         case typed.Binary(op, left, right):
             return op not in ("and", "or") and _is_simple(left) and _is_simple(right)
-        case _:
+        case typed.If() | typed.Let() | typed.Call():
             return False
+        case _:
+            assert_never(expr)

@@ -1,8 +1,8 @@
 """The standard functions that have a form on whole vectors.
 
-Only what gives the same result to the last bit is here: `exp`, `ln` and `pow` differ between libraries by
-a unit in the last place, so they have a plain form alone. A form is built from the types of the arguments,
-and is None where those are interned.
+Only functions whose results are identical to the last bit are here. `exp`, `ln` and `pow` differ between
+libraries by a unit in the last place, so they have only a plain form. A form is built from the types of the
+arguments, and is None if those are interned.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _absolute(type_: Type) -> Fast | None:
     if not is_direct(type_):
         return None
     low, high = limits(type_)
-    # the smallest number of a type is the one without an opposite
+    # the smallest number of a type may have no opposite
     return lambda a: (Vector(np.abs(a.codes)), outside(a.codes, -high, high) if low < 0 else None)
 
 
@@ -70,7 +70,7 @@ def _away(numbers: Numbers) -> Numbers:
 
 
 def _whole(on_numbers: Callable[[Numbers], Numbers], on_units: Callable[[Codes, int], Codes]) -> _Build:
-    """A function into whole numbers, from its forms on floats and on units of a decimal."""
+    """A function to whole numbers, from its forms on floats and on units of a decimal."""
 
     def build(type_: Type) -> Fast | None:
         if types.is_float(type_):
@@ -97,7 +97,7 @@ def _units_away(codes: Codes, unit: int) -> Codes:
 
 
 def _round_digits(type_: Type) -> Fast | None:
-    """Decimals to one number of digits; everything else is rounded as it is written, one by one."""
+    """Rounds decimals to one number of digits. Everything else is left to the plain form."""
     if not isinstance(type_, types.Decimal) or not is_direct(type_):
         return None
 
@@ -125,7 +125,7 @@ def _sqrt(_type: Type) -> Fast:
 
 
 def _some(type_: Type) -> Fast:
-    """A value whose code is that of `none` has none as an option."""
+    """A value whose code is that of `none` cannot become an option."""
     if is_direct(type_):
         return lambda a: (a, outside(a.codes, NONE + 1, 2**63 - 1))
     return lambda a: (a, None)
@@ -154,7 +154,7 @@ _DAY: Final = 86_400 * _SECOND
 
 
 def _from_days(function: Callable[[Codes], Codes]) -> _Build:
-    """A function of the day, on dates and on timestamps."""
+    """A function of the day number, for dates and timestamps."""
 
     def build(type_: Type) -> Fast:
         if isinstance(type_, types.Date):
@@ -183,13 +183,13 @@ def _weekday(days: Codes) -> Codes:
 
 
 def _clock(unit: int, count: int) -> _Build:
-    """So many units of microseconds make the next larger one."""
+    """A field of a timestamp: `unit` is its length in microseconds, `count` how many make the next unit."""
     return lambda _type: lambda a: (Vector(a.codes // np.int64(unit) % np.int64(count)), None)
 
 
 def _add_days(_type: Type) -> Fast:
     def apply(a: Vector, b: Vector) -> tuple[Vector, Mask | None]:
-        found = a.codes + b.codes  # a wrapped sum is far outside the calendar too
+        found = a.codes + b.codes  # a wrapped sum is also far outside the calendar
         return Vector(found), outside(found, *DAYS)
 
     return apply

@@ -1,13 +1,13 @@
-"""Columns under evaluation, and the rows in which they differ.
+"""Vectors: the values of expressions in many rows.
 
-A `Vector` holds the value of one expression in many rows. Invariants:
+A `Vector` holds the values of one expression. Invariants:
 
-- its arrays have one entry for each row, or a single one that stands for all rows: a constant is never
-  written out, and what is made of constants is computed once;
-- `codes` and `numbers` say the same, and each is made of the other when somebody asks: a chain of
-  operations on doubles goes through codes only at its ends;
-- `failures` is None where every row has a value; otherwise 0 for a value and the number of a reason for
-  none, in which case the row's code means nothing.
+- Its arrays have one entry for each row, or a single entry for all rows. Constants are never expanded, and
+  expressions of constants are computed once.
+- `codes` and `numbers` represent the same values, and each is computed from the other on demand. So a chain
+  of operations on doubles is encoded only at its ends.
+- `failures` is None if every row has a value. Otherwise it has 0 for rows with a value, and the number of a
+  reason for failed rows, whose codes are undefined.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.int64]
 
-_ROOM = 1024  # a table of this size costs less than sorting anything
+_ROOM = 1024  # a table of this size is cheaper than any sort
 
 
 class Reasons:
-    """Why rows have no value: texts, numbered from 1."""
+    """The reasons of failures: texts, numbered from 1."""
 
     __slots__ = ("_numbers", "_texts")
 
@@ -64,10 +64,10 @@ class Reasons:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a column came to: one code for each row, and where there is none, the number of the reason.
+    """The result of an evaluation: one code for each row, or the number of the reason why it failed.
 
-    `failures` is None if nothing failed. `codes` may be one of the columns that were read; where a row
-    failed, its code means nothing.
+    `failures` is None if nothing failed. `codes` may be one of the input columns; the codes of failed rows
+    are undefined.
     """
 
     codes: Codes
@@ -108,7 +108,7 @@ class Vector:
 
     @property
     def is_numbers(self) -> bool:
-        """Whether the numbers are at hand."""
+        """Whether the numbers are available without decoding."""
         return self._numbers is not None
 
     def __len__(self) -> int:
@@ -128,7 +128,7 @@ class Vector:
         )
 
     def outcome(self, size: int, reasons: Reasons) -> Outcome:
-        """Written out for so many rows."""
+        """The outcome, expanded to `size` rows."""
         codes, failures = self.codes, self.failures
         if failures is not None and not failures.any():
             failures = None
@@ -138,7 +138,7 @@ class Vector:
         return Outcome(codes, failures, reasons)
 
     def put(self, rows: Rows, part: Vector, size: int) -> Vector:
-        """These values, but those of `part` in some rows, written out for so many rows."""
+        """The vector, expanded to `size` rows, with the values of `part` in some rows."""
         codes = np.array(np.broadcast_to(self.codes, size))
         codes[rows] = part.codes
         if self.failures is None and part.failures is None:
@@ -151,12 +151,12 @@ class Vector:
 
 
 def bounds(codes: Codes) -> tuple[int, int]:
-    """The smallest and the largest of at least one."""
+    """The smallest and the largest code of a nonempty array."""
     return int(codes.min()), int(codes.max())
 
 
 def first_failures(vectors: Sequence[Vector]) -> Failures | None:
-    """The failures of an operation that reads all of these, from left to right."""
+    """The failures of a strict operation on these vectors: the leftmost in each row."""
     found: Failures | None = None
     for vector in vectors:
         if vector.failures is None:
@@ -166,7 +166,7 @@ def first_failures(vectors: Sequence[Vector]) -> Failures | None:
 
 
 def distinct(columns: Sequence[Codes]) -> tuple[Rows, Rows]:
-    """One row for each different combination of codes, and for each row the number of its combination."""
+    """One row for each distinct combination of codes, and for each row the number of its combination."""
     rows, places = _distinct(columns[0])
     for column in columns[1:]:
         others, other_places = _distinct(column)
@@ -179,7 +179,7 @@ def _distinct(keys: Codes) -> tuple[Rows, Rows]:
     if high - low >= 2 * len(keys) + _ROOM:
         _, rows, places = np.unique(keys, return_index=True, return_inverse=True)
         return rows, places
-    # few possible keys: a table of them, first of a row that has the key, then of the key's number
+    # few possible keys: a table that maps each key first to a row that has it, then to its number
     shifted = keys - low
     table = np.full(high - low + 1, -1, np.int64)
     table[shifted] = np.arange(len(keys))

@@ -1,9 +1,9 @@
-"""The best values of keys, on values alone: what supports them is another matter.
+"""Computes the best value per key. Only values are considered here, not their support.
 
-*Improvement* goes in rounds: each finds the candidates that follow from what got better in the round before;
-of a key's candidates the best is compared with the row that the key has, and takes its place if it is better.
-A value on the way may be superseded, so a computation that fails on the way counts only if it fails at the
-end too. In the end the rows are as they were before: those that are to come and to leave are told.
+*Improvement* runs in rounds. Each round finds the candidates that follow from the values improved in the
+round before. The best candidate of a key replaces the key's current row if it is better. Intermediate values
+may be superseded, so a failing computation counts only if it also fails on the final values. At the end the
+rows are restored, and the rows to insert and to delete are returned.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tidelog.program.typed import Best, Match
 
 __all__ = ["Collect", "Found", "Improvement"]
 
-Found = Iterable[tuple[str, Codes]]  # a relation, and candidates for it, a column each
+Found = Iterable[tuple[str, Codes]]  # a relation and its candidates, one column per candidate
 
 
 class Collect(Protocol):
-    """The heads of a rule's instances over these views, beginning with some rows of the literal `driver`."""
+    """Returns the heads of a rule's instances over these views, starting from rows of literal `driver`."""
 
     def __call__(
         self, rule: FlatRule, driver: int | None, rows: Rows | None, views: Sequence[View]
@@ -40,9 +40,9 @@ class Collect(Protocol):
 
 @dataclass(slots=True)
 class _Kept:
-    """A relation of the unit; `columns` are those of its key if it keeps the best value of another.
+    """A relation of the stratum. `columns` are its key columns if it keeps a best value.
 
-    `before` are its tags at the beginning, `touched` rows that may have other ones.
+    `before` holds its tags at the start, `touched` the rows whose tags may have changed since.
     """
 
     table: Table
@@ -55,7 +55,7 @@ class _Kept:
 
 
 class Improvement:
-    """`note` is told which rows of a relation are about to change."""
+    """Finds the best values of a stratum. `note` is called with the rows of a relation about to change."""
 
     def __init__(
         self,
@@ -81,10 +81,10 @@ class Improvement:
             for name in stratum.relations
         }
 
-    # -- getting better
+    # -- improvement
 
     def run(self, found: Found, collect: Collect, check_round: Callable[[], None]) -> None:
-        """Rounds from the first candidates until nothing gets better."""
+        """Run rounds from the first candidates until nothing improves."""
         first = list(found)
         while first:
             check_round()
@@ -107,7 +107,7 @@ class Improvement:
                     yield rule.head, collect(rule, position, delta, self.views(rule, View.NEW))
 
     def inner(self, rule: FlatRule) -> list[int]:
-        """The positions of a rule's atoms over the unit's own relations."""
+        """The positions of a rule's atoms over the stratum's own relations."""
         return [i for i, x in enumerate(rule.body) if isinstance(x, Match) and x.relation in self.kept]
 
     def views(self, rule: FlatRule, below: View) -> list[View]:
@@ -115,7 +115,7 @@ class Improvement:
         return [View.FULL if i in own else below for i in range(len(rule.body))]
 
     def _take(self, name: str, kept: _Kept, heads: Codes) -> Rows:
-        """The rows that are new or better than what their key had."""
+        """Apply candidates; returns the rows that are new or better than the previous row of their key."""
         self.candidates += heads.shape[1]
         table = kept.table
         candidates = np.ascontiguousarray(heads.T)
@@ -135,7 +135,7 @@ class Improvement:
         ranked = np.lexsort((self._order(kept, best, candidates[:, column]), numbers))
         first = np.ones(len(ranked), np.bool_)
         first[1:] = numbers[ranked][1:] != numbers[ranked][:-1]
-        rows = table.add(np.ascontiguousarray(candidates[ranked[first]]))  # one a key, in their order
+        rows = table.add(np.ascontiguousarray(candidates[ranked[first]]))  # one per key, in key order
         held = np.full(len(rows), -1, np.int64)
         which, holding = self._holding(kept, keys)
         held[which] = holding
@@ -148,7 +148,7 @@ class Improvement:
         return rows
 
     def _holding(self, kept: _Kept, keys: Codes) -> tuple[Rows, Rows]:
-        """Which keys have a row, and which."""
+        """The keys that have a row, and their rows."""
         which, rows = lookup(kept.table, kept.columns, keys)
         alive = (kept.table.tags[rows] & ALIVE) != 0
         return which[alive], rows[alive]
@@ -163,7 +163,7 @@ class Improvement:
         return places if best.function == "min" else ~places
 
     def put_back(self, name: str) -> tuple[Rows, Rows]:
-        """Make a relation's rows what they were before; those that are to come, and that are to leave."""
+        """Restore a relation's rows; returns the rows to insert and the rows to delete."""
         kept = self.kept[name]
         tags = kept.table.tags
         rows = np.unique(np.concatenate([np.empty(0, np.int64), *kept.touched]))
@@ -176,7 +176,7 @@ class Improvement:
         return rows[now & ~was], rows[was & ~now]
 
     def given(self, name: str, rows: Rows) -> Codes:
-        """The asserted facts that have the keys of these rows."""
+        """The asserted facts with the same keys as these rows."""
         kept = self.kept[name]
         if kept.best is not None and len(rows):
             rows = lookup(kept.table, kept.columns, kept.table.data[rows][:, kept.columns])[1]

@@ -1,4 +1,4 @@
-"""Where the rows of a unit with a best value per key come from, at first and in a commit."""
+"""The first candidates of a stratum with a best value per key: for a bootstrap and for an update."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Candidates"]
 
 
 class Candidates:
-    """Candidates are pairs of a relation and heads for it, a column each."""
+    """Generates candidates: pairs of a relation and heads for it, one column per head."""
 
     def __init__(self, engine: LocalEngine, stratum: Stratum, work: Improvement) -> None:
         self.engine = engine
@@ -29,7 +29,7 @@ class Candidates:
         self.work = work
 
     def from_nothing(self) -> Iterator[tuple[str, Codes]]:
-        """What is asserted, and what follows from below alone."""
+        """Asserted facts, and heads that follow from lower strata alone."""
         for name in self.stratum.relations:
             table = self.engine.tables[name]
             yield name, table.data[np.flatnonzero(table.given[: table.rows])].T
@@ -40,7 +40,7 @@ class Candidates:
     def from_changes(
         self, kept: Iterable[FlatRule], inserted: Iterable[FlatRule]
     ) -> Iterator[tuple[str, Codes]]:
-        """For the keys of suspects, and from all that entered or was asserted; `came` are new rules."""
+        """Candidates for the keys of suspects, and from inserted rows and facts and `inserted` rules."""
         best = dict(self.stratum.best)
         doubted = {name: self.engine.change(name).suspects for name in self.stratum.relations}
         for name, rows in doubted.items():
@@ -60,7 +60,7 @@ class Candidates:
         return rule.head, self.engine.collect(rule, None, None, self.work.views(rule, View.NEW))
 
     def _entering(self, rule: FlatRule) -> Iterator[tuple[str, Codes]]:
-        """The heads of instances that use something that entered below."""
+        """The heads of instances that use a row inserted into a lower stratum."""
         for i in _atoms_below(rule, self.stratum.relations):
             views = self.work.views(rule, View.NEW)
             views[i] = View.INSERTED

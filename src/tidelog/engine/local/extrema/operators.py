@@ -34,7 +34,7 @@ class LocalExtrema:
         found = candidates.from_nothing() if step.all else candidates.from_changes(step.kept, step.added)
         engine.runner.passed_over = False
         work.run(found, engine.collect, check_round)
-        if engine.runner.passed_over:  # what failed on the way may be superseded, or be an error
+        if engine.runner.passed_over:  # a failure counts unless its inputs were superseded
             for rule in stratum.rules:
                 engine.examine(rule, work.views(rule, View.NEW))
         for name in stratum.relations:

@@ -1,1 +1,1 @@
-"""All compiled code, and the memory layouts that it shares with Python. Imports nothing else of Tidelog."""
+"""All compiled code, and the memory layouts that it shares with Python. Imports no other Tidelog package."""

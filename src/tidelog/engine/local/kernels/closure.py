@@ -1,8 +1,9 @@
-"""Kernels on bit rows: the pairs that follow from a base by steps, all at once.
+"""Kernels on bit rows: all pairs that follow from a base by steps.
 
-`row[x]` has the values that x is paired with. It is asked for the least rows in which `row[x]` holds the base
-of x and `row[y]` for every step from x to y. All x that lead to each other have the same row: so components
-come first, successors before those that lead to them, and each gets one row, which its members share.
+`row[x]` holds the values that x is paired with. The result is the least rows such that `row[x]` contains the
+base of x, and `row[y]` for every step from x to y. Nodes that lead to each other have the same row. So
+strongly connected components are found first, in reverse topological order, and the members of each share one
+row.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _OCTETS, _EACH = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 
 @njit(cache=True, nogil=True)
 def grouped(first, second, size):  # type: ignore[no-untyped-def]
-    """Pairs by their first: where those of each begin, and the seconds in that order."""
+    """Group pairs by their first element: returns where each group begins, and the second elements."""
     starts = np.zeros(size + 1, np.int64)
     for i in range(first.size):
         starts[first[i] + 1] += 1
@@ -36,10 +37,10 @@ def grouped(first, second, size):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def components(starts, targets):  # type: ignore[no-untyped-def]
-    """The component of each node, numbered so that no step leads to a higher number; how many there are."""
+    """The component of each node, numbered so that no step leads to a higher number, and their count."""
     size = starts.size - 1
     component = np.full(size, -1, np.int64)
-    order = np.full(size, -1, np.int64)  # in which order nodes were met
+    order = np.full(size, -1, np.int64)  # the order in which nodes were visited
     lowest = np.empty(size, np.int64)
     stack, path, at = np.empty(size, np.int64), np.empty(size, np.int64), starts[:-1].copy()
     met = count = stacked = 0
@@ -83,7 +84,7 @@ def components(starts, targets):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def fill(starts, targets, base_starts, base, component, members, first, rows, start, most):  # type: ignore[no-untyped-def]
-    """The rows of components from `start` on, zero before; the first that is left after so many words.
+    """Fill the rows, initially 0, of components from `start` on; returns the next one after `most` words.
 
     `members` are grouped by component, beginning at `first`.
     """
@@ -109,7 +110,7 @@ def fill(starts, targets, base_starts, base, component, members, first, rows, st
 
 @njit(cache=True, nogil=True)
 def _is_equal(one, i, other, j):  # type: ignore[no-untyped-def]
-    """Whether two rows have the same bits; what a row is too short for is not there."""
+    """Whether two rows have the same bits; missing words count as 0."""
     shared = min(one.shape[1], other.shape[1])
     for w in range(shared):
         if one[i, w] != other[j, w]:
@@ -124,7 +125,7 @@ def _is_equal(one, i, other, j):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def changed(old_rows, old, new_rows, new):  # type: ignore[no-untyped-def]
-    """The nodes whose rows are different; nodes that are new had none."""
+    """The nodes whose rows differ; new nodes had an empty row."""
     found = np.empty(new.size, np.int64)
     empty = np.zeros((1, 1), np.uint64)
     compared = np.full(new_rows.shape[0], -2, np.int64)  # the old row that a new one was last compared with
@@ -143,7 +144,7 @@ def changed(old_rows, old, new_rows, new):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _bits(word):  # type: ignore[no-untyped-def]
-    """How many bits a word has."""
+    """The number of set bits in a word."""
     word -= (word >> _ONE) & _PAIRS
     word = (word & _QUADS) + ((word >> np.uint64(2)) & _QUADS)
     word = (word + (word >> np.uint64(4))) & _OCTETS
@@ -152,7 +153,7 @@ def _bits(word):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def count_pairs(rows, ids):  # type: ignore[no-untyped-def]
-    """How many bits the rows of all nodes have; each row is counted once and taken as often as it is used."""
+    """The number of set bits in the rows of all nodes; shared rows are counted once and multiplied."""
     counts = np.full(rows.shape[0], -1, np.int64)
     total = 0
     for x in range(ids.size):
@@ -167,7 +168,7 @@ def count_pairs(rows, ids):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def count_more(nodes, rows, ids, less_rows, less_ids):  # type: ignore[no-untyped-def]
-    """How many pairs `pairs` would find; nodes that share both rows are counted once."""
+    """How many pairs `pairs` would return; shared pairs of rows are counted once and multiplied."""
     compared = np.full(rows.shape[0], -2, np.int64)
     counts = np.zeros(rows.shape[0], np.int64)
     total = 0
@@ -190,7 +191,7 @@ def count_more(nodes, rows, ids, less_rows, less_ids):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True)
 def pairs(nodes, rows, ids, less_rows, less_ids):  # type: ignore[no-untyped-def]
-    """The pairs of some nodes, without those that the other rows have; nodes without an id have none."""
+    """The pairs of some nodes, without those in the other rows; nodes without an id have none."""
     out = np.empty((count_more(nodes, rows, ids, less_rows, less_ids), 2), np.int64)
     n = 0
     for k in range(nodes.size):
@@ -212,9 +213,9 @@ def pairs(nodes, rows, ids, less_rows, less_ids):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def leads_to(starts, targets, x, goal_starts, goal, z, most):  # type: ignore[no-untyped-def]
-    """Whether steps lead from x to a node that has z as its goal; -1 if so many steps could not tell.
+    """Whether steps lead from x to a node with the goal z; -1 if undecided after `most` steps.
 
-    x itself counts. Nodes are looked at in the order in which they are met.
+    x itself counts. The search is breadth first.
     """
     seen = np.zeros(starts.size - 1, np.bool_)
     queue = np.empty(starts.size - 1, np.int64)

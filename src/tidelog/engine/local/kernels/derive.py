@@ -1,15 +1,15 @@
-"""The kernel `derive`, in which a rule's body becomes its heads.
+"""The kernel `derive`, which interprets the bytecode of a rule: it joins the body and applies the heads.
 
-No kernel is specific to a program: what is joined how comes in a *frame*, an array of words, so a new rule
-costs no compilation, and compiled code is kept on disk.
+No kernel is specific to a program. The *bytecode* of a rule, an array of words, says what to join and how. So
+a new rule needs no compilation, and compiled code is cached on disk.
 
-`derive` fuses everything that happens to an instance: it walks the atoms of a body depth first, and at the
-bottom tests, counts or adds the head, without writing the instance down. It is a machine whose whole state is
-in its frame, so it can stop when a table is full or time is up, and go on where it was.
+`derive` fuses all work on an instance: it walks the atoms of a body depth first, and at the end tests, counts
+or adds the head, without materializing the instance. Its whole state is in the bytecode, so it can stop when
+a table is full or time is up, and resume later.
 
-A frame is known by its address. It holds a header, a level for each atom and one more for the head, then what
-the levels refer to by their place in the frame: keys, columns, filters, slots. All are laid out by the
-constants below; how relations and indexes are described is said in `rows`.
+Bytecode is passed by its address. It holds a header, a level for each atom and one for the head, then the
+parts that levels refer to by their position: keys, columns, filters, slots. `layout` defines the layout of
+all parts, and the descriptors of relations and indexes.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ __all__ = ["run"]
 
 @njit(cache=True, nogil=True)
 def _enter(code, level):  # type: ignore[no-untyped-def]
-    """Where the rows of a level begin, given the slots so far."""
+    """The initial cursor of a level, given the slots bound so far."""
     kind, relation = load64(code, level + KIND), load64(code, level + REL)
     if kind < CHAIN or kind == TEMP:
         if kind == DELTA:
@@ -157,7 +157,7 @@ def _enter(code, level):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _next(code, level):  # type: ignore[no-untyped-def]
-    """The next row of a level that agrees with its key, or a negative number."""
+    """The next row of a level that matches its key, or a negative number."""
     kind, relation, at = (
         load64(code, level + KIND),
         load64(code, level + REL),
@@ -192,7 +192,7 @@ def _next(code, level):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _accept(code, level, row):  # type: ignore[no-untyped-def]
-    """Whether a row is visible and agrees with itself; binds its columns to slots."""
+    """Whether a row is visible and matches its terms; binds its columns to slots."""
     first, last = load64(code, level + COL_FROM), load64(code, level + COL_TO)
     if load64(code, level + KIND) == TEMP:
         base, length = load64(code, level + AT), load64(code, level + END)
@@ -218,7 +218,7 @@ def _accept(code, level, row):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _is_refuted(code, at):  # type: ignore[no-untyped-def]
-    """Whether the relation of a negation has what it negates."""
+    """Whether the relation of a negation contains the negated tuple."""
     relation, keys = load64(code, at + FIL_LEFT), load64(code, at + FIL_KEYS)
     values = code + 8 * load64(code, TUPLE)
     for j in range(keys, keys + KEY_WIDTH * load64(relation, ARITY), KEY_WIDTH):
@@ -260,7 +260,7 @@ def _passes(code, level):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _do(mode, target, values, highest, rank):  # type: ignore[no-untyped-def]
-    """Do with a head what the mode says, or say what has to grow first."""
+    """Apply a head according to the mode, or return what must grow first."""
     if mode == INSERT:
         return insert_head(target, values, highest, rank)
     if mode == REMOVE:
@@ -276,7 +276,7 @@ def _do(mode, target, values, highest, rank):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _take(code, values, source, width, data, at):  # type: ignore[no-untyped-def]
-    """The values of a head that come from the row that begins there."""
+    """Copy the values of a head that come from the row that begins at `at`."""
     for j in range(width):
         column = load64(code, source + j)
         if column >= 0:
@@ -285,10 +285,10 @@ def _take(code, values, source, width, data, at):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def _sweep(code, level):  # type: ignore[no-untyped-def]
-    """All that is left of a last level that only binds, for heads to insert or remove: the inner loop.
+    """Run the rest of a last level that only binds columns: the inner loop.
 
-    The frame's sources say which column a value of the head comes from, or -1 if it is in a slot. Each
-    instance is one of the frame's steps.
+    The sources in the bytecode give the column of each head value, or -1 if it is in a slot. Each instance
+    counts as one step.
     """
     relation, target = load64(code, level + REL), load64(code, TARGET)
     mode, rank, mask = load64(code, MODE), load64(code, RANK), load64(code, level + MASK)
@@ -347,7 +347,7 @@ def _list_of(code, level):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _leaf(code, highest):  # type: ignore[no-untyped-def]
-    """Do with an instance what the mode says, or say what has to grow first."""
+    """Apply an instance according to the mode, or return what must grow first."""
     mode, head, width, origin = (
         load64(code, MODE),
         load64(code, HEAD),
@@ -375,7 +375,7 @@ def _leaf(code, highest):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _descend(code, number, level, row):  # type: ignore[no-untyped-def]
-    """Go on to the next level with a row of this one."""
+    """Enter the next level with a row of this one."""
     above = load64(code, level + HIGHEST)
     ranked = load64(code, level + RANKED)
     if load64(code, level + KIND) == TEMP:
@@ -398,7 +398,7 @@ def _descend(code, number, level, row):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _derive(code):  # type: ignore[no-untyped-def]
-    """Run the machine until it is done, something has to grow, or it has made its steps."""
+    """Run the bytecode until it is done, something must grow, or the steps are used up."""
     levels, steps, number = load64(code, LEVELS), load64(code, STEPS), load64(code, LEVEL)
     swept = levels - 1 if load64(code, SOURCE) else -1
     status = DONE
@@ -435,7 +435,7 @@ def _derive(code):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _are_covered(code):  # type: ignore[no-untyped-def]
-    """Bring the indexes of all levels up to date; false if one has to be made larger first."""
+    """Bring the indexes of all levels up to date; false if one must grow first."""
     for number in range(load64(code, LEVELS)):
         level = HEADER + number * LEVEL_WIDTH
         kind, index, relation = (
@@ -452,7 +452,7 @@ def _are_covered(code):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def run(code, rank, list_at, list_len, steps, resume):  # type: ignore[no-untyped-def]
-    """Run a frame from the beginning, with rows of its first level if it takes a list, or go on."""
+    """Run bytecode from the beginning, with a list of rows for the first level if it takes one, or resume."""
     if not resume:
         store64(code, RANK, rank)
         store64(code, INSTANCES, 0)

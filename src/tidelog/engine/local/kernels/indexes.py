@@ -1,4 +1,4 @@
-"""Kernels on indexes: taking rows into chains, merging rows in order, looking keys up."""
+"""Kernels on indexes: adding rows to chains, merging sorted rows, looking up keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["collect", "cover", "merge"]
 
 @njit(cache=True, nogil=True)
 def cover(index, relation):  # type: ignore[no-untyped-def]
-    """Put the rows that came since into the chains of an index, each in front; false if it is too small."""
+    """Add new rows to the front of the chains of an index; false if the index is too small."""
     first, last, mask = load64(index, COVERED), load64(relation, ROWS), load64(index, HEADS_MASK)
     if first == last:
         return True
@@ -46,7 +46,7 @@ def cover(index, relation):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def merge(relation, index, fresh, merged):  # type: ignore[no-untyped-def]
-    """Rows in order and fresh ones in order, together in order."""
+    """Merge the sorted rows of an index with new sorted rows."""
     data, arity, order = load64(relation, DATA_AT), load64(relation, ARITY), load64(index, ORDER_AT)
     covered, columns = load64(index, COVERED), load64(index, COLUMNS)
     i = j = 0
@@ -71,7 +71,7 @@ def merge(relation, index, fresh, merged):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def collect(data_at, arity, columns, heads, following, keys, found):  # type: ignore[no-untyped-def]
-    """How many pairs of key and row there are; as many are written down as there is room for."""
+    """Write the matching pairs of key and row to `found`, as far as they fit; returns their total number."""
     mask = np.uint64(heads.size - 1)
     count = 0
     for i in range(keys.shape[0]):

@@ -1,11 +1,11 @@
-"""Compiled kernels on disk, one folder for each version of their sources.
+"""An on-disk cache of compiled kernels, with one folder for each version of their sources.
 
-Numba caches a compiled function under a digest of the file that it is in, and does not notice when a constant
-or a function that it took from another file has changed. Kernels read and write memory by address, so a
-mixture of versions would give wrong results. Here the folder of the cache is named after a digest of all
-sources beside this one: a kernel is only ever loaded with the sources that it was compiled from.
+Numba caches a compiled function under a digest of its file and does not notice changes of constants or
+functions imported from other files. Kernels read and write memory by address, so mixing versions would give
+wrong results. Here the cache folder is named after a digest of all sources in this folder, so a kernel is
+only loaded with the sources that it was compiled from.
 
-Folders of other versions are deleted when a new one is made: processes that still use them compile again.
+Folders of other versions are deleted when a new one is made. Processes that still use them compile again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PREFIX: Final = "kernels-"
 
 @once
 def _version() -> str:
-    """A digest of all sources that kernels may be made from."""
+    """A digest of all kernel sources."""
     digest = hashlib.sha256()
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(f"{file.name}\0".encode())
@@ -55,7 +55,7 @@ class _Cache(FunctionCache):
 
 
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Numba's decorator of that name, with a cache that notices all changes."""
+    """Numba's `njit`, with a cache that notices all changes."""
 
     def decorate(function: Callable[..., Any]) -> Any:
         made = numba.njit(**options)(function)

@@ -1,9 +1,9 @@
-"""The memory layouts that kernels share with Python: the only definition of each.
+"""The memory layouts that kernels share with Python. Each layout is defined only here.
 
-A structure is an array of words; a constant is the place of a word in it. Python writes structures and
-kernels read them, both by these names and never by a number, so neither can disagree with the other.
+A structure is an array of words; a constant is the index of a word in it. Python and kernels both access
+structures by these names and never by numbers, so they cannot disagree.
 
-Kernels know a relation, an index, a trace, a rule's bytecode and a loop by the address of such a structure.
+Kernels receive a relation, an index, a trace, a rule's bytecode or a loop as the address of such a structure.
 """
 
 from __future__ import annotations
@@ -177,9 +177,9 @@ __all__ = [
     "WORKLIST_CAP",
 ]
 
-NONE: Final = -(2**63)  # the code of none, in every column
+NONE: Final = -(2**63)  # the code of `none`, in every column
 
-# -- a table: its arrays; in a commit, the worklist, of which a part is the delta, and the undo log; its trace
+# -- a table: its arrays; in a commit, the worklist (the delta is a slice of it) and the undo log; its trace
 DATA_AT, CAP, ROWS, TAG_AT, SUPPORT_AT, HASH_AT, HASH_MASK, ARITY, BASE, GIVEN_AT = range(10)
 WORKLIST_AT, WORKLIST_CAP, LISTED, DELTA_FROM, DELTA_TO = range(10, 15)
 UNDO_AT, UNDO_CAP, UNDO_LENGTH, TRACE_AT, TABLE_WIDTH = range(15, 20)
@@ -190,16 +190,16 @@ ALIVE, OLD, CUR, NEXT, LOGGED = 1, 2, 4, 8, 16
 # the support of a row: its rank, and how many instances support it
 SUPPORT_RANK, SUPPORT_COUNT, SUPPORT_WIDTH = range(3)
 
-# an entry of the undo log: a row, and what it was before the commit
+# an entry of the undo log: a row, and its state before the commit
 UNDO_ROW, UNDO_TAG, UNDO_RANK, UNDO_COUNT, UNDO_WIDTH = range(5)
 
-# the word of a count: INSTANCE times the number of instances, and OTHERS (see `heads`)
+# the word of a count: INSTANCE times the number of instances, and OTHERS (see `support`)
 INSTANCE, OTHERS = 2, 1
 
-# ranks of tuples that are to be given one, and of those that could not be
+# the ranks of tuples that need one, and of those that could not be given one
 AIMED, UNSETTLED = -1, 2**62
 
-# -- an index: chains by hash, or rows in order; then its columns
+# -- an index: hash chains or sorted rows; then its columns
 HEADS_AT, HEADS_MASK, FOLLOWING_AT, COVERED, ORDER_AT, COLUMNS, COLUMNS_FROM = range(7)
 
 # -- a trace: its arrays and how much of them is in use
@@ -215,7 +215,7 @@ LOG_ENTRY, LOG_WEIGHT, LOG_WIDTH = range(3)
 # -- the bytecode of a rule: a header
 LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)
 INSTANCES, STEPS, OUT_AT, OUT_CAP, EMITTED, TUPLE, ORIGIN, HEADER = range(8, 16)
-NOT_BEGUN = -2  # of LEVEL
+NOT_BEGUN = -2  # a value of LEVEL
 
 # a level for each atom, and one for the head
 KIND, REL, MASK, INDEX, KEY_FROM, KEY_TO, COL_FROM, COL_TO = range(8)
@@ -225,9 +225,9 @@ LIST, DELTA, SCAN, CHAIN, RANGE, MEMBER, TEMP = range(7)  # its KIND
 # a key: a column, a slot, and whether `none` in it matches nothing
 KEY_COLUMN, KEY_SLOT, KEY_CHECKS, KEY_WIDTH = range(4)
 
-# a column: which one, what is done with it, and a slot
+# a column: its number, its operation, and a slot
 COL_COLUMN, COL_OP, COL_SLOT, COL_WIDTH = range(4)
-BIND, EQUAL, BIND_SOME, EQUAL_SOME = range(4)  # its operation; the last two refuse `none`
+BIND, EQUAL, BIND_SOME, EQUAL_SOME = range(4)  # its operation; the last two reject `none`
 
 # a filter: an operation, then two slots, or a relation, the tags that refute, and the keys
 FIL_OP, FIL_LEFT, FIL_RIGHT, FIL_KEYS, FIL_WIDTH = range(5)
@@ -236,13 +236,13 @@ EQ, NE, LT, LE, GT, GE, ABSENT = range(7)  # its operation
 # the bounds of a range: a column; the slots of the bounds, or 0; whether each is excluded
 BOUNDS_COLUMN, LOW, IS_ABOVE_LOW, HIGH, IS_BELOW_HIGH, BOUNDS_WIDTH = range(6)
 
-# what is done with a head that was found
+# modes: what is done with a derived head
 INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT = range(8)
 
-# how a kernel ends
+# the status that a kernel returns
 DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, PAUSE = range(7)
 
 # -- a loop: its header, then its relations, its rules, and the number of instances of each rule
 LOOP_RULES, LOOP_RELATIONS, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FOUND, LOOP_HEADER = range(8)
 
-UNCOVERED = 64  # rows behind those of an ordered index that are scanned instead
+UNCOVERED = 64  # up to so many rows that an ordered index lacks are scanned

@@ -1,8 +1,8 @@
-"""Reading and writing memory by address, inside compiled kernels.
+"""Memory access by address, inside compiled kernels.
 
-A kernel that is compiled once must take relations of any number and arity, so it gets them as numbers:
-addresses of columns, tables and lists, in one array of descriptors. Whoever makes a descriptor keeps the
-arrays alive and in place for as long as a kernel may run.
+A kernel is compiled once and must handle relations of any number and arity. So it receives them as integers:
+the addresses of columns, tables and lists, in one array of descriptors. The owner of a descriptor must keep
+the arrays alive and in place while a kernel may run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _pointer(context: Any, builder: Any, address: Any, index: Any, bits: int) ->
 def _loader(bits: int) -> Any:
     @intrinsic
     def load(typingctx: Any, address: Any, index: Any) -> Any:
-        """The integer of this width at a place in an array."""
+        """Load the integer of this width at an index of an array."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             value = builder.load(_pointer(context, builder, args[0], args[1], bits))
@@ -38,7 +38,7 @@ def _loader(bits: int) -> Any:
 def _storer(bits: int) -> Any:
     @intrinsic
     def store(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
-        """Put an integer of this width in a place of an array."""
+        """Store an integer of this width at an index of an array."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             value = args[2] if bits == 64 else builder.trunc(args[2], ir.IntType(bits))

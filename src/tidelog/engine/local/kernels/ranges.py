@@ -1,4 +1,4 @@
-"""Rows between bounds, through an index that has them in order; part of the machine in `kernels`."""
+"""Range lookups in ordered indexes; part of the kernel `derive`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["agrees", "enter_range", "next_in_range"]
 
 @njit(inline="always")
 def agrees(code, data, at, first, last):  # type: ignore[no-untyped-def]
-    """Whether the row whose values begin there has the values of a key."""
+    """Whether the row whose values begin at `at` matches a key."""
     same = True
     for j in range(first, last, KEY_WIDTH):
         if load64(data, at + load64(code, j + KEY_COLUMN)) != load64(code, load64(code, j + KEY_SLOT)):
@@ -44,7 +44,7 @@ def agrees(code, data, at, first, last):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _count_below(code, level, value, is_bounded, inclusive):  # type: ignore[no-untyped-def]
-    """How many rows in order come before a key and value; with `inclusive`, also those that have them."""
+    """How many sorted rows precede a key and value; with `inclusive`, equal rows are counted too."""
     relation, index, column = (
         load64(code, level + REL),
         load64(code, level + INDEX),
@@ -105,7 +105,7 @@ def _is_within(code, level, data, at):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def next_in_range(code, level):  # type: ignore[no-untyped-def]
-    """The rows in order between the bounds, then those that came since and lie between them."""
+    """The next row between the bounds: first the sorted rows, then the newer ones; -1 at the end."""
     relation, index = load64(code, level + REL), load64(code, level + INDEX)
     at, covered = load64(code, level + CURSOR), load64(index, COVERED)
     if at < covered:

@@ -1,4 +1,4 @@
-"""The rank and the count of a row, in the array of a table's support."""
+"""Access to the rank and the count of a row in the support array of a table."""
 
 from __future__ import annotations
 

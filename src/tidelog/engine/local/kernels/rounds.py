@@ -1,4 +1,4 @@
-"""The kernel `hurry`: rounds of a loop in one go."""
+"""The kernel `hurry`: runs several rounds of a loop."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = ["hurry"]
 
 @njit(cache=True, nogil=True)
 def hurry(loop, most, large, steps, resume):  # type: ignore[no-untyped-def]
-    """Rounds of a loop, until one finds nothing, or more than is `large`, or there were so many.
+    """Run rounds of a loop until one finds nothing or more than `large` rows, or there were `most` rounds.
 
-    Together they take no more than so many steps, but for the last round. It ends between rounds, or where
-    something has to grow: then the frame at POSITION is to be resumed.
+    Except for the last round, they take at most `steps` steps together. It returns between rounds, or when
+    something must grow; then the bytecode at POSITION must be resumed.
     """
     rules, relations, mode = load64(loop, LOOP_RULES), load64(loop, LOOP_RELATIONS), load64(loop, LOOP_MODE)
     first = LOOP_HEADER + relations

@@ -1,6 +1,6 @@
 """Kernels on tables: finding, adding and asserting rows.
 
-Rows of relations are numbered; a number names a tuple until the table is compacted.
+Rows of relations are numbered; a number identifies a tuple until the table is compacted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SEED = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _SPREAD = np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
-_GOING = 2  # the mark of an asserted fact that is being retracted
+_GOING = 2  # marks an asserted fact that is being retracted
 
 
 @njit(inline="always")
@@ -65,7 +65,7 @@ def _find_pair(relation, x, y):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def find(relation, values):  # type: ignore[no-untyped-def]
-    """The row that has the values at values, whatever its tag, or -1 minus its free place in the table."""
+    """The row with these values, dead or alive, or -1 minus the free slot of the hash table."""
     arity = load64(relation, ARITY)
     if arity == 2:
         return _find_pair(relation, load64(values, 0), load64(values, 1))
@@ -90,7 +90,7 @@ def find(relation, values):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def append(relation, values, place, tag, rank, count):  # type: ignore[no-untyped-def]
-    """A new row with these values at the free place that `find` told."""
+    """Add a row with these values at the free slot that `find` returned."""
     row = load64(relation, ROWS)
     data, arity, support = load64(relation, DATA_AT), load64(relation, ARITY), load64(relation, SUPPORT_AT)
     for c in range(arity):
@@ -111,7 +111,7 @@ def is_full(relation):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def add_rows(relation, data_at, count, rows):  # type: ignore[no-untyped-def]
-    """The row of each tuple of an array, added dead where it is not there; room has been made."""
+    """Find the row of each tuple of an array; missing tuples are added as dead rows. There must be room."""
     arity = load64(relation, ARITY)
     for i in range(count):
         values = data_at + 8 * i * arity
@@ -121,7 +121,7 @@ def add_rows(relation, data_at, count, rows):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def find_rows(relation, data_at, count, rows):  # type: ignore[no-untyped-def]
-    """The row of each tuple of an array, negative where it is not there."""
+    """Find the row of each tuple of an array; negative for missing tuples."""
     arity = load64(relation, ARITY)
     for i in range(count):
         rows[i] = find(relation, data_at + 8 * i * arity)
@@ -129,7 +129,7 @@ def find_rows(relation, data_at, count, rows):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def retract_rows(relation, data_at, count, gone):  # type: ignore[no-untyped-def]
-    """Mark the asserted tuples of an array as going; how many rows were listed in `gone`."""
+    """Mark the asserted tuples of an array as being retracted; returns how many rows `gone` lists."""
     arity, given = load64(relation, ARITY), load64(relation, GIVEN_AT)
     found = 0
     for i in range(count):
@@ -143,7 +143,7 @@ def retract_rows(relation, data_at, count, gone):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def assert_rows(relation, data_at, count, new):  # type: ignore[no-untyped-def]
-    """Assert the tuples of an array, adding what is not there; how many rows were listed in `new`."""
+    """Assert the tuples of an array, adding missing rows; returns how many rows `new` lists."""
     arity, given = load64(relation, ARITY), load64(relation, GIVEN_AT)
     found = 0
     for i in range(count):

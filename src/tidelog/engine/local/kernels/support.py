@@ -1,12 +1,11 @@
-"""What becomes of a head that was found: a row added, a count moved, a suspect listed or brought back.
+"""Applies derived heads: adds rows, changes counts, puts suspects on the worklist, re-derives them.
 
-Whatever a row was before the commit is noted once, before it changes, so that it can be put back. Where there
-is no room for a row, a note or another name on the list, nothing happens, and what is full is told.
+The state of a row before the commit is written to the undo log once, before the row changes. If there is no
+room in the table, the undo log or the worklist, nothing happens, and the status says what is full.
 
-A count is of the instances that support a tuple. Its word is `INSTANCE` times the count; `OTHERS` is added
-once an instance came that does not support the tuple; until then the count is of all instances there are, and
-a tuple that has lost them need not be looked for. Ranks and counts have 64 bits: no commit can be long enough
-to use them up.
+A count is the number of instances that support a tuple. It is stored as `INSTANCE` times the count. `OTHERS`
+is added once there is an instance that does not support the tuple. Until then the count covers all instances,
+and a tuple that lost them need not be re-derived. Ranks and counts have 64 bits, which no commit can exhaust.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ __all__ = [
 
 @njit(cache=True, nogil=True)
 def _log(relation, row, tag):  # type: ignore[no-untyped-def]
-    """Log, once in a commit, what a row was before it; rows that are new need no entry. Its tag now."""
+    """Log the state of a row once per commit; new rows need no entry. Returns its current tag."""
     if row >= load64(relation, BASE) or tag & LOGGED:
         return tag
     count, support = load64(relation, UNDO_LENGTH), load64(relation, SUPPORT_AT)
@@ -104,7 +103,7 @@ def _has_room(relation):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _mark_others(relation, row, tag):  # type: ignore[no-untyped-def]
-    """Remember that a row has an instance that does not support it."""
+    """Record that a row has an instance that does not support it."""
     support = load64(relation, SUPPORT_AT)
     count = count_of(support, row)
     if count & OTHERS:
@@ -159,14 +158,14 @@ def _settle_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def settle_head(relation, values, highest, rank):  # type: ignore[no-untyped-def]
-    """One more instance for a head that is there or aimed at; others are not to be there."""
+    """Count an instance of a head that is alive or needs a rank; other heads are ignored."""
     row = find(relation, values)
     return _settle_row(relation, row, highest, rank) if row >= 0 else DONE
 
 
 @njit(cache=True, nogil=True)
 def insert_head(relation, values, highest, rank):  # type: ignore[no-untyped-def]
-    """One more instance for a head: a new row, or one more for its count if it supports it."""
+    """Count an instance of a head: add a row, or increase its count if the instance supports it."""
     row = find(relation, values)
     if row >= 0:
         return _insert_row(relation, row, highest, rank)
@@ -197,7 +196,7 @@ def _remove_row(relation, row, highest):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def remove_head(relation, values, highest):  # type: ignore[no-untyped-def]
-    """One instance less for a head that it supported; at none, the head is listed as a suspect."""
+    """Subtract an instance that supported a head; a head without any becomes a suspect."""
     row = find(relation, values)
     return _remove_row(relation, row, highest) if row >= 0 else DONE
 
@@ -217,14 +216,14 @@ def _overdelete_row(relation, row):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def overdelete_head(relation, values):  # type: ignore[no-untyped-def]
-    """A head that loses an instance is listed as a suspect, whatever others it has."""
+    """Make a head that loses an instance a suspect, even if it has others."""
     row = find(relation, values)
     return _overdelete_row(relation, row) if row >= 0 else DONE
 
 
 @njit(cache=True, nogil=True)
 def rederive_row(relation, row, rank):  # type: ignore[no-untyped-def]
-    """One instance for a suspect: it comes back. It was noted when it became one."""
+    """Count an instance of a suspect, which revives it. It was logged when it became a suspect."""
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
     tag = load8(tags, row)
     if not tag & NEXT:
@@ -244,7 +243,7 @@ def rederive_row(relation, row, rank):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def rediscover_head(relation, values, rank):  # type: ignore[no-untyped-def]
-    """One instance for a head, if it is a suspect: there before the commit, and not now."""
+    """Count an instance of a head if it is a suspect: alive before the commit, but not now."""
     row = find(relation, values)
     if row >= 0 and load8(load64(relation, TAG_AT), row) & (ALIVE | OLD) == OLD:
         return rederive_row(relation, row, rank)
@@ -258,7 +257,7 @@ def _weigh_row(relation, row, highest, mode):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def weigh_head(relation, values, highest, mode):  # type: ignore[no-untyped-def]
-    """One instance more or less for a head, at the iteration after the latest of the tuples it rests on."""
+    """Add or subtract an instance of a head, at the iteration after the latest tuple that it uses."""
     row = find(relation, values)
     if row < 0:
         if is_full(relation):
@@ -272,7 +271,7 @@ def weigh_head(relation, values, highest, mode):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def apply_heads(relation, mode, rank, heads, highest, origins, start, values):  # type: ignore[no-untyped-def]
-    """What `derive` does with heads, for computed ones: how many are done, and what is full if not all."""
+    """Apply computed heads as `derive` does; returns how many are done, and what is full if not all."""
     for i in range(start, highest.size):
         if mode == REDERIVE and origins[i] >= 0:
             status = rederive_row(relation, origins[i], rank)
@@ -298,7 +297,7 @@ def apply_heads(relation, mode, rank, heads, highest, origins, start, values):  
 
 @njit(cache=True, nogil=True)
 def apply_rows(relation, mode, rank, rows, start):  # type: ignore[no-untyped-def]
-    """An instance with an empty body for each of these rows: how many are done, and what is full."""
+    """Apply an instance with an empty body for each row; returns how many are done, and what is full."""
     for i in range(start, rows.size):
         if mode == INSERT:
             status = _insert_row(relation, rows[i], -1, rank)
@@ -319,7 +318,7 @@ def apply_rows(relation, mode, rank, rows, start):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True)
 def end_round(relation, mode):  # type: ignore[no-untyped-def]
-    """Make the rows listed in this round the next delta; how many they are."""
+    """Make the rows put on the worklist in this round the next delta; returns their number."""
     tags, listed = load64(relation, TAG_AT), load64(relation, WORKLIST_AT)
     first, last, end = load64(relation, DELTA_FROM), load64(relation, DELTA_TO), load64(relation, LISTED)
     passed = ~(CUR | ALIVE) if mode == REMOVE else ~CUR
@@ -337,7 +336,7 @@ def end_round(relation, mode):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def settle(relation, whole, inserted, deleted):  # type: ignore[no-untyped-def]
-    """List the rows that the commit inserted and deleted; look at all rows, or at logged and new ones."""
+    """List the rows that the commit inserted and deleted; scans all rows, or only logged and new ones."""
     tags, undo = load64(relation, TAG_AT), load64(relation, UNDO_AT)
     base, rows = load64(relation, BASE), load64(relation, ROWS)
     entered = left = 0
@@ -358,7 +357,7 @@ def settle(relation, whole, inserted, deleted):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def publish(relation, whole):  # type: ignore[no-untyped-def]
-    """The rows that a commit changed have the state that it left them in."""
+    """Make the new state of changed rows current."""
     tags, undo = load64(relation, TAG_AT), load64(relation, UNDO_AT)
     base, rows = load64(relation, BASE), load64(relation, ROWS)
     old = base if whole else load64(relation, UNDO_LENGTH)

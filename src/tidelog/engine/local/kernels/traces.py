@@ -1,4 +1,4 @@
-"""Kernels on traces: weights of tuples by iteration, and queues of those that changed."""
+"""Kernels on traces: weights of tuples by iteration, and queues of changed entries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tidelog.engine.local.kernels.ranks import rank_of
 
 __all__ = ["link", "publish_weights", "sift", "soonest_queue", "undo_weights", "weigh"]
 
-_LAST = -1  # of a queue
+_LAST = -1  # ends a queue
 
 
 @njit(inline="always")
@@ -52,7 +52,7 @@ def _set_weight(entries, entry, weight):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _queue(trace, entry):  # type: ignore[no-untyped-def]
-    """Have an entry looked at when its iteration comes."""
+    """Queue an entry at its iteration."""
     entries, queues = load64(trace, ENTRIES_AT), load64(trace, QUEUES_AT)
     at = ENTRY_WIDTH * entry
     if load32(entries, at + QUEUED) == 0:
@@ -65,7 +65,7 @@ def _queue(trace, entry):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _add(trace, row, iteration):  # type: ignore[no-untyped-def]
-    """A new entry without weight."""
+    """Add an entry with weight 0."""
     entries, first, entry = load64(trace, ENTRIES_AT), load64(trace, FIRST_AT), load64(trace, ENTRIES)
     at = ENTRY_WIDTH * entry
     store32(entries, at + ENTRY_ROW, row)
@@ -81,7 +81,7 @@ def _add(trace, row, iteration):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def weigh(relation, row, iteration, weight):  # type: ignore[no-untyped-def]
-    """Add to the derivations of a row at an iteration; false if there is no room for that."""
+    """Add a weight to a row at an iteration; false if there is no room."""
     trace = load64(relation, TRACE_AT)
     store64(trace, WANTED, iteration)
     if row >= load64(trace, FIRST_CAP) or iteration >= load64(trace, QUEUES_CAP):
@@ -111,7 +111,7 @@ def weigh(relation, row, iteration, weight):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _postpone(trace, row, iteration):  # type: ignore[no-untyped-def]
-    """Have a row that is not there looked at again when its next derivations come."""
+    """Queue an absent row at its next iteration with derivations."""
     entries = load64(trace, ENTRIES_AT)
     entry, found, soonest = load32(load64(trace, FIRST_AT), row) - 1, -1, load64(trace, QUEUES_CAP)
     while entry >= 0:
@@ -126,9 +126,10 @@ def _postpone(trace, row, iteration):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def sift(relation, iteration, departing, arriving):  # type: ignore[no-untyped-def]
-    """Empty the queue of an iteration; how many rows are to leave their place, and how many to come there.
+    """Empty the queue of an iteration; returns how many rows must be deleted, and how many inserted there.
 
-    Those leave that were to come at this iteration and have nothing there, or later and have something here.
+    A row is deleted if it was inserted at this iteration and has no derivation left here, or if it was
+    inserted later and now has a derivation here.
     """
     trace = load64(relation, TRACE_AT)
     entries, queues = load64(trace, ENTRIES_AT), load64(trace, QUEUES_AT)
@@ -160,7 +161,7 @@ def sift(relation, iteration, departing, arriving):  # type: ignore[no-untyped-d
 
 @njit(cache=True, nogil=True)
 def soonest_queue(trace, iteration):  # type: ignore[no-untyped-def]
-    """The first iteration from this one on that has a queue, or one that there is no room for."""
+    """The first iteration from this one on with a nonempty queue; the capacity if there is none."""
     queues, last = load64(trace, QUEUES_AT), load64(trace, QUEUES_CAP)
     while iteration < last and load32(queues, iteration) == 0:
         iteration += 1
@@ -169,7 +170,7 @@ def soonest_queue(trace, iteration):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def undo_weights(trace):  # type: ignore[no-untyped-def]
-    """Make entries what they were when the commit began."""
+    """Restore the entries as of the beginning of the commit."""
     entries, queues, first = load64(trace, ENTRIES_AT), load64(trace, QUEUES_AT), load64(trace, FIRST_AT)
     for iteration in range(load64(trace, QUEUES_CAP)):
         reference = load32(queues, iteration)
@@ -193,7 +194,7 @@ def undo_weights(trace):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def publish_weights(trace):  # type: ignore[no-untyped-def]
-    """Forget what entries were; how many more than before have no weight."""
+    """Clear the log; returns by how many the entries with weight 0 have increased."""
     entries, log, empty = load64(trace, ENTRIES_AT), load64(trace, LOG_AT), 0
     for i in range(load64(trace, LOG_LENGTH)):
         entry = load64(log, LOG_WIDTH * i + LOG_ENTRY)
@@ -208,7 +209,7 @@ def publish_weights(trace):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def link(trace):  # type: ignore[no-untyped-def]
-    """Make the chains of all entries."""
+    """Build the chains of all entries."""
     entries, first = load64(trace, ENTRIES_AT), load64(trace, FIRST_AT)
     for entry in range(load64(trace, ENTRIES)):
         at = ENTRY_WIDTH * entry

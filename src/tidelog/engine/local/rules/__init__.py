@@ -1,1 +1,1 @@
-"""Rules at work: compiled to bytecode, cached and run, with groups and rounds."""
+"""Rule evaluation: rules are compiled to bytecode, cached and run, with groups and rounds."""

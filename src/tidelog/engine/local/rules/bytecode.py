@@ -1,7 +1,7 @@
-"""Frames: a stage of a variant as the kernels read it, made once and run as often as its rule is asked.
+"""Bytecode: a stage of a variant in the form that kernels read, built once and run many times.
 
-A frame refers to tables and indexes by the addresses of their descriptions, which stay where they are, so it
-holds until one of its tables is replaced.
+Bytecode refers to tables and indexes by the addresses of their descriptors, which do not move. So it is valid
+until one of its tables is replaced.
 """
 
 from __future__ import annotations
@@ -36,23 +36,24 @@ MODES: Final = {
     Mode.ADD: layout.ADD,
     Mode.SUBTRACT: layout.SUBTRACT,
 }
-STEPS: Final = 1_000_000  # of a kernel, before it looks up: some hundredths of a second
-_START: Final = 1024  # bindings that there is room for at first
-_MANY: Final = 64  # rows of a key from which on looking for those in a range pays
+STEPS: Final = 1_000_000  # of a kernel before it pauses: some hundredths of a second
+_START: Final = 1024  # initial capacity for bindings
+_MANY: Final = 64  # rows per key from which on a range lookup pays off
 _SAMPLE: Final = 4096
 _FUSED: Final = (layout.INSERT, layout.REMOVE, layout.OVERDELETE, layout.ADD, layout.SUBTRACT)
 _SWEPT: Final = (layout.LIST, layout.DELTA, layout.SCAN, layout.CHAIN)
 
 
 class TooMany(Exception):
-    """There are more bindings than were asked for; nothing was done with them."""
+    """There are more bindings than allowed; none was applied."""
 
 
 class Request(NamedTuple):
-    """What a frame is made for: `first` is LIST or DELTA if rows of the first atom are given, or -1.
+    """The parameters that bytecode is built for.
 
-    `inside` are the relations of the unit at work, whose ranks count; `entered` the slots of the bindings
-    that it begins with. Without a head to do something with, the mode is EMIT.
+    `first` is LIST or DELTA if rows of the first atom are given, or -1. `inside` holds the relations of the
+    current stratum, whose ranks count. `entered` holds the slots of the initial bindings. If there is no head
+    to apply, the mode is EMIT.
     """
 
     stage: int
@@ -92,13 +93,13 @@ class Bytecode:
         self._view = self._array.data
         self.at = address(self._array)
 
-    # -- making
+    # -- building
 
     def _header(self, field: int, value: int) -> None:
         self._words[field] = value
 
     def _place(self, words: Sequence[int]) -> int:
-        """Add words; where they begin."""
+        """Add words; returns their position."""
         self._words += words
         return len(self._words) - len(words)
 
@@ -117,7 +118,7 @@ class Bytecode:
         self._span(at + layout.FIL_FROM, filters)
 
     def _span(self, at: int, words: Sequence[int]) -> None:
-        """Add words and say where they begin and end."""
+        """Add words and store where they begin and end."""
         self._words[at] = self._place(words)
         self._words[at + 1] = len(self._words)
 
@@ -131,7 +132,7 @@ class Bytecode:
         return [(i, layout.BIND, self._slots + slot) for i, slot in enumerate(entered)]
 
     def _fill_atom(self, at: int, level: Level, join: Join, is_first: bool) -> list[tuple[int, int, int]]:
-        """Say where an atom's rows come from; the columns to bind or compare."""
+        """Fill in the source of an atom's rows; returns the columns to bind or compare."""
         words, table, view = self._words, self.tables[join.relation], self.request.views[join.position]
         words[at + layout.REL] = table.at
         words[at + layout.RANKED] = int(join.relation in self.request.inside and view is not View.SUSPECTS)
@@ -147,7 +148,7 @@ class Bytecode:
             if view in (View.DELETED, View.INSERTED):
                 words[at + layout.MASK] = MASKS[View.DELETED] | MASKS[View.INSERTED]
             words[at + layout.KIND] = self.request.first
-            # the key of a first atom are its constants: they are compared
+            # the key of a first atom consists of constants, which are compared
             return [(column, layout.EQUAL, self._slots + slot) for column, slot, _ in level.keys] + columns
         self._span(at + layout.KEY_FROM, self._keys(level.keys))
         self._fill_kind(at, level, table)
@@ -173,7 +174,7 @@ class Bytecode:
             words[at + layout.KIND] = layout.SCAN
 
     def _sources(self) -> int:
-        """Where the values of heads come from, if the last level can be swept; otherwise 0."""
+        """The position of the sources of head values, if the last level can be swept; otherwise 0."""
         words, last = self._words, layout.HEADER + (len(self.stage.levels) - 1) * layout.LEVEL_WIDTH
         if self.request.mode not in _FUSED or words[last] not in _SWEPT:
             return 0
@@ -189,12 +190,12 @@ class Bytecode:
     # -- running
 
     def fits(self, tables: Mapping[str, Table]) -> bool:
-        """Whether it still refers to the tables that there are."""
+        """Whether it refers to the current tables."""
         return all(tables.get(name) is table for name, table in self.tables.items())
 
     @property
     def instances(self) -> int:
-        """How many the last run found."""
+        """How many instances the last run found."""
         return int(self._view[layout.INSTANCES])
 
     def run(
@@ -206,9 +207,9 @@ class Bytecode:
         check: Check,
         most: int | None = None,
     ) -> Bindings:
-        """Run to the end; the bindings written down if there is no head. `check` is called now and then.
+        """Run to the end; returns the bindings if there is no head. `check` is called regularly.
 
-        TooMany if there are more bindings than `most` (or some more).
+        Raises TooMany if there are more than about `most` bindings.
         """
         held = given
         size = 0 if given is None else len(given)
@@ -245,9 +246,9 @@ class Bytecode:
 
 
 def make_room(status: int, bytecode: Bytecode, target: Working, check: Check) -> None:
-    """Grow what is full, and only that: lists that grew with the table would outgrow its rows.
+    """Grow only what is full: lists that grew with the table would outgrow its rows.
 
-    What is about to be taken is checked first.
+    `check` is called before memory is allocated.
     """
     if status == layout.GROW_LIST:
         check(target.growth)
@@ -265,7 +266,7 @@ def make_room(status: int, bytecode: Bytecode, target: Working, check: Check) ->
 
 
 def _rows_per_key(table: Table, key: tuple[int, ...]) -> float:
-    """About how many rows have the same values in some columns, judging by a sample."""
+    """Estimate from a sample how many rows have the same values in some columns."""
     rows = table.rows
     if rows <= _SAMPLE:
         return rows / max(len(np.unique(table.data[:rows, key], axis=0)), 1)
@@ -273,4 +274,4 @@ def _rows_per_key(table: Table, key: tuple[int, ...]) -> float:
     different = len(np.unique(sample, axis=0))
     if 2 * different < len(sample):  # most keys are in the sample
         return rows / different
-    return 2 * rows * (len(sample) - different) / len(sample) ** 2  # as with birthdays that fall together
+    return 2 * rows * (len(sample) - different) / len(sample) ** 2  # the birthday problem

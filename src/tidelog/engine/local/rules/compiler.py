@@ -1,16 +1,18 @@
-"""Rules compiled to what the kernels read: levels, keys, columns, filters, in stages.
+"""Compiles rules to stages of levels, keys, columns and filters.
 
-A *stage* is one run of `derive`: a chain of atoms, with the negations and plain comparisons that can be
-decided on codes alone. Where a value has to be computed, the stage writes down its bindings, columns of them
-are computed at once, and the next stage goes on from there. Most rules are one stage and write nothing down.
+A *stage* is one run of the kernel `derive`: a chain of atoms, with the negations and plain comparisons that
+can be decided on codes alone. If a value must be computed, the stage materializes its bindings, the value is
+computed on whole columns, and the next stage continues from there. Most rules have one stage and materialize
+nothing.
 
-Compiled variants hold no data and no addresses; they are made once for a rule, a first literal and an order.
+A compiled *variant* holds no data and no addresses. It is made once for a rule, a first literal and a join
+order.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from tidelog.data import types
 from tidelog.data.types import Type
@@ -18,7 +20,7 @@ from tidelog.engine.local.codes.codec import Codes, is_direct
 from tidelog.engine.local.kernels import layout
 from tidelog.plan.flat import FlatRule, Role
 from tidelog.plan.join_order import Compute, Filter, Join, Order, Refute
-from tidelog.program.typed import Binary, Cast, Constant, Expr, Match, Var, Wildcard
+from tidelog.program.typed import Binary, Call, Cast, Constant, Expr, If, Let, Match, Unary, Var, Wildcard
 
 if TYPE_CHECKING:
     from tidelog.engine.local.rules.bytecode import Bytecode, Request
@@ -35,34 +37,34 @@ _COMPARISONS = {
     "is": layout.EQ,
 }
 
-Key: TypeAlias = tuple[int, int, int]  # column, slot, whether none matches nothing
+Key: TypeAlias = tuple[int, int, int]  # column, slot, whether `none` matches nothing
 
 
 @dataclass(slots=True)
 class Level:
-    """An atom: where its rows come from and what is done with them. `join` is None for written bindings."""
+    """An atom: the source of its rows and what is done with them. `join` is None for initial bindings."""
 
     join: Join | None
     keys: list[Key] = field(default_factory=list)
     columns: list[tuple[int, int, int]] = field(default_factory=list)  # column, BIND or EQUAL, slot
-    comparisons: list[tuple[int, int, int]] = field(default_factory=list)  # what, slot, slot
+    comparisons: list[tuple[int, int, int]] = field(default_factory=list)  # operation, slot, slot
     refutes: list[tuple[Refute, list[Key]]] = field(default_factory=list)
-    bounds: tuple[int, int | None, int, int | None, int] | None = None  # see BOUNDS_WIDTH of `kernels`
+    bounds: tuple[int, int | None, int, int | None, int] | None = None  # see `kernels.layout`
 
 
 @dataclass(slots=True)
 class Stage:
-    """Atoms, then values and conditions that are computed on columns."""
+    """Atoms, followed by values and conditions computed on columns."""
 
     levels: list[Level] = field(default_factory=list)
     computed: list[Compute | Filter | Refute] = field(default_factory=list)
-    entered: list[int] = field(default_factory=list)  # the slots that bindings written down before hold
-    emitted: list[int] = field(default_factory=list)  # and those that this stage writes down
+    entered: list[int] = field(default_factory=list)  # the slots of its initial bindings
+    emitted: list[int] = field(default_factory=list)  # the slots of the bindings that it materializes
 
 
 @dataclass(slots=True)
 class Variant:
-    """`head` are the slots of the head's values, or None if they have to be computed."""
+    """A compiled rule. `head` holds the slots of the head's values, or None if they must be computed."""
 
     rule: FlatRule
     stages: list[Stage]
@@ -70,12 +72,12 @@ class Variant:
     constants: list[tuple[int, Constant]]
     head: list[int] | None
     size: int
-    codes: Codes | None = None  # of its slots, where they are constants
+    codes: Codes | None = None  # of the constants, in their slots
     bytecodes: dict[Request, Bytecode] = field(default_factory=dict)
 
 
 def compile_variant(rule: FlatRule, order: Order, given: tuple[str, ...] = ()) -> Variant:
-    """`given` are variables whose values are written down before the first stage."""
+    """Compile a rule; `given` are variables whose values are bound before the first stage."""
     return _Compiler(rule, given).run(order)
 
 
@@ -103,6 +105,8 @@ class _Compiler:
                     self._compute(step)
                 case Filter():
                     self._filter(step)
+                case _:
+                    assert_never(step)
         head = [self._slot(v) for v in self.rule.values]
         direct = not self.stages[-1].computed and all(slot is not None for slot in head)
         slots = [s for s in head if s is not None]
@@ -117,7 +121,7 @@ class _Compiler:
         return self.size - 1
 
     def _slot(self, expr: Expr) -> int | None:
-        """The slot that holds an expression's value, if one does without computing anything."""
+        """The slot that holds an expression's value; None if it must be computed."""
         match expr:
             case Var(name):
                 return self.slots.get(name)
@@ -128,8 +132,10 @@ class _Compiler:
                 return self.places[expr]
             case Cast(operand, types.Option(item)) if operand.type == item and not _may_be_none(item):
                 return self._slot(operand)
-            case _:
+            case Unary() | Binary() | If() | Let() | Call() | Cast():
                 return None
+            case _:
+                assert_never(expr)
 
     # -- steps
 
@@ -159,7 +165,7 @@ class _Compiler:
         self.stages[-1].emitted = self._bound()
 
     def _bounds(self, step: Join) -> tuple[int, int | None, int, int | None, int] | None:
-        """Between which slots a column lies, if its codes are in the order of its values."""
+        """The slots that bound a column, if its codes have the order of its values."""
         low: tuple[int | None, int] = (None, 0)
         high: tuple[int | None, int] = (None, 0)
         for bound in step.bounds:
@@ -199,22 +205,22 @@ class _Compiler:
 
     def _filter(self, step: Filter) -> None:
         stage = self.stages[-1]
-        match step.condition:
-            case Binary(op, left, right) if op in _COMPARISONS and _on_codes(op, left.type):
-                x, y = self._slot(left), self._slot(right)
-                if x is not None and y is not None and stage.levels and not stage.computed:
-                    stage.levels[-1].comparisons.append((_COMPARISONS[op], x, y))
-                    return
+        test = step.condition
+        if isinstance(test, Binary) and test.op in _COMPARISONS and _on_codes(test.op, test.left.type):
+            x, y = self._slot(test.left), self._slot(test.right)
+            if x is not None and y is not None and stage.levels and not stage.computed:
+                stage.levels[-1].comparisons.append((_COMPARISONS[test.op], x, y))
+                return
         stage.computed.append(step)
 
     def _bound(self) -> list[int]:
-        """The slots that hold values of variables so far."""
+        """The slots of the variables bound so far."""
         constant = {slot for slot, _ in self.constants}
         return sorted(set(self.slots.values()) - constant)
 
 
 def _matched_once(rule: FlatRule) -> frozenset[str]:
-    """The variables of a rederivation's head that one column of its body holds: none is no join there."""
+    """The head variables of a rederivation that occur once in its body, where `none` matches itself."""
     if rule.role is Role.DERIVE:
         return frozenset()
     head, *body = rule.body
@@ -224,7 +230,7 @@ def _matched_once(rule: FlatRule) -> frozenset[str]:
 
 
 def _may_be_none(item: types.Scalar) -> bool:
-    """Whether a value of the type could have the code of none."""
+    """Whether a value of the type can have the code of `none`."""
     return isinstance(item, types.Int) or item == types.Signed(64)
 
 

@@ -1,7 +1,7 @@
-"""The careful way to run a variant, taken when a value could not be computed on the short one.
+"""The fallback for running a variant, used when the computation of a value failed.
 
-All atoms are joined first; then every other literal is looked at for all rows, failures noted. A row in which
-something failed is an error if everything else about it holds, and is passed over otherwise.
+It joins all atoms first, then evaluates every other literal for all rows and records the failures. A row with
+a failure is an error if all its other literals hold; otherwise it is skipped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tidelog.engine.local.storage.table import Rows
 from tidelog.errors import EngineError, shown
 from tidelog.maintain.script import Mode, View
 from tidelog.plan.join_order import Join, Order, Refute, values_first
-from tidelog.program.typed import Absent, Binary, Bind, Expr, Match, Test, Var, Wildcard
+from tidelog.program.typed import Absent, Binary, Bind, Expr, Literal, Match, Test, Var, Wildcard
 
 if TYPE_CHECKING:
     from tidelog.engine.local.rules.runner import Runner
@@ -37,7 +37,7 @@ def carefully(
     mode: Mode | None,
     rank: int,
 ) -> None:
-    """Find all instances and do with their heads what the mode says; nothing if there is none."""
+    """Find all instances and apply their heads according to the mode; with no mode, only report errors."""
     rule = variant.rule
     first = next((x.join for x in variant.stages[0].levels), None) if driver is not None else None
     joins = compile_variant(rule, _atoms_only(rule.body, first))
@@ -57,7 +57,7 @@ def carefully(
 
 
 class _Judgement:
-    """Which bindings satisfy a rule's body, as far as it did not fail, and where it failed."""
+    """Which bindings satisfy the literals of a body that did not fail, and where literals failed."""
 
     def __init__(self, runner: Runner, variant: Variant, views: Sequence[View], bindings: Bindings) -> None:
         self.runner = runner
@@ -74,13 +74,13 @@ class _Judgement:
         }
 
     def heads(self) -> Codes:
-        """The values of the heads; looks at every literal on the way."""
+        """Evaluate every literal; returns the values of the heads."""
         for position, literal in values_first(enumerate(self.variant.rule.body)):
             match literal:
                 case Bind(variable, value) if variable.name not in self.columns:
                     codes, failed = self._value(value)
                     self.columns[variable.name], self.broken[variable.name] = codes, failed
-                case Bind(variable, value):  # the negated atom that comes first has bound it
+                case Bind(variable, value):  # the negated atom that drives the rule has bound it
                     self._test(Binary("==", variable, value, BOOL))
                 case Test(condition):
                     self._test(condition)
@@ -106,7 +106,7 @@ class _Judgement:
     def _refute(self, step: Refute) -> None:
         view = self.views[step.position]
         if view in (View.DELETED, View.INSERTED):
-            return  # it is what the bindings began with
+            return  # it drives the rule, so the bindings satisfy it
         clear = self.runner.clear_of(step, view, self.columns, self.size)
         for term in step.terms:
             if isinstance(term, Var) and term.name in self.broken:
@@ -129,14 +129,16 @@ class _Judgement:
         raise EngineError(f"{reason}{where}, in the rule `{self.variant.rule.origin}`")
 
 
-def _variables_of(literal: object) -> list[Var]:
+def _variables_of(literal: Literal) -> list[Var]:
     match literal:
         case Match(terms=terms) | Absent(terms=terms):
             return [t for t in terms if isinstance(t, Var)]
         case Bind(variable=variable):
             return [variable]
-        case _:
+        case Test():
             return []
+        case _:
+            assert_never(literal)
 
 
 def _atoms_only(body: Sequence[object], first: Join | None) -> Order:

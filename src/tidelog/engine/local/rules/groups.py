@@ -1,7 +1,7 @@
-"""Groups: the results of those that were touched, from the instances that they have now.
+"""Groups: recomputes the results of touched groups from their current instances.
 
-Instances are rows with a count, how many instances a row stands for. A group is found through an index over
-its keys, so what a commit costs here follows the groups that it touched, not all of them.
+An instance row has a count of the instances that it stands for. Groups are found through an index over their
+keys, so the cost of a commit depends on the groups that it touches, not on all groups.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def regroup(
     codec: Codec,
     check: Callable[[], None],
 ) -> tuple[Rows, Rows]:
-    """The rows of old and of new results, of the groups of instances that were touched, or of all."""
+    """The rows of the old and the new results of the touched groups, or of all groups."""
     keys = None if touched is None else distinct(instances.data[touched, : grouping.keys])[0]
     found = results(grouping, instances, _members(instances, keys), codec, check)
     return _members(table, keys), table.add(found)
 
 
 def _members(table: Table, keys: Codes | None) -> Rows:
-    """The live rows whose first columns are one of these keys; all live rows if there are no keys to ask."""
+    """The live rows whose first columns equal one of these keys; all live rows if `keys` is None."""
     if keys is None or keys.shape[1] == 0:
         return table.alive() if keys is None or len(keys) else np.empty(0, np.int64)
     if len(keys) == 0:
@@ -50,7 +50,7 @@ def _members(table: Table, keys: Codes | None) -> Rows:
 def results(
     grouping: Grouping, table: Table, rows: Rows, codec: Codec, check: Callable[[], None] = lambda: None
 ) -> Codes:
-    """The keys and aggregates of the groups that these rows make up, a row for each group."""
+    """The keys and aggregates of the groups that these rows form, one row per group."""
     keys, numbers = distinct(table.data[rows, : grouping.keys])
     columns = [keys]
     weights = table.support[rows, 1] // INSTANCE
@@ -81,7 +81,7 @@ def results(
 
 
 def distinct(keys: Codes) -> tuple[Codes, npt.NDArray[np.int64]]:
-    """The distinct rows, and for each row the number of its equal among them."""
+    """The distinct rows, and for each row the number of its distinct row."""
     if keys.shape[1] == 0:
         return keys[: min(len(keys), 1)], np.zeros(len(keys), np.int64)
     if keys.shape[1] == 1:

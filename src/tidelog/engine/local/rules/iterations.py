@@ -20,14 +20,14 @@ class Iterations:
         self._iteration = 0
 
     def enter(self) -> None:
-        """Begin with a stratum."""
+        """Begin work on a stratum."""
         self._iteration = 0
 
     def pending(self, relations: Iterable[str]) -> int:
         return sum(self._engine.change(name).trace.waiting for name in relations)
 
     def depart(self, relations: Iterable[str]) -> int:
-        """Go to the next iteration at which something changed; returns how many rows lose their place."""
+        """Go to the next iteration with changes; returns how many rows are deleted there."""
         changes = [self._engine.change(name) for name in relations]
         self._iteration = min(change.trace.soonest(self._iteration) for change in changes)
         return sum(change.depart(self._iteration) for change in changes)
@@ -36,7 +36,7 @@ class Iterations:
         return sum(self._engine.change(name).arrive(self._iteration) for name in relations)
 
     def examine(self, rules: Iterable[FlatRule]) -> None:
-        """Raise if an instance fails, where one was skipped since the stratum was entered."""
+        """If failures were skipped since the stratum was entered, raise if an instance fails."""
         if self._engine.runner.passed_over:
             for rule in rules:
                 self._engine.examine(rule, [View.NEW] * len(rule.body))

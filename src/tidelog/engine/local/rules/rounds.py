@@ -1,6 +1,6 @@
-"""Rounds in one go: while deltas are small, what a round costs is mostly going from step to step.
+"""Fused rounds: with small deltas, the cost of a round is mostly the overhead between steps.
 
-The frames of a repetition are run in turn inside one kernel, which also ends the rounds.
+One kernel runs the bytecodes of a repetition in turn and also ends the rounds.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from tidelog.engine.protocol import Check
 
 __all__ = ["LARGE", "Loop"]
 
-LARGE: Final = 4096  # rows of a delta that are worth a round of their own
+LARGE: Final = 4096  # rows; larger deltas are run in single rounds
 
 
 class Loop:
-    """`targets` are the tables that the heads of the frames go to."""
+    """A loop of bytecodes; `targets` are the tables of their heads."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Loop:
         self._view = self._words.data
 
     def run(self, most: int, check: Check) -> None:
-        """Up to so many rounds, until one finds nothing or much, or all together took long."""
+        """Run up to `most` rounds, until one finds nothing or too much, or they take too long together."""
         at = address(self._words)
         status = hurry(at, most, LARGE, STEPS, False)
         while status != DONE:
@@ -67,10 +67,10 @@ class Loop:
 
     @property
     def found(self) -> int:
-        """How many rows all rounds listed."""
+        """How many rows all rounds put on the worklist."""
         return int(self._view[FOUND])
 
     @property
     def instances(self) -> tuple[int, ...]:
-        """How many each frame found."""
+        """How many instances each bytecode found."""
         return tuple(self._words[len(self._words) - len(self._bytecodes) :].tolist())

@@ -1,8 +1,8 @@
-"""Running a compiled variant: descriptors filled in, tables grown when full, columns computed between stages.
+"""Runs compiled variants: fills in descriptors, grows full tables and computes columns between stages.
 
-Rows whose computation fails: a removal passes them over (what was derived before did not fail). Otherwise
-the variant is run once more without its shortcuts, all atoms first, to see whether such a row satisfies
-everything else; only then is it an error.
+If a computation fails in a row, a removal skips the row, since earlier derivations did not fail. Otherwise
+`fallback` runs the variant again, joining all atoms first, to determine whether the row satisfies all other
+literals; only then is it an error.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from tidelog.program.typed import Binary, Expr, Var, Wildcard, variables
 
 __all__ = ["MOST", "Runner"]
 
-MOST: Final = 2**20  # bindings that are written down at once
+MOST: Final = 2**20  # bindings materialized at once
 _FIRST_PART: Final = 1024  # rows
-_AT_ONCE: Final = 2**20  # heads, between two looks at the limits
-_LISTED: Final = (View.DELETED, View.INSERTED)  # rows that are listed, not found
+_AT_ONCE: Final = 2**20  # heads between two checks of the limits
+_LISTED: Final = (View.DELETED, View.INSERTED)  # views that need a list of rows
 
 
 class _Failed(Exception):
-    """A value could not be computed on the short way."""
+    """The computation of a value failed; the fallback is needed."""
 
 
 class Runner:
-    """`inside` are the relations of the unit at work; `check` is called now and then, and may raise."""
+    """Runs variants. `inside` holds the relations of the current stratum; `check` is called regularly."""
 
     def __init__(self, working: Callable[[str], Working], tables: Mapping[str, Table], codec: Codec) -> None:
         self.working = working
@@ -53,15 +53,15 @@ class Runner:
         self.check: Check = lambda ahead=None: None
         self.evaluate_with({})
         self.instances = 0
-        self.passed_over = False  # whether `collect` left out what failed
+        self.passed_over = False  # whether instances that failed were skipped
 
     def run(
         self, variant: Variant, views: Sequence[View], driver: Rows | None, mode: Mode, rank: int
     ) -> None:
-        """Find all instances and do with their heads what the mode says.
+        """Find all instances and apply their heads according to the mode.
 
-        Those that have to be written down on the way are found in parts, if they are many: a part for some
-        rows of the first atom each. So neither memory nor what happens before a limit acts grows with them.
+        If many bindings must be materialized between stages, the instances are found in parts, each for some
+        rows of the first atom. This bounds the memory, and the work between two checks of the limits.
         """
         first = variant.stages[0].levels[0].join if variant.stages[0].levels else None
         is_written = len(variant.stages) > 1 or variant.head is None
@@ -105,13 +105,13 @@ class Runner:
             carefully(self, variant, views, driver, mode, rank)
 
     def evaluate_with(self, functions: Functions) -> None:
-        """Call these functions from now on."""
+        """Use these functions from now on."""
         self.evaluator = Evaluator(self.codec, functions, check=lambda: self.check(0))
 
     def rediscover(
         self, variant: Variant, views: Sequence[View], values: Mapping[str, Codes], rank: int
     ) -> None:
-        """Find all instances with these values of some variables; suspects among their heads come back."""
+        """Find all instances with these values of variables, and re-derive suspects among their heads."""
         size = len(next(iter(values.values())))
         nothing = np.full((2, size), -1, np.int64)
         data = np.concatenate([np.array(list(values.values()), np.int64).reshape(-1, size), nothing])
@@ -128,7 +128,7 @@ class Runner:
         bindings: Bindings,
         most: int | None = None,
     ) -> None:
-        """TooMany if more bindings than `most` have to be written down; nothing was done then."""
+        """Run all stages. Raises TooMany, without effect, if over `most` bindings must be materialized."""
         target = self.working(variant.rule.head)
         slots = self.slots(variant)
         for number, stage in enumerate(variant.stages):
@@ -146,12 +146,12 @@ class Runner:
         self._apply(variant, target, bindings, slots, mode, rank)
 
     def collect(self, variant: Variant, views: Sequence[View], driver: Rows | None) -> Codes:
-        """The heads of all instances, a column each, without those that fail."""
+        """The heads of all instances that do not fail, one column per head."""
         bindings, slots = self._bindings(variant, views, driver, Mode.REMOVE)
         return self._collect_sound(variant, bindings, slots)
 
     def _collect_sound(self, variant: Variant, bindings: Bindings, slots: Codes) -> Codes:
-        """The heads of bindings; from fewer of them, until none fails."""
+        """The heads of bindings; starts over without the failed bindings until none fails."""
         heads: list[Codes] = []
         for value in variant.rule.values:
             codes, kept = self._value(variant, value, bindings, slots, Mode.REMOVE)
@@ -163,7 +163,7 @@ class Runner:
     def _bindings(
         self, variant: Variant, views: Sequence[View], driver: Rows | None, mode: Mode
     ) -> tuple[Bindings, Codes]:
-        """All instances, written down."""
+        """All instances, materialized."""
         target = self.working(variant.rule.head)
         bindings = Bindings([], np.array([[-1], [-1]], np.int64))
         slots = self.slots(variant)
@@ -176,7 +176,7 @@ class Runner:
         return bindings, slots
 
     def slots(self, variant: Variant) -> Codes:
-        """The codes of constants, in their slots."""
+        """The slots, filled with the codes of constants."""
         if variant.codes is None:
             variant.codes = np.zeros(variant.size, np.int64)
             for slot, constant in variant.constants:
@@ -192,7 +192,7 @@ class Runner:
         mode: int,
         bindings: Bindings | None = None,
     ) -> Bytecode:
-        """The frame of a stage, made if there is none that fits the tables."""
+        """The bytecode of a stage, created if there is none for the current tables."""
         first = -1 if given is None else layout.LIST
         entered = () if bindings is None else tuple(bindings.slots)
         return self.bytecode_for(variant, Request(stage, tuple(views), first, mode, self.inside, entered))
@@ -250,14 +250,14 @@ class Runner:
             for s in stage.computed
             if isinstance(s, Compute) and variant.slots[s.variable.name] not in bindings.slots
         ]
-        for slot in missing:  # nothing was left to compute
+        for slot in missing:  # no bindings were left, so nothing was computed
             bindings = _with(bindings, slot, np.empty(0, np.int64))
         return bindings
 
     def _value(
         self, variant: Variant, expr: Expr, bindings: Bindings, slots: Codes, mode: Mode
     ) -> tuple[Codes, Bindings]:
-        """A computed column, and the bindings for which it could be computed."""
+        """A computed column, and the bindings for which it did not fail."""
         outcome = self.evaluator.evaluate(expr, self.columns(variant, bindings, slots, [expr]), bindings.size)
         if outcome.failures is None or not outcome.failures.any():
             return outcome.codes, bindings
@@ -268,7 +268,7 @@ class Runner:
         return outcome.codes[keep], Bindings(bindings.slots, np.ascontiguousarray(bindings.data[:, keep]))
 
     def _same(self, variant: Variant, expr: Binary, bindings: Bindings, slots: Codes, mode: Mode) -> Bindings:
-        """The bindings in which both sides are one element."""
+        """The bindings in which both sides have the same code, `none` included."""
         right, bindings = self._value(variant, expr.right, bindings, slots, mode)
         left, bindings = self._value(variant, expr.left, bindings, slots, mode)
         return Bindings(bindings.slots, np.ascontiguousarray(bindings.data[:, left == right]))
@@ -276,7 +276,7 @@ class Runner:
     def clear_of(
         self, step: Refute, view: View, columns: Mapping[str, Codes], size: int
     ) -> npt.NDArray[np.bool_]:
-        """Which rows a negated atom does not contradict."""
+        """The rows that satisfy a negated atom."""
         codes = [
             columns[t.name] if isinstance(t, Var) else np.full(size, self.codec.encode(t.type, t.value))
             for t in step.terms
@@ -294,12 +294,12 @@ class Runner:
     def _apply(
         self, variant: Variant, target: Working, bindings: Bindings, slots: Codes, mode: Mode, rank: int
     ) -> None:
-        """Compute the heads and do with them what the mode says."""
+        """Compute the heads and apply them according to the mode."""
         heads: list[Codes] = []
         asked = mode is Mode.REDERIVE and variant.rule.role is not Role.DERIVE  # the head is known
         for value in variant.rule.values if not asked else ():
             codes, kept = self._value(variant, value, bindings, slots, mode)
-            if kept.size != bindings.size:  # a removal passed some over: begin again with what is left
+            if kept.size != bindings.size:  # some failed and were skipped: start over with the others
                 self._apply(variant, target, kept, slots, mode, rank)
                 return
             heads.append(codes)
@@ -307,7 +307,7 @@ class Runner:
         self.apply(target, np.array(heads, np.int64).reshape(len(heads), bindings.size), bindings, mode, rank)
 
     def apply(self, target: Working, heads: Codes, bindings: Bindings, mode: Mode, rank: int) -> None:
-        """Do with heads what the mode says, a column each."""
+        """Apply heads according to the mode, one column per head."""
         if bindings.size > _AT_ONCE:
             for at in range(0, bindings.size, _AT_ONCE):
                 part = Bindings(bindings.slots, np.ascontiguousarray(bindings.data[:, at : at + _AT_ONCE]))
@@ -330,7 +330,7 @@ class Runner:
             self._make_room(target, status)
 
     def apply_rows(self, target: Working, rows: Rows, mode: Mode, rank: int) -> None:
-        """Do with asserted rows what the mode says."""
+        """Apply asserted rows according to the mode."""
         for at in range(0, len(rows), _AT_ONCE):
             part, done = rows[at : at + _AT_ONCE], 0
             while done < len(part):
@@ -348,7 +348,7 @@ class Runner:
             target.grow_trace()
 
     def examine(self, variant: Variant, views: Sequence[View]) -> None:
-        """Raise if an instance fails that satisfies everything else; do nothing with the others."""
+        """Raise if an instance fails that satisfies all other literals; applies nothing."""
         carefully(self, variant, views, None, None, 0)
 
 

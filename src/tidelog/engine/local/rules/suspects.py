@@ -1,9 +1,9 @@
-"""Whether suspects are looked for by one variable of their head, or by all of it.
+"""Decides whether to re-derive suspects by one variable of their head or by the whole head.
 
-With the whole head bound, a body is searched once for each suspect, and atoms that hold only some of its
-variables are searched again and again with the same values. With one variable bound, they are searched once
-for each of its values, and the head that comes out is looked up among the suspects: more heads come out than
-are suspects, but no search is repeated. It pays where a good part of what comes out are suspects.
+With the whole head bound, the body is searched once for each suspect, and atoms with only some of its
+variables are searched repeatedly with the same values. With one variable bound, they are searched once for
+each of its values, and each derived head is looked up among the suspects. This derives more heads than there
+are suspects but repeats no search. It pays off if a good part of the derived heads are suspects.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from tidelog.program.typed import Match, Var
 
 __all__ = ["worth_filtering"]
 
-_FEW = 256  # suspects below which it does not matter
-_REPEATED = 8  # suspects for each value of a variable from which on filtering by it may pay
-_OTHER = 8  # rows with these values, for each suspect, up to which it does
+_FEW = 256  # with fewer suspects it does not matter
+_REPEATED = 8  # filter by a variable if there are at least this many suspects per value
+_OTHER = 8  # and at most this many rows with these values per suspect
 _SAMPLE = 4096
 
 
 def worth_filtering(head: Match, data: Codes, suspects: Rows) -> tuple[str, Codes] | None:
-    """The variable of the head with the fewest values among the suspects, and those, if filtering pays.
+    """The head variable with the fewest values among the suspects, and the values; None if not worthwhile.
 
-    `data` are all rows of the head's relation.
+    `data` holds all rows of the head's relation.
     """
     if len(suspects) < _FEW:
         return None
     best: tuple[int, str, Codes] | None = None
     for column, term in enumerate(head.terms):
-        # none joins nothing, so a variable that may be none cannot stand before the atoms it is matched in
+        # `none` joins nothing, so a variable that may be `none` cannot be bound before the atoms it occurs in
         plain = isinstance(term, Var) and not isinstance(term.type, Option)
         if isinstance(term, Var) and plain and not term.name.startswith("$"):
             values = np.unique(data[suspects, column])
@@ -48,6 +48,6 @@ def worth_filtering(head: Match, data: Codes, suspects: Rows) -> tuple[str, Code
 
 
 def _rows(column: Codes, values: Codes) -> float:
-    """About how many rows of a column have one of these values, judging by a sample."""
+    """Estimate from a sample how many rows of a column have one of these values."""
     sample = column[:: max(1, len(column) // _SAMPLE)]
     return float(np.isin(sample, values).mean()) * len(column)

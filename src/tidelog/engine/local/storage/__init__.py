@@ -1,1 +1,1 @@
-"""What a relation is in memory: tables, indexes, traces, changes of a commit, snapshots, saved states."""
+"""Relations in memory: tables, indexes, traces, changes of a commit, snapshots, saved states."""

@@ -1,7 +1,7 @@
-"""Indexes of tables: rows in chains by the hash of some columns, and rows in the order of some columns.
+"""Indexes of tables: hash chains over some columns, and rows sorted by some columns.
 
-Chains take in new rows one by one, also inside a kernel. Rows in order are merged with those that came since,
-once there are many of them; a reader looks at the others one by one.
+Hash chains add new rows one by one, also inside a kernel. Sorted rows are merged with newer ones once there
+are many of them; until then readers scan the newer ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SMALLEST = 64
 
 
 def address(array: npt.NDArray[N]) -> int:
-    """Where an array's values begin."""
+    """The address of an array's first value."""
     return int(array.__array_interface__["data"][0])
 
 
@@ -40,8 +40,8 @@ def power(size: int) -> int:
 
 
 def longer(array: npt.NDArray[N], length: int) -> npt.NDArray[N]:
-    """The array with zeros after it; itself, if it is longer."""
-    if len(array) > length:  # there was no memory for others when it grew
+    """The array extended with zeros to this length; the array itself if it is longer."""
+    if len(array) > length:  # memory ran out for other arrays after this one had grown
         return array
     made = np.empty((length, *array.shape[1:]), array.dtype)
     made[: len(array)] = array
@@ -57,16 +57,16 @@ class _Index:
         self.described[COLUMNS_FROM:] = columns
         self.at = address(self.described)
         self.words = self.described.data
-        self.pinned = False  # whether others than rules ask it
+        self.pinned = False  # whether it is also used outside rules
 
     @property
     def covered(self) -> int:
-        """How many rows are in it: those before this number."""
+        """The number of rows in the index, which are the first ones of the table."""
         return int(self.words[COVERED])
 
     def _plain(self, saved: Any) -> None:
         self.pinned = saved["pinned"]
-        expect(type(self.pinned) is bool, "an index")
+        expect(type(self.pinned) is bool, "invalid index")
 
 
 class Chains(_Index):
@@ -80,7 +80,7 @@ class Chains(_Index):
         self.clear()
 
     def cover(self, table_at: int, rows: int, capacity: int) -> None:
-        """Take in all rows of the table with this description."""
+        """Add all missing rows of the table with this descriptor."""
         if len(self.following) < capacity:
             self.resize(capacity)
         if rows > len(self.heads):
@@ -89,7 +89,7 @@ class Chains(_Index):
             cover(self.at, table_at)
 
     def resize(self, capacity: int) -> None:
-        """Have room for so many rows."""
+        """Make room for `capacity` rows."""
         if len(self.following) < capacity:
             kept = self.following[: self.covered]
             self.following = np.empty(capacity, np.int32)
@@ -97,13 +97,13 @@ class Chains(_Index):
             self.words[FOLLOWING_AT] = address(self.following)
 
     def clear(self) -> None:
-        """Forget all rows: they have got other numbers."""
+        """Remove all rows, since they have new numbers."""
         self.following = np.empty(0, np.int32)
         self.words[FOLLOWING_AT] = 0
         self._begin(_SMALLEST)
 
     def _begin(self, size: int) -> None:
-        """Take in all rows again, with heads for so many."""
+        """Start over, with chain heads for `size` rows."""
         self._lead(np.full(power(size), -1, np.int32), 0)
 
     def _lead(self, heads: npt.NDArray[np.int32], covered: int) -> None:
@@ -121,16 +121,16 @@ class Chains(_Index):
 
     @classmethod
     def restored(cls, record: Record, saved: Any, arity: int, rows: int) -> Chains:
-        """The index that was saved, or Corrupt: a chain goes from each row to an earlier one, so it ends."""
+        """Restore an index. Raises Corrupt unless chains lead to ever earlier rows, so that they end."""
         made = cls(_columns(saved["columns"], arity))
         made._plain(saved)
         heads = record.array(saved["heads"], made.heads.dtype, None)
         following = record.array(saved["following"], made.following.dtype, None)
         covered = len(following)
-        expect(covered <= rows and len(heads) == power(len(heads)), "the size of an index")
-        expect_within(heads, -1, covered, "a row number")
-        expect_within(following, -1, covered, "a row number")
-        expect((following < np.arange(covered)).all(), "a chain that does not end")
+        expect(covered <= rows and len(heads) == power(len(heads)), "invalid index size")
+        expect_within(heads, -1, covered, "row number")
+        expect_within(following, -1, covered, "row number")
+        expect((following < np.arange(covered)).all(), "a chain does not end")
         made.following = following
         made.words[FOLLOWING_AT] = address(following)
         made._lead(heads, covered)
@@ -142,14 +142,14 @@ class Chains(_Index):
 
 
 class Ordered(_Index):
-    """Rows in the order of their codes in some columns."""
+    """Rows sorted by their codes in some columns."""
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         super().__init__(columns)
         self.order: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
     def cover(self, table_at: int, rows: int, data: npt.NDArray[np.int64]) -> None:
-        """Take in all rows of the table with this description and these values."""
+        """Add all missing rows of the table with this descriptor and data."""
         first = self.covered
         if first == rows:
             return
@@ -169,18 +169,18 @@ class Ordered(_Index):
 
     @classmethod
     def restored(cls, record: Record, saved: Any, arity: int, rows: int) -> Ordered:
-        """The index that was saved, or Corrupt: it has each row that it covers once."""
+        """Restore an index. Raises Corrupt unless it has each row that it covers once."""
         made = cls(_columns(saved["columns"], arity))
         made._plain(saved)
         order = record.array(saved["order"], made.order.dtype, None)
-        expect(len(order) <= rows, "the size of an index")
-        expect_within(order, 0, len(order), "a row number")
+        expect(len(order) <= rows, "invalid index size")
+        expect_within(order, 0, len(order), "row number")
         expect_each(order, len(order))
         made._have(order)
         return made
 
     def clear(self) -> None:
-        """Forget all rows: they have got other numbers."""
+        """Remove all rows, since they have new numbers."""
         self.order = np.empty(0, np.int64)
         self.words[ORDER_AT] = self.words[COVERED] = 0
 
@@ -190,5 +190,5 @@ class Ordered(_Index):
 
 
 def _columns(saved: Any, arity: int) -> tuple[int, ...]:
-    expect(isinstance(saved, list) and all(type(c) is int and 0 <= c < arity for c in saved), "columns")
+    expect(isinstance(saved, list) and all(type(c) is int and 0 <= c < arity for c in saved), "bad columns")
     return tuple(saved)

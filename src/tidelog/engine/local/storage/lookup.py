@@ -1,4 +1,4 @@
-"""Rows by the values of some columns, through a table's index: for readers, outside any rule."""
+"""Index lookups outside rules: rows by the values of some columns."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tidelog.engine.local.storage.table import Rows, Table
 
 __all__ = ["lookup", "within"]
 
-_SHARE = 16  # of the rows may there be values of before a scan is as good
+_SHARE = 16  # scan if more than 1/16 as many values as rows are looked up
 
 
 def lookup(table: Table, columns: tuple[int, ...], keys: Codes) -> tuple[Rows, Rows]:
-    """The rows, dead ones too, that agree with a key on these columns: the key's number, and the row.
+    """Find the rows, including dead ones, that match a key in these columns: returns key numbers and rows.
 
-    A row of `keys` is one key. Makes the index if there is none, so nobody else may be at the table.
+    Each row of `keys` is one key. Creates the index if missing, so no other thread may use the table.
     """
     keys = np.ascontiguousarray(keys)
     index = table.index(columns)
@@ -43,9 +43,9 @@ def lookup(table: Table, columns: tuple[int, ...], keys: Codes) -> tuple[Rows, R
 
 
 def within(table: Table, column: int, wanted: Extent) -> Rows | None:
-    """The rows, dead ones too, whose code in a column is one of these; None if looking at all is as good.
+    """Find the rows, including dead ones, whose code in a column is wanted; None if a scan is as fast.
 
-    A range of codes is found in the order of the column; codes that are listed are looked up one by one.
+    A range of codes is found by binary search in the ordered index. Listed codes are looked up one by one.
     """
     if wanted.among is not None:
         if len(wanted.among) * _SHARE > table.rows:

@@ -1,4 +1,4 @@
-"""A commit at work: which rows a view shows, and what was done to a table so far."""
+"""The current commit: which rows each view shows, and what the commit has done to each table so far."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ MASKS = {
     View.DELTA: _mask(lambda t: t & (ALIVE | CUR) == ALIVE | CUR),
     View.SUSPECTS: _mask(lambda t: True),
 }
-# the rows that contradict a negated atom, or as its delta make or break it
+# the rows that contradict a negated atom or, as its delta, make it false or true
 NEGATED = {
     View.OLD: MASKS[View.OLD],
     View.MIDDLE: _mask(lambda t: bool(t & (ALIVE | OLD))),
@@ -63,12 +63,12 @@ NEGATED = {
 
 
 class Working:
-    """A table in a commit: notes of what its rows were, and the rows listed so far, among them the delta."""
+    """A table in a commit: its undo log and its worklist, of which the delta is a slice."""
 
     def __init__(self, name: str, table: Table) -> None:
         self.name = name
         self.table = table
-        self.ranked = False  # whether the unit at work is this table's own
+        self.ranked = False  # whether the table belongs to the current stratum
         self._undo_log = np.empty((64, UNDO_WIDTH), np.int64)
         self._worklist = np.empty(64, np.int64)
         self.table.words[layout.UNDO_LENGTH] = 0
@@ -101,7 +101,7 @@ class Working:
 
     @property
     def found_since(self) -> int:
-        """How many rows were listed since the last round ended."""
+        """How many rows were put on the worklist since the last round ended."""
         words = self.table.words
         return int(words[layout.LISTED] - words[layout.DELTA_TO])
 
@@ -113,7 +113,7 @@ class Working:
         self.table.words[layout.UNDO_LENGTH] = 0
 
     def list_rows(self, rows_: Rows) -> None:
-        """List rows, to be the next delta."""
+        """Put rows on the worklist, for the next delta."""
         words, count = self.table.words, int(self.table.words[layout.LISTED])
         if len(self._worklist) < count + len(rows_):
             self._worklist = longer(self._worklist, max(count + len(rows_), 2 * len(self._worklist)))
@@ -125,7 +125,7 @@ class Working:
 
     @property
     def growth(self) -> int:
-        """About how many bytes `grow_lists` takes at once."""
+        """About how many bytes `grow_lists` allocates."""
         words = self.table.words
         notes = 2 * self._undo_log.nbytes if words[layout.UNDO_LENGTH] >= len(self._undo_log) else 0
         return notes + (2 * self._worklist.nbytes if words[layout.LISTED] >= len(self._worklist) else 0)
@@ -137,7 +137,7 @@ class Working:
                 self._undo_log = longer(self._undo_log, 2 * len(self._undo_log))
             if words[layout.LISTED] >= len(self._worklist):
                 self._worklist = longer(self._worklist, 2 * len(self._worklist))
-        finally:  # also if there is no memory for one of them
+        finally:  # also if memory runs out halfway
             self._describe()
 
     def grow_trace(self) -> None:
@@ -145,7 +145,7 @@ class Working:
         self.table.trace.grow(len(self.table.tags))
 
     def log(self, changing: Rows) -> None:
-        """Log what rows are, outside a kernel, unless it is logged or they are new."""
+        """Write rows to the undo log, outside a kernel, unless they are logged or new."""
         table = self.table
         changing = changing[(changing < table.base) & (table.tags[changing] & layout.LOGGED == 0)]
         count = int(table.words[layout.UNDO_LENGTH])
@@ -160,7 +160,7 @@ class Working:
 
 @dataclass(slots=True)
 class Bindings:
-    """Instances written down: a column for each slot, then the highest rank and the first atom's row."""
+    """Instances as a matrix: a column for each slot, then the highest rank and the first atom's row."""
 
     slots: list[int]
     data: Codes
@@ -184,41 +184,41 @@ class Change:
     whole: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None = None
     suspects: Rows = field(default_factory=lambda: _EMPTY)
     aims: Rows = field(default_factory=lambda: _EMPTY)  # rows to be given a rank
-    doubted: int = 0  # how many rows were listed before those that only need another rank
-    unsettled: bool | None = None  # whether rows were left without a rank, if it was asked
-    arriving: Rows = field(default_factory=lambda: _EMPTY)  # rows that come at the iteration at work
+    doubted: int = 0  # how many rows of the worklist precede those that only need another rank
+    unsettled: bool | None = None  # whether rows were left without a rank; None if not determined
+    arriving: Rows = field(default_factory=lambda: _EMPTY)  # rows inserted at the current iteration
     replaced: list[Trace | None] = field(
         default_factory=list
-    )  # the trace before the commit, if it is another
+    )  # the trace before the commit, if it was replaced
     inserted: Rows = field(default_factory=lambda: _EMPTY)
     deleted: Rows = field(default_factory=lambda: _EMPTY)
     highest: int = 0
 
     @property
     def size(self) -> int:
-        """About how many rows are alive: those that were, what came since, and what is listed."""
+        """About how many rows are alive: those before the commit, plus its changes and the worklist."""
         table = self.working.table
         return table.live + len(self.inserted) - len(self.deleted) + int(table.words[layout.LISTED])
 
     @property
     def moves(self) -> bool:
-        """Whether anything entered or left."""
+        """Whether any row was inserted or deleted."""
         return len(self.inserted) > 0 or len(self.deleted) > 0
 
     @property
     def is_asserted(self) -> bool:
-        """Whether anything was asserted or retracted."""
+        """Whether any fact was asserted or retracted."""
         return len(self.given_inserted) > 0 or len(self.given_deleted) > 0
 
     @property
     def is_touched(self) -> bool:
-        """Whether any row came, went or changed its count."""
+        """Whether any row was inserted, deleted or given another count."""
         table = self.working.table
         return self.whole is not None or len(self.working.undo_log) > 0 or table.rows > table.base
 
     @property
     def searched(self) -> Rows:
-        """The suspects that may have instances: the others had all of theirs counted, and have lost them."""
+        """The suspects that may still have instances. The others had all instances counted and lost them."""
         support = self.working.table.support[self.suspects]
         return np.asarray(
             self.suspects[(support[:, SUPPORT_COUNT] != 0) | (support[:, SUPPORT_RANK] == AIMED)]
@@ -226,7 +226,7 @@ class Change:
 
     @property
     def trace(self) -> Trace:
-        """The trace of a relation that has one."""
+        """The trace of the relation, which must have one."""
         trace = self.working.table.trace
         assert trace is not None
         return trace
@@ -239,7 +239,7 @@ class Change:
         return np.concatenate([self.working.undo_log[:, UNDO_ROW], np.arange(table.base, table.rows)])
 
     def asserted(self, step: Assertions) -> Rows:
-        """The asserted rows that a step is about."""
+        """The asserted rows that a step applies to."""
         table = self.working.table
         if step.mode is Mode.REDERIVE:
             rows_ = self.suspects[table.given[self.suspects] == 1]
@@ -249,7 +249,7 @@ class Change:
         return self.given_deleted if step.mode.takes_away else self.given_inserted
 
     def replace(self, old: Rows, new: Rows) -> None:
-        """Have some rows go and others come, which may be the same."""
+        """Delete some rows and insert others; a row may be in both sets."""
         table = self.working.table
         self.working.log(np.union1d(old, new))
         table.tags[old] &= ~np.uint8(ALIVE)
@@ -257,7 +257,7 @@ class Change:
         table.support[new] = 0, INSTANCE
 
     def empty(self) -> None:
-        """Leave no row alive, whatever was done so far."""
+        """Delete all rows, including those inserted in this commit."""
         table = self.working.table
         if self.whole is None:
             self._put_back()
@@ -271,7 +271,7 @@ class Change:
         self.highest = self.doubted = 0
 
     def renew_trace(self, traced: bool) -> None:
-        """Begin a trace anew, or have none."""
+        """Replace the trace by an empty one, or remove it."""
         table = self.working.table
         if table.trace is not None:
             table.trace.undo()
@@ -280,14 +280,14 @@ class Change:
         table.keep(Trace(len(table.tags)) if traced else None)
 
     def depart(self, iteration: int) -> int:
-        """Make the rows that no longer come at an iteration or after it the delta; how many they are."""
+        """Make the rows deleted at an iteration the delta; returns their number."""
         table = self.working.table
         departing, self.arriving = self.trace.sift(table.at, iteration)
         self.working.list_rows(departing)
         return int(end_round(table.at, REMOVE))
 
     def arrive(self, iteration: int) -> int:
-        """Have the delta leave, and make those that come at an iteration the delta; how many they are."""
+        """Delete the delta, and make the rows inserted at an iteration the delta; returns their number."""
         table = self.working.table
         end_round(table.at, REMOVE)
         self.working.list_rows(self.arriving)
@@ -295,7 +295,7 @@ class Change:
         return int(end_round(table.at, ADD))
 
     def lift(self, ranks: int) -> None:
-        """Add to the ranks of all rows that have one."""
+        """Raise the ranks of all rows that have one."""
         table = self.working.table
         present = table.alive()
         present = present[table.support[present, SUPPORT_RANK] != UNSETTLED]
@@ -305,20 +305,20 @@ class Change:
         self.highest += ranks
 
     def doubt(self) -> None:
-        """List the rows without a rank as suspects."""
+        """Put rows without a rank on the worklist as suspects."""
         table = self.working.table
         if table.unsettled:
             alive = table.alive()
             self.working.list_rows(alive[table.support[alive, SUPPORT_RANK] == UNSETTLED])
 
     def aim(self) -> None:
-        """Make suspects of the rows that are to be there and have no rank."""
+        """Make the rows that should be alive but have no rank suspects."""
         self.aims = np.concatenate([self.aims, self.working.worklist[self.doubted :]])
         self.working.table.support[self.aims] = AIMED, 0
         self.suspects = self.aims
 
     def rest(self) -> None:
-        """What was aimed at and not reached is there all the same."""
+        """Insert the remaining `aims` without a rank."""
         table = self.working.table
         left = self.aims[table.tags[self.aims] & ALIVE == 0]
         table.tags[left] |= np.uint8(ALIVE)
@@ -326,7 +326,7 @@ class Change:
         self.unsettled = len(left) > 0
 
     def settle(self) -> None:
-        """The relation has its new state: find what entered and left."""
+        """Find the rows inserted and deleted, once the relation has its new state."""
         working, table = self.working, self.working.table
         size = table.rows if self.whole is not None else len(working.undo_log) + table.rows - table.base
         inserted, deleted = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -336,7 +336,7 @@ class Change:
         working.clear_list()
 
     def moved(self) -> Codes:
-        """The tuples that were there, are there, and have another rank; a row each."""
+        """The tuples that were and are alive but have another rank, one per row."""
         table = self.working.table
         if self.whole is not None:
             found = np.arange(table.base)
@@ -348,7 +348,7 @@ class Change:
         return np.asarray(table.data[found[table.tags[found] & ALIVE != 0]])
 
     def publish(self) -> None:
-        """What the commit made of the table is its state."""
+        """Make the new state of the table current."""
         table = self.working.table
         publish(table.at, self.whole is not None)
         table.live += len(self.inserted) - len(self.deleted)
@@ -358,11 +358,11 @@ class Change:
         if table.trace is not None:
             table.trace.commit()
         if table.wasteful:
-            with suppress(MemoryError):  # another commit may have more
+            with suppress(MemoryError):  # a later commit may have enough memory
                 table.compact()
 
     def undo(self) -> None:
-        """Make the table what it was before the commit; rows that came stay, dead, unless they are many."""
+        """Restore the table. New rows stay as dead rows; if they are many, the table is compacted."""
         table = self.working.table
         if self.whole is not None:
             table.tags[: table.base], table.support[: table.base] = self.whole
@@ -377,8 +377,8 @@ class Change:
             table.keep(self.replaced[0])
         elif table.trace is not None:
             table.trace.undo()
-        if table.wasteful:  # what was too much is not to stay
-            with suppress(MemoryError):  # it may stay where there is no memory for less
+        if table.wasteful:  # free the memory of a commit that was too large
+            with suppress(MemoryError):  # keep the dead rows if there is no memory to compact
                 table.compact()
 
     def _put_back(self) -> None:
@@ -391,5 +391,5 @@ class Change:
 
 
 def _trimmed(listed: Rows, count: int) -> Rows:
-    """The first rows of a list, in no more room than they need if that is much less."""
+    """The first rows of a list; copied if they are few, to free the rest."""
     return listed[:count] if 2 * count > len(listed) else listed[:count].copy()

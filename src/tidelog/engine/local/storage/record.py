@@ -1,8 +1,8 @@
-"""A file of plain values and arrays: JSON, and behind it the arrays as they lie in memory.
+"""A file of plain values and arrays: JSON, followed by the arrays in their memory layout.
 
-Reading one from a disk of this machine is to map it: only what is looked at is read, and only what is changed
-is copied. Nothing but numbers, texts, lists and arrays comes of it, and an array has the type and shape that
-whoever asks for it expects, or it is `Corrupt`. What the numbers mean is checked by whoever they belong to.
+A local file is read by memory-mapping it: pages are read on first access and copied on first write. Reading
+yields only numbers, texts, lists and arrays. An array must have the type and shape that the reader expects,
+otherwise `Corrupt` is raised. The owners of the numbers check what they mean.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Array = npt.NDArray[Any]
 
 
 class Corrupt(Exception):
-    """A record that cannot have been written so."""
+    """The record is damaged."""
 
 
 def expect(condition: object, what: str) -> None:
@@ -48,21 +48,21 @@ def expect(condition: object, what: str) -> None:
 
 
 def expect_within(array: Array, low: int, high: int, what: str) -> None:
-    """Corrupt unless all values are at least the one and below the other."""
+    """Raise Corrupt unless all values are at least `low` and below `high`."""
     if array.size:
         expect(int(array.min()) >= low and int(array.max()) < high, f"{what} out of bounds")
 
 
 def expect_each(rows: Array, count: int) -> None:
-    """Corrupt unless each of so many row numbers is there once; all of them are in bounds."""
+    """Raise Corrupt unless each row number below `count` occurs once. All must be in bounds."""
     found = np.zeros(count, np.bool_)
     found[rows] = True
-    expect(len(rows) == count and found.all(), "a row that is missing")
+    expect(len(rows) == count and found.all(), "missing row number")
 
 
 @dataclass(slots=True)
 class Record:
-    """`values` are JSON; they refer to arrays by the numbers that `put` gives."""
+    """A record. `values` are JSON and refer to arrays by the numbers that `put` returned."""
 
     values: Any = None
     arrays: list[Array] = field(default_factory=list)
@@ -72,17 +72,17 @@ class Record:
         return len(self.arrays) - 1
 
     def array(self, number: Any, dtype: npt.DTypeLike, *shape: int | None) -> Array:
-        """The array of this number; it has this type and shape, None being any length, or it is Corrupt."""
-        expect(type(number) is int and 0 <= number < len(self.arrays), "a missing array")
+        """The array with this number. Raises Corrupt unless type and shape match; None is any length."""
+        expect(type(number) is int and 0 <= number < len(self.arrays), "missing array")
         found: Array = self.arrays[number]
         fits = found.ndim == len(shape) and all(
             wanted is None or length == wanted for length, wanted in zip(found.shape, shape, strict=True)
         )
-        expect(bool(found.dtype == dtype) and fits, f"an array of {found.dtype} {found.shape}")
+        expect(bool(found.dtype == dtype) and fits, f"unexpected array of {found.dtype} {found.shape}")
         return found
 
 
-# -- files: a magic number, the length of what follows, types and shapes with the values, and the arrays
+# -- files: a magic number, the length of the header, the header (array types, shapes, values), the arrays
 
 
 def write_record(out: Any, record: Record) -> None:
@@ -99,14 +99,14 @@ def write_record(out: Any, record: Record) -> None:
 
 
 def map_record(path: Path) -> Record:
-    """What was written to a file; changes to its arrays are this process's own."""
+    """Map a record from a file; changes to its arrays stay private to this process."""
     with path.open("rb") as file:
-        expect(path.stat().st_size, "an empty file")
+        expect(path.stat().st_size, "empty file")
         return _read(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)))
 
 
 def read_record(content: bytes) -> Record:
-    """What was written, from its bytes."""
+    """Read a record from bytes."""
     return _read(memoryview(bytearray(content)))
 
 
@@ -114,28 +114,28 @@ def _read(content: memoryview) -> Record:
     start = len(_MAGIC) + _LENGTH.size
     expect(len(content) >= start and bytes(content[: len(_MAGIC)]) == _MAGIC, "not a saved state")
     (length,) = _LENGTH.unpack_from(content, len(_MAGIC))
-    expect(0 <= length <= len(content) - start, "cut short")
+    expect(0 <= length <= len(content) - start, "truncated")
     try:
         head = json.loads(bytes(content[start : start + length]))
         kinds, values = head["arrays"], head["values"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise Corrupt("the description of its arrays") from None
+        raise Corrupt("invalid header") from None
     arrays: list[Array] = []
     at = start + length
     for kind in kinds:
         dtype, shape = _kind(kind)
         at += -at % _ALIGNED
         size = math.prod(shape) * dtype.itemsize
-        expect(at + size <= len(content), "cut short")
+        expect(at + size <= len(content), "truncated")
         arrays.append(np.ndarray(shape, dtype, content, at) if size else np.empty(shape, dtype))
         at += size
-    expect(at == len(content), "bytes after its end")
+    expect(at == len(content), "extra bytes at the end")
     return Record(values, arrays)
 
 
 def _kind(kind: Any) -> tuple[np.dtype[Any], Sequence[int]]:
-    expect(isinstance(kind, list) and len(kind) == 2, "the type of an array")
+    expect(isinstance(kind, list) and len(kind) == 2, "invalid array type")
     name, shape = kind
-    expect(isinstance(name, str) and name in _TYPES and isinstance(shape, list), "the type of an array")
-    expect(all(type(n) is int and 0 <= n < 1 << 62 for n in shape) and len(shape) in (1, 2), "a shape")
+    expect(isinstance(name, str) and name in _TYPES and isinstance(shape, list), "invalid array type")
+    expect(all(type(n) is int and 0 <= n < 1 << 62 for n in shape) and len(shape) in (1, 2), "invalid shape")
     return np.dtype(name), shape

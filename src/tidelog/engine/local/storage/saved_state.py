@@ -1,9 +1,9 @@
-"""A local engine between commits as a record, and back.
+"""Saves the state of a local engine between commits as a record, and restores it.
 
-The arrays of tables and indexes lie in the file as they lie in memory, so that reading it back from a disk of
-this machine is to map it. Whatever a kernel follows by its address (row numbers, chains, hash tables, entries
-of traces, ids of bit rows) is checked to be in bounds, and chains to end, before it is used: see `restored`
-of each class. A file is for the same version of Tidelog, on the same kind of machine.
+The file holds the arrays of tables and indexes in their memory layout, so a local file is read by mapping it.
+Everything that kernels use as an address (row numbers, chains, hash tables, trace entries, ids of bit rows)
+is first checked: it must be in bounds, and chains must end. See `restored` of each class. A file can be read
+only by the same version of Tidelog on the same kind of machine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Costs = Mapping[frozenset[str], StratumCost]
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What is to be saved: an engine at its last commit, and what its units have cost, but not its rules."""
+    """The state to save: an engine at its last commit and the costs of its strata, but not its rules."""
 
     engine: LocalEngine
     costs: Costs
@@ -38,7 +38,7 @@ class Saved:
 
     def record(self) -> Record:
         engine, record = self.engine, Record()
-        dictionaries = dict(engine.codec.dictionaries)  # a reader may ask for another type
+        dictionaries = dict(engine.codec.dictionaries)  # readers may add a type meanwhile
         record.values = {
             "strategy": self.strategy,
             "types": _types(engine.types),
@@ -46,7 +46,6 @@ class Saved:
             "tables": {name: table.saved(record) for name, table in engine.tables.items()},
             "bits": {name: bits.saved(record) for name, bits in engine.dense.bits.items()},
             "fitting": sorted(engine.dense.fitting()),
-            "read": sorted(engine.dense.read),
             "costs": [[sorted(names), asdict(cost)] for names, cost in self.costs.items()],
         }
         return record
@@ -59,7 +58,7 @@ class Restored:
 
 
 def restored(record: Record, program: FlatProgram, strategy: str = "") -> Restored | None:
-    """What was saved of an engine with this program; None if it had another one. Corrupt if it cannot be."""
+    """Restore an engine with this program; None if the record has another one. Raises Corrupt if damaged."""
     try:
         return _restored(record, program, strategy)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
@@ -73,19 +72,18 @@ def _restored(record: Record, program: FlatProgram, strategy: str) -> Restored |
         return None
     engine = LocalEngine()
     engine.codec.dictionaries.update(take_dictionary(record, saved) for saved in values["dictionaries"])
-    expect(values["tables"].keys() == types.keys(), "the tables")
+    expect(values["tables"].keys() == types.keys(), "missing or extra tables")
     for name, saved in values["tables"].items():
         engine.tables[name] = table = Table.restored(record, saved, len(types[name]))
         _expect_codes(engine.codec, types[name], table)
     rows = sum(table.rows for table in engine.tables.values())
     for table in engine.tables.values():
-        table.expect_iterations(rows + 1)  # at each but the last some tuple comes
+        table.expect_iterations(rows + 1)  # every iteration but the last inserts a tuple
     for name, saved in values["bits"].items():
-        expect(len(types[name]) == 2, "a relation of pairs")
+        expect(len(types[name]) == 2, "bit matrix of a relation that is not binary")
         engine.dense.bits[name] = bits = BitRelation.restored(record, saved)
         _expect_codes(engine.codec, types[name][:1], bits.names)
     engine.types.update(types)
-    engine.dense.read = frozenset(map(str, values["read"]))
     engine.prepare(program)
     engine.dense.have_fitting(values["fitting"])
     return Restored(engine, {frozenset(map(str, names)): _cost(cost) for names, cost in values["costs"]})
@@ -96,12 +94,12 @@ def _types(types: Mapping[str, tuple[Type, ...]]) -> dict[str, list[str]]:
 
 
 def _expect_codes(codec: Codec, types: tuple[Type, ...], table: Table) -> None:
-    """The codes of interned values are places in their dictionaries."""
+    """Raise Corrupt unless codes of interned values are positions in their dictionaries."""
     for column, type_ in enumerate(types):
         if not is_direct(type_):
             codes = table.data[: table.rows, column]
             codes = codes[codes != NONE] if isinstance(type_, Option) else codes
-            expect_within(codes, 0, len(codec.dictionary(type_)), "a code")
+            expect_within(codes, 0, len(codec.dictionary(type_)), "code")
 
 
 def _cost(saved: Mapping[str, Any]) -> StratumCost:
@@ -110,5 +108,5 @@ def _cost(saved: Mapping[str, Any]) -> StratumCost:
         setattr(made, name, {int(digits): float(s) for digits, s in getattr(made, name).items()})
     plain = [getattr(made, f.name) for f in fields(made) if f.name not in ("insertions", "deletions")]
     times = [*plain, *made.insertions.values(), *made.deletions.values()]
-    expect(all(type(t) in (int, float) and math.isfinite(t) and t >= 0 for t in times), "the cost of a unit")
+    expect(all(type(t) in (int, float) and math.isfinite(t) and t >= 0 for t in times), "invalid cost")
     return made

@@ -1,11 +1,11 @@
-"""A relation as it is at one commit, whatever its form and whatever comes later.
+"""Snapshots: a relation as of one commit, unaffected by later commits.
 
-Rows keep their values and their numbers, and a matrix is replaced, never changed: so a snapshot is a few
-references, and copies little.
+Rows keep their values and numbers, and a matrix is replaced, never modified. So a snapshot consists of a few
+references and copies little.
 
-- `RowSnapshot` of a table lists the rows that are there. It is made from their tags: OLD says what the last
-  commit said, also while another is at work. Compaction makes new arrays and leaves these alone.
-- `BitSnapshot` keeps bit rows, which are never changed, and how many names they had; names only grow.
+- `RowSnapshot` lists the rows of a table that are alive. It reads the tag OLD, which holds the state of the
+  last commit even while another one runs. Compaction makes new arrays and does not modify the old ones.
+- `BitSnapshot` holds bit rows, which are never modified, and the number of names; names are only added.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["BitSnapshot", "Extent", "RowSnapshot", "live_rows", "matching"]
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Some codes of a column: from the least to the most, each of which may be left open, or a list."""
+    """A set of codes of a column: an inclusive range whose bounds are optional, or a list."""
 
     least: int | None = None
     most: int | None = None
     among: Codes | None = None
 
     def holds(self, codes: Codes) -> npt.NDArray[np.bool_]:
-        """Which codes are among them."""
+        """Which of these codes are in the set."""
         if self.among is not None:
             return np.isin(codes, self.among)
         inside = np.ones(len(codes), np.bool_)
@@ -45,7 +45,7 @@ class Extent:
 
 
 def live_rows(table: Table) -> Rows:
-    """The rows that the last commit left."""
+    """The rows that are alive as of the last commit."""
     tags, rows = table.tags, table.rows
     return np.flatnonzero(tags[:rows] & OLD)
 
@@ -85,7 +85,7 @@ class BitSnapshot:
         return self._codes(self._bits.pairs())[:count]
 
     def select(self, wanted: Mapping[int, int]) -> Codes:
-        """Only the rows in question are looked at."""
+        """The tuples with these codes; reads only the bit rows that can match."""
         places = {(c ^ self._turned): self._place(code) for c, code in wanted.items()}
         known = [place for place in places.values() if place is not None]
         if len(known) < len(places):

@@ -1,14 +1,20 @@
 """A relation as rows of codes: a tag, a rank and a count for each row, a hash table, and indexes.
 
-A row stays where it is until the table is compacted; one whose tuple is deleted is only marked, and comes
-back to life if the tuple returns. So row numbers name tuples, and the hash table and the indexes only grow.
+A row keeps its number until the table is compacted. Deleting a tuple only marks its row, and inserting it
+again revives the row. So row numbers identify tuples, and the hash table and the indexes only grow.
 
-What a tag says (see `rows`): ALIVE, the tuple is in the current state; OLD, it was in the state before
-the commit; CUR, it is in the delta of this round; NEXT, it will be in that of the next; LOGGED, what it
-was before the commit is noted. Between commits a row is ALIVE and OLD, or has no tag.
+The bits of a tag (see `kernels.layout`):
 
-Kernels know a table by its description, a few words that are kept up to date here; the number of rows is
-there and nowhere else.
+- ALIVE: the tuple is in the current state.
+- OLD: it was in the state before the commit.
+- CUR: it is in the delta of this round.
+- NEXT: it will be in the delta of the next round.
+- LOGGED: its state before the commit is in the undo log.
+
+Between commits a row is ALIVE and OLD, or has no tag.
+
+Kernels access a table through its descriptor, an array of words that this class keeps up to date. The number
+of rows is stored only there.
 """
 
 from __future__ import annotations
@@ -33,7 +39,7 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 SMALLEST = 64
 MOST_ROWS = 2**31 - 2  # hash tables and chains hold row numbers of 32 bits
 _SAMPLE: Final = 1024  # rows
-_NEARLY: Final = 7 / 8  # of the rows there may be
+_NEARLY: Final = 7 / 8  # of `MOST_ROWS`; any unused row is compacted above this
 
 
 class Table:
@@ -41,7 +47,7 @@ class Table:
         self.arity = arity
         self.live = 0
         self.highest = 0  # at least the highest rank in use
-        self.unsettled = False  # whether there are rows that could not be given a rank
+        self.unsettled = False  # whether there are rows without a rank
         self.data: Codes = np.empty((SMALLEST, arity), np.int64)
         self.tags: npt.NDArray[np.uint8] = np.zeros(SMALLEST, np.uint8)
         self.given: npt.NDArray[np.uint8] = np.zeros(SMALLEST, np.uint8)
@@ -61,7 +67,7 @@ class Table:
 
     @property
     def base(self) -> int:
-        """How many rows there were before the commit."""
+        """The number of rows before the commit."""
         return int(self.words[layout.BASE])
 
     @base.setter
@@ -76,14 +82,14 @@ class Table:
         words[layout.HASH_AT], words[layout.HASH_MASK] = address(self.hashed), len(self.hashed) - 1
 
     def keep(self, trace: Trace | None) -> None:
-        """Have this trace from now on, or none."""
+        """Set or remove the trace."""
         self.trace = trace
         self.words[layout.TRACE_AT] = 0 if trace is None else trace.at
 
     # -- saving
 
     def saved(self, record: Record) -> dict[str, Any]:
-        """What a table is between commits, by name; its arrays are put into a record."""
+        """The state of a table between commits, as JSON; its arrays are put into a record."""
         rows = self.rows
         arrays = {
             name: record.put(getattr(self, name)[:rows]) for name in ("data", "tags", "given", "support")
@@ -101,14 +107,14 @@ class Table:
 
     @classmethod
     def restored(cls, record: Record, saved: Any, arity: int) -> Table:
-        """The table that was saved, or Corrupt: every row number in it is that of a row."""
+        """Restore a table. Raises Corrupt unless every row number in it is valid."""
         made, rows = cls(arity), saved["rows"]
-        expect(type(rows) is int and rows >= 0, "the number of rows")
+        expect(type(rows) is int and rows >= 0, "invalid number of rows")
         if rows:
             made._take(record, saved, rows)
         made.live, made.highest, made.unsettled = (saved[name] for name in ("live", "highest", "unsettled"))
-        expect(type(made.highest) is int and made.highest >= 0 and type(made.unsettled) is bool, "the ranks")
-        expect(made.live == len(made.alive()), "the number of rows")
+        expect(type(made.highest) is int and made.highest >= 0 and type(made.unsettled) is bool, "bad ranks")
+        expect(made.live == len(made.alive()), "invalid number of rows")
         for index in saved["indexes"]:
             chains = Chains.restored(record, index, arity, rows)
             made.indexes[chains.columns] = chains
@@ -120,24 +126,24 @@ class Table:
         return made
 
     def expect_iterations(self, most: int) -> None:
-        """Corrupt if a trace has later iterations than this; the ranks of its rows are iterations too."""
+        """Raise Corrupt if a trace, or the ranks of its rows, have iterations later than `most`."""
         if self.trace is not None:
             self.trace.expect_iterations(most)
-            expect_within(self.support[self.alive(), layout.SUPPORT_RANK], 0, most + 1, "an iteration")
+            expect_within(self.support[self.alive(), layout.SUPPORT_RANK], 0, most + 1, "iteration")
 
     def _take(self, record: Record, saved: Any, rows: int) -> None:
-        """Have the arrays of a record, so many rows."""
+        """Take over the arrays of a record."""
         self.data = record.array(saved["data"], self.data.dtype, rows, self.arity)
         self.tags = record.array(saved["tags"], self.tags.dtype, rows)
         self.given = record.array(saved["given"], self.given.dtype, rows)
         self.support = record.array(saved["support"], self.support.dtype, rows, layout.SUPPORT_WIDTH)
         self.hashed = record.array(saved["hashed"], self.hashed.dtype, None)
         settled = layout.ALIVE | layout.OLD
-        expect(((self.tags == 0) | (self.tags == settled)).all(), "a tag")
-        expect_within(self.given, 0, 2, "what is asserted")
+        expect(((self.tags == 0) | (self.tags == settled)).all(), "invalid tag")
+        expect_within(self.given, 0, 2, "mark of an asserted row")
         size = len(self.hashed)
-        expect(size == power(size) and size > 2 * rows, "the size of a hash table")
-        expect_within(self.hashed, -1, rows, "a row number")
+        expect(size == power(size) and size > 2 * rows, "invalid hash table size")
+        expect_within(self.hashed, -1, rows, "row number")
         expect_each(self.hashed[self.hashed >= 0], rows)
         self.words[layout.ROWS] = self.words[layout.BASE] = rows
         self._describe()
@@ -151,9 +157,9 @@ class Table:
         if wanted > capacity:
             if wanted > MOST_ROWS:
                 raise EngineError(
-                    f"a relation would have {wanted:,} rows, and one process can keep {MOST_ROWS:,} of them, "
-                    "deleted ones included until they are compacted; open the session on Spark, "
-                    "which divides relations among processes"
+                    f"a relation with {wanted:,} rows exceeds the limit of {MOST_ROWS:,} rows per process "
+                    "(deleted rows count until they are compacted); open the session on Spark, "
+                    "which partitions relations among processes"
                 )
             capacity = min(max(wanted, capacity + capacity // 2), MOST_ROWS)
             try:
@@ -162,8 +168,8 @@ class Table:
                 self.support = longer(self.support, capacity)
                 for index in self.indexes.values():
                     index.resize(capacity)
-                self.tags = longer(self.tags, capacity)  # the last: it says how many rows there is room for
-            finally:  # also if there is no memory for one of them
+                self.tags = longer(self.tags, capacity)  # last, since its length is the capacity
+            finally:  # also if memory runs out halfway
                 self._describe()
         if 2 * (wanted + 1) > len(self.hashed) - 1:
             self.hashed = np.full(power(4 * wanted), -1, np.int32)
@@ -172,18 +178,18 @@ class Table:
 
     @property
     def growth(self) -> int:
-        """About how many bytes `grow` takes at once."""
+        """About how many bytes `grow` allocates."""
         return self.nbytes + self.nbytes // 2
 
     def grow(self) -> None:
-        """Make room for half as many rows again, or for as many as there may be."""
+        """Increase the capacity by half, up to the limit."""
         room = MOST_ROWS - self.rows
         self.reserve(max(1, min(max(SMALLEST, len(self.tags) // 2), room)))
 
     # -- rows
 
     def add(self, data: Codes) -> Rows:
-        """The rows of these tuples, added dead where they are not there."""
+        """The rows of these tuples. Missing tuples are added as dead rows."""
         rows = np.empty(len(data), np.int64)
         self.reserve(len(rows))
         data = np.ascontiguousarray(data)
@@ -191,14 +197,14 @@ class Table:
         return rows
 
     def find(self, data: Codes) -> Rows:
-        """The rows of these tuples, negative where there is none."""
+        """The rows of these tuples; negative for missing tuples."""
         rows = np.empty(len(data), np.int64)
         data = np.ascontiguousarray(data)
         find_rows(self.at, address(data), len(data), rows)
         return rows
 
     def assert_rows(self, inserted: Codes, deleted: Codes) -> tuple[Rows, Rows]:
-        """Take a change of the asserted facts: the rows of those that are new, and that are gone."""
+        """Change the asserted facts; returns the rows newly asserted and the rows retracted."""
         retracted, asserted = np.empty(len(deleted), np.int64), np.empty(len(inserted), np.int64)
         deleted, inserted = np.ascontiguousarray(deleted), np.ascontiguousarray(inserted)
         self.reserve(len(inserted))
@@ -211,7 +217,7 @@ class Table:
         return np.flatnonzero(self.tags[: self.rows] & layout.ALIVE)
 
     def alike(self, columns: tuple[int, ...]) -> float:
-        """About how many rows agree with a row in these columns, judging by a sample; 0 if there are few."""
+        """Estimate from a sample how many rows share a row's values in these columns; 0 for small tables."""
         if self.rows < _SAMPLE:
             return 0.0
         sample = self.data[: self.rows : self.rows // _SAMPLE][:, columns]
@@ -220,7 +226,7 @@ class Table:
         return self.rows * float((counts * (counts - 1)).sum()) / pairs
 
     def index(self, columns: tuple[int, ...]) -> Chains:
-        """The index over these columns, made if it is not there, with every row in it."""
+        """The index over these columns, created if missing and brought up to date."""
         index = self.indexes.get(columns)
         if index is None:
             index = self.indexes[columns] = Chains(columns)
@@ -228,7 +234,7 @@ class Table:
         return index
 
     def ordered(self, columns: tuple[int, ...]) -> Ordered:
-        """The rows in the order of these columns, made if it is not there, with every row in it."""
+        """The ordered index over these columns, created if missing and brought up to date."""
         order = self.orders.get(columns)
         if order is None:
             order = self.orders[columns] = Ordered(columns)
@@ -236,7 +242,7 @@ class Table:
         return order
 
     def drop_indexes(self, used: set[int]) -> None:
-        """Forget the indexes that are not described at one of these places, unless others ask them."""
+        """Drop the indexes whose descriptors are not at these addresses, unless they are pinned."""
         self.indexes = {k: i for k, i in self.indexes.items() if i.at in used or i.pinned}
         self.orders = {k: o for k, o in self.orders.items() if o.at in used or o.pinned}
 
@@ -244,9 +250,9 @@ class Table:
 
     @property
     def wasteful(self) -> bool:
-        """Whether most rows are of no use, or any where rows run out.
+        """Whether most rows are useless or, close to the row limit, any row is.
 
-        What is asserted is of use even where it is not alive.
+        Asserted rows are useful even if they are not alive.
         """
         rows = self.rows
         if rows > _NEARLY * MOST_ROWS:
@@ -260,9 +266,9 @@ class Table:
         return np.flatnonzero((self.tags[: self.rows] & layout.ALIVE) | self.given[: self.rows])
 
     def compact(self, codes: Mapping[int, Codes] | None = None) -> None:
-        """Leave useless rows behind; only between commits, since rows get new numbers.
+        """Remove useless rows. Only between commits, since rows get new numbers.
 
-        `codes` are the new codes of the values in some columns; there is none where none was.
+        `codes` maps old to new codes for some columns; `NONE` stays `NONE`.
         """
         kept = self.useful()
         capacity = max(SMALLEST, len(kept))
@@ -272,7 +278,7 @@ class Table:
             data[: len(kept), column] = np.where(old == NONE, NONE, new[np.where(old == NONE, 0, old)])
         tags, given = longer(self.tags[kept], capacity), longer(self.given[kept], capacity)
         support, hashed = longer(self.support[kept], capacity), np.full(power(4 * capacity), -1, np.int32)
-        # nothing has changed so far, if there is no memory
+        # the table is unchanged up to here, in case memory runs out
         self.data, self.tags, self.given, self.support, self.hashed = data, tags, given, support, hashed
         self.words[layout.ROWS] = self.words[layout.BASE] = len(kept)
         self._describe()

@@ -1,16 +1,17 @@
-"""What is known of a recursive relation at each iteration: how many derivations a tuple gained there.
+"""The trace of a recursive relation: how many derivations each tuple has at each iteration.
 
-An instance of a rule derives its head one iteration after the latest of its own unit's tuples came; asserted
-facts and what follows from below alone are there at iteration 0. An *entry* says how many instances derive
-a tuple at an iteration. A tuple comes at its first entry with a weight, and is not there without one.
+An instance of a rule derives its head one iteration after the latest tuple of the same stratum that it uses.
+Asserted facts, and tuples that follow from lower strata alone, are derived at iteration 0. An *entry* counts
+the instances that derive a tuple at an iteration; the count is its weight. A tuple is inserted at its first
+entry with a nonzero weight. Without such an entry it is absent.
 
-- Entries of a tuple are a chain, from the row's place in `first`.
-- An entry whose weight changed waits in the queue of its iteration, once, until that iteration is sifted.
-- A commit adds its weights to those there are: its history is gone once it is done, and what is left is a
-  number for each tuple and iteration. Entries without weight are left behind when they are most of them.
-- Until then, what entries were is logged, so that all of it can be undone.
+- The entries of a tuple form a chain that begins at the row's position in `first`.
+- An entry whose weight changed is queued once at its iteration, until that iteration is sifted.
+- A commit adds its weights to the existing ones, so no history remains after it: only one number for each
+  tuple and iteration. Entries with weight 0 are removed once they are the majority.
+- During a commit, the previous weights are logged, so that it can be undone.
 
-References to entries are 1 more than their number; 0 is none, and the last of a queue refers to -1.
+References to entries are 1 more than their number. 0 means none, and the last entry of a queue refers to -1.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from tidelog.errors import EngineError
 
 __all__ = ["Trace"]
 
-_MOST = 2**31 - 2  # entries, and iterations: references to them have 32 bits
+_MOST = 2**31 - 2  # entries and iterations, since references have 32 bits
 _NEVER = 2**62
 _SMALLEST = 64
 
@@ -62,13 +63,13 @@ def _weights(entries: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
 def _check_room(what: str, number: int) -> None:
     if number >= _MOST:
         raise EngineError(
-            f"a relation has more than {_MOST:,} {what}, the most that the strategy `differential` can keep; "
-            "use `elastic`, which keeps one rank and one count a row"
+            f"a relation exceeds the limit of {_MOST:,} {what} of the strategy `differential`; "
+            "use `elastic`, which stores one rank and one count per row"
         )
 
 
 class Trace:
-    """The entries of one table. `capacity` is how many rows the table has room for."""
+    """The entries of one table. `capacity` is that of the table, in rows."""
 
     def __init__(self, capacity: int) -> None:
         self._entries: npt.NDArray[np.int32] = np.zeros((_SMALLEST, ENTRY_WIDTH), np.int32)
@@ -89,23 +90,23 @@ class Trace:
         words[LOG_AT], words[LOG_CAP] = address(self._log), len(self._log)
 
     def saved(self, record: Record) -> dict[str, Any]:
-        """What is kept between commits."""
+        """The state between commits, as JSON; arrays are put into a record."""
         entries = record.put(self._entries[: self._words[ENTRIES]])
         return {"entries": entries, "first": record.put(self._first), "empty": self._empty}
 
     @classmethod
     def restored(cls, record: Record, saved: Any, rows: int) -> Trace:
-        """The trace that was saved, or Corrupt: a chain goes from each entry to an earlier one of its row."""
+        """Restore a trace. Raises Corrupt unless each chain leads to ever earlier entries."""
         made = cls(1)
         entries = record.array(saved["entries"], made._entries.dtype, None, ENTRY_WIDTH)
         first = record.array(saved["first"], made._first.dtype, None)
-        expect(type(saved["empty"]) is int, "a trace")
-        expect_within(first, 0, len(entries) + 1, "an entry")
-        expect_within(entries[:, ENTRY_ROW], 0, min(rows, len(first)), "a row number")
-        expect_within(entries[:, ITERATION], 0, _MOST, "an iteration")
-        expect_within(entries[:, FOLLOWING], 0, len(entries) + 1, "an entry")
-        expect((entries[:, FOLLOWING] <= np.arange(len(entries))).all(), "a chain that does not end")
-        expect(not entries[:, [QUEUED, NOTED]].any(), "an entry that waits")
+        expect(type(saved["empty"]) is int, "invalid trace")
+        expect_within(first, 0, len(entries) + 1, "trace entry")
+        expect_within(entries[:, ENTRY_ROW], 0, min(rows, len(first)), "row number")
+        expect_within(entries[:, ITERATION], 0, _MOST, "iteration")
+        expect_within(entries[:, FOLLOWING], 0, len(entries) + 1, "trace entry")
+        expect((entries[:, FOLLOWING] <= np.arange(len(entries))).all(), "a chain does not end")
+        expect(not entries[:, [QUEUED, NOTED]].any(), "a trace entry is queued")
         made._entries, made._first = longer(entries, max(_SMALLEST, len(entries))), first
         made._empty = saved["empty"]
         made._words[ENTRIES] = made._words[LOG_BASE] = len(entries)
@@ -113,12 +114,12 @@ class Trace:
         return made
 
     def expect_iterations(self, most: int) -> None:
-        """Corrupt if there are derivations later than this; room is made for as many iterations."""
+        """Raise Corrupt if there are derivations later than `most`, which bounds the memory of the queues."""
         entries = self._entries[: self._words[ENTRIES]]
-        expect_within(entries[_weights(entries) != 0, ITERATION], 0, most + 1, "an iteration")
+        expect_within(entries[_weights(entries) != 0, ITERATION], 0, most + 1, "iteration")
 
     def grow(self, capacity: int) -> None:
-        """Make room where there was none; `capacity` is how many rows the table has room for now."""
+        """Enlarge the arrays that are full; `capacity` is the current capacity of the table."""
         words = self._words
         try:
             if len(self._first) < capacity:
@@ -131,7 +132,7 @@ class Trace:
                 self._entries = longer(self._entries, len(self._entries) + len(self._entries) // 2)
             if words[LOG_LENGTH] >= len(self._log):
                 self._log = longer(self._log, 2 * len(self._log))
-        finally:  # also if there is no memory for one of them
+        finally:  # also if memory runs out halfway
             self._describe()
 
     @property
@@ -142,31 +143,31 @@ class Trace:
 
     @property
     def waiting(self) -> int:
-        """How many entries have changed and were not looked at."""
+        """How many entries have changed and are still to be processed."""
         return int(self._words[WAITING])
 
     def soonest(self, iteration: int) -> int:
-        """The first iteration from this one on at which something waits; a large number if nothing does."""
+        """The first iteration from this one on with queued entries; a large number if there is none."""
         return int(soonest_queue(self.at, iteration)) if self.waiting else _NEVER
 
     def sift(self, relation: int, iteration: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """What waits for an iteration: the rows that lose their place, and those that come there."""
+        """Process the queue of an iteration: returns the rows deleted and the rows inserted there."""
         departing, arriving = np.empty((2, self.waiting), np.int64)
         deleted, coming = sift(relation, iteration, departing, arriving)
         return departing[:deleted].copy(), arriving[:coming].copy()
 
     def undo(self) -> None:
-        """Everything is as it was before the commit."""
+        """Restore the weights before the commit."""
         undo_weights(self.at)
 
     def commit(self) -> None:
-        """What the commit did becomes part of the weights; entries that are of no use may go."""
+        """Make the new weights current, and remove entries with weight 0 if they are many."""
         self._empty += publish_weights(self.at)
         if self._empty > _SMALLEST and 2 * self._empty > self._words[ENTRIES]:
             self.compact(None, len(self._first))
 
     def compact(self, kept: npt.NDArray[np.int64] | None, capacity: int) -> None:
-        """Leave entries without weight behind; `kept` are the rows that get new numbers, in their order."""
+        """Remove entries with weight 0; `kept` lists the remaining rows in their new order."""
         entries = self._entries[: self._words[ENTRIES]]
         entries = entries[_weights(entries) != 0]
         if kept is not None:

@@ -1,7 +1,7 @@
-"""Tables of Arrow as DataFrames of Spark, and the types that one has and the other has not.
+"""Arrow tables as Spark DataFrames, and replacements for the types that Spark lacks.
 
-Spark has no unsigned numbers: `bit<N>` of up to 64 bits is the next wider number with a sign, or for the
-widest a decimal of 20 digits. Everything else is what `store.arrow` says.
+Spark has no unsigned integers: `bit<N>` of up to 64 bits becomes the next wider signed integer, or for the
+widest a decimal of 20 digits. All other types are as in `tables.arrow`.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _SIGNED: Final = {
     pa.uint64(): pa.decimal128(20, 0),
 }
 
-# Larger tables would be copied into every plan that mentions them.
+# Larger tables would be copied into every plan that uses them.
 _IN_PLAN: Final = 1 << 20  # bytes
 
 
 def publisher(spark: SparkSession) -> Callable[[Any], DataFrame]:
-    """What makes a DataFrame of a table, in this session."""
+    """A function that makes DataFrames of this session from tables."""
     hold, jobs = holding(spark).hold, JobNames(spark)
 
     def publish(table: Any) -> DataFrame:
         frame = created(spark, table.cast(signed(table.schema)))
         if table.nbytes <= _IN_PLAN:
             return frame
-        with jobs.named("Tidelog · making a DataFrame of a relation"):
+        with jobs.named("Tidelog · creating a DataFrame from a relation"):
             return hold(frame)
 
     return publish
 
 
 def signed(schema: Any) -> Any:
-    """The schema with the types that Spark knows."""
+    """The schema with types that Spark supports."""
     return pa.schema([field.with_type(_SIGNED.get(field.type, field.type)) for field in schema])

@@ -1,10 +1,11 @@
-"""Frames that are worked out, counted and held.
+"""Checkpoints: frames that are evaluated, counted and persisted.
 
-A plan that grows with every round would soon take longer to read than to run, so what a round finds is *cut*:
-worked out at once and held (see `holding`), with its size and with how it is partitioned. Cuts belong to a
-commit and are released when it is over, except those that readers may have.
+A plan that grows with every round would soon take longer to optimise than to run. So the results of a round
+are *checkpointed*: evaluated at once and persisted (see `persistence`), with their size and their
+partitioning. Checkpoints belong to a commit and are released when it ends, except those that readers may
+have.
 
-All this is done in a session of our own; `crossing` says how rows get there from users, and back to them.
+All work is done in a session of Tidelog's own; `runtime.sessions` moves rows there from users, and back.
 """
 
 from __future__ import annotations
@@ -31,20 +32,20 @@ from tidelog.errors import EngineError
 
 __all__ = ["BROADCAST", "Checkpoint", "Checkpoints", "Held", "looked_up", "smaller", "union"]
 
-BROADCAST: Final = 200_000  # rows up to which a frame is sent to every executor rather than both shuffled
-_HASHED: Final = 4_000_000  # rows up to which a frame is looked up in by hash; more are sorted, and may spill
+BROADCAST: Final = 200_000  # rows up to which one side of a join is broadcast instead of shuffling both
+_HASHED: Final = 4_000_000  # rows up to which one side of a join is hashed; more are sorted, and may spill
 
-_JOB: Final = 0.1  # seconds that a frame takes to be worked out, whatever its size
-_ROW: Final = 1e-6  # and for each of its rows
+_JOB: Final = 0.1  # seconds to evaluate a frame, whatever its size
+_ROW: Final = 1e-6  # seconds for each of its rows
 
-SMALL: Final = 20_000  # rows that are sooner worked out in the driver than sent to tasks
+SMALL: Final = 20_000  # rows up to which the driver is faster than tasks
 
 
 @dataclass(slots=True, eq=False)
 class Held:
-    """A frame, and with it the blocks or files of its rows; `is_shared` says that readers may have it.
+    """A frame with the blocks or files of its rows; `is_shared` says that readers may have it.
 
-    A frame that is only put together from others has none of its own, and rests on theirs.
+    A frame that only combines others has no blocks or files of its own, and depends on theirs.
     """
 
     frame: DataFrame
@@ -53,16 +54,16 @@ class Held:
 
     @property
     def depth(self) -> int:
-        """How many times frames were put together to make this one."""
+        """How many times frames were combined to make this one."""
         return 1 + max((held.depth for held in self.rests_on), default=-1)
 
     def share(self) -> None:
-        """Readers may have it from now on."""
+        """Record that readers may have it from now on."""
         for held in self.all():
             held.is_shared = True
 
     def all(self) -> Iterator[Held]:
-        """It and what it rests on."""
+        """This frame and all that it depends on."""
         yield self
         for held in self.rests_on:
             yield from held.all()
@@ -70,7 +71,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
-    """A frame that was worked out, or columns or a part of one; `size` is its number of rows."""
+    """An evaluated frame, or columns or rows of one; `size` is its number of rows."""
 
     frame: DataFrame
     size: int
@@ -87,15 +88,15 @@ class Checkpoint:
         return Checkpoint(frame, self.size, self.held, self.is_part)
 
     def part(self, condition: str, size: int, expressions: Sequence[str]) -> Checkpoint:
-        """Some of the rows, known to be so many, with these columns."""
+        """The rows that satisfy a condition, with these columns; `size` is their known number."""
         return Checkpoint(self.frame.where(condition).selectExpr(*expressions), size, self.held, is_part=True)
 
 
 class Checkpoints:
-    """Makes the cuts of a session, and releases them; `spark` is where work is done.
+    """Makes and releases the checkpoints of a session; the session `spark` does the work.
 
-    Frames have as many partitions as the session's shuffles; up to `small` rows are evaluated and aggregated
-    in the driver, where `check` is called now and then: what it raises ends the work.
+    Frames have as many partitions as the session's shuffles. Up to `small` rows are evaluated and aggregated
+    in the driver, which calls `check` periodically; an exception from it ends the work.
     """
 
     def __init__(self, spark: SparkSession, small: int = SMALL, held: Holding | None = None) -> None:
@@ -113,45 +114,45 @@ class Checkpoints:
         self._empty: dict[str, Checkpoint] = {}
 
     def cost(self) -> float:
-        """About how many seconds all that was worked out takes, if nothing holds it up."""
+        """The estimated seconds of all evaluations so far, if no other work interferes."""
         return self._cost
 
     def make(self, frame: DataFrame) -> Checkpoint:
-        """Work a frame out and hold it."""
+        """Evaluate and persist a frame."""
         return self.asked(frame)[0]
 
     def asked(self, frame: DataFrame, *questions: str) -> tuple[Checkpoint, list[Any]]:
-        """Work a frame out and hold it; aggregates over its rows, in SQL, are answered on the way."""
+        """Evaluate and persist a frame, and compute aggregates over its rows, given in SQL, on the way."""
         held = self._hold(frame)
         size, *answers = held.frame.selectExpr("count(1)", *questions).collect()[0]
         self._cost += _JOB + size * _ROW
         return Checkpoint(held.frame, size, held), answers
 
     def told(self, frame: DataFrame, column: str) -> tuple[Checkpoint, list[Any]]:
-        """Work a frame out and hold it; what stands in a column comes along. Its size is not found out."""
+        """Evaluate and persist a frame, and collect the values in a column. Its size is not computed."""
         held = self._hold(frame)
         rows = held.frame.where(F.col(column).isNotNull()).select(column).collect()
         return Checkpoint(held.frame, 0, held), [row[0] for row in rows]
 
     def _hold(self, frame: DataFrame) -> Held:
-        """A frame to be held; whatever asks for its rows first works it out, if nothing has yet."""
+        """A persisted frame; the first action on its rows evaluates it, if that is still to be done."""
         held = Held(self.holding.hold(frame))
         self._held[id(held)] = held
         return held
 
     def combined(self, frame: DataFrame, size: int, *checkpoints: Checkpoint) -> Checkpoint:
-        """A frame put together from cuts, of so many rows; worked out whenever it is read."""
+        """A frame of `size` rows that combines checkpoints; evaluated whenever it is read."""
         return Checkpoint(
             frame, size, Held(frame, rests_on=tuple(checkpoint.held for checkpoint in checkpoints))
         )
 
     def shared(self, frame: DataFrame) -> Checkpoint:
-        """Work a frame out for a reader, in whatever thread; it is the reader's to keep."""
+        """Evaluate a frame for a reader, in any thread; it belongs to the reader."""
         held = Held(self.holding.hold(frame), is_shared=True)
         return Checkpoint(held.frame, held.frame.count(), held)
 
     def checked(self, frame: DataFrame) -> Checkpoint:
-        """Work a frame out whose tasks may tell of problems; EngineError if one does."""
+        """Evaluate a frame whose tasks may report problems; EngineError if one does."""
         checkpoint, (problem,) = self.asked(frame, f"first({PROBLEM}, true)")
         if problem is not None:
             raise EngineError(problem)
@@ -168,7 +169,7 @@ class Checkpoints:
         return self.empty(ddl(types))
 
     def table(self, types: Sequence[Type], table: Any) -> Checkpoint:
-        """Rows of Arrow, in the layout of frames, each once."""
+        """The distinct rows of an Arrow table, in the layout of frames."""
         if not table.num_rows:
             return self.nothing(types)
         fields = [f.with_nullable(True) for f in arrow_schema(types)]
@@ -177,7 +178,7 @@ class Checkpoints:
 
     @contextmanager
     def taken(self, frame: DataFrame) -> Iterator[DataFrame]:
-        """A user's frame, evaluated once in its session, for use in ours inside this block."""
+        """A user's frame, evaluated once in its session, for use in Tidelog's session inside this block."""
         if not self.sessions.are_two:
             yield frame
             return
@@ -188,23 +189,23 @@ class Checkpoints:
             release(held)
 
     def distinct(self, frame: DataFrame, types: Sequence[Type]) -> DataFrame:
-        """The rows of a frame, each once, partitioned by all their columns."""
+        """The distinct rows of a frame, partitioned by all their columns."""
         names = columns(len(types))
         return frame.repartition(self.partitions, *names).select(*names).distinct()
 
     def drop(self, *checkpoints: Checkpoint) -> None:
-        """Release cuts that nothing is made from any more; what others are parts of too stays."""
+        """Release checkpoints that nothing depends on any more; mere parts of frames are not released."""
         for checkpoint in checkpoints:
             held = None if checkpoint.is_part else self._held.pop(id(checkpoint.held), None)
             if held is not None and not held.is_shared:
                 release(held.frame)
 
     def held(self) -> list[Checkpoint]:
-        """All cuts that are held now; their sizes do not matter."""
+        """All current checkpoints, without their sizes."""
         return [Checkpoint(held.frame, 0, held) for held in list(self._held.values())]
 
     def release(self, kept: Sequence[Checkpoint]) -> None:
-        """Release all cuts but these and the shared ones, which Java's collector sees to."""
+        """Release all checkpoints except these and the shared ones, which Java's garbage collector frees."""
         staying = {id(held) for checkpoint in kept for held in checkpoint.held.all()}
         for key, held in list(self._held.items()):
             if key not in staying:
@@ -214,21 +215,21 @@ class Checkpoints:
 
     @contextmanager
     def working(self, name: str = "Tidelog") -> Iterator[None]:
-        """Jobs of Spark have this name, and its own errors are told as ours."""
-        with self.jobs.named(name), failures_told("do the work"):
+        """Inside this block, Spark's jobs have this name, and its errors become EngineError."""
+        with self.jobs.named(name), failures_told("complete a job"):
             yield
 
 
 def looked_up(frame: DataFrame, size: int) -> DataFrame:
-    """A frame as the side of a join that is looked up in, where it is: the other is partitioned alike."""
+    """A frame as the hashed or, if large, sorted side of a join; both sides are partitioned alike."""
     return frame.hint("shuffle_hash" if size <= _HASHED else "merge")
 
 
 def smaller(frame: DataFrame, size: int) -> DataFrame:
-    """A frame as the smaller side of a join: sent to every executor, if it is small."""
+    """A frame as the smaller side of a join: broadcast, if it is small."""
     return F.broadcast(frame) if size <= BROADCAST else looked_up(frame, size)
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Frames of one layout, one after the other."""
+    """The union of frames with the same layout."""
     return reduce(DataFrame.unionByName, frames)

@@ -1,9 +1,9 @@
-"""How the rows of a relation lie in DataFrames, and how tasks turn them into codes and back.
+"""How the rows of a relation are stored in frames, and how tasks encode and decode them.
 
-Frames hold real values, in columns `c0`, `c1`, … of the types that `ddl` names; codes are private to one call
-in one task. A relation without columns has one column, true in every row. What a task finds wrong with its
-data is told in a column of its own (`PROBLEM`) rather than raised, so that Spark does not try again what can
-only fail again.
+Frames hold plain values, in columns `c0`, `c1`, … of the types that `ddl` names; codes are private to one
+call in one task. A relation without columns has one column, which is true in every row. A task reports
+problems with its data in a separate column (`PROBLEM`) instead of raising them, so that Spark does not retry
+what can only fail again.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from tidelog.data import types
+from tidelog.data.traits import traits
 from tidelog.data.types import Type
 from tidelog.engine.local.codes.arrow import decode_table, encode_table
 from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.spark.frames.arrow import signed
 from tidelog.program.typed import Column, Relation, Role
-from tidelog.tables.arrow import UNIT, arrow_type, is_wide, scalar, schema
+from tidelog.tables.arrow import UNIT, arrow_type, schema
 
 __all__ = [
     "PROBLEM",
@@ -37,8 +38,6 @@ __all__ = [
 ]
 
 PROBLEM: Final = "problem"
-_BITS: Final = ((8, "smallint"), (16, "int"), (32, "bigint"), (64, "decimal(20,0)"))
-_SIGNED: Final = ((8, "tinyint"), (16, "smallint"), (32, "int"), (64, "bigint"))
 
 
 def columns(arity: int) -> list[str]:
@@ -47,39 +46,23 @@ def columns(arity: int) -> list[str]:
 
 
 def stored(types_: Sequence[Type]) -> Relation:
-    """A relation as its rows lie in frames, for reading and writing Arrow."""
+    """A relation with the columns of its frames, for reading and writing Arrow."""
     of = types_ or (types.BOOL,)
     return Relation("rows", tuple(Column(f"c{i}", t) for i, t in enumerate(of)), Role.INTERNAL)
 
 
 def ddl(types_: Sequence[Type]) -> str:
-    """The schema of a relation's rows, as Spark writes it."""
+    """The schema of a relation's rows, as Spark's DDL."""
     return ", ".join(f"c{i} {spark_type(t)}" for i, t in enumerate(types_ or (types.BOOL,)))
 
 
 def spark_type(type_: Type) -> str:
-    """The name of the type that Spark has for a type."""
-    if is_wide(type_):
-        return "string"
-    match item := scalar(type_):
-        case types.Bool():
-            return "boolean"
-        case types.Int():
-            return "bigint"
-        case types.Bit(width):
-            return next(name for most, name in _BITS if width <= most)
-        case types.Signed(width):
-            return next(name for most, name in _SIGNED if width <= most)
-        case types.Decimal(precision, scale):
-            return f"decimal({precision},{scale})"
-        case types.Bytes():
-            return "binary"
-        case _:
-            return str(item)  # float, double, string, date, timestamp
+    """The name of Spark's type for a type."""
+    return traits(type_).spark
 
 
 def arrow_schema(types_: Sequence[Type]) -> Any:
-    """The schema of a relation's rows, as Spark hands them over."""
+    """The Arrow schema of a relation's rows, as Spark passes them."""
     return signed(schema(stored(types_)))
 
 
@@ -87,7 +70,7 @@ def arrow_schema(types_: Sequence[Type]) -> Any:
 
 
 def encode(codec: Codec, types_: Sequence[Type], table: Any) -> Codes:
-    """The codes of rows that Spark handed over: one row of codes for each column."""
+    """The codes of rows from Spark: one row of codes for each column."""
     relation = stored(types_)
     fields = [pa.field(c.name, arrow_type(c.type)) for c in relation.columns]
     codes = encode_table(codec, relation, table.select(columns(len(types_))).cast(pa.schema(fields)))
@@ -112,6 +95,6 @@ def whole(batches: Iterable[Any], names: Sequence[str]) -> Any:
 
 
 def named(frame: DataFrame, relation: Relation) -> DataFrame:
-    """The rows of a relation under the names that users know, without what the engine adds."""
+    """The rows of a relation with its own column names, without the columns that the engine adds."""
     names = [c.name for c in relation.columns] or [UNIT]
     return frame.selectExpr(*(f"c{i} as `{name}`" for i, name in enumerate(names)))

@@ -1,9 +1,9 @@
-"""How what was worked out is held: in the memory of this machine, or in files that all machines share.
+"""How evaluated frames are persisted: in the memory of this machine, or in files that all machines share.
 
-With everything in one process (a master `local` or `local[…]`) blocks are held where they were made: they
-can only be lost together with whoever asks for them. On a cluster an executor may go at any moment, and its
-blocks with it. There a frame is written to the session's folder for checkpoints, from which any executor can
-go on. Either way the plan is cut, and how its rows are partitioned is remembered.
+With everything in one process (a master `local` or `local[…]`), blocks stay where they were computed: they
+can only be lost together with their readers. On a cluster, an executor may be lost at any moment, and its
+blocks with it. There a frame is written to the session's checkpoint folder, which every executor can read.
+Either way the plan is truncated, and the partitioning of its rows is preserved.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ _FILE: Final = re.compile("^file:/+")
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """`folder` is for files, which outlive executors; without one, blocks are held."""
+    """`folder` is for files, which outlive executors; without one, blocks are persisted."""
 
     folder: str | None = None
 
     def hold(self, frame: DataFrame, *, eager: bool = False) -> DataFrame:
-        """The same rows, held once they are worked out: by the first action on all of them, or here."""
+        """The same rows, persisted by the first action on all of them, or here if `eager`."""
         if self.folder is None:
             return frame.localCheckpoint(eager=eager)
-        held = frame.checkpoint()  # if it came later, Spark would work the rows out twice
+        held = frame.checkpoint()  # eager in any case: otherwise Spark would compute the rows twice
         delete_when_unused(held)
         return held
 
     def scratch(self) -> Scratch:
-        """A new folder for the files of tasks, which every task reaches."""
+        """A new folder for the files of tasks, which every task can access."""
         return Scratch() if self.folder is None else Scratch.under(_address(self.folder))
 
 
 def holding(spark: SparkSession) -> Holding:
-    """How a session's frames are held; SessionError if it is on a cluster and has no folder for them."""
+    """How a session persists frames; SessionError if it is on a cluster without a checkpoint folder."""
     master = spark.conf.get("spark.master", None) or "local"
     if _LOCAL.fullmatch(master):
         return Holding()
     folder = _folder(spark)
     if not folder:
         raise SessionError(
-            f"this Spark session works on a cluster ({master}), where executors may be lost, and has no "
-            "folder for checkpoints to keep what they have worked out: set spark.checkpoint.dir to a folder "
-            "that all machines share (on HDFS, S3, a network drive, …), or call "
+            f"this Spark session runs on a cluster ({master}), where executors may be lost, and has no "
+            "checkpoint folder for their results; set spark.checkpoint.dir to a folder that all "
+            "machines share (on HDFS, S3, a network drive, …), or call "
             'spark.sparkContext.setCheckpointDir("…") before tidelog.open'
         )
     return Holding(folder)
@@ -67,7 +67,7 @@ def _folder(spark: SparkSession) -> str | None:
 
 
 def _address(folder: str) -> str:
-    """A folder of Hadoop's as PyArrow writes it: a plain path, if it is one, and S3 under its own name."""
+    """A Hadoop folder as PyArrow writes it: `file:` addresses as plain paths, `s3a:` and `s3n:` as `s3:`."""
     if _FILE.match(folder):
         return _FILE.sub("/", folder)
     return re.sub("^s3[an]:", "s3:", folder)

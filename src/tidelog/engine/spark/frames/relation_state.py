@@ -1,15 +1,16 @@
-"""A relation in frames: what it holds at the last commit, and what the commit at work has done to it.
+"""A relation in frames: its state at the last commit, and what the current commit has done to it.
 
-At rest a relation is one cut frame of its tuples with rank and count, and one of what is asserted of it. A
-commit never rewrites them step by step: it notes what was removed and added and whose counts were lowered and
-raised, all of it small beside the relation, and `settle` makes the new frame once, at the end of the unit.
+Between commits, a relation is one checkpoint of its tuples with rank and count, and one of its asserted
+facts. A commit does not rewrite them step by step. It collects the tuples removed and added, and the counts
+lowered and raised, which are few compared with the relation. `settle` computes the new checkpoint once, at
+the end of the stratum.
 
-Invariants, with *rest* the tuples that are there and not in this round's delta:
+Invariants, where *rest* is the set of present tuples that are not in the current delta:
 
-- rest is `base` without `removed`, and `added`; what is in the delta is in neither.
-- Deletion comes before insertion, so a tuple in `added` is never removed, and one that was removed and is in
-  `added` has come back: `lowered` is for tuples of `base`, `raised` for any.
-- All frames of tuples of a relation are partitioned in one way, by the columns `by`.
+- rest is `base` without `removed`, plus `added`. Tuples of the delta are in neither part.
+- Deletion precedes insertion. So a tuple in `added` is never removed, and one in both `removed` and `added`
+  was inserted again. `lowered` only has tuples of `base`, `raised` any tuples.
+- All frames of a relation's tuples are partitioned in the same way, by the columns `by`.
 """
 
 from __future__ import annotations
@@ -38,20 +39,20 @@ __all__ = ["COUNT", "RelationState", "Work", "empty_state", "taken_over"]
 
 COUNT: Final = "count"
 _MORE: Final = "more"
-_DEPTH: Final = 8  # commits whose changes are kept beside the tuples that there were before them
-_SHARE: Final = 0.25  # of a relation's tuples, in such changes
+_DEPTH: Final = 8  # commits whose changes may be stored beside the tuples from before them
+_SHARE: Final = 0.25  # of a relation's tuples may be in such changes
 
 
 @dataclass(frozen=True, slots=True)
 class RelationState:
-    """A relation at a commit. `is_ranked`: ranks and counts are those that updates rest on."""
+    """A relation at a commit. `is_ranked` says that its ranks and counts are valid for updates."""
 
     types: tuple[Type, ...]
     facts: Checkpoint
     given: Checkpoint
     highest: int = 0
     is_ranked: bool = True
-    is_given: bool = False  # the tuples are what is asserted, and nothing else
+    is_given: bool = False  # the tuples are exactly the asserted facts
 
     @property
     def names(self) -> list[str]:
@@ -66,7 +67,7 @@ def empty_state(types: tuple[Type, ...], checkpoints: Checkpoints) -> RelationSt
 def taken_over(
     types: tuple[Type, ...], facts: Checkpoint, given: Checkpoint, *, is_derived: bool
 ) -> RelationState:
-    """A relation whose tuples come from elsewhere; what supports them, if rules do, is not known."""
+    """A relation adopted from another backend. If it is derived, what supports its tuples is unknown."""
     ranked = facts.frame.selectExpr(*columns(len(types)), f"0L as {RANK}", f"1L as {COUNT}")
     return RelationState(
         types, facts.with_columns(ranked), given, is_ranked=not is_derived, is_given=not is_derived
@@ -75,14 +76,14 @@ def taken_over(
 
 @dataclass(slots=True, eq=False)
 class Work:
-    """What the commit at work has done to a relation."""
+    """What the current commit has done to a relation."""
 
     before: RelationState
     checkpoints: Checkpoints
     base: Checkpoint
     highest: int
     by: tuple[str, ...]
-    given: Checkpoint | None = None  # what is asserted now, if that has changed
+    given: Checkpoint | None = None  # the asserted facts, if they have changed
     given_inserted: Checkpoint | None = None
     given_deleted: Checkpoint | None = None
     removed: list[Checkpoint] = field(default_factory=list)
@@ -131,7 +132,7 @@ class Work:
         return Range(union(frames) if frames else self.base.frame.limit(0), size)
 
     def middle(self) -> Range:
-        """What was there and still is."""
+        """The tuples present before and after the commit."""
         facts = self.before.facts
         if self.deleted is None or not self.deleted.size:
             return Range(facts.frame, facts.size)
@@ -150,13 +151,13 @@ class Work:
     # -- rounds
 
     def empty(self) -> None:
-        """Begin from nothing, whatever was done so far."""
+        """Start from an empty relation, discarding what was done so far."""
         self.base = empty_state(self.types, self.checkpoints).facts
         self.removed, self.added, self.lowered, self.raised = [], [], [], []
         self.delta, self.pending, self.is_booting = None, [], True
 
     def end_insertion(self, rank: int) -> int:
-        """Heads that are new are the next delta; those that were there gain what supports them."""
+        """Make new heads the next delta, and raise the counts of heads that were present."""
         pending, self.pending = self.pending, []
         present, before = self.full(), self.delta
         self.delta = self._arrivals(pending, present, rank) if pending else None
@@ -167,14 +168,14 @@ class Work:
     def _arrivals(
         self, pending: Sequence[tuple[DataFrame, bool]], present: Range, rank: int
     ) -> Checkpoint | None:
-        if self.is_booting:  # whatever is there is of an earlier round, and supported by none of these
+        if self.is_booting:  # present tuples are from earlier rounds: these instances support none of them
             heads = self._counted(pending, COUNT)
             if present.size:
                 heads = without(heads, looked_up(present.frame, present.size), self.types)
             return self._ranked(heads, rank)
         heads = self._counted(pending, _MORE, "top")
         if present.size:
-            # heads are few beside what is there, so they are the side that is looked up in
+            # heads are few compared with the relation, so they are the side to hash
             met = with_same(heads.hint("shuffle_hash"), present.frame, self.types, (RANK,), "left")
         else:
             met = heads.withColumn(RANK, F.lit(None).cast("bigint"))
@@ -191,10 +192,10 @@ class Work:
         return checkpoint.part(is_new, new, [*self.names, f"{rank}L as {RANK}", COUNT]) if new else None
 
     def _counted(self, pending: Sequence[tuple[DataFrame, bool]], count: str, *by: str) -> DataFrame:
-        """The heads that were found, each once for each value of `by`, with the number of its instances.
+        """The found heads, once for each value of `by`, with the number of their instances.
 
-        They have other names until they are counted: were a column only given the name that it has further
-        below, Spark would leave that out, and forget that the result is partitioned by it.
+        Their columns have other names until they are counted. Otherwise Spark would drop a renaming to the
+        name that a column has further below, and lose the partitioning of the result.
         """
         heads = [f"h{name}" for name in self.names]
         renamed = [f"{name} as h{name}" for name in self.names]
@@ -208,14 +209,14 @@ class Work:
         return self.checkpoints.make(new.selectExpr(*self.names, f"{rank}L as {RANK}", COUNT))
 
     def tidy(self) -> None:
-        """Frames of like size are made one; nothing that was noted for the round may be left to work out."""
+        """Merge frames of similar size. Nothing of the round may be pending then."""
         while len(self.added) > 1 and self.added[-2].size <= 2 * self.added[-1].size:
             last = self.added[-2:]
             self.added[-2:] = [self.checkpoints.make(self._union([checkpoint.frame for checkpoint in last]))]
             self.checkpoints.drop(*last)
 
     def end_removal(self) -> int:
-        """Heads lose the instances that supported them; those that have none left are suspects."""
+        """Lower the counts of heads that lost instances; those without any left become suspects."""
         pending, self.pending = self.pending, []
         self.delta = None
         rest = self.rest()
@@ -242,17 +243,17 @@ class Work:
         return self.delta.size
 
     def end_rederivation(self, rank: int) -> int:
-        """Suspects that have instances come back."""
+        """Make the suspects that still have instances the next delta."""
         pending, self.pending = self.pending, []
         self.delta = None
         if pending:
             self.delta = self._ranked(self._counted(pending, COUNT), rank)
         return self.delta.size if self.delta is not None else 0
 
-    # -- the end of the unit
+    # -- the end of the stratum
 
     def settle(self) -> None:
-        """Make the new state of what was noted, and say what entered and left."""
+        """Compute the new state, and the tuples inserted and deleted."""
         if self.after is not None:
             return
         if self.delta is not None and self.delta.size:
@@ -262,14 +263,14 @@ class Work:
             self._settle_anew()
         elif self.removed or self.added or self.lowered or self.raised or self.given is not None:
             self._settle_update()
-        elif self.base is not self.before.facts:  # ranks were lifted, and nothing else
+        elif self.base is not self.before.facts:  # only ranks were raised
             self._finish(self.base, is_ranked=True)
         self.inserted = self.inserted or self.checkpoints.nothing(self.types)
         self.deleted = self.deleted or self.checkpoints.nothing(self.types)
 
     def _settle_anew(self) -> None:
         facts = self.base
-        if self.added:  # few, since those of like size were made one
+        if self.added:  # few, because frames of similar size were merged
             tuples = self._union([checkpoint.frame for checkpoint in self.added])
             facts = self.checkpoints.combined(
                 tuples, sum(checkpoint.size for checkpoint in self.added), *self.added
@@ -277,7 +278,7 @@ class Work:
         self.replace(facts, is_ranked=True)
 
     def replace(self, facts: Checkpoint, *, is_ranked: bool) -> None:
-        """The relation holds these tuples now."""
+        """Replace all tuples of the relation."""
         old = self.before.facts
         if not old.size or not facts.size:
             self.inserted, self.deleted = facts, old
@@ -290,13 +291,13 @@ class Work:
         self._finish(facts, is_ranked=is_ranked)
 
     def move(self, inserted: Checkpoint, deleted: Checkpoint) -> None:
-        """The relation has these tuples more and these less; nothing is known of ranks and counts."""
+        """Insert and delete tuples; ranks and counts become unknown."""
         self.inserted, self.deleted = inserted, deleted
         new = inserted.with_columns(self.unranked(inserted.frame))
         self._finish(self._changed(self.before.facts, new, deleted), is_ranked=False)
 
     def _changed(self, old: Checkpoint, inserted: Checkpoint, deleted: Checkpoint) -> Checkpoint:
-        """Rows with some more and some less, put together when they are read unless that would be much."""
+        """Rows after insertions and deletions, combined when they are read unless there are many."""
         if not old.size:
             return inserted
         frames = [
@@ -311,7 +312,7 @@ class Work:
         return self.checkpoints.make(made.frame) if is_much else made
 
     def unranked(self, tuples: DataFrame) -> DataFrame:
-        """Tuples with ranks and counts that mean nothing."""
+        """Tuples with placeholders for ranks and counts."""
         return tuples.selectExpr(*self.names, f"0L as {RANK}", f"1L as {COUNT}")
 
     def _settle_update(self) -> None:
@@ -328,7 +329,7 @@ class Work:
     def _less(
         self, tuples: DataFrame, made_of: Sequence[Checkpoint], others: Sequence[Checkpoint]
     ) -> Checkpoint:
-        """Tuples of cuts that are not in others."""
+        """The tuples of some checkpoints that are not in others."""
         if others:
             return self.checkpoints.make(without(tuples, _small(others), self.types))
         return self.checkpoints.combined(tuples, sum(checkpoint.size for checkpoint in made_of), *made_of)
@@ -342,7 +343,7 @@ class Work:
         return self._moved(union(frames), self.raised)
 
     def _moved(self, tuples: DataFrame, moves: Sequence[Checkpoint]) -> DataFrame:
-        """Tuples with their counts moved."""
+        """Tuples with these changes applied to their counts."""
         if not moves:
             return tuples
         total = union([checkpoint.frame.select(*self.names, _MORE) for checkpoint in moves])
@@ -354,10 +355,10 @@ class Work:
         given = self.before.given if self.given is None else self.given
         self.after = RelationState(self.types, facts, given, self.highest, is_ranked)
 
-    # -- what is asserted
+    # -- asserted facts
 
     def assert_rows(self, inserted: Checkpoint, deleted: Checkpoint) -> None:
-        """Take a change of what is asserted; once in a commit."""
+        """Change the asserted facts; at most once in a commit."""
         given = self.before.given
         new, gone = inserted, deleted
         if given.size:
@@ -378,7 +379,7 @@ class Work:
             return rows
         if rows.size > min(BROADCAST, given.size):
             return self.checkpoints.make(same(rows.frame, given.small, self.types))
-        # the few are sent to the many, which are then only read
+        # broadcast the few rows, so that the asserted facts are not shuffled
         return self.checkpoints.make(
             same(given.frame.select(*self.names), F.broadcast(rows.frame), self.types)
         )
@@ -389,20 +390,20 @@ class Work:
         return self.checkpoints.make(without(rows.frame, known.small, self.types)) if known.size else rows
 
     def take_given(self) -> None:
-        """The relation is what is asserted of it, and nothing else."""
+        """Make the asserted facts the tuples of the relation."""
         given = self.before.given if self.given is None else self.given
         tuples = given.frame.selectExpr(*self.names, f"0L as {RANK}", f"1L as {COUNT}")
         facts = given.with_columns(tuples)
         if self.before.is_given or not self.before.facts.size:
             self.inserted = self.given_inserted or self.checkpoints.nothing(self.types)
             self.deleted = self.given_deleted or self.checkpoints.nothing(self.types)
-        else:  # it had rules, which are gone
+        else:  # its rules were removed
             self.replace(facts, is_ranked=True)
         self.after = RelationState(self.types, facts, given, self.highest, is_given=True)
 
 
 def _small(checkpoints: Sequence[Checkpoint]) -> DataFrame:
-    """Several cuts as the smaller side of a join."""
+    """Several checkpoints as the smaller side of a join."""
     names = [name for name in checkpoints[0].frame.columns if name[0] == "c" and name != COUNT]
     frame = union([checkpoint.frame.select(*names) for checkpoint in checkpoints])
     return smaller(frame, sum(checkpoint.size for checkpoint in checkpoints))

@@ -1,9 +1,9 @@
-"""Giving back what a cut of a plan holds: the one place that knows more of Spark than its public API.
+"""Releases the blocks and files of checkpointed frames, with more of Spark than its public API.
 
-`unpersist` does nothing for a frame that was checkpointed. Blocks stay until Java's collector finds them
-unused, which may be long after memory ran out; files stay for ever, unless the user has thought of
-`spark.cleaner.referenceTracking.cleanCheckpoints`. On classic Spark the data behind the frame is reached, and
-dropped; elsewhere (over Connect) that is left to Spark.
+`unpersist` does nothing for a checkpointed frame. Its blocks stay until Java's garbage collector finds them
+unused, which may be long after memory ran out. Its files stay forever, unless the user has set
+`spark.cleaner.referenceTracking.cleanCheckpoints`. On classic Spark, this module accesses the data behind the
+frame and drops it; over Connect that is left to Spark.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def release(frame: DataFrame) -> None:
             files, path = _located(frame, file.get())
             files.delete(path, True)
             files.cancelDeleteOnExit(path)
-    except SPARK_ERRORS:  # the plan is no checkpoint, or Spark is stopping: there is nothing to give back
+    except SPARK_ERRORS:  # the plan is not a checkpoint, or Spark is stopping: there is nothing to release
         return
 
 
 def delete_when_unused(frame: DataFrame) -> None:
-    """See to it that the files of a checkpointed frame go when nothing can read them any more.
+    """Have the files of a checkpointed frame deleted when nothing can read them any more.
 
-    That is when Java's collector finds that no plan has the frame, or when Java ends.
+    That is when Java's garbage collector finds that no plan uses the frame, or when Java ends.
     """
     data = _data(frame)
     if data is None:
@@ -49,7 +49,7 @@ def delete_when_unused(frame: DataFrame) -> None:
 
 
 def _data(frame: DataFrame) -> Any:
-    """What Java holds for a checkpointed frame; None where there is no Java to ask."""
+    """Java's RDD of a checkpointed frame; None over Connect."""
     java = getattr(frame, "_jdf", None)
     return None if java is None else java.queryExecution().logical().rdd()
 

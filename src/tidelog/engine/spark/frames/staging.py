@@ -1,7 +1,7 @@
-"""What a transaction says about asserted facts, in frames: one after the other, as it was said.
+"""The changes of a transaction to asserted facts, in frames, in the order of its calls.
 
-The last thing said about a row is what counts; that is worked out when the transaction is carried out. Keys
-are looked at then too, for all rows at once (see `expect_one_each`).
+The last change of a row wins; this is computed when the transaction is carried out. Keys are checked then
+too, for all rows at once (see `expect_one_each`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["FrameStaging", "expect_one_each"]
 
 
 class FrameStaging:
-    """`state` is the relation at the last commit, None if it is new; `working` lends Spark for work."""
+    """`state` is the relation at the last commit, None if it is new; `working` reserves Spark for a block."""
 
     def __init__(
         self,
@@ -72,12 +72,12 @@ class FrameStaging:
                 self._said.append((self._state.given, -1))
 
     def net(self) -> tuple[Checkpoint, Checkpoint]:
-        """The rows that are to be there, and those that are not."""
+        """The rows to insert, and the rows to delete."""
         nothing = self._checkpoints.nothing(self.relation.types)
         said = [(checkpoint, sign) for checkpoint, sign in self._said if checkpoint.size]
         if not said:
             return nothing, nothing
-        if len(said) == 1:  # rows that are taken in are there once
+        if len(said) == 1:  # ingested rows are distinct
             checkpoint, sign = said[0]
             return (checkpoint, nothing) if sign == 1 else (nothing, checkpoint)
         names = columns(len(self.relation.columns))
@@ -90,11 +90,11 @@ class FrameStaging:
         return rows.part("sign = 1", inserted, names), rows.part("sign = -1", deleted, names)
 
     def checkpoints(self) -> Sequence[Checkpoint]:
-        """What has to be held while more may be said."""
+        """The checkpoints that are needed while the transaction is open."""
         return [checkpoint for checkpoint, _ in self._said]
 
     def _delete_holders(self, keys: Any) -> None:
-        """Say of the rows that are there under these keys that they are not to be."""
+        """Delete the rows that have these keys."""
         assert self.relation.key is not None
         inserted, deleted = self.net()
         names = columns(len(self.relation.columns))
@@ -108,7 +108,7 @@ class FrameStaging:
 
 
 def expect_one_each(relation: Relation, inserted: Checkpoint, now: RelationState) -> None:
-    """DataError if a row that came has the key of another that is there."""
+    """DataError if an inserted row has the key of another row."""
     if relation.key is None or not inserted.size:
         return
     names = [f"c{i}" for i in relation.key]
@@ -120,6 +120,6 @@ def expect_one_each(relation: Relation, inserted: Checkpoint, now: RelationState
     rows = [tuple(row) for row in named(found, relation).take(2)]
     if len(rows) == 2:
         key = ", ".join(f"{relation.columns[i].name} = {shown(rows[1][i])}" for i in relation.key)
-        remedy = "keep one of them, or upsert to replace a row that is there"
+        remedy = "keep one of them, or use upsert to replace the existing row"
         problem = f"the key {key} would have two rows: {shown(rows[0])} and {shown(rows[1])}; {remedy}"
         raise DataError(relation.name, problem, value=rows[1])

@@ -1,7 +1,7 @@
-"""What Spark does not compute as we do: evaluated in tasks, by the local evaluator, batch by batch.
+"""Evaluates what Spark does not compute as Tidelog does: in tasks, with the local evaluator, batch by batch.
 
-A row in which something fails goes on, with the reason: whether that is an error depends on the negations
-that are still to come, and it is one only if everything else about the row holds.
+A row for which an evaluation fails is passed on with the reason. It is an error only if everything else about
+the row holds, including the negations that are still to come.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ __all__ = ["Remainder", "evaluate"]
 class Remainder:
     """The part of a rule that is left to compute: `body`, values before conditions, then the head's values.
 
-    `bound` are the columns of the variables that have values; `asked` the variables that are wanted further
-    on, as columns `x0`, `x1`, …
+    `bound` has the columns of bound variables; `asked` are the variables that later steps need, as columns
+    `x0`, `x1`, …
     """
 
     rule: FlatRule
@@ -49,7 +49,7 @@ class Remainder:
 
     @property
     def made(self) -> tuple[Type, ...]:
-        """The types of the head's values and of what is asked for."""
+        """The types of the head's values and of the variables in `asked`."""
         heads = tuple(v.type for v in self.rule.values) or (BOOL,)
         return (*heads, *(_optional(v.type) for v in self.asked))
 
@@ -60,15 +60,15 @@ class Remainder:
 
 
 def _optional(type_: Type) -> Type:
-    """The type with none, for a variable that may have failed."""
+    """The type with none, for a variable whose value may have failed."""
     return type_ if isinstance(type_, Option) else Option(type_)
 
 
 def evaluate(given: DataFrame, remainder: Remainder, checkpoints: Checkpoints) -> DataFrame:
-    """The heads of bindings, what is asked for, `top`, and a problem where there is one.
+    """The heads of bindings, the variables in `asked`, `top`, and the problem, if there is one.
 
-    `given` has the columns of the bound variables, then `top`. Few bindings are evaluated here and now: to
-    start tasks for them would take longer.
+    `given` has the columns of the bound variables, then `top`. Few bindings are evaluated in the driver,
+    because starting tasks would take longer.
     """
     checkpoint = checkpoints.make(given)
     made = zip(remainder.names, remainder.made, strict=True)
@@ -102,7 +102,7 @@ class _Work:
         self.evaluator = Evaluator(self.codec, remainder.functions, check=check)
 
     def rows(self, batch: Any) -> Any:
-        """What becomes of a batch of bindings."""
+        """The results for a batch of bindings."""
         given = self.remainder.given
         table = pa.Table.from_batches([batch])
         size = table.num_rows
@@ -119,7 +119,7 @@ class _Work:
 
 
 class _Judged:
-    """The bindings of a batch: which satisfy what is left of the body, as far as it does not fail."""
+    """The bindings of a batch, and which of them satisfy the rest of the body or fail in it."""
 
     def __init__(self, work: _Work, given: dict[str, Codes], size: int) -> None:
         self.work = work
@@ -130,13 +130,13 @@ class _Judged:
         self.broken: dict[str, npt.NDArray[np.int32]] = {}
 
     def run(self) -> Codes:
-        """The codes of the heads and of what is asked for, a row of codes for each column."""
+        """The codes of the heads and of the variables in `asked`, one row of codes for each column."""
         for literal in self.work.remainder.body:
             match literal:
                 case Bind(variable, value) if variable.name not in self.known:
                     codes, failed = self._value(value)
                     self.known[variable.name], self.broken[variable.name] = codes, failed
-                case Bind(variable, value):  # the negated atom that comes first has bound it
+                case Bind(variable, value):  # bound already, by the negated atom that drives the rule
                     self._test(Binary("==", variable, value, BOOL))
                 case Test(condition):
                     self._test(condition)
@@ -158,7 +158,7 @@ class _Judged:
         return outcome.codes, failed
 
     def _asked(self, variable: Var) -> Codes:
-        """The values of a variable; none where it has failed, which no negated atom holds."""
+        """The values of a variable; none where it failed, which matches no negated atom."""
         type_ = _optional(variable.type)
         none = self.work.codec.encode(type_, None)
         codes = self.known[variable.name]
@@ -166,7 +166,7 @@ class _Judged:
         return codes if broken is None else np.where(broken != 0, none, codes)
 
     def problem(self, row: int) -> str | None:
-        """Why a row has no head, with the values that it has, as the local engine says it."""
+        """Why a row has no head, with its known values, in the words of the local engine."""
         number = int(self.failures[row])
         if number == 0:
             return None

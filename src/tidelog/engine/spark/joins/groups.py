@@ -1,4 +1,4 @@
-"""The results of groups, in tasks: rows that belong together are brought together, and aggregated locally."""
+"""Computes results of groups in tasks: the rows of a group are brought together and aggregated locally."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def results(
     made: Sequence[Type],
     checkpoints: Checkpoints,
 ) -> Checkpoint:
-    """A row for each group that the instances make up, with a rank and a count like any tuple."""
+    """A row for each group of the instances, with a rank and a count like any tuple."""
     names = columns(len(given))
     rows = checkpoints.make(instances.select(*names, "count"))
     if rows.size <= checkpoints.small:
@@ -52,7 +52,7 @@ def _schema(made: Sequence[Type]) -> str:
 def _here(
     grouping: Grouping, rows: Any, given: Sequence[Type], made: Sequence[Type], checkpoints: Checkpoints
 ) -> Checkpoint:
-    """Few rows are aggregated in the driver: to start tasks for them would take longer."""
+    """Aggregate few rows in the driver, because starting tasks would take longer."""
     if not rows.num_rows:
         return checkpoints.empty(_schema(made))
     table = _aggregated(grouping, rows, given, made, checkpoints.check)
@@ -73,7 +73,7 @@ def _aggregated(
         instances.support[numbers, 1] = INSTANCE * rows.column("count").to_numpy()
         table = decode(codec, made, local.results(grouping, instances, numbers, codec, check).T)
         problem = None
-    except TidelogError as error:  # told, not raised: trying again would not help
+    except TidelogError as error:  # reported, not raised: a retry would not help
         table, problem = pa.table({f.name: pa.nulls(1, f.type) for f in arrow_schema(made)}), str(error)
     size = table.num_rows
     table = table.append_column("rank", pa.array(np.zeros(size, np.int64)))

@@ -1,15 +1,15 @@
-"""The instances of a rule: a frame with their heads, and with the highest rank among what they rest on.
+"""The instances of a rule: a frame of their heads, with the highest rank among the tuples that they use.
 
-Atoms are joined in the order of `plan.order`. Conditions and negations that Spark can decide on the way are
-decided on the way; what needs the local evaluator comes at the end, for all that is left (see `evaluation`).
-No step merges instances: a head stands in the frame once for each.
+Atoms are joined in the order of `plan.join_order`. Conditions and negations that Spark can compute are
+applied on the way. What needs the local evaluator comes at the end, for the rows that are left (see
+`evaluation`). No step merges instances: a head is in the frame once for each instance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, assert_never
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -20,7 +20,7 @@ from tidelog.engine.spark.frames.layout import PROBLEM, columns
 from tidelog.engine.spark.joins.evaluation import Remainder, evaluate
 from tidelog.engine.spark.joins.native import literal, translate
 from tidelog.plan.flat import FlatRule, Role
-from tidelog.plan.join_order import Filter, Join, Refute, order, values_first
+from tidelog.plan.join_order import Compute, Filter, Join, Refute, order, values_first
 from tidelog.program.typed import (
     Absent,
     Binary,
@@ -38,12 +38,12 @@ __all__ = ["RANK", "TOP", "Instances", "Range", "find"]
 
 RANK: Final = "rank"
 TOP: Final = "top"
-_LOPSIDED: Final = 8  # times smaller than the other side: worth sending, though it loses the partitioning
+_LOPSIDED: Final = 8  # times smaller than the other side: worth a broadcast, which loses the partitioning
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What a literal ranges over: rows, about how many, and whether they have ranks."""
+    """The rows that a literal ranges over, about how many there are, and whether they have ranks."""
 
     frame: DataFrame
     size: int
@@ -52,7 +52,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Instances:
-    """`in_place`: they are partitioned as what they were driven by."""
+    """`in_place` says that they are partitioned like the delta that drove the search."""
 
     frame: DataFrame
     in_place: bool
@@ -66,7 +66,7 @@ def find(
     checkpoints: Checkpoints,
     functions: Mapping[str, Function | PythonFunction],
 ) -> Instances:
-    """All instances of a rule over these ranges, one for each atom's position."""
+    """All instances of a rule; `ranges` gives what the literal at each position ranges over."""
     search = _Search(rule, ranges, checkpoints)
     search.run(driver, size)
     return search.heads(functions)
@@ -81,9 +81,9 @@ class _Search:
     types: dict[str, Type] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     ranks: list[str] = field(default_factory=list)
-    loose: set[str] = field(default_factory=set)  # variables that only the head to look for has bound
+    loose: set[str] = field(default_factory=set)  # variables that only the head to rederive has bound
     found: DataFrame | None = None
-    size: int | None = None  # of what is found so far, if that is known
+    size: int | None = None  # of `found`, if known
     in_place: bool = True
     left: list[tuple[int, Literal]] = field(default_factory=list)
 
@@ -91,7 +91,7 @@ class _Search:
 
     def run(self, driver: int | None, size: Callable[[str], int]) -> None:
         done: set[int] = set()
-        conditions: list[str] = []  # those without variables may come before any atom
+        conditions: list[str] = []  # those without variables may precede all atoms
         for step in order(self.rule, driver, size):
             match step:
                 case Join(position, _, terms):
@@ -103,6 +103,10 @@ class _Search:
                 case Filter(condition, position) if (column := translate(condition, self.bound)) is not None:
                     conditions.append(column)
                     done.add(position)
+                case Refute() | Filter() | Compute():
+                    pass  # evaluated in tasks
+                case _:
+                    assert_never(step)
             if self.found is not None and conditions:
                 self.found = self.found.where(" and ".join(conditions))
                 conditions.clear()
@@ -140,7 +144,7 @@ class _Search:
     def _atom(
         self, position: int, terms: tuple[Term, ...], over: Range, is_suspects: bool
     ) -> tuple[DataFrame, list[str]]:
-        """The rows of an atom that its own terms allow, and what links them to what is found already."""
+        """The rows that match an atom's own terms, and the conditions that join them with `found`."""
         allowed, kept, links = [], [], []
         first: dict[str, int] = {}
         for i, term in enumerate(terms):
@@ -163,7 +167,7 @@ class _Search:
         return (frame.distinct() if is_suspects else frame), links
 
     def _equal(self, term: Var, there: str) -> str:
-        """None joins nothing, but is the same as the none of a head that is looked for."""
+        """`none` joins with nothing, except that it equals the `none` of a head to rederive."""
         safe = term.name in self.loose and isinstance(term.type, Option)
         return f"{self.bound[term.name]} {'<=>' if safe else '='} {there}"
 
@@ -198,7 +202,7 @@ class _Search:
         self.found = self.found.join(other, _all(links), "left_anti")
 
     def _one(self) -> DataFrame:
-        """The one binding of no variables."""
+        """The single binding of no variables."""
         return self.checkpoints.spark.range(1, numPartitions=1).selectExpr("true as one")
 
     # -- the head
@@ -229,7 +233,7 @@ class _Search:
         left: Sequence[tuple[int, Literal]],
         functions: Mapping[str, Function | PythonFunction],
     ) -> DataFrame:
-        """Compute the rest row by row, then subtract what its results are negated with."""
+        """Compute the rest row by row, then apply the negations that use its results."""
         refuted = [(i, x) for i, x in left if isinstance(x, Absent)]
         asked = {t.name: t for _, x in refuted for t in x.terms if isinstance(t, Var)}
         body = tuple(x for _, x in values_first(left) if isinstance(x, Bind | Test))
@@ -246,7 +250,7 @@ class _Search:
         return self.checkpoints.checked(self.found.select(*names, TOP, PROBLEM)).frame
 
     def _wanted(self, frame: DataFrame) -> DataFrame:
-        """Of a rederivation, only heads that were asked for, where the joins have not seen to it."""
+        """Restrict a rederivation to the heads of suspects, if the joins do not."""
         if not any(_is_about_head(x) for x in self.rule.body):
             return frame
         from_head = self.ranges(0)

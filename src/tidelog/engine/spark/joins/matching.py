@@ -1,7 +1,7 @@
-"""Joins of rows with rows: the same tuple on both sides.
+"""Joins of frames on equal tuples.
 
-Two tuples are the same if all their columns are; `none` is the same as `none` here, unlike in the joins of a
-rule's body, so columns that may be missing are compared by Spark's null-safe equality.
+Two tuples are equal if all their columns are. Here `none` equals `none`, unlike in the joins of a rule's
+body, so optional columns are compared with Spark's null-safe equality.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def same(left: DataFrame, right: DataFrame, types: Sequence[Type]) -> DataFrame:
 def with_same(
     left: DataFrame, right: DataFrame, types: Sequence[Type], more: Sequence[str], how: str
 ) -> DataFrame:
-    """Rows on the left with what their equals on the right have in further columns."""
+    """Rows on the left, with further columns of the equal rows on the right."""
     names = columns(len(types))
     if not any(isinstance(t, Option) for t in types):
-        # under other names a union of frames would forget how it is partitioned
+        # with other column names, a union of frames would lose its partitioning
         return left.join(right.selectExpr(*names, *more), names, how)
     other = right.selectExpr(*(f"{name} as o{i}" for i, name in enumerate(names)), *more)
     signs = ("<=>" if isinstance(t, Option) else "=" for t in types)

@@ -1,1 +1,1 @@
-"""Strata evaluated by local engines, in tasks or in the driver, which may exchange what they find."""
+"""Strata evaluated by local engines, in the driver or in tasks, which may send each other what they find."""

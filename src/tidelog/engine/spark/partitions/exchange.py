@@ -1,19 +1,19 @@
-"""Steps of tasks, until nothing is left to send.
+"""Exchanges tuples between tasks in steps, until nothing is left to send.
 
-A commit gives the tasks of a unit what has changed below it. What they then find of relations that are sent
-or copied (see `routes`) is given to those that it belongs to in the next step, and so on, until nothing new
-is found. Only changes travel: what came, and what went.
+A commit passes the changes below a stratum to its tasks. What they then find of relations that are sent or
+copied (see `routes`) is passed to its recipients in the next step, and so on, until nothing new is found.
+Only changes travel: tuples inserted and deleted.
 
-Something may go that others rest on, which rest on it in turn across partitions. So a step in which anything
-went that was sent, or lost all that supported it and was found again in another way, is followed by steps in
-which it is taken back from whoever has it, and nothing is sent, until no more goes. Within a partition, what
-is received ranks above all that was there before (it supports nothing older), and only tuples that keep their
-rank stay with those that they were sent to. What is left after these steps can therefore be put in an order
-in which everything rests on what is before it. Then what was held back is sent.
+A deleted tuple may support others that support it in turn, across partitions. So if a step deletes a tuple
+that was sent, or one loses all its support and is derived in another way, the next steps retract it from all
+its recipients and send nothing, until no more is deleted. Within a partition, a received tuple ranks above
+all that were present before (it supports nothing older), and only tuples that keep their rank stay with their
+recipients. So what is left after these steps can be ordered such that every tuple is supported by tuples
+before it. Then what was held back is sent.
 
-An update that does more work than it may is given up. Work is counted, not timed: in instances found and rows
-given to tasks, with a fixed number for each step. What a lost executor or a busy machine adds to the time is
-no reason to begin again.
+An update that exceeds its work limit is abandoned. Work is counted, not timed: the instances found and the
+rows passed to tasks, plus a constant for each step. The time that a lost executor or a busy machine adds is
+no reason for a bootstrap.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ __all__ = ["STEP", "Outcome", "advanced", "everywhere", "matches", "to_arrange"]
 
 
 _ALL: Final = "true"
-STEP: Final = 100_000  # instances that are found in the time that it takes to start the tasks of a step
+STEP: Final = 100_000  # instances found in the time that it takes to start the tasks of a step
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a commit made of a unit: its state, the changes of its relations, and how it was done."""
+    """The result of a commit for a stratum: its state, the changes of its relations, and statistics."""
 
     divided: Divided
     changes: Mapping[str, tuple[Checkpoint, Checkpoint]]
@@ -76,11 +76,11 @@ def advanced(
     tell: Tell,
     asserted: Mapping[str, Checkpoint],
 ) -> Outcome:
-    """Bring a unit to its new state; `size` is how many rows it has.
+    """Bring a stratum to its new state; `size` is its number of rows.
 
-    If it begins from nothing and there are routes, `asserted` is what is asserted of its relations. It is
-    told of before each step but the first. EngineError if a task tells of a problem, and Late if they do more
-    work than they may; nothing has changed then, nor if `tell` raises.
+    For a bootstrap with routes, `asserted` has the asserted facts of its relations. `tell` is called before
+    each step except the first. Raises EngineError if a task reports a problem, and Late if the tasks exceed
+    their work limit. Nothing has changed then, nor if `tell` raises.
     """
     work = _Exchange(program, size, settings, checkpoints, before)
     work.step(given)
@@ -93,7 +93,7 @@ def advanced(
 class _Way(NamedTuple):
     """How tuples travel: from the relation in which they are found to the one in which they are received.
 
-    `allowed` says which of them do, `to` the partitions that they go to.
+    `allowed` is the condition for a tuple to travel, `to` gives its destinations.
     """
 
     source: str
@@ -102,7 +102,7 @@ class _Way(NamedTuple):
     to: str
 
 
-# by the relation in which tuples are found, and that in which they are received, or none for those that stay
+# by the relation in which tuples are found, and the one in which they are received ("" for those that stay)
 Counts: TypeAlias = Mapping[tuple[str, str], Changes]
 
 
@@ -115,10 +115,10 @@ class _Exchange:
     divided: Divided
     work: int = 0
     steps: list[Answers] = field(default_factory=list)
-    owned: dict[str, list[list[int]]] = field(default_factory=dict)  # by relation: came and went, each step
+    owned: dict[str, list[list[int]]] = field(default_factory=dict)  # by relation: inserted, deleted by step
 
     def step(self, given: Mapping[str, Given]) -> None:
-        """Let the tasks take changes in."""
+        """Run the tasks on changes."""
         left = None if self.settings.most is None else self.settings.most - self.work
         if left is not None and left <= 0:
             raise Late
@@ -135,12 +135,12 @@ class _Exchange:
     def stats(self) -> StratumStats:
         first = self.steps[0].stats
         more = len(self.steps) - 1
-        steps = f"{more} step{'s' if more > 1 else ''} of what tasks sent each other"
+        steps = f"{more} step{'s' if more > 1 else ''} of exchange between tasks"
         why = f"{first.why}, then {steps}" if more else first.why
         instances = sum(step.stats.instances for step in self.steps)
         return replace(first, why=why, rounds=self._rounds, instances=instances)
 
-    # -- what is sent
+    # -- sending
 
     def exchange(self, routes: Routes, tell: Tell) -> None:
         ways = list(self._ways(routes))
@@ -167,7 +167,8 @@ class _Exchange:
         most = self.settings.limits.max_iterations
         if most is not None and self._rounds > most:
             raise EngineError(
-                f"{self.program.strata[-1].name} still changed after {most:,} rounds, the limit of iterations"
+                f"{self.program.strata[-1].name} exceeded the iteration limit: it still changed after "
+                f"{most:,} rounds; raise it with `max_iterations` (`--max-iterations` of `tidelog run`)"
             )
 
     def _ways(self, routes: Routes) -> Iterator[_Way]:
@@ -183,18 +184,18 @@ class _Exchange:
             yield _Way(name, arranged(name, column), mine, f"xxhash64(c{column})")
 
     def _mine(self, routes: Routes, name: str, patterns: Sequence[Pattern]) -> Callable[[str], str]:
-        """What is meant by patterns, and belongs here."""
+        """The condition that a tuple matches a pattern and belongs to this partition."""
         own = self._own(routes, name)
         return lambda prefix: f"{own(prefix)} and ({matches(patterns, prefix)})"
 
     def _own(self, routes: Routes, name: str) -> Callable[[str], str]:
-        """What belongs here."""
+        """The condition that a tuple belongs to this partition."""
         if name not in routes.copied:
             return lambda _: _ALL
         return lambda prefix: f"{_owner(routes, name, self.checkpoints, prefix)} = {HERE}"
 
     def _counts(self, made: Answers, routes: Routes, ways: Sequence[_Way]) -> Counts:
-        """How many tuples came, went and moved, by way; and how many of the unit's own came and went."""
+        """How many tuples were inserted, deleted and moved, by way, and of the stratum's own relations."""
         questions: dict[tuple[str, str], tuple[str, str]] = {}
         counts: dict[tuple[str, str], Changes] = {}
         staying = [_Way(name, "", self._own(routes, name), "") for name in routes.owners]
@@ -210,7 +211,7 @@ class _Exchange:
         return counts
 
     def _lost(self, made: Answers, ways: Sequence[_Way], counts: Counts) -> dict[str, Given]:
-        """What has to be taken back."""
+        """The tuples to retract from their recipients."""
         found: dict[str, list[Checkpoint]] = {}
         for way in ways:
             count = counts[way.source, way.target]
@@ -221,7 +222,7 @@ class _Exchange:
         return {target: Given(None, self._together(checkpoints)) for target, checkpoints in found.items()}
 
     def _found(self, waiting: Sequence[Answers], ways: Sequence[_Way], counts: Counts) -> dict[str, Given]:
-        """What has to be sent: what came, and was not taken back since."""
+        """The tuples to send: those inserted, and not retracted since."""
         found: dict[str, list[Checkpoint]] = {}
         for way in ways:
             if len(waiting) > 1:
@@ -242,7 +243,7 @@ class _Exchange:
         return made.part(way.source, signs, size, way.allowed(made.prefix(way.source)), [HERE])
 
     def _held_back(self, waiting: Sequence[Answers], way: _Way) -> Checkpoint:
-        """What was found last in steps after which nothing was sent."""
+        """The tuples to send after steps that sent nothing: those whose last event is not a deletion."""
         events = [
             self._part(made, way, (sign,), 1).frame.selectExpr("*", f"{at} as at", f"{sign} as {SIGN}")
             for at, made in enumerate(waiting)
@@ -261,12 +262,12 @@ class _Exchange:
             union([c.frame for c in checkpoints]), sum(c.size for c in checkpoints), *checkpoints
         )
 
-    # -- what it comes to
+    # -- results
 
     def changes(
         self, routes: Routes | None, asserted: Mapping[str, Checkpoint]
     ) -> dict[str, tuple[Checkpoint, Checkpoint]]:
-        """What came and went in the unit's relations."""
+        """The tuples inserted into and deleted from the stratum's relations."""
         if routes is None:
             (made,) = self.steps
             return {
@@ -297,7 +298,7 @@ class _Exchange:
     def _net(
         self, parts: Sequence[tuple[Checkpoint, int]], names: Sequence[str]
     ) -> tuple[Checkpoint, Checkpoint]:
-        """What has come and gone in the end."""
+        """The tuples inserted and deleted over all steps."""
         every = union(
             [checkpoint.frame.selectExpr(*names, f"{sign} as {SIGN}") for checkpoint, sign in parts]
         )
@@ -309,7 +310,7 @@ class _Exchange:
 
 
 def matches(patterns: Sequence[Pattern], prefix: str = "") -> str:
-    """Whether a tuple is one of those that patterns mean."""
+    """The SQL condition that a tuple matches one of the patterns."""
     return " or ".join(
         "(" + " and ".join(f"{prefix}c{i} = {literal(value)}" for i, value in pattern) + ")"
         for pattern in patterns
@@ -319,7 +320,7 @@ def matches(patterns: Sequence[Pattern], prefix: str = "") -> str:
 def everywhere(
     frame: DataFrame, patterns: Sequence[Pattern], owner: int, checkpoints: Checkpoints
 ) -> DataFrame:
-    """Tuples with where they go: to all partitions, if they are meant by patterns, or to their own."""
+    """Tuples with their destinations: all partitions if they match a pattern, otherwise their own."""
     keys = ", ".join(f"{key}L" for key in _keys(checkpoints))
     to = f"if({matches(patterns)}, array({keys}), array(xxhash64(c{owner})))"
     return frame.selectExpr("*", f"explode({to}) as {PART}")
@@ -328,7 +329,7 @@ def everywhere(
 def to_arrange(
     asserted: Mapping[str, Checkpoint], routes: Routes, checkpoints: Checkpoints
 ) -> dict[str, Given]:
-    """What is asserted of relations when their unit begins, on the way to where they are arranged."""
+    """The asserted facts of a stratum to be bootstrapped, addressed to where they are arranged."""
     made: dict[str, Given] = {}
     for (name, column), patterns in routes.arranged.items():
         checkpoint = asserted.get(name)
@@ -342,19 +343,19 @@ def to_arrange(
 
 
 def _owner(routes: Routes, name: str, checkpoints: Checkpoints, prefix: str = "") -> str:
-    """The partition that a tuple belongs to."""
+    """The SQL expression for the partition that a tuple belongs to."""
     return f"pmod(hash(xxhash64({prefix}c{routes.owners[name]})), {checkpoints.partitions})"
 
 
 def _addressed(frame: DataFrame, to: str) -> DataFrame:
-    """Tuples as they are received, with where they go."""
+    """Tuples as they are received, with their destinations."""
     names = [name for name in frame.columns if name != HERE]
     moved = [f"{name} as c{i + 1}" for i, name in enumerate(names)]
     return frame.selectExpr(f"cast({HERE} as bigint) as c0", *moved, f"{to} as {PART}")
 
 
 def _others(checkpoints: Checkpoints) -> str:
-    """All partitions but this."""
+    """The SQL expression for all partitions except this one."""
     keys = ", ".join(f"{key}L" for key in _keys(checkpoints))
     others = f"filter(sequence(0, {checkpoints.partitions - 1}), p -> p <> {HERE})"
     return f"explode(transform({others}, p -> element_at(array({keys}), p + 1)))"
@@ -364,7 +365,7 @@ _KEYS: dict[int, list[int]] = {}
 
 
 def _keys(checkpoints: Checkpoints) -> list[int]:
-    """For each partition a number that is hashed to it."""
+    """For each partition, a number that hashes to it."""
     parts = checkpoints.partitions
     found: dict[int, int] = {}
     many = 16 * parts

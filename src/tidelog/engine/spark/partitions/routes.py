@@ -1,17 +1,18 @@
 """What tasks send each other, so that each of them finds its part of a recursion on its own.
 
-The relations of a unit are *divided*, each by one of its columns: a tuple belongs to the partition that the
-value there is hashed to. Where a rule joins relations of the unit with each other, what it joins has to be in
-one partition:
+The relations of a stratum are *divided*, each by one of its columns: a tuple belongs to the partition that
+its value in that column hashes to. Where a rule joins relations of the stratum with each other, the tuples
+that it joins must be in one partition:
 
-- A rule may name some tuples by constants (`T(a, "subClassOf", b)`); where these are few, all partitions have
+- A rule may select tuples by constants (`T(a, "subClassOf", b)`). If these are few, all partitions have
   *copies* of them.
-- All other atoms of a rule must have a variable in common. What they mean is joined in the partition that its
-  value is hashed to. What is named by constants, and divided by another column, is *arranged* by this one
-  too: it is also kept there, under another name. (To keep whole relations twice takes longer than joins.)
+- All other atoms of a rule must have a variable in common. Their tuples are joined in the partition that its
+  value hashes to. Tuples that are selected by constants and divided by another column are also *arranged* by
+  this one: they are stored a second time in that partition, under another name. (Storing whole relations
+  twice takes longer than joins.)
 
-A head stays where it is found if it is divided by what the join is by; the heads of all other rules are
-*sent* to where they belong.
+A head stays where it is found if the join variable divides it. The heads of all other rules are *sent* to the
+partitions that they belong to.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ __all__ = [
     "with_routes",
 ]
 
-# columns and what is in them, of the tuples that are meant
+# columns and constants: the tuples that have these constants in these columns match
 Pattern: TypeAlias = tuple[tuple[int, Constant], ...]
-# how many tuples of a relation a pattern means, if they are not too many
+# how many tuples of a relation match a pattern; None if they are too many
 Size: TypeAlias = Callable[[str, Pattern], int | None]
 
 _TRIES: Final = 256
 
 
 class Reading(NamedTuple):
-    """The atom at a position of a rule means what is arranged by a column, of what it names by constants."""
+    """The atom at a position of a rule reads tuples that match a pattern and are arranged by a column."""
 
     rule: str
     position: int
@@ -74,7 +75,7 @@ class Routes:
 
     @property
     def arranged(self) -> dict[tuple[str, int], tuple[Pattern, ...]]:
-        """What is arranged of relations, and by which columns, beside those that divide them."""
+        """The patterns of the tuples to arrange, by relation and column."""
         found: dict[tuple[str, int], set[Pattern]] = {}
         for reading in self.readings:
             found.setdefault((reading.relation, reading.column), set()).add(reading.pattern)
@@ -82,22 +83,22 @@ class Routes:
 
     @property
     def received(self) -> dict[str, int]:
-        """The relations of what is received, and the columns by which they are divided."""
+        """The relations of received tuples, and the columns by which they are divided."""
         made = {received(name): column + 1 for name, column in self.owners.items()}
         return made | {arranged(name, column): column + 1 for name, column in self.arranged}
 
     def senders(self, stratum: Stratum) -> frozenset[str]:
-        """The relations some of whose rules send their heads."""
+        """The relations that have rules whose heads are sent."""
         return frozenset(rule.head for rule in stratum.rules if rule.id in self.sending)
 
 
 def is_routable(stratum: Stratum) -> bool:
-    """Whether there may be routes for a unit, if what its rules name by constants is little."""
+    """Whether there may be routes for a stratum, if few tuples match the constants in its rules."""
     return next(_possible(stratum, lambda _, pattern: 0), None) is not None
 
 
 def named(stratum: Stratum) -> dict[str, list[Pattern]]:
-    """What the rules of a unit name by constants, of its relations."""
+    """The patterns by which the rules of a stratum select tuples of its relations."""
     found: dict[str, dict[Pattern, None]] = {}
     for atom in (atom for rule in stratum.rules for atom in _atoms(rule, stratum).values()):
         if pattern := _pattern(atom.terms):
@@ -106,12 +107,12 @@ def named(stratum: Stratum) -> dict[str, list[Pattern]]:
 
 
 def find_routes(stratum: Stratum, size: Size) -> Routes | None:
-    """The routes of a unit, with as little to send as possible; None if there are none."""
+    """The routes of a stratum with the least to send; None if there are none."""
     return min(_possible(stratum, size), key=lambda r: len(r.sending) + len(r.arranged), default=None)
 
 
 def _possible(stratum: Stratum, size: Size) -> Iterator[Routes]:
-    """The routes of a unit, with its relations divided in one way or another."""
+    """The routes of a stratum, for each way to divide its relations."""
     inner = [rule for rule in stratum.rules if is_inner(rule, stratum)]
     arity = {rule.head: len(rule.values) for rule in stratum.rules}
     plain = stratum.recursive and not stratum.best and stratum.grouping is None and all(map(_is_plain, inner))
@@ -125,7 +126,7 @@ def _possible(stratum: Stratum, size: Size) -> Iterator[Routes]:
 
 
 def _divisions(arity: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Columns to divide relations by: all ways, or where these are too many, the same for all of them."""
+    """Columns to divide relations by: all combinations, or if too many, the same column for all relations."""
     if prod(arity.values()) <= _TRIES:
         for columns in product(*map(range, arity.values())):
             yield dict(zip(arity, columns, strict=True))
@@ -135,7 +136,7 @@ def _divisions(arity: Mapping[str, int]) -> Iterator[dict[str, int]]:
 
 
 def _is_plain(rule: FlatRule) -> bool:
-    """Whether no instance of a rule can fail, and all its values are of its body."""
+    """Whether no instance of a rule can fail, and its head has only constants and variables of its body."""
     terms = (t for x in rule.body if isinstance(x, Match) for t in x.terms)
     known = {t.name: "x" for t in terms if isinstance(t, Var)}
 
@@ -149,7 +150,7 @@ def _is_plain(rule: FlatRule) -> bool:
 
 
 def _copied(inner: Sequence[FlatRule], stratum: Stratum, size: Size) -> dict[str, tuple[Pattern, ...]]:
-    """What all have copies of: the little that rules name by constants, but for the most in each rule."""
+    """The patterns of copied tuples: those with few tuples, except the one with the most in each rule."""
     copied: dict[str, set[Pattern]] = {}
     for rule in inner:
         atoms = list(_atoms(rule, stratum).values())
@@ -167,7 +168,7 @@ def _pattern(terms: tuple[Term, ...]) -> Pattern:
 
 
 def _atoms(rule: FlatRule, stratum: Stratum) -> dict[int, Match]:
-    """The atoms of a rule that its unit defines, by position."""
+    """The atoms of a rule whose relations belong to its stratum, by position."""
     return {i: x for i, x in enumerate(rule.body) if isinstance(x, Match) and x.relation in stratum.relations}
 
 
@@ -177,7 +178,7 @@ def _try(
     owners: Mapping[str, int],
     copied: Mapping[str, tuple[Pattern, ...]],
 ) -> Routes | None:
-    """The routes with relations divided by these columns; None if some rule cannot do with that."""
+    """The routes with relations divided by these columns; None if that is impossible for some rule."""
     sending: set[str] = set()
     readings: set[Reading] = set()
     for rule in inner:
@@ -186,7 +187,7 @@ def _try(
             for i, atom in _atoms(rule, stratum).items()
             if not _is_copied(atom.terms, copied.get(atom.relation, ()))
         }
-        if not apart:  # found in all partitions
+        if not apart:  # all partitions find the same heads
             heads = tuple(v for v in rule.values if isinstance(v, Var | Constant))
             stays = _is_copied(heads, copied.get(rule.head, ()))
         else:
@@ -202,7 +203,7 @@ def _try(
 
 
 def _key(rule: FlatRule, atoms: Mapping[int, Match], owners: Mapping[str, int]) -> Var | None:
-    """The variable that a rule is joined by: of those that its atoms share, the one with least to send."""
+    """The variable that a rule joins on: of those that its atoms share, the one with the least to send."""
     first = next(iter(atoms.values()))
     if len(atoms) == 1:
         term = first.terms[owners[first.relation]]
@@ -219,7 +220,7 @@ def _key(rule: FlatRule, atoms: Mapping[int, Match], owners: Mapping[str, int]) 
 def _readings(
     rule: FlatRule, atoms: Mapping[int, Match], owners: Mapping[str, int], key: Var | None
 ) -> set[Reading]:
-    """The atoms that are not divided by what they are joined by."""
+    """The atoms that are not divided by the join variable."""
     return {
         Reading(rule.id, i, atom.relation, atom.terms.index(key), _pattern(atom.terms))
         for i, atom in atoms.items()
@@ -232,30 +233,30 @@ def _is_copied(terms: tuple[Term, ...], patterns: tuple[Pattern, ...]) -> bool:
     return any(own >= set(pattern) for pattern in patterns)
 
 
-# -- the unit as tasks have it
+# -- the stratum in tasks
 
 
 def sent(relation: str) -> str:
-    """The relation of heads that are to be sent."""
+    """The relation of heads to send."""
     return f"{relation} [sent]"
 
 
 def received(relation: str) -> str:
-    """The relation of tuples that were received: who sent them, and they."""
+    """The relation of received tuples: the sender, then the tuple."""
     return f"{relation} [received]"
 
 
 def arranged(relation: str, column: int) -> str:
-    """The relation of tuples that were received to be arranged by a column: who sent them, and they."""
+    """The relation of tuples received to be arranged by a column: the sender, then the tuple."""
     return f"{relation} [by {column}]"
 
 
 def with_routes(
     stratum: Stratum, relations: Mapping[str, Stored], routes: Routes
 ) -> tuple[Stratum, Mapping[str, Stored]]:
-    """The unit, with relations for what its partitions send and receive.
+    """The stratum, with relations for the tuples that its partitions send and receive.
 
-    They are of the unit itself, so that what is received has a rank: it only ever supports what ranks above.
+    These belong to the stratum, so that received tuples have ranks: they only support tuples of higher rank.
     """
     made: dict[str, Stored] = {}
     rules = [_rerouted(rule, routes) for rule in stratum.rules]
@@ -276,7 +277,7 @@ def with_routes(
 
 
 def _rerouted(rule: FlatRule, routes: Routes) -> FlatRule:
-    """A rule that reads what is arranged for it, and gives what is to be sent."""
+    """The rule, reading the tuples that are arranged for it and deriving the tuples to send."""
     body = list(rule.body)
     for reading in routes.readings:
         if reading.rule == rule.id:

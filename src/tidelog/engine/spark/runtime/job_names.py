@@ -1,8 +1,8 @@
-"""What Spark's own pages call the jobs that Tidelog starts: what was being done, in the words of the program.
+"""Names for the Spark jobs that Tidelog starts, in the words of the program, as the Spark UI shows them.
 
-Spark names a job after what its thread was called at the time: by a *description*, which its pages show, or
-over Connect, which has none, by a *tag* of operations. Whoever works in a thread names what it does for as
-long as it does it; then the thread gets back the name that it had, which may be the user's.
+Spark names a job after its thread at the time: by a *description*, which the UI shows, or over Connect, which
+has no descriptions, by an operation *tag*. A thread is named for the duration of some work. Afterwards its
+previous name, which may be the user's, is restored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class JobNames:
 
     @contextmanager
     def named(self, name: str) -> Iterator[None]:
-        """Jobs of this thread have this name, or one that is given meanwhile, until the end of the block."""
+        """Until the end of the block, jobs of this thread have this name, or one that `name` sets."""
         before = self._threads.current
         self._threads.call(name)
         try:
@@ -40,12 +40,12 @@ class JobNames:
 
     @contextmanager
     def taking(self, relation: str) -> Iterator[None]:
-        """Inside this block the data of a relation is taken in."""
-        with self.named(f"Tidelog · taking in {relation}"), failures_told(f"hand over rows for {relation}"):
+        """Inside this block, Spark evaluates the data to be inserted into or deleted from a relation."""
+        with self.named(f"Tidelog · ingesting {relation}"), failures_told(f"read the rows for {relation}"):
             yield
 
     def name(self, name: str) -> None:
-        """Jobs of this thread have this name from now on; inside a block of `named`."""
+        """Rename the jobs of this thread from now on; for use inside a block of `named`."""
         self._threads.call(name)
 
 
@@ -59,7 +59,7 @@ class _Descriptions:
         return name
 
     def call(self, name: str | None) -> None:
-        unset: Any = None  # removes the property, though PySpark's types do not say so
+        unset: Any = None  # removes the property, although PySpark's types do not allow it
         self._context.setLocalProperty(_DESCRIPTION, unset if name is None else name)
 
 
@@ -76,13 +76,13 @@ class _Tags:
     def call(self, name: str | None) -> None:
         if self.current is not None:
             self._spark.removeTag(self.current)
-        self._own.tag = None if name is None else name.replace(",", ";")  # a comma may not be in a tag
+        self._own.tag = None if name is None else name.replace(",", ";")  # tags must not contain commas
         if self._own.tag is not None:
             self._spark.addTag(self._own.tag)
 
 
 def step_name(work: str, step: Progress) -> str:
-    """The name of a step of some work: the relations, the round, and the rule, if it is one rule's."""
+    """The name of a step of some work: the relations, the round, and the rule if there is only one."""
     rounds = f" · round {step.round + 1:,}" if step.round else ""
     rule = f": {' '.join(step.rule.split())}" if step.rule else ""
     return f"{work} · {step.name}{rounds}{rule}"

@@ -1,8 +1,8 @@
-"""The line that a person watches, kept alive while Spark works.
+"""Updates the progress line while Spark works.
 
-A step may take minutes, in which a commit has nothing to report. Meanwhile the clock goes on, and Spark knows
-how many tasks of the stages at work are done; a thread of its own writes both into the line. (Over Connect
-only the clock: stages are not told there.)
+A step may take minutes, during which a commit reports nothing. Meanwhile a separate thread updates the line
+with the elapsed time and the number of completed tasks of the active stages. (Over Connect only the time:
+Spark does not report stages there.)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EVERY: Final = 0.5  # seconds
 
 
 class Ticker:
-    """Inside a `with` block the line is written again and again, for the step that was told last."""
+    """Inside a `with` block, rewrites the line periodically for the last step."""
 
     def __init__(self, spark: SparkSession, line: Line) -> None:
         context = getattr(spark, "sparkContext", None)
@@ -36,12 +36,12 @@ class Ticker:
         self._thread = threading.Thread(target=self._tick_on, name="tidelog-progress", daemon=True)
 
     def step(self, step: Progress) -> None:
-        """A step begins."""
+        """Begin a step."""
         self._step = step, time.perf_counter()
         self._line(step)
 
     def tick(self) -> None:
-        """Write the line, as things stand now."""
+        """Write the line with the current figures."""
         if self._step is None:
             return
         step, since = self._step
@@ -49,7 +49,7 @@ class Ticker:
         self._line(replace(step, seconds=step.seconds + time.perf_counter() - since, done=done, tasks=tasks))
 
     def _tasks(self) -> tuple[int, int]:
-        """How many tasks of the stages at work are done, and how many there are."""
+        """How many tasks of the active stages are completed, and how many there are."""
         if self._tracker is None:
             return 0, 0
         infos = [self._tracker.getStageInfo(stage) for stage in self._tracker.getActiveStageIds()]
@@ -57,7 +57,7 @@ class Ticker:
         return sum(i.numCompletedTasks for i in found), sum(i.numTasks for i in found)
 
     def _tick_on(self) -> None:
-        with suppress(*SPARK_ERRORS):  # Spark is stopping, which those who wait for it will hear of
+        with suppress(*SPARK_ERRORS):  # Spark is stopping; the waiting thread gets the error
             while not self._is_over.wait(EVERY):
                 self.tick()
 

@@ -1,19 +1,19 @@
-"""Two sessions of Spark: the user's, whose settings are the user's alone, and one of our own for our work.
+"""Two Spark sessions: the user's, whose settings belong to the user, and Tidelog's own for its work.
 
-What users hand over may mean one thing under one setting and another under another: a text read as a
-timestamp, a view, a table of the current database. So their frames are evaluated in the session that they
-belong to, under its settings, and held there; only what is evaluated crosses into our session, where adaptive
-execution and automatic broadcasts are off: the one forgets how results are partitioned, the other costs a job
-to find out what we know. Results cross back, so that users get frames of their own session.
+The meaning of a user's frame may depend on the settings of its session: a text read as a timestamp, a view, a
+table of the current database. So frames are evaluated in their own session, under its settings, and persisted
+there. Only the results cross into Tidelog's session, where adaptive execution and automatic broadcasts are
+off: the first loses the partitioning of results, the second runs a job to find out what is known already.
+Results cross back, so that users get frames of their own session.
 
 Invariants:
 
 - No setting of a session that was passed in is ever changed.
-- Our session is never the active one of a thread, not even for a moment: PySpark keeps one for all threads.
+- Tidelog's session is never a thread's active one, not even briefly: PySpark has one for all threads.
 
-Frames cross by a global temporary view, which all sessions of one application see, and which is gone again
-as soon as the frame is named on the other side. Over Connect sessions cannot be mixed: there both are the
-user's, and Spark plans as its settings say; rows are right under any, since plans ask for their partitioning.
+Frames cross through a global temporary view, which all sessions of one application see, and which is dropped
+as soon as the other session has a frame for it. Over Connect, sessions cannot be mixed: both are the user's,
+and Spark plans by its settings. Results are right under any settings, because plans state their partitioning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["SETTINGS", "Sessions", "created", "shuffle_partitions"]
 
-# of our own session
+# of Tidelog's own session
 SETTINGS: Final = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
@@ -40,12 +40,12 @@ _numbers = count()
 
 
 def shuffle_partitions(spark: SparkSession) -> int:
-    """How many partitions the shuffles of a session have."""
+    """The number of shuffle partitions of a session."""
     return int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
 
 
 class Sessions:
-    """`user` is the session that was passed in, `own` the one that work is done in."""
+    """`user` is the session that was passed in, `own` the one that does the work."""
 
     def __init__(self, user: SparkSession) -> None:
         self.user = user
@@ -61,22 +61,22 @@ class Sessions:
         return self.own is not self.user
 
     def inward(self, frame: DataFrame) -> DataFrame:
-        """A frame of whatever session, which is held there, in our session."""
+        """A frame of another session, which is persisted there, as a frame of Tidelog's session."""
         return _crossed(frame, self.own)
 
     def outward(self, frame: DataFrame) -> DataFrame:
-        """A frame of our session in the user's."""
+        """A frame of Tidelog's session as a frame of the user's."""
         return _crossed(frame, self.user)
 
     def made(self, rows: Any, schema: str | None = None) -> DataFrame:
-        """A frame of our session with these rows: a table of Arrow, or none."""
+        """A frame of Tidelog's session with these rows: an Arrow table, or an empty list with a schema."""
         return created(self.own, rows, schema)
 
 
 def created(session: SparkSession, rows: Any, schema: str | None = None) -> DataFrame:
-    """A frame of a session with these rows, which leaves the active session as it is.
+    """A frame of a session with these rows; the active session does not change.
 
-    PySpark makes the session active that makes a frame of rows, so the active one makes it.
+    PySpark activates the session that creates a frame from rows, so the active session creates it.
     """
     if not _is_classic(session):
         return _frame(session, rows, schema)
@@ -108,6 +108,6 @@ def _crossed(frame: DataFrame, session: SparkSession) -> DataFrame:
 
 
 def _clear_active(session: SparkSession) -> None:
-    """This thread has no active session again, which Python's API cannot say."""
+    """Leave this thread without an active session, which the Python API cannot do."""
     java: Any = session._jvm
     java.org.apache.spark.sql.classic.SparkSession.clearActiveSession()

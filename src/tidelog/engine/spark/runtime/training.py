@@ -1,7 +1,7 @@
-"""A short run through what Tidelog uses of Spark, for `classes` to see which classes that loads.
+"""A short run through the parts of Spark that Tidelog uses, for `class_archive` to see the classes they load.
 
-Run as a module with Java options as its only argument. What it computes does not matter; what it touches
-does: Arrow in and out, joins, anti-joins, distinct, aggregates, checkpoints, Parquet and CSV.
+Run it as a module with Java options as the only argument. The results do not matter, only what is used: Arrow
+in and out, joins, anti-joins, distinct, aggregates, checkpoints, Parquet and CSV.
 """
 
 from __future__ import annotations

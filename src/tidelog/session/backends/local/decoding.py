@@ -1,7 +1,7 @@
-"""Codes as values, for readers in any thread.
+"""Decodes codes into values, for readers in any thread.
 
-Codes never change their meaning, and dictionaries guard what they keep themselves, so decoding needs no lock
-here. In a session on Spark, tables can be had as DataFrames too.
+Codes never change their meaning, and dictionaries have their own lock, so decoding needs no lock here. In a
+session on Spark, tables can also be made DataFrames.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Decoder:
         self._publish = publish
 
     def table(self, relation: Relation, codes: Codes) -> Any:
-        """The Arrow table of these codes, a row each."""
+        """The Arrow table of rows of codes."""
         return decode_table(self._codec, relation, np.ascontiguousarray(codes.T))
 
     def rows(self, relation: Relation, codes: Codes) -> Iterator[Fact]:
-        """The tuples of these codes, decoded some at a time."""
+        """The tuples of rows of codes, decoded in chunks."""
         if not relation.columns:
             yield from [()] * len(codes)
             return
@@ -51,12 +51,12 @@ class Decoder:
         """An Arrow table as a DataFrame."""
         if self._publish is None:
             raise SessionError(
-                "the session is not on Spark; open it with tidelog.open(…, spark=session), or take to_arrow()"
+                "the session is not on Spark; open it with tidelog.open(…, spark=session), or use to_arrow()"
             )
         return self._publish(table)
 
     def code(self, relation: Relation, place: int, value: object) -> int | None:
-        """The code of a value in a column, None if no row can have it; DataError if it does not fit."""
+        """The code of a value in a column, None if no row can have it; DataError if its type is wrong."""
         column = relation.columns[place]
         try:
             return self._codec.find(column.type, canonical(column.type, native(value)))
@@ -74,7 +74,7 @@ class Decoder:
         return Extent(among=dictionary.between(first, last))
 
     def row_codes(self, relation: Relation, row: object) -> Codes | None:
-        """The codes of a row; None if it is no row of the relation, or no row can be like it."""
+        """The codes of a row; None if the relation cannot have such a row."""
         if not isinstance(row, tuple | list) or len(row) != len(relation.columns):
             return None
         try:
@@ -85,7 +85,7 @@ class Decoder:
 
 
 def _canonical(relation: Relation, place: int, value: object) -> Value | None:
-    """A value as the column's type has it; None for no value."""
+    """The canonical form of a value in a column; None for None."""
     column = relation.columns[place]
     if value is None:
         return None

@@ -1,7 +1,7 @@
-"""Facts in this process: codes that become values when somebody asks for them.
+"""Facts in this process: codes that are decoded when they are read.
 
-`CodedFacts` holds its rows as codes. `View` holds a whole relation and reads it when asked, through the hash
-table and indexes where it can.
+`CodedFacts` holds its rows as codes. `View` is a whole relation and reads it on demand, through the hash
+table and indexes where possible.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class CodedFacts(Facts):
 
 
 class LazyFacts(CodedFacts):
-    """Rows that are not written down as codes yet."""
+    """Rows whose codes are computed on demand."""
 
     def __init__(self, relation: Relation, decoder: Decoder, rows: Difference) -> None:
         super().__init__(relation, decoder, _NOTHING)

@@ -1,17 +1,18 @@
-"""What readers read while a writer works: each relation as it was at one commit.
+"""What readers see while a writer works: each relation as of one commit.
 
-A commit works on the tables in place, but it leaves alone what the last commit said: a row's tag keeps OLD,
-its values never change, and a matrix is replaced as a whole. So a reader may read at any moment but two:
-while asserted facts are taken in, and at the publication, in which the new state becomes the old one. The
-lock `reading` (see `locks`) keeps these and all reading apart. It is taken here and nowhere else in a session
-in this process, except by those who want several views of one commit.
+A commit changes tables in place, but preserves the last commit: a row's tag keeps OLD, its values never
+change, and a matrix is replaced as a whole. So readers can read at all times except two: while asserted facts
+are staged, and during publication, when the new state replaces the old one. The lock `reading` (see `locks`)
+separates these from all reading. In a session in this process it is only taken here, except to get several
+views of one commit.
 
 A `Source` is a relation as of the commit at which it was made. Making one costs nothing: it reads the table
-itself, until a publication is about to change the relation; then it takes a snapshot first. `Committed` is
-what a transaction asks of a relation that it is going to change.
+itself until a publication is about to change the relation, and then takes a snapshot first. `Committed` is a
+relation for the transaction that is going to change it.
 
-Hash tables and indexes grow as they are used, so two threads must never be at one of them. Between commits
-they belong to whoever holds the lock. While the engine works (`working`), they are its own, and readers scan.
+Hash tables and indexes grow when they are used, so two threads must never use one at the same time. Between
+commits they belong to the thread that holds the lock. While the engine works (`working`), they belong to the
+engine, and readers scan.
 """
 
 from __future__ import annotations
@@ -36,26 +37,26 @@ from tidelog.session.locks import AT_WORK, Locks
 
 __all__ = ["Committed", "Readers", "Source"]
 
-_LARGE: Final = 4096  # rows from which on an index is worth making
-_FEW: Final = 64  # sources to be noted before the first look for those that are gone
+_LARGE: Final = 4096  # rows from which an index is worth building
+_FEW: Final = 64  # sources to register before those no longer in use are first removed
 
 
 class Readers:
-    """Everybody who reads an engine's tables, and the one who writes them."""
+    """All readers of an engine's tables, and their writer."""
 
     def __init__(self, engine: LocalEngine, locks: Locks) -> None:
         self.engine = engine
         self.mutex = locks.reading
         self.is_busy = False
-        self._sources: list[ref[Source]] = []  # those that read a table, under the lock
+        self._sources: list[ref[Source]] = []  # those that read a table; guarded by the lock
         self._enough = _FEW
         self._tables: dict[str, Table] = {}
         self._bits: dict[str, BitSnapshot] = {}
 
     def source(self, relation: str) -> Source:
-        """The relation as it is now; call it under the mutex if more than one is to be of one commit."""
+        """The relation as it is now; hold the mutex to get several of one commit."""
         with self.mutex:
-            if self.is_busy:  # the engine may be about to change its form
+            if self.is_busy:  # the engine may be about to convert it
                 table, bits = self._tables[relation], self._bits.get(relation)
             else:
                 table, bits = self.engine.tables[relation], _snapshot(self.engine.dense.bits.get(relation))
@@ -64,7 +65,7 @@ class Readers:
             return source
 
     def _note(self, source: Source) -> None:
-        # plain references: sets of weak ones change by themselves while others go through them
+        # a list of references: a WeakSet may change while another thread iterates over it
         if len(self._sources) >= self._enough:
             self._sources = [known for known in self._sources if known() is not None]
             self._enough = _FEW + 2 * len(self._sources)
@@ -72,7 +73,7 @@ class Readers:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """The engine's tables are being worked on; SessionError if they are already."""
+        """Inside this block, the engine works on its tables; SessionError if it already does."""
         with self.mutex:
             if self.is_busy:
                 raise SessionError(AT_WORK)
@@ -88,7 +89,7 @@ class Readers:
 
     @contextmanager
     def publishing(self, is_kept: Callable[[str], bool]) -> Iterator[None]:
-        """The work becomes the state; relations that are not kept are gone afterwards."""
+        """Inside this block, the new state replaces the old one; relations that are not kept are dropped."""
         with self.mutex:
             self._detach(is_kept)
             yield
@@ -96,7 +97,7 @@ class Readers:
             self._bits = {name: BitSnapshot(kept) for name, kept in self.engine.dense.bits.items()}
 
     def _detach(self, is_kept: Callable[[str], bool]) -> None:
-        """Have the sources whose relation changes take their snapshots."""
+        """Have the sources whose relation changes take snapshots."""
         attached: list[ref[Source]] = []
         for known in self._sources:
             source = known()
@@ -118,7 +119,7 @@ def _snapshot(kept: BitRelation | None) -> BitSnapshot | None:
 
 
 class Source:
-    """A relation as of one commit; `table` holds its rows, or if there are `bits` what is asserted of it."""
+    """A relation as of one commit; `table` holds its rows, or with `bits` its asserted facts."""
 
     def __init__(self, readers: Readers, relation: str, table: Table, bits: BitSnapshot | None) -> None:
         self.relation = relation
@@ -133,13 +134,13 @@ class Source:
             return self.table.live if self._state is None else self._state.size
 
     def codes(self, count: int | None = None) -> Codes:
-        """The values of all rows, or of the first so many."""
+        """The codes of all rows, or of the first `count`."""
         with self._readers.mutex:
             state = self._state or RowSnapshot(self.table)
         return state.codes(count)
 
     def given(self) -> Codes:
-        """The values of the rows that are asserted."""
+        """The codes of the asserted rows."""
         with self._readers.mutex:
             if self._given is not None:
                 return self._given
@@ -147,17 +148,17 @@ class Source:
             return self.table.data[np.flatnonzero(given)]
 
     def select(self, wanted: Mapping[int, int]) -> Codes:
-        """The values of the rows that have these codes in these columns."""
+        """The codes of the rows that have these codes in these columns."""
         with self._readers.mutex:
             state = self._state
             if state is None and not self._readers.is_busy and self._is_worth(wanted):
-                with interrupts_noted():  # an index half made would be wrong for ever
+                with interrupts_noted():  # a half-built index would stay wrong
                     return self.table.data[self._find(wanted)]
             state = state or RowSnapshot(self.table)
         return state.select(wanted)
 
     def between(self, place: int, wanted: Extent) -> Codes:
-        """The values of the rows whose code in a column is one of these."""
+        """The codes of the rows whose code in a column is one of these."""
         with self._readers.mutex:
             state = self._state
             if state is None and not self._readers.is_busy and self.table.rows >= _LARGE:
@@ -170,7 +171,7 @@ class Source:
         return codes[wanted.holds(codes[:, place])]
 
     def detach(self) -> None:
-        """Keep the state, which is about to change."""
+        """Take a snapshot, because the table is about to change."""
         self._given = self.given()
         self._state = self._state or RowSnapshot(self.table)
 
@@ -191,14 +192,14 @@ class Source:
 
 
 class Committed:
-    """A relation at the last commit, for the transaction that changes it; ask it while `turn` is held."""
+    """A relation at the last commit, for the transaction that changes it; use it while `turn` is held."""
 
     def __init__(self, readers: Readers, table: Table) -> None:
         self._readers = readers
         self._table = table
 
     def given(self) -> Codes:
-        """The values of the rows that are asserted."""
+        """The codes of the asserted rows."""
         with self._readers.mutex:
             table = self._table
             return table.data[np.flatnonzero(table.given[: table.rows])]

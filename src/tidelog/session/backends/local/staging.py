@@ -1,7 +1,7 @@
-"""What a transaction says about asserted facts, before it is committed: for each row, the last thing said.
+"""The changes of a transaction to asserted facts, before it is committed: for each row, the last change.
 
-A relation with a primary key has one row per key at any moment: what the transaction inserts is compared with
-what is there and with what it has inserted itself.
+A relation with a primary key has one row per key at any moment: inserted rows are compared with the rows of
+the last commit and with those that the transaction has inserted.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["Staged", "StagedData", "conflict", "expect_keys"]
 
 
 class StagedData:
-    """What a transaction says about one relation, as users say it.
+    """The changes of a transaction to one relation, as users give them.
 
-    `encoding` lends the codec for codes, `taking` is around taking in the data of a relation.
+    `encoding` lends the codec; data is converted inside the context `taking`.
     """
 
     def __init__(
@@ -75,14 +75,14 @@ class StagedData:
 
 
 def _codes(codec: Codec, relation: Relation, table: object) -> Codes:
-    """The codes of a table, a row each."""
+    """The rows of a table, as codes."""
     return np.ascontiguousarray(encode_table(codec, relation, table, let_interrupt).T)
 
 
 class Staged:
     """The rows of one relation that a transaction inserts (+1) or deletes (-1).
 
-    `committed` is the relation as it is, None if it is new.
+    `committed` is the relation at the last commit, None if it is new.
     """
 
     def __init__(self, relation: Relation, committed: Committed | None, codec: Codec) -> None:
@@ -93,7 +93,7 @@ class Staged:
         self._signs: npt.NDArray[np.int8] = np.zeros(64, np.int8)
 
     def insert(self, codes: Codes) -> None:
-        """Rows that are to be there; DataError if another row has the key of one."""
+        """Insert rows; DataError if another row has the key of one."""
         if self.relation.key is not None:
             self._expect_one_each(codes)
             which, held = self._holders(codes[:, self.relation.key])
@@ -104,7 +104,7 @@ class Staged:
         self._put(codes, 1)
 
     def upsert(self, codes: Codes) -> None:
-        """Rows that take the place of those with their keys."""
+        """Insert rows, replacing those with the same keys."""
         assert self.relation.key is not None
         self._expect_one_each(codes)
         _, held = self._holders(codes[:, self.relation.key])
@@ -118,13 +118,13 @@ class Staged:
         self._put(self._holders(keys)[1], -1)
 
     def delete_all(self) -> None:
-        """What is asserted is to go, what was inserted is not to come."""
+        """Delete all asserted rows, and discard earlier insertions."""
         self._signs[:] = np.minimum(self._signs, 0)
         if self._committed is not None:
             self._put(self._committed.given(), -1)
 
     def net(self) -> tuple[Codes, Codes]:
-        """The rows that are to be there, and those that are not."""
+        """The rows to insert, and the rows to delete."""
         signs = self._signs[: self._rows.rows]
         data = self._rows.data[: self._rows.rows]
         return data[signs == 1], data[signs == -1]
@@ -140,12 +140,12 @@ class Staged:
         self._signs[rows] = sign
 
     def _said(self, codes: Codes) -> npt.NDArray[np.int8]:
-        """What this transaction said last about rows; 0 if nothing."""
+        """The sign of the last change of rows in this transaction; 0 if there is none."""
         rows = self._rows.find(codes)
         return np.where(rows >= 0, self._signs[np.maximum(rows, 0)], 0)
 
     def _holders(self, keys: Codes) -> tuple[Rows, Codes]:
-        """The rows that are there under these keys: the key's number, and the row's codes."""
+        """The rows that have these keys: the number of the key, and the row's codes."""
         assert self.relation.key is not None
         which, rows = lookup(self._rows, self.relation.key, keys)
         came = self._signs[rows] == 1
@@ -170,7 +170,7 @@ class Staged:
 
 
 def expect_keys(relation: Relation, table: Table, came: Codes, codec: Codec) -> None:
-    """DataError if a row that came has the key of another that is there; for facts that rules state."""
+    """DataError if an inserted row has the key of another row; for facts in the program."""
     if relation.key is None or not len(came):
         return
     which, rows = lookup(table, relation.key, came[:, relation.key])
@@ -182,7 +182,7 @@ def expect_keys(relation: Relation, table: Table, came: Codes, codec: Codec) -> 
 
 
 def conflict(relation: Relation, codec: Codec, held: Codes, new: Codes) -> DataError:
-    """Two rows with one key."""
+    """The error for two rows with one key."""
     assert relation.key is not None
     there, wanted = (
         tuple(codec.decode(t, int(c)) for t, c in zip(relation.types, row, strict=True))
@@ -190,6 +190,6 @@ def conflict(relation: Relation, codec: Codec, held: Codes, new: Codes) -> DataE
     )
     key = ", ".join(f"{relation.columns[i].name} = {shown(wanted[i])}" for i in relation.key)
     rows = f"{shown(there)} and {shown(wanted)}"
-    remedy = "keep one of them, or upsert to replace a row that is there"
+    remedy = "keep one of them, or use upsert to replace the existing row"
     problem = f"the key {key} would have two rows: {rows}; {remedy}"
     return DataError(relation.name, problem, value=wanted)

@@ -23,6 +23,7 @@ from tidelog.engine.statistics import Stats
 from tidelog.maintain.strategy import Strategy
 from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.plan.flatten import flatten
+from tidelog.program.analysis.strata import reads
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
@@ -41,7 +42,7 @@ __all__ = ["LocalBackend", "only_query"]
 
 
 class LocalBackend:
-    """`locks.turn` is held by whoever works with the engine or gives codes to new values.
+    """`locks.turn` is held while the engine works, and while new values get codes.
 
     In a session on Spark, `publish` makes DataFrames of tables, `taking` names Spark's jobs while the data of
     a relation is read, and `place` says why the data is here.
@@ -87,7 +88,7 @@ class LocalBackend:
 
     @contextmanager
     def encoding(self) -> Iterator[Codec]:
-        """The codec, for whoever gives codes to values that may be new."""
+        """The codec, to encode values that may be new."""
         with self.locks.turn, interrupts_noted(), memory_errors():
             yield self.engine.codec
 
@@ -99,7 +100,7 @@ class LocalBackend:
         *,
         keep: bool,
     ) -> Done:
-        flat = self.flat if program is self.program else flatten(program)
+        flat = self.flat if program is self.program else flatten(program, self.program, self.flat)
         with self.locks.turn, self.readers.working(), self.commits.attempt(flat):
             try:
                 with memory_errors():
@@ -138,7 +139,7 @@ class LocalBackend:
             yield
 
     def stage(self, relation: Relation) -> StagedData:
-        with self.locks.turn:  # a query may have other tables meanwhile
+        with self.locks.turn:  # a running query may have other tables
             table = self.engine.tables.get(relation.name)
             committed = None if table is None else Committed(self.readers, table)
             return StagedData(Staged(relation, committed, self.engine.codec), self.encoding, self._taking)
@@ -157,7 +158,7 @@ class LocalBackend:
             self.commit += 1
         return True
 
-    # -- how
+    # -- implementation
 
     def _run(self, flat: FlatProgram, staged: Mapping[str, StagedData], check: Callable[[], None]) -> Stats:
         for name, facts in staged.items():
@@ -166,18 +167,21 @@ class LocalBackend:
         return self.commits.run(self._limits, check, self.report)
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
-        """What the commit at work has done, relations that it drops included."""
+        """The changes of the current commit, including relations that it drops."""
         changed: dict[str, RelationChanges] = {}
+        pending = self.engine.changed_relations()
         for name, relation in program.relations.items():
+            if name not in pending:
+                continue
             inserted, deleted = self.commits.changes(name)
             if not isinstance(inserted, Difference):  # a relation with a key is never dense
                 expect_keys(relation, self.engine.tables[name], inserted, self.engine.codec)
             if len(inserted) or len(deleted):
                 changed[name] = self._change(relation, inserted, deleted)
-        for name, relation in self.program.relations.items():
-            if name not in program.relations and self.engine.size(name):
+        for name in sorted(self.program.relations.keys() - program.relations.keys()):
+            if self.engine.size(name):
                 deleted = self.engine.rows(name)
-                changed[name] = self._change(relation, deleted[:0], deleted)
+                changed[name] = self._change(self.program.relations[name], deleted[:0], deleted)
         relations = {**self.program.relations, **program.relations}
         return Changes(commit, changed, relations, self._no_change)
 
@@ -205,7 +209,7 @@ class LocalBackend:
             self._forget_values(used)
 
     def _forget_values(self, used: Mapping[Scalar, Codes]) -> None:
-        """Rows get other codes: readers of earlier commits keep what they had, the codec included."""
+        """Give rows new codes; readers of earlier commits keep their codes and codec."""
         with self.readers.publishing(lambda _: False):
             self.engine.forget_values(used)
             self.decoder = Decoder(self.engine.codec, self._publish_frame)
@@ -213,7 +217,9 @@ class LocalBackend:
 
 def only_query(query: Query, program: Program, known: FlatProgram) -> FlatProgram:
     """Only what a query adds to a program: what it reads is there."""
-    relations = {**program.relations, query.relation.name: query.relation}
+    mentioned = {name for name, _ in reads(query.rule)}
+    relations = {name: program.relations[name] for name in mentioned}
+    relations[query.relation.name] = query.relation
     flat = flatten(Program(relations, functions=program.functions, rules={query.rule.id: query.rule}))
     strata = tuple(s for s in flat.strata if not any(name in known.relations for name in s.relations))
-    return FlatProgram(flat.relations, flat.rules, flat.groupings, flat.functions, strata)
+    return FlatProgram(flat.relations, flat.rules, flat.groupings, flat.functions, strata, is_addition=True)

@@ -1,6 +1,6 @@
-"""Facts in frames of Spark: read where they are, and brought here only if somebody asks for values.
+"""Facts in frames: filtered by Spark, and collected in the driver only when values are read.
 
-A frame is immutable, so a view of a commit stays as it was without any further care.
+A frame is immutable, so a view of a commit never changes.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _NOTHING = np.empty((0, 0), np.int64)
 
 
 class FrameFacts(CodedFacts):
-    """Rows in a frame; codes are private to whoever reads them."""
+    """Rows in a frame; codes are private to this object."""
 
     def __init__(self, relation: Relation, checkpoint: Checkpoint, checkpoints: Checkpoints) -> None:
         self._codec = Codec()
         super().__init__(relation, Decoder(self._codec, checkpoints.publish), _NOTHING)
-        checkpoint.held.share()  # the frame may be asked for at any time
+        checkpoint.held.share()  # the frame may be read at any time
         self._checkpoint = checkpoint
         self._checkpoints = checkpoints
 
@@ -52,7 +52,7 @@ class FrameFacts(CodedFacts):
     def _outward(self) -> Any:
         return self._checkpoints.sessions.outward(self._checkpoint.frame)
 
-    # -- parts, found by Spark
+    # -- parts, filtered by Spark
 
     def __contains__(self, row: object) -> bool:
         if not isinstance(row, tuple | list) or len(row) != len(self.relation.columns):
@@ -76,7 +76,7 @@ class FrameFacts(CodedFacts):
         return self._checkpoints.jobs.named(f"Tidelog · reading {self.relation.name}")
 
     def _condition(self, wanted: dict[int, object]) -> str:
-        """That a row has these values in these places, as SQL; DataError if one does not fit."""
+        """The SQL condition that a row has these values in these columns; DataError if a type is wrong."""
         parts = ["true"]
         for place, value in wanted.items():
             column = self.relation.columns[place]
@@ -88,7 +88,7 @@ class FrameFacts(CodedFacts):
         return " and ".join(parts)
 
     def between(self, column: str, low: object = None, high: object = None) -> Facts:
-        self._all()  # bounds are looked up among values that are known
+        self._all()  # bounds are looked up among known values
         return super().between(column, low, high)
 
     # -- codes

@@ -1,7 +1,7 @@
-"""A program and its facts in frames of Spark at the last commit, and the one way from there to the next.
+"""A program and its facts in frames, at the last commit.
 
-Invariant: outside `carry_out` and `answer` the engine holds exactly the last commit. Whatever ends them early
-leads back to it, and frames that only the work needed are released.
+Invariant: outside `carry_out` and `answer` the engine holds exactly the last commit. If they fail, it is
+restored, and frames that only their work needed are released.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ __all__ = ["SparkBackend"]
 
 
 class SparkBackend:
-    """`locks.turn` is held by whoever works with Spark, `locks.reading` by whoever publishes or makes views.
+    """`locks.turn` is held while Spark works, `locks.reading` while publishing or making views.
 
-    Views need no lock later, since frames never change.
+    Views need no lock later, because frames never change.
 
-    Without a placement, each unit has its own; `room` are the rows of one that the driver may keep.
+    Without a `placement`, each stratum has its own; `room` is the most rows that one may have in the driver.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class SparkBackend:
         if not strategy.in_frames and placement == "shuffled":
             possible = " or ".join(f"`{name}`" for name, other in STRATEGIES.items() if other.in_frames)
             raise SessionError(
-                f"the strategy `{strategy.name}` runs in the driver or in tasks; with the placement "
+                f"the strategy `{strategy.name}` only runs in the driver or in tasks; with the placement "
                 f'"shuffled", use {possible}'
             )
         self.report = report
@@ -81,7 +81,7 @@ class SparkBackend:
 
     @contextmanager
     def working(self, doing: str) -> Iterator[None]:
-        """Spark, for us alone; `doing` is what its pages call it."""
+        """Exclusive use of Spark; `doing` is the name of its jobs in the Spark UI."""
         with self.locks.turn:
             if self._is_busy:
                 raise SessionError(AT_WORK)
@@ -95,7 +95,7 @@ class SparkBackend:
 
     @contextmanager
     def _stepping(self) -> Iterator[None]:
-        """While this lasts, steps are reported as they begin, once a round."""
+        """Inside this block, steps are reported when they begin, once per round."""
         ticker = Ticker(self.checkpoints.spark, self.report) if isinstance(self.report, Line) else None
         self._tell = self.report if ticker is None else ticker.step
         try:
@@ -107,7 +107,7 @@ class SparkBackend:
 
     @contextmanager
     def _stoppable(self, check: Callable[[], None]) -> Iterator[None]:
-        """Inside this block, what Spark is at is cancelled when an interrupt is noted or time is up."""
+        """Inside this block, Spark's jobs are cancelled on an interrupt or when the time limit is reached."""
         timeout = self._limits.timeout
         late = math.inf if timeout is None else time.perf_counter() + timeout
         with Stopper(
@@ -116,7 +116,7 @@ class SparkBackend:
             try:
                 yield
             except Exception:
-                if stopper.has_stopped:  # then it is not Spark that failed
+                if stopper.has_stopped:  # Spark did not fail by itself
                     check()
                     self.commits.scheduler.expect_time()
                 raise
@@ -171,13 +171,13 @@ class SparkBackend:
         return nullcontext()
 
     def stage(self, relation: Relation) -> FrameStaging:
-        working = partial(self.working, f"Tidelog · taking in {relation.name}")
+        working = partial(self.working, f"Tidelog · ingesting {relation.name}")
         with self.locks.turn:
             state = self.engine.states.get(relation.name)
             return FrameStaging(relation, state, self.checkpoints, working)
 
     def saved(self) -> None:
-        """Nothing: frames are not in this process."""
+        """None: frames are not in this process."""
 
     def resume(self, program: Program, found: object) -> bool:
         return False
@@ -189,12 +189,12 @@ class SparkBackend:
         commit: int,
         rows: Callable[[str], tuple[Any, Any]],
     ) -> None:
-        """Take over a commit: `rows` gives the tuples of a relation and those asserted, as tables.
+        """Adopt a commit; `rows` returns the tuples of a relation and the asserted ones, as tables.
 
-        What supports the tuples is not known, so that the next commit works them out and compares.
+        What supports the tuples is unknown, so the next commit recomputes and compares them.
         """
         derived = {rule.head for rule in flat.rules.values()} | set(flat.groupings)
-        with self.working("Tidelog · moving data into frames"):
+        with self.working("Tidelog · moving data into DataFrames"):
             for name, stored in flat.relations.items():
                 facts, given = (self.checkpoints.table(stored.types, table) for table in rows(name))
                 self.engine.adopt(name, stored.types, facts, given, is_derived=name in derived)
@@ -202,7 +202,7 @@ class SparkBackend:
         self.program, self.commit = program, commit
         self._is_adopted = True
 
-    # -- how
+    # -- implementation
 
     def _run(self, flat: FlatProgram, staged: Mapping[str, FrameStaging], check: Callable[[], None]) -> Stats:
         for name, facts in staged.items():
@@ -211,8 +211,8 @@ class SparkBackend:
         return self.commits.run(self._limits, check, self._tell)
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
-        """What the commit at work has done so far, relations that it drops included."""
-        self.checkpoints.jobs.name(f"{self._doing} · looking at keys")
+        """The changes of the current commit so far, including relations that it drops."""
+        self.checkpoints.jobs.name(f"{self._doing} · checking keys")
         changed: dict[str, RelationChanges] = {}
         for name, relation in program.relations.items():
             inserted, deleted = self.commits.changes(name)
