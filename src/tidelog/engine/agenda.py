@@ -25,7 +25,7 @@ class Agenda:
             self._heap = list(range(len(new.strata)))
             self._seen = set(self._heap)
             return
-        self._seen = set(_different(old, new))
+        self._seen = set(new.since(old).strata)
         self._heap = list(self._seen)
         heapify(self._heap)
         for name in list(changed):
@@ -46,11 +46,3 @@ class Agenda:
         if number is not None and number not in self._seen:
             self._seen.add(number)
             heappush(self._heap, number)
-
-
-def _different(old: FlatProgram, new: FlatProgram) -> Iterable[int]:
-    """The strata that the old program does not have: flattening keeps those that are the same."""
-    if old is new:
-        return ()
-    known = set(map(id, old.strata))
-    return [number for number, stratum in enumerate(new.strata) if id(stratum) not in known]

@@ -118,9 +118,8 @@ class Scheduler:
         stats = Stats()
         watch = Watch(limits, check, report)
         removed: dict[str, list[FlatRule]] = {}
-        if old is not new:
-            for id_ in sorted(old.rules.keys() - new.rules.keys()):
-                removed.setdefault(old.rules[id_].head, []).append(old.rules[id_])
+        for id_ in sorted(new.since(old).removed):
+            removed.setdefault(old.rules[id_].head, []).append(old.rules[id_])
         walk = _Walk(self, old, removed, limits, watch, stats, len(new.strata))
         self._walk = walk
         self.engine.watch(walk.pause, walk.hear)

@@ -15,9 +15,10 @@ of a program can be compared part by part.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from weakref import ref
 
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Span
@@ -25,6 +26,7 @@ from tidelog.program.analysis.order import Order
 from tidelog.program.typed import Absent, Aggregate, Best, Body, Expr, Function, Match, PythonFunction
 
 __all__ = [
+    "FlatChange",
     "FlatIndex",
     "FlatProgram",
     "FlatRule",
@@ -135,20 +137,39 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
+class FlatChange:
+    """How a flat program differs from another: rules by id, relations by name, strata by number.
+
+    `relations` are new or stored otherwise, and `dropped` are gone; `strata` are those that the other program
+    does not have.
+    """
+
+    base: ref[FlatProgram]
+    added: Collection[str]
+    removed: Collection[str]
+    relations: Collection[str]
+    dropped: Collection[str]
+    strata: Collection[int]
+
+
+@dataclass(frozen=True, slots=True)
 class FlatIndex:
     """Who derives and who reads a relation, so that a change costs what it touches.
 
     `order` are the relations of the strata; `deriving` are the rules of a relation, by id; `readers` are the
-    relations whose rules or grouping read a relation; `parts` are those of each rule of the program.
+    relations whose rules or grouping read a relation; `parts` are those of each rule of the program; `best`
+    are the relations that keep best values; `change` is the difference from an earlier program, if known.
     """
 
     order: Order = Order()
     deriving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     readers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     parts: Mapping[str, Parts] = field(default_factory=dict)
+    best: frozenset[str] = frozenset()
+    change: FlatChange | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class FlatProgram:
     """A flat program; `strata` are in evaluation order.
 
@@ -169,6 +190,24 @@ class FlatProgram:
             object.__setattr__(self, "known", _indexed(self))
         assert self.known is not None
         return self.known
+
+    def since(self, old: FlatProgram) -> FlatChange:
+        """How this program differs from another. An addition has removed nothing."""
+        change = self.index.change
+        if change is not None and change.base() is old:
+            return change
+        if self is old:
+            return FlatChange(ref(old), (), (), (), (), ())
+        removed = () if self.is_addition else old.rules.keys() - self.rules.keys()
+        known = set(map(id, old.strata))
+        return FlatChange(
+            ref(old),
+            self.rules.keys() - old.rules.keys(),
+            removed,
+            [name for name, stored in self.relations.items() if old.relations.get(name) is not stored],
+            () if self.is_addition else old.relations.keys() - self.relations.keys(),
+            [number for number, stratum in enumerate(self.strata) if id(stratum) not in known],
+        )
 
     def stratum_of(self, relation: str) -> Stratum | None:
         """The stratum of a relation; None if the program does not have it."""

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Set
+from collections.abc import Callable, Sequence, Set
+from weakref import ref
 
-from tidelog.plan.flat import FlatIndex, FlatProgram, FlatRule, Grouping, Kind, Parts, Stored, Stratum
+from tidelog.plan.flat import (
+    FlatChange,
+    FlatIndex,
+    FlatProgram,
+    FlatRule,
+    Grouping,
+    Kind,
+    Parts,
+    Stored,
+    Stratum,
+)
+from tidelog.program import typed
 from tidelog.program.analysis.order import Order, components
 from tidelog.program.library.catalog import NUMBER
-from tidelog.program.model import Program
+from tidelog.program.model import Program, rule_changes
 from tidelog.program.text import print_heads, print_rule, print_value
 from tidelog.program.typed import (
     Absent,
@@ -48,14 +60,9 @@ class _Flattener:
     def __init__(self, program: Program, before: FlatProgram | None = None) -> None:
         self.program = program
         self.before = before or FlatProgram()
-        self.best: dict[str, Best] = {name: b for s in program.strata if s.best for name, b in s.best}
-        self.meant = {
-            (rule.id, name): rule
-            for stratum in program.strata
-            if stratum.best
-            for rule in stratum.rules
-            for name in stratum.relations
-        }
+        extrema = _extrema(program)
+        self.best: dict[str, Best] = {name: b for s in extrema for name, b in s.best}
+        self.meant = {(rule.id, name): rule for s in extrema for rule in s.rules for name in s.relations}
         self.relations = dict(self.before.relations)
         self.rules = dict(self.before.rules)
         self.groupings = dict(self.before.groupings)
@@ -64,12 +71,16 @@ class _Flattener:
         self.readers = dict(self.before.index.readers)
         self.texts: dict[str, str] = {}
         self.touched: dict[str, None] = {}  # relations whose rules differ
+        self.stored: dict[str, None] = {}  # relations that are new or stored otherwise
+        self.dropped: dict[str, None] = {}
+        self.made: dict[str, None] = {}  # flat rules, by id
+        self.unmade: dict[str, None] = {}
         self.made_rules: list[str] = []
         self.made_relations: list[str] = []
 
     def all_rules(self) -> FlatProgram:
         for relation in self.program.relations.values():
-            self.relations[relation.name] = _stored(relation)
+            self._store(_stored(relation))
         for rule in self.program.rules.values():
             self._flatten(rule)
         below = {name: sorted(self._below(name)) for name in self.relations}
@@ -79,10 +90,10 @@ class _Flattener:
         """What differs from the program before is done again."""
         if before.relations is not self.program.relations:
             for name in before.relations.keys() - self.program.relations.keys():
-                del self.relations[name]
+                self._drop(name)
             for name, relation in self.program.relations.items():
                 if before.relations.get(name) is not relation:
-                    self.relations[name] = _stored(relation)
+                    self._store(_stored(relation))
         removed, added = self._changed_rules(before)
         for rule_id in removed:
             self._take_out(rule_id)
@@ -90,15 +101,15 @@ class _Flattener:
             self._flatten(self.program.rules[rule_id])
         self._drop_projections()
         known = self.before.index.order
-        there = self.relations.keys() - known.number.keys()
-        new = [name for name in self.relations if name in there] if there else []
+        new = [name for name in self.stored if name in self.relations and name not in known.number]
+        gone = [name for name in self.dropped if name in known.number and name not in self.relations]
         is_derived = {name: name in self.deriving or name in self.groupings for name in new}
         order = known.renewed(
             self._below,
             self.touched,
             [name for name in new if not is_derived[name]],
             [name for name in new if is_derived[name]],
-            known.number.keys() - self.relations.keys(),
+            gone,
         )
         return self._finish(order)
 
@@ -108,13 +119,16 @@ class _Flattener:
         What a rule means depends on its stratum where that keeps the best value per key.
         """
         old, new = before.rules, self.program.rules
-        removed, added = old.keys() - new.keys(), new.keys() - old.keys()
-        kept = [[s for s in program.strata if s.best] for program in (before, self.program)]
+        added, removed = rule_changes(before, self.program)
+        kept = [_extrema(program) for program in (before, self.program)]
         same = set(map(id, kept[0])) & set(map(id, kept[1]))
         strata = [s for part in kept for s in part if id(s) not in same]
         again = {rule.id for s in strata for rule in s.rules if rule.id in old and rule.id in new}
-        wanted = added | again
-        return [*sorted(removed | again)], [id_ for id_ in new if id_ in wanted] if wanted else []
+        return sorted({*removed, *again}), sorted({*added, *again}, key=self._sequence())
+
+    def _sequence(self) -> Callable[[str], int]:
+        assert self.program.index is not None
+        return self.program.index.strata.sequence.__getitem__
 
     def _take_out(self, rule_id: str) -> None:
         """Remove what a rule became."""
@@ -123,12 +137,21 @@ class _Flattener:
             self._remove(self.rules[flat_id])
         for name in parts.relations:
             self.touched[name] = None
-            del self.relations[name]
+            self._drop(name)
             self.groupings.pop(name, None)
+
+    def _store(self, stored: Stored) -> None:
+        self.relations[stored.name] = stored
+        self.stored[stored.name] = None
+
+    def _drop(self, name: str) -> None:
+        del self.relations[name]
+        self.dropped[name] = None
 
     def _remove(self, rule: FlatRule) -> None:
         self.touched[rule.head] = None
         del self.rules[rule.id]
+        self.unmade[rule.id] = None
         left = tuple(id_ for id_ in self.deriving[rule.head] if id_ != rule.id)
         if left:
             self.deriving[rule.head] = left
@@ -142,7 +165,7 @@ class _Flattener:
         for name in [n for n in self._projections() if not self.readers.get(n)]:
             self._remove(self.rules[name])
             self._update_readers(name)
-            del self.relations[name]
+            self._drop(name)
 
     def _projections(self) -> list[str]:
         """The projections that a rule reads or read that was changed."""
@@ -166,23 +189,34 @@ class _Flattener:
         if not self.before.strata:
             for name in self.touched:
                 self._update_readers(name)
-        index = FlatIndex(order, self.deriving, self.readers, self.parts)
-        strata = self._strata(order)
-        return FlatProgram(
-            self.relations, self.rules, self.groupings, self.program.functions, strata, known=index
+        strata, different = self._strata(order)
+        change = FlatChange(
+            ref(self.before),
+            [id_ for id_ in self.made if id_ in self.rules and id_ not in self.before.rules],
+            [id_ for id_ in self.unmade if id_ not in self.rules],
+            [name for name in self.stored if name in self.relations],
+            [name for name in self.dropped if name not in self.relations],
+            different,
         )
+        best = frozenset(self.best)
+        index = FlatIndex(order, self.deriving, self.readers, self.parts, best, change)
+        functions = self.program.functions
+        return FlatProgram(self.relations, self.rules, self.groupings, functions, strata, known=index)
 
-    def _strata(self, order: Order) -> tuple[Stratum, ...]:
-        """The strata; those whose relations and rules are the same are the same objects."""
-        known = self.before.index.order
-        best_changed = self.best.keys() | {n for s in self.before.strata if s.best for n, _ in s.best}
-        if order is known:
+    def _strata(self, order: Order) -> tuple[tuple[Stratum, ...], list[int]]:
+        """The strata, and the numbers of those that differ; the others are the same objects."""
+        best = self.best.keys() | self.before.index.best
+        if order is self.before.index.order:
+            names = [name for name in (*self.touched, *best) if name in order.number]
+            numbers = sorted({order.number[name] for name in names})
             made = list(self.before.strata)
-            names = [name for name in (*self.touched, *best_changed) if name in order.number]
-            for number in {order.number[name] for name in names}:
+            for number in numbers:
                 made[number] = self._stratum(order.groups[number])
-            return tuple(made)
-        return tuple(self._kept(group, best_changed) or self._stratum(group) for group in order.groups)
+            different = [n for n in numbers if made[n] is not self.before.strata[n]]
+            return tuple(made), different
+        strata = tuple(self._kept(group, best) or self._stratum(group) for group in order.groups)
+        known = set(map(id, self.before.strata))
+        return strata, [n for n, stratum in enumerate(strata) if id(stratum) not in known]
 
     def _kept(self, group: frozenset[str], best_changed: Set[str]) -> Stratum | None:
         """The stratum of these relations before, if it is the same."""
@@ -213,6 +247,7 @@ class _Flattener:
 
     def _put(self, rule: FlatRule) -> None:
         self.rules[rule.id] = rule
+        self.made[rule.id] = None
         self.deriving[rule.head] = (*self.deriving.get(rule.head, ()), rule.id)
         self.touched[rule.head] = None
 
@@ -268,10 +303,8 @@ class _Flattener:
         columns: tuple[Expr, ...] = (*group.keys, *arguments)
         shown = (*group.keys, *(a.result for a in group.aggregates))
         heads = print_heads(rule)
-        self.relations[instances] = _hidden(
-            instances, Kind.INSTANCES, columns, f"instances of `{heads} :- …`"
-        )
-        self.relations[results] = _hidden(results, Kind.RESULTS, shown, f"groups of `{heads} :- …`")
+        self._store(_hidden(instances, Kind.INSTANCES, columns, f"instances of `{heads} :- …`"))
+        self._store(_hidden(results, Kind.RESULTS, shown, f"groups of `{heads} :- …`"))
         self.made_relations += (instances, results)
         self.touched[results] = None
         for j, body in enumerate(rule.bodies):
@@ -295,7 +328,7 @@ class _Flattener:
             kept = {i: Var(source.columns[i], source.types[i]) for i in columns}
             values = tuple(kept[i] for i in columns)
             title = f"projection of {relation} on {', '.join(v.name for v in values) or 'no column'}"
-            self.relations[name] = _hidden(name, Kind.PROJECTION, values, title)
+            self._store(_hidden(name, Kind.PROJECTION, values, title))
             terms: tuple[Term, ...] = tuple(kept.get(i, Wildcard()) for i in range(len(source.types)))
             self._put(FlatRule(name, name, values, (Match(relation, terms),), title))
         return name
@@ -321,3 +354,10 @@ def _hidden(name: str, kind: Kind, values: tuple[Expr, ...], title: str) -> Stor
 def _stored(relation: Relation) -> Stored:
     columns = tuple(c.name for c in relation.columns)
     return Stored(relation.name, relation.types, keyed=relation.key is not None, columns=columns)
+
+
+def _extrema(program: Program) -> Sequence[typed.Stratum]:
+    """The strata that keep best values."""
+    if program.index is not None:
+        return program.index.strata.extrema
+    return [stratum for stratum in program.strata if stratum.best]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
+from weakref import ref
 
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, sort
 from tidelog.program.analysis.strata import Strata, restratify, stratify
@@ -17,7 +18,7 @@ from tidelog.program.elaborate.functions import elaborate_functions, from_python
 from tidelog.program.elaborate.lint import warn, warn_single_variables
 from tidelog.program.elaborate.problems import Problems, did_you_mean, expect_text
 from tidelog.program.elaborate.rules import elaborate_rule
-from tidelog.program.model import EMPTY, Index, Program
+from tidelog.program.model import EMPTY, Index, Program, RuleChange
 from tidelog.program.query import Query, elaborate_query
 from tidelog.program.typed import Absent, Match, PythonFunction, Relation, Rule
 from tidelog.syntax import tree
@@ -34,7 +35,8 @@ class Draft:
         self._before = program
         known = program.index
         self._declared = _declarations(program) if known is None else known.declared
-        self._rules = dict(program.rules)
+        self._added: dict[str, Rule] = {}
+        self._removed: dict[str, Rule] = {}
         self._warnings = dict.fromkeys(program.warnings) if known is None else dict(known.warnings)
 
     def copy(self) -> Draft:
@@ -42,7 +44,7 @@ class Draft:
         new = Draft()
         new._before = self._before
         new._declared = self._declared  # never changed in place
-        new._rules = dict(self._rules)
+        new._added, new._removed = dict(self._added), dict(self._removed)
         new._warnings = dict(self._warnings)
         return new
 
@@ -68,10 +70,13 @@ class Draft:
     def remove_rule(self, rule: Rule | str) -> Rule:
         """Remove a rule, given as itself, its identity or its text. Raises ProgramError if it is unknown."""
         if isinstance(rule, str):
-            rule = self._rules.get(rule) or self._one_rule(rule)
-        if rule.id not in self._rules:
+            rule = self._rule(rule) or self._one_rule(rule)
+        found = self._rule(rule.id)
+        if found is None:
             raise ProgramError([Diagnostic("E113", rule.span, "the program does not contain this rule")])
-        return self._rules.pop(rule.id)
+        if self._added.pop(rule.id, None) is None:
+            self._removed[rule.id] = found
+        return found
 
     def drop(self, relation: str) -> None:
         """Remove the declaration of a relation that no rule uses."""
@@ -79,7 +84,7 @@ class Draft:
             hint = did_you_mean(relation, self._declared.relations)
             message = f"unknown relation `{relation}`"
             raise ProgramError([Diagnostic("E101", NOWHERE, message, hint=hint)])
-        users = [r for r in self._rules.values() if relation in _mentioned(r)]
+        users = [r for r in self._rules().values() if relation in _mentioned(r)]
         if users:
             raise ProgramError(
                 [Diagnostic("E114", r.span, f"this rule still uses `{relation}`") for r in users]
@@ -133,29 +138,53 @@ class Draft:
 
     def _accept(self, declared: Declarations, rules: Iterable[Rule], problems: Problems) -> None:
         self._declared = declared
-        self._rules.update((r.id, r) for r in rules if r.id not in self._rules)
+        for rule in rules:
+            if self._rule(rule.id) is None and self._removed.pop(rule.id, None) is None:
+                self._added[rule.id] = rule
         self._warnings.update((d, None) for d in problems.found if d.severity is Severity.WARNING)
 
+    def _rule(self, id_: str) -> Rule | None:
+        """The rule with an identity, if there is one now."""
+        if id_ in self._removed:
+            return None
+        return self._added.get(id_) or self._before.rules.get(id_)
+
+    def _rules(self) -> dict[str, Rule]:
+        rules = dict(self._before.rules)
+        for id_ in self._removed:
+            del rules[id_]
+        rules.update(self._added)
+        return rules
+
     def _program(self, problems: Problems) -> Program:
-        strata = self._strata(problems)
+        rules = self._rules()
+        strata = self._strata(rules, problems)
+        change = RuleChange(ref(self._before), tuple(self._added), tuple(self._removed))
         return Program(
             self._declared.relations,
             self._declared.aliases,
             self._declared.functions,
-            dict(self._rules),
+            rules,
             strata.strata,
             tuple(self._warnings),
-            Index(self._declared, strata, dict(self._warnings)),
+            Index(self._declared, strata, dict(self._warnings), change),
         )
 
-    def _strata(self, problems: Problems) -> Strata:
+    def _strata(self, rules: Mapping[str, Rule], problems: Problems) -> Strata:
         before, relations = self._before, self._declared.relations
         if before.index is None:
-            return stratify(relations, self._rules, problems)
-        new = self._rules.keys() - before.rules.keys()
-        added = [rule for id_, rule in self._rules.items() if id_ in new] if new else []
-        removed = [before.rules[id_] for id_ in before.rules.keys() - self._rules.keys()]
-        return restratify(before.index.strata, relations, self._rules, added, removed, problems)
+            return stratify(relations, rules, problems)
+        added, removed = list(self._added.values()), list(self._removed.values())
+        is_redeclared = relations is not before.relations
+        return restratify(
+            before.index.strata,
+            relations,
+            rules,
+            added,
+            removed,
+            problems,
+            is_redeclared=is_redeclared,
+        )
 
     def _elaborate(self, source: Source) -> tuple[Declarations, list[Rule], Problems]:
         problems = Problems()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from weakref import ref
 
 from tidelog.data.types import Type
 from tidelog.errors import Diagnostic
@@ -11,7 +12,16 @@ from tidelog.program.analysis.strata import Strata
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.typed import Function, PythonFunction, Relation, Rule, Stratum
 
-__all__ = ["EMPTY", "Difference", "Index", "Program", "difference"]
+__all__ = ["EMPTY", "Difference", "Index", "Program", "RuleChange", "difference", "rule_changes"]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChange:
+    """The rules that were added to and removed from another program, by their identities."""
+
+    base: ref[Program]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +31,10 @@ class Index:
     declared: Declarations
     strata: Strata
     warnings: Mapping[Diagnostic, None]
+    change: RuleChange | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Program:
     """A typed, safe, stratified program. Rules are identified by their canonical form.
 
@@ -54,6 +65,14 @@ class Difference:
 
     def __bool__(self) -> bool:
         return bool(self.declared or self.dropped or self.added or self.removed)
+
+
+def rule_changes(old: Program, new: Program) -> tuple[Collection[str], Collection[str]]:
+    """The rules that only the new and only the old program has, by their identities."""
+    known = None if new.index is None else new.index.change
+    if known is not None and known.base() is old:
+        return known.added, known.removed
+    return new.rules.keys() - old.rules.keys(), old.rules.keys() - new.rules.keys()
 
 
 def difference(old: Program, new: Program) -> Difference:

@@ -97,8 +97,9 @@ def test_indexes_come_and_go_with_the_rules_that_use_them() -> None:
     assert not reasoner.engine.tables["E"].indexes
     reasoner.commit(load(text + more), {})
     assert set(reasoner.engine.tables["E"].indexes) == {(1,)}
+    before = reasoner.flat
     reasoner.commit(load(text), {})
-    reasoner.engine.tidy()
+    reasoner.engine.tidy(before, reasoner.flat)
     assert not reasoner.engine.tables["E"].indexes
     reasoner.commit(load(text + more), {"E": ZSet.of([(100, 2)])})
     assert (100,) in reasoner.contents["P"]

@@ -7,7 +7,7 @@ commits, since rules rarely change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,7 @@ class LocalEngine:
         self.runner = Runner(self._working, self.tables, self.codec)
         self._program: FlatProgram | None = None
         self._program_before: FlatProgram | None = None
+        self._holds = FlatProgram()  # the program of the last commit
         self._loop: Loop | None = None  # while it runs
         self.dense = DenseForms(self)
         self._collector = Collector(self.tables, self.dense.bits, self.types)
@@ -71,9 +72,8 @@ class LocalEngine:
         self.runner.evaluate_with({**self._functions, **program.functions})
 
     def _make_tables(self, program: FlatProgram) -> None:
-        known = {} if self._program is None else self._program.relations
-        different = [(name, new) for name, new in program.relations.items() if known.get(name) is not new]
-        for name, stored in different:
+        for name in program.since(self._program or FlatProgram()).relations:
+            stored = program.relations[name]
             if name not in self.tables:
                 self.tables[name] = Table(len(stored.types))
                 self.types[name] = stored.types
@@ -90,11 +90,13 @@ class LocalEngine:
 
     def forget(self, program: FlatProgram) -> None:
         """Drop the tables and variants that are not in a program."""
-        for name in self.tables.keys() - program.relations.keys():
-            del self.tables[name], self.types[name]
-            self.dense.bits.pop(name, None)
-        self.variants.forget(program)
-        self._functions = program.functions
+        change = program.since(self._holds)
+        for name in change.dropped:
+            if name in self.tables:
+                del self.tables[name], self.types[name]
+                self.dense.bits.pop(name, None)
+        self.variants.forget(change.removed)
+        self._functions, self._holds = program.functions, program
 
     def size(self, relation: str) -> int:
         bits = self.dense.bits.get(relation)
@@ -132,7 +134,7 @@ class LocalEngine:
         change.given_inserted = np.union1d(np.setdiff1d(came_before, gone), np.setdiff1d(new, went_before))
         change.given_deleted = np.union1d(np.setdiff1d(went_before, new), np.setdiff1d(gone, came_before))
 
-    def changed_relations(self) -> Iterable[str]:
+    def changed_relations(self) -> Collection[str]:
         return self.pending
 
     def has_changed(self, relation: str) -> bool:
@@ -332,7 +334,7 @@ class LocalEngine:
 
     def tidy(self, before: FlatProgram, program: FlatProgram) -> None:
         """Drop the indexes that only rules of the program before used. Called between commits."""
-        removed = (before.rules[id_] for id_ in before.rules.keys() - program.rules.keys())
+        removed = (before.rules[id_] for id_ in program.since(before).removed)
         for name in {name for rule in removed for name in (rule.head, *rule.reads)}:
             if name in self.tables:
                 heads = (name, *program.index.readers.get(name, ()))
@@ -355,6 +357,8 @@ class LocalEngine:
             change.undo()
         self.pending.clear()
         self.dense.rollback()
+        if self._program is not None and self._program is not self._holds:
+            self.variants.forget(self._program.since(self._holds).added)
         self._program = self._program_before
         for name in self._made:
             self.tables.pop(name, None)

@@ -60,13 +60,16 @@ def reads(rule: Rule) -> Iterator[tuple[str, str]]:
 class Strata:
     """The strata of a program in evaluation order, with what is needed to keep them up to date.
 
-    `deriving` are the rules of each relation, by their identities; `sequence` is the order of all rules.
+    `deriving` are the rules of each relation, by their identities. `sequence` numbers all rules in the order
+    in which they were added, up to `following`. `extrema` are the strata that keep best values.
     """
 
     strata: tuple[Stratum, ...] = ()
     order: Order = Order()
     deriving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sequence: Mapping[str, int] = field(default_factory=dict)
+    following: int = 0
+    extrema: tuple[Stratum, ...] = ()
 
 
 def stratify(relations: Iterable[str], rules: Mapping[str, Rule], problems: Problems) -> Strata:
@@ -77,8 +80,8 @@ def stratify(relations: Iterable[str], rules: Mapping[str, Rule], problems: Prob
         for head in _heads(rule):
             deriving.setdefault(head, []).append(rule.id)
     sequence = {id_: i for i, id_ in enumerate(rules)}
-    found = Strata((), order, {head: tuple(ids) for head, ids in deriving.items()}, sequence)
-    return replace(found, strata=tuple(_made(found, group, rules, problems) for group in order.groups))
+    found = Strata((), order, {h: tuple(ids) for h, ids in deriving.items()}, sequence, len(sequence))
+    return _with_strata(found, [_made(found, group, rules, problems) for group in order.groups])
 
 
 def restratify(
@@ -88,20 +91,27 @@ def restratify(
     added: Sequence[Rule],
     removed: Sequence[Rule],
     problems: Problems,
+    *,
+    is_redeclared: bool = True,
 ) -> Strata:
-    """The strata after a change of relations and rules. Unaffected strata are the same objects."""
+    """The strata after a change of rules and, if `is_redeclared`, of relations.
+
+    Unaffected strata are the same objects.
+    """
     deriving, sequence = _with_rules(before, added, removed)
+    following = before.following + len(added)
     touched = {head for rule in (*added, *removed) for head in _heads(rule)}
-    there = relations.keys() - before.order.number.keys()
+    known = before.order.number
+    there = relations.keys() - known.keys() if is_redeclared else frozenset()
     new = [name for name in relations if name in there] if there else []
     order = before.order.renewed(
         lambda name: {read for id_ in deriving.get(name, ()) for read, _ in reads(rules[id_])},
         touched,
         [name for name in new if name not in deriving],
         [name for name in new if name in deriving],
-        before.order.number.keys() - relations.keys(),
+        known.keys() - relations.keys() if is_redeclared else frozenset(),
     )
-    found = Strata((), order, deriving, sequence)
+    found = Strata((), order, deriving, sequence, following)
 
     def stratum(number: int, group: frozenset[str]) -> Stratum:
         old = before.order.number.get(next(iter(group)))
@@ -111,11 +121,18 @@ def restratify(
 
     if order is before.order:  # only strata of rules that were added or removed are different
         strata = list(before.strata)
-        for number in {order.number[name] for name in touched if name in order.number}:
+        numbers = {order.number[name] for name in touched if name in order.number}
+        for number in numbers:
             strata[number] = stratum(number, order.groups[number])
-    else:
-        strata = [stratum(number, group) for number, group in enumerate(order.groups)]
-    return replace(found, strata=tuple(strata))
+        old = {id(before.strata[number]) for number in numbers}
+        extrema = [s for s in before.extrema if id(s) not in old]
+        extrema += [strata[number] for number in sorted(numbers) if strata[number].best]
+        return replace(found, strata=tuple(strata), extrema=tuple(extrema))
+    return _with_strata(found, [stratum(number, group) for number, group in enumerate(order.groups)])
+
+
+def _with_strata(found: Strata, strata: Sequence[Stratum]) -> Strata:
+    return replace(found, strata=tuple(strata), extrema=tuple(s for s in strata if s.best))
 
 
 def _heads(rule: Rule) -> list[str]:
@@ -134,8 +151,7 @@ def _with_rules(
                 deriving[head] = left
             else:
                 del deriving[head]
-    following = max(sequence.values(), default=-1) + 1
-    for number, rule in enumerate(added, start=following):
+    for number, rule in enumerate(added, start=before.following):
         sequence[rule.id] = number
         for head in _heads(rule):
             deriving[head] = (*deriving.get(head, ()), rule.id)

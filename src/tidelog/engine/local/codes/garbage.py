@@ -44,6 +44,8 @@ class Collector:
         the number of rows has more than halved.
         """
         found: dict[types.Scalar, Codes] = {}
+        if all(len(dictionary) < SMALLEST for dictionary in list(codec.dictionaries.values())):
+            return found
         rows = sum(table.live for table in self._tables.values())
         fewer = 2 * rows < self._rows
         self._rows = rows if fewer else max(rows, self._rows)

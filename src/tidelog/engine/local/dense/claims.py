@@ -182,11 +182,10 @@ def _changed(program: FlatProgram, before: FlatProgram) -> set[str]:
     """The relations whose strata or readers differ."""
     if program.is_addition:
         return {name for rule in program.rules.values() for name in (rule.head, *rule.reads)}
-    known = set(map(id, before.strata))
-    changed = {name for s in program.strata if id(s) not in known for name in s.relations}
-    for old, new in ((before, program), (program, before)):
-        rules = (old.rules[id_] for id_ in old.rules.keys() - new.rules.keys())
-        changed.update(name for rule in rules for name in rule.reads)
+    change = program.since(before)
+    changed = {name for number in change.strata for name in program.strata[number].relations}
+    changed.update(name for id_ in change.added for name in program.rules[id_].reads)
+    changed.update(name for id_ in change.removed for name in before.rules[id_].reads)
     return changed
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from tidelog.engine.local.rules.compiler import Variant, compile_variant
-from tidelog.plan.flat import FlatProgram, FlatRule, Role
+from tidelog.plan.flat import FlatRule, Role
 from tidelog.plan.join_order import Alike, Order, order
 from tidelog.program.typed import Match
 
@@ -46,10 +46,10 @@ class Variants:
         """Drop all variants, since their codes of constants are invalid."""
         self._known.clear()
 
-    def forget(self, program: FlatProgram) -> None:
-        """Drop the variants of rules that are not in a program."""
-        for id_ in self._known.keys() - program.rules.keys():
-            del self._known[id_]
+    def forget(self, rules: Iterable[str]) -> None:
+        """Drop the variants of these rules."""
+        for id_ in rules:
+            self._known.pop(id_, None)
 
     def indexes(self, rules: Iterable[str]) -> set[int]:
         """The addresses of the descriptors of all indexes that the variants of these rules use."""

@@ -170,19 +170,20 @@ class LocalBackend:
         """The changes of the current commit, including relations that it drops."""
         changed: dict[str, RelationChanges] = {}
         pending = self.engine.changed_relations()
-        for name, relation in program.relations.items():
-            if name not in pending:
-                continue
+        for name in filter(pending.__contains__, program.relations):
+            relation = program.relations[name]
             inserted, deleted = self.commits.changes(name)
             if not isinstance(inserted, Difference):  # a relation with a key is never dense
                 expect_keys(relation, self.engine.tables[name], inserted, self.engine.codec)
             if len(inserted) or len(deleted):
                 changed[name] = self._change(relation, inserted, deleted)
-        for name in sorted(self.program.relations.keys() - program.relations.keys()):
+        before = self.program.relations
+        gone = () if before is program.relations else before.keys() - program.relations.keys()
+        for name in sorted(gone):
             if self.engine.size(name):
                 deleted = self.engine.rows(name)
                 changed[name] = self._change(self.program.relations[name], deleted[:0], deleted)
-        relations = {**self.program.relations, **program.relations}
+        relations = program.relations if before is program.relations else {**before, **program.relations}
         return Changes(commit, changed, relations, self._no_change)
 
     def _change(
