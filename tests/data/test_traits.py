@@ -1,4 +1,4 @@
-"""The table of traits agrees with the values, with the libraries that it names, and with the engine's codes."""
+"""The table of traits agrees with the values, with the libraries it names, and with the codes."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ class Draft:
             rules,
             strata.strata,
             tuple(self._warnings),
-            Index(self._declared, strata, dict(self._warnings), change),
+            Index(rules, self._declared, strata, dict(self._warnings), change),
         )
 
     def _strata(self, rules: Mapping[str, Rule], problems: Problems) -> Strata:

@@ -26,8 +26,9 @@ class RuleChange:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The declarations, strata and warnings of a program, as a draft continues them."""
+    """The rules, declarations, strata and warnings of a program, as a draft continues them."""
 
+    rules: Mapping[str, Rule]
     declared: Declarations
     strata: Strata
     warnings: Mapping[Diagnostic, None]
@@ -48,6 +49,13 @@ class Program:
     strata: tuple[Stratum, ...] = ()
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
     index: Index | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        known = self.index
+        if known is not None and (
+            known.rules is not self.rules or known.declared.relations is not self.relations
+        ):
+            object.__setattr__(self, "index", None)  # it is of another program
 
 
 EMPTY = Program()

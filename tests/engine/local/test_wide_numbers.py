@@ -109,7 +109,7 @@ def test_a_table_can_be_filled_to_its_last_row(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(tables, "MOST_ROWS", 1000)
     table = Table(1)
     table.add(np.arange(1000).reshape(-1, 1))
-    with pytest.raises(EngineError, match="would have 1,001 rows"):
+    with pytest.raises(EngineError, match="a relation with 1,001 rows exceeds the limit"):
         table.grow()
 
 

@@ -20,6 +20,7 @@ from tidelog.engine.local.kernels.indexes import cover
 from tidelog.engine.local.kernels.jit import njit
 from tidelog.engine.local.kernels.layout import (
     ABSENT,
+    ADD,
     ARITY,
     AT,
     BIND,
@@ -50,6 +51,7 @@ from tidelog.engine.local.kernels.layout import (
     FIL_TO,
     FIL_WIDTH,
     FOLLOWING_AT,
+    GE,
     GROW_INDEX,
     GROW_OUT,
     GT,
@@ -96,12 +98,14 @@ from tidelog.engine.local.kernels.layout import (
     SETTLE,
     SOURCE,
     STEPS,
+    SUBTRACT,
     SUPPORT_AT,
     TAG_AT,
     TARGET,
     TEMP,
     TUPLE,
     UNCOVERED,
+    UNKNOWN,
     WIDTH,
     WORKLIST_AT,
 )
@@ -232,12 +236,12 @@ def _is_refuted(code, at):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _passes(code, level):  # type: ignore[no-untyped-def]
-    """Whether the conditions and negations of a level hold."""
+    """1 if the conditions and negations of a level hold, 0 if not, -1 if one is unknown."""
     for at in range(load64(code, level + FIL_FROM), load64(code, level + FIL_TO), FIL_WIDTH):
         op = load64(code, at + FIL_OP)
         if op == ABSENT:
             if _is_refuted(code, at):
-                return False
+                return 0
             continue
         x = load64(code, load64(code, at + FIL_LEFT))
         y = load64(code, load64(code, at + FIL_RIGHT))
@@ -251,11 +255,13 @@ def _passes(code, level):  # type: ignore[no-untyped-def]
             ok = x <= y
         elif op == GT:
             ok = x > y
-        else:
+        elif op == GE:
             ok = x >= y
+        else:
+            return -1
         if not ok:
-            return False
-    return True
+            return 0
+    return 1
 
 
 @njit(cache=True, nogil=True)
@@ -271,7 +277,9 @@ def _do(mode, target, values, highest, rank):  # type: ignore[no-untyped-def]
         return settle_head(target, values, highest, rank)
     if mode == OVERDELETE:
         return overdelete_head(target, values)
-    return weigh_head(target, values, highest, mode)
+    if mode in (ADD, SUBTRACT):
+        return weigh_head(target, values, highest, mode)
+    return UNKNOWN
 
 
 @njit(inline="always")
@@ -425,9 +433,14 @@ def _derive(code):  # type: ignore[no-untyped-def]
             row = _next(code, level)
             if row < 0:
                 number -= 1
-            elif _accept(code, level, row) and _passes(code, level):
-                _descend(code, number, level, row)
-                number += 1
+            elif _accept(code, level, row):
+                passed = _passes(code, level)
+                if passed < 0:
+                    status = UNKNOWN
+                    break
+                if passed:
+                    _descend(code, number, level, row)
+                    number += 1
     store64(code, LEVEL, number)
     store64(code, STEPS, steps)
     return status

@@ -168,6 +168,7 @@ __all__ = [
     "UNDO_ROW",
     "UNDO_TAG",
     "UNDO_WIDTH",
+    "UNKNOWN",
     "UNSETTLED",
     "WAITING",
     "WANTED",
@@ -240,7 +241,7 @@ BOUNDS_COLUMN, LOW, IS_ABOVE_LOW, HIGH, IS_BELOW_HIGH, BOUNDS_WIDTH = range(6)
 INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT = range(8)
 
 # the status that a kernel returns
-DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, PAUSE = range(7)
+DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, PAUSE, UNKNOWN = range(8)
 
 # -- a loop: its header, then its relations, its rules, and the number of instances of each rule
 LOOP_RULES, LOOP_RELATIONS, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FOUND, LOOP_HEADER = range(8)

@@ -46,6 +46,7 @@ from tidelog.engine.local.kernels.layout import (
     UNDO_ROW,
     UNDO_TAG,
     UNDO_WIDTH,
+    UNKNOWN,
     WORKLIST_AT,
     WORKLIST_CAP,
 )
@@ -288,8 +289,10 @@ def apply_heads(relation, mode, rank, heads, highest, origins, start, values):  
                 status = overdelete_head(relation, values)
             elif mode in (ADD, SUBTRACT):
                 status = weigh_head(relation, values, highest[i], mode)
-            else:
+            elif mode == REDERIVE:
                 status = rediscover_head(relation, values, rank)
+            else:
+                status = UNKNOWN
         if status != DONE:
             return i, status
     return highest.size, DONE
@@ -309,8 +312,10 @@ def apply_rows(relation, mode, rank, rows, start):  # type: ignore[no-untyped-de
             status = _overdelete_row(relation, rows[i])
         elif mode in (ADD, SUBTRACT):
             status = _weigh_row(relation, rows[i], -1, mode)
-        else:
+        elif mode == REDERIVE:
             status = rederive_row(relation, rows[i], rank)
+        else:
+            status = UNKNOWN
         if status != DONE:
             return i, status
     return rows.size, DONE

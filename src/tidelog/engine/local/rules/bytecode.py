@@ -228,7 +228,7 @@ class Bytecode:
                 out = np.concatenate([out, np.empty_like(out)], axis=1)
                 self._write_to(out)
             else:
-                make_room(status, self, target, check)
+                make_room(status, target, check, self)
             status = run(self.at, rank, 0, 0, STEPS, True)
         emitted = self._view[layout.EMITTED]
         return Bindings(list(self.shape), np.ascontiguousarray(out[:, :emitted]))
@@ -245,8 +245,8 @@ class Bytecode:
                 index.cover(table.at, table.rows, table.data)
 
 
-def make_room(status: int, bytecode: Bytecode, target: Working, check: Check) -> None:
-    """Grow only what is full: lists that grew with the table would outgrow its rows.
+def make_room(status: int, target: Working, check: Check, bytecode: Bytecode | None = None) -> None:
+    """Do what a kernel stopped for. Grow only what is full: lists that grew with the table would outgrow it.
 
     `check` is called before memory is allocated.
     """
@@ -258,11 +258,13 @@ def make_room(status: int, bytecode: Bytecode, target: Working, check: Check) ->
         target.table.grow()
     elif status == layout.GROW_TRACE:
         target.grow_trace()
-    elif status == layout.GROW_INDEX:
+    elif status == layout.GROW_INDEX and bytecode is not None:
         check(0)
         bytecode.cover()
-    else:
+    elif status == layout.PAUSE:
         check()
+    elif status != layout.DONE:
+        raise AssertionError(f"a kernel stopped at an unknown operation, with status {status}")
 
 
 def _rows_per_key(table: Table, key: tuple[int, ...]) -> float:

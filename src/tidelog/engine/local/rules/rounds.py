@@ -58,7 +58,7 @@ class Loop:
         status = hurry(at, most, LARGE, STEPS, False)
         while status != DONE:
             position = int(self._view[POSITION])
-            make_room(status, self._bytecodes[position], self._targets[position], check)
+            make_room(status, self._targets[position], check, self._bytecodes[position])
             status = hurry(at, most, LARGE, STEPS, True)
 
     @property

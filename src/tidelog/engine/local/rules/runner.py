@@ -18,7 +18,7 @@ from tidelog.engine.local.codes.codec import NONE, Codec, Codes
 from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.kernels.support import apply_heads, apply_rows
-from tidelog.engine.local.rules.bytecode import MODES, Bytecode, Request, TooMany
+from tidelog.engine.local.rules.bytecode import MODES, Bytecode, Request, TooMany, make_room
 from tidelog.engine.local.rules.compiler import Stage, Variant
 from tidelog.engine.local.rules.fallback import carefully
 from tidelog.engine.local.storage.index import address
@@ -327,7 +327,7 @@ class Runner:
                 done,
                 address(room),
             )
-            self._make_room(target, status)
+            make_room(status, target, self.check)
 
     def apply_rows(self, target: Working, rows: Rows, mode: Mode, rank: int) -> None:
         """Apply asserted rows according to the mode."""
@@ -335,17 +335,7 @@ class Runner:
             part, done = rows[at : at + _AT_ONCE], 0
             while done < len(part):
                 done, status = apply_rows(target.table.at, MODES[mode], rank, part, done)
-                self._make_room(target, status)
-
-    def _make_room(self, target: Working, status: int) -> None:
-        if status == layout.GROW_TABLE:
-            self.check(target.table.growth)
-            target.table.grow()
-        elif status == layout.GROW_LIST:
-            self.check(target.growth)
-            target.grow_lists()
-        elif status == layout.GROW_TRACE:
-            target.grow_trace()
+                make_room(status, target, self.check)
 
     def examine(self, variant: Variant, views: Sequence[View]) -> None:
         """Raise if an instance fails that satisfies all other literals; applies nothing."""
