@@ -1,13 +1,14 @@
-# `make demo` runs the main job, `make test` everything that has to hold, `make nightly` the same
-# at length. All make their own environment.
+# `make demo` runs the main job, `make test` everything that must hold, `make quick` what a change most likely
+# breaks, `make nightly` everything at length. All create their own environment.
 
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+QUICK := tests/data tests/syntax tests/program tests/plan tests/maintain tests/engine/local tests/session tests/tables tests/formats
 
-.PHONY: demo test nightly lint types imports unit bench format clean
+.PHONY: demo test quick nightly lint types imports unit bench format clean
 
 demo: $(READY)
 	$(BIN)/python examples/access/demo.py
@@ -26,6 +27,10 @@ imports: $(READY)
 
 unit: $(READY)
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# the tests without Spark and without the slow ones, on both cores
+quick: lint types imports
+	$(BIN)/pytest -n 2 --dist worksteal -m "not spark and not slow" $(QUICK)
 
 # the same tests in their large sizes: hours instead of minutes; ends with what was tried
 nightly: $(READY)

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizes import size
-from store.facts import patiently
 from store.histories import Content, NoContent, content, files, make, update
+from tables.facts import patiently
 from tally import tally
 from tidelog.errors import StoreError
 from tidelog.store.durable import Store, latest

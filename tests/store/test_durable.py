@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizes import size
-from store import facts
-from store.facts import TYPES, patiently, relation
 from store.stops import Stopped, Stopping
+from tables import facts
+from tables.facts import TYPES, patiently, relation
 from tidelog.data import types
 from tidelog.errors import StoreError
 from tidelog.program.draft import load

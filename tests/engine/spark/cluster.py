@@ -89,7 +89,7 @@ class Cluster:
 
     def kill_worker_of(self, process: int) -> None:
         """Kill the worker that a process of some task belongs to, and all that it has started."""
-        from engine.spark.session_probe import descendants
+        from engine.spark.runtime.session_probe import descendants
 
         [worker] = [w for w in self.workers if process in descendants(w.pid)]
         doomed = [worker.pid, *descendants(worker.pid)]
@@ -100,7 +100,7 @@ class Cluster:
 
     def kill_executor(self, number: int) -> bool:
         """Kill all that one of the workers has started; whether there was anything."""
-        from engine.spark.session_probe import descendants
+        from engine.spark.runtime.session_probe import descendants
 
         doomed = descendants(self.workers[number % len(self.workers)].pid)
         for one in doomed:
@@ -192,7 +192,7 @@ class Driver:
 
     def kill(self) -> None:
         """End it in the middle of whatever it does, and Java with it."""
-        from engine.spark.session_probe import descendants
+        from engine.spark.runtime.session_probe import descendants
 
         for one in (*descendants(self._process.pid), self._process.pid):
             _kill(one)

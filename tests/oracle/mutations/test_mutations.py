@@ -38,7 +38,7 @@ _PYTEST: Final = ("-m", "pytest", "-p", "no:cacheprovider", "-x")
 MUTATIONS: Final = (
     Mutation("equations", _ORACLE),
     Mutation("decimals", _ORACLE),
-    Mutation("counts", (*_PYTEST, "tests/engine/local/test_wide_numbers.py")),
+    Mutation("counts", (*_PYTEST, "tests/engine/local/kernels/test_wide_numbers.py")),
     Mutation(
         "opening", (*_PYTEST, "tests/cli/test_run.py", "tests/session/test_opening.py", "-k", "one_commit")
     ),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.local.vector_cases import SCALARS, TYPES, value
+from engine.local.expressions.vector_cases import SCALARS, TYPES, value
 from tidelog.data import types
 from tidelog.data.types import BOOL, DOUBLE, INT, STRING, Type
 from tidelog.data.values import Row, Value, canonical

@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from store.facts import named
+from tables.facts import named
 from tidelog.data import types
 from tidelog.errors import DataError
 from tidelog.tables.given import to_table

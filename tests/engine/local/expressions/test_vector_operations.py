@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from engine.local.vector_cases import SCALARS, STANDARD, TYPES, edges, generic_types, instance
-from engine.local.vector_rows import assert_same
+from engine.local.expressions.vector_cases import SCALARS, STANDARD, TYPES, edges, generic_types, instance
+from engine.local.expressions.vector_rows import assert_same
 from tidelog.data import types
 from tidelog.data.types import BOOL, DOUBLE, FLOAT, INT, Type
 from tidelog.engine.local.expressions.functions import IMPLEMENTED

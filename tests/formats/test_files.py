@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from store.facts import TYPES, contents, named, patiently, relation, rows, texts, typed_rows
+from tables.facts import TYPES, contents, named, patiently, relation, rows, texts, typed_rows
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Row

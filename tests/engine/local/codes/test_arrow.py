@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from store.facts import SCALARS, TYPES, contents, patiently, relation, rows, texts, typed_rows
+from tables.facts import SCALARS, TYPES, contents, patiently, relation, rows, texts, typed_rows
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Row

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import facts
-from store.facts import TYPES, patiently, relation
+from tables import facts
+from tables.facts import TYPES, patiently, relation
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import DataError

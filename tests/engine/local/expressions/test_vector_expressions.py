@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.local.vector_cases import FUNCTIONS, TYPES, Maker, value
-from engine.local.vector_rows import NO_CODE, agrees, assert_same, over
+from engine.local.expressions.vector_cases import FUNCTIONS, TYPES, Maker, value
+from engine.local.expressions.vector_rows import NO_CODE, agrees, assert_same, over
 from tidelog.data.types import BIGINT, BOOL, DATE, INT, STRING, Option, Type
 from tidelog.data.values import Value
 from tidelog.engine.local.codes.codec import Codec

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from store.facts import contents, named, patiently, relation, texts, typed_rows
+from tables.facts import contents, named, patiently, relation, texts, typed_rows
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Row

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.facts import SCALARS, TYPES, patiently, values
+from tables.facts import SCALARS, TYPES, patiently, values
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import to_text

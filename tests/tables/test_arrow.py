@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from store.facts import TYPES, named, relation
+from tables.facts import TYPES, named, relation
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import DataError

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from store.facts import named, relation
+from tables.facts import named, relation
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import DataError, TidelogError
