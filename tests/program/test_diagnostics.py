@@ -29,9 +29,9 @@ Reach(x, y) :- Edge(x, y).
 """
 
 
-def measure(text, stratum: str) -> int:  # type: ignore[no-untyped-def]
+def measure(text, unit: str) -> int:  # type: ignore[no-untyped-def]
     """A function without the annotation that would make it usable."""
-    return len(text) if stratum == "chars" else 0
+    return len(text) if unit == "chars" else 0
 
 
 def remove_a_rule_that_is_not_there() -> None:

@@ -35,8 +35,8 @@ def bootstrap_differential(stratum: Stratum) -> Script:
 def update_differential(
     stratum: Stratum, kept: tuple[FlatRule, ...], added: tuple[FlatRule, ...], removed: tuple[FlatRule, ...]
 ) -> Update:
-    went = deletions(stratum, kept, removed, Mode.SUBTRACT)
-    return went, insertions(stratum, kept, added, Mode.ADD), _iterations(stratum)
+    deleted = deletions(stratum, kept, removed, Mode.SUBTRACT)
+    return deleted, insertions(stratum, kept, added, Mode.ADD), _iterations(stratum)
 
 
 def _iterations(stratum: Stratum) -> Script:

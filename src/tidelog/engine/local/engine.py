@@ -130,9 +130,13 @@ class LocalEngine:
             change.given_inserted, change.given_deleted = new, gone
             return
         # this call may undo an earlier one of the same commit
-        came_before, went_before = change.given_inserted, change.given_deleted
-        change.given_inserted = np.union1d(np.setdiff1d(came_before, gone), np.setdiff1d(new, went_before))
-        change.given_deleted = np.union1d(np.setdiff1d(went_before, new), np.setdiff1d(gone, came_before))
+        inserted_before, deleted_before = change.given_inserted, change.given_deleted
+        change.given_inserted = np.union1d(
+            np.setdiff1d(inserted_before, gone), np.setdiff1d(new, deleted_before)
+        )
+        change.given_deleted = np.union1d(
+            np.setdiff1d(deleted_before, new), np.setdiff1d(gone, inserted_before)
+        )
 
     def changed_relations(self) -> Collection[str]:
         return self.pending

@@ -173,10 +173,10 @@ class _MovingStaging:
             assert isinstance(self._staging, StagedData)
             assert isinstance(self._of, LocalBackend)
             decoder = Decoder(self._of.engine.codec)
-            came, went = (decoder.table(self.relation, codes) for codes in self._staging.staged.net())
+            inserted, deleted = (decoder.table(self.relation, codes) for codes in self._staging.staged.net())
             self._of, self._staging = self._home.current, self._home.current.stage(self.relation)
-            self._staging.insert(came)
-            self._staging.delete(went)
+            self._staging.insert(inserted)
+            self._staging.delete(deleted)
         return self._staging
 
     def _for(self, data: object) -> Staging:

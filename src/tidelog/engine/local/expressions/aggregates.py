@@ -191,7 +191,7 @@ def _sum(groups: _Groups) -> Vector:
     short = _short_sums(groups) if is_direct(type_) else None
     if short is not None and outside(short, *limits(type_)) is None:
         return Vector(short)
-    ratios = ((strata, _denominator(type_)) for strata in _long_sums(groups))
+    ratios = ((units, _denominator(type_)) for units in _long_sums(groups))
     return groups.ledger.tabulate(partial(nearest, groups.result), ratios, groups.result)
 
 

@@ -127,8 +127,8 @@ class Working:
     def growth(self) -> int:
         """About how many bytes `grow_lists` allocates."""
         words = self.table.words
-        notes = 2 * self._undo_log.nbytes if words[layout.UNDO_LENGTH] >= len(self._undo_log) else 0
-        return notes + (2 * self._worklist.nbytes if words[layout.LISTED] >= len(self._worklist) else 0)
+        undo = 2 * self._undo_log.nbytes if words[layout.UNDO_LENGTH] >= len(self._undo_log) else 0
+        return undo + (2 * self._worklist.nbytes if words[layout.LISTED] >= len(self._worklist) else 0)
 
     def grow_lists(self) -> None:
         words = self.table.words

@@ -32,12 +32,12 @@ from tidelog.engine.spark.joins.native import literal
 from tidelog.engine.spark.partitions.routes import Pattern, Routes, arranged, received, sent
 from tidelog.engine.spark.partitions.tasks import (
     ASSERTED,
-    CAME,
+    DELETED,
     HERE,
+    INSERTED,
     MOVED,
     PART,
     SIGN,
-    WENT,
     Answers,
     Changes,
     Divided,
@@ -217,7 +217,7 @@ class _Exchange:
             count = counts[way.source, way.target]
             size = count.deleted + count.moved
             if size:
-                checkpoint = self._routed(made, way, (WENT, MOVED), size)
+                checkpoint = self._routed(made, way, (DELETED, MOVED), size)
                 found.setdefault(way.target, []).append(checkpoint)
         return {target: Given(None, self._together(checkpoints)) for target, checkpoints in found.items()}
 
@@ -229,7 +229,9 @@ class _Exchange:
                 checkpoint = self._held_back(waiting, way)
             else:
                 count = counts[way.source, way.target]
-                checkpoint = self._routed(waiting[0], way, (CAME, ASSERTED), count.inserted + count.asserted)
+                checkpoint = self._routed(
+                    waiting[0], way, (INSERTED, ASSERTED), count.inserted + count.asserted
+                )
             if checkpoint.size:
                 found.setdefault(way.target, []).append(checkpoint)
         return {target: Given(self._together(checkpoints), None) for target, checkpoints in found.items()}
@@ -247,7 +249,7 @@ class _Exchange:
         events = [
             self._part(made, way, (sign,), 1).frame.selectExpr("*", f"{at} as at", f"{sign} as {SIGN}")
             for at, made in enumerate(waiting)
-            for sign in (CAME, WENT, MOVED)
+            for sign in (INSERTED, DELETED, MOVED)
         ]
         every = union(events)
         names = [name for name in every.columns if name not in ("at", SIGN)]
@@ -271,7 +273,10 @@ class _Exchange:
         if routes is None:
             (made,) = self.steps
             return {
-                name: (made.part(name, (CAME,), sizes.inserted), made.part(name, (WENT,), sizes.deleted))
+                name: (
+                    made.part(name, (INSERTED,), sizes.inserted),
+                    made.part(name, (DELETED,), sizes.deleted),
+                )
                 for name, sizes in made.sizes.items()
             }
         return {name: self._change(name, routes, asserted.get(name)) for name in routes.owners}
@@ -280,16 +285,18 @@ class _Exchange:
         self, name: str, routes: Routes, asserted: Checkpoint | None
     ) -> tuple[Checkpoint, Checkpoint]:
         parts: list[tuple[Checkpoint, int]] = (
-            [(asserted, CAME)] if asserted is not None and asserted.size else []
+            [(asserted, INSERTED)] if asserted is not None and asserted.size else []
         )
         for made, sizes in zip(self.steps, self.owned[name], strict=True):
             own = self._own(routes, name)(made.prefix(name))
-            signed = zip((CAME, WENT), sizes, strict=True)
+            signed = zip((INSERTED, DELETED), sizes, strict=True)
             parts += ((made.part(name, (sign,), size, own), sign) for sign, size in signed if size)
         types = self.program.relations[name].types
-        if len(self.steps) > 1 and any(sign == WENT for _, sign in parts):
+        if len(self.steps) > 1 and any(sign == DELETED for _, sign in parts):
             return self._net(parts, columns(len(types)))
-        inserted, deleted = ([checkpoint for checkpoint, s in parts if s == sign] for sign in (CAME, WENT))
+        inserted, deleted = (
+            [checkpoint for checkpoint, s in parts if s == sign] for sign in (INSERTED, DELETED)
+        )
         nothing = self.checkpoints.nothing(types)
         return self._together(inserted) if inserted else nothing, self._together(
             deleted

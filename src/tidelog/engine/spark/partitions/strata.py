@@ -44,7 +44,7 @@ _LITTLE: Final = 10 * STEP  # work that is always allowed
 class _Here:
     """A stratum maintained in the driver."""
 
-    keeper: Worker
+    worker: Worker
     program: FlatProgram
 
 
@@ -225,23 +225,23 @@ class LocalStrata:
         program = program_of(stratum, relations, functions)
         known = self._here.get(stratum.relations)
         given = _given(stratum, None if known is None else known.program, work)
-        keeper = Worker(self.strategy) if known is None else known.keeper
+        worker = Worker(self.strategy) if known is None else known.worker
         self.leave(stratum)
-        self._next_here[stratum.relations] = _Here(keeper, program)
+        self._next_here[stratum.relations] = _Here(worker, program)
         changes = {
             name: signed_rows(
                 program, name, *(collected(c, work(name).names) for c in (g.inserted, g.deleted))
             )
             for name, g in given.items()
         }
-        stats = keeper.advance_within(self.room, program, changes, self.limits, check)
+        stats = worker.advance_within(self.room, program, changes, self.limits, check)
         if stats is None:
             self.outgrown.add(stratum.relations)
             self.leave(stratum)
             return None
         for name in sorted(stratum.relations):
             types = program.relations[name].types
-            inserted, deleted = (self.checkpoints.table(types, rows) for rows in keeper.changes(name))
+            inserted, deleted = (self.checkpoints.table(types, rows) for rows in worker.changes(name))
             _take(work(name), inserted, deleted, anew=known is None)
         return stats
 
@@ -250,7 +250,7 @@ class LocalStrata:
         self._left.add(stratum.relations)
         here = self._next_here.pop(stratum.relations, None)
         if here is not None:
-            here.keeper.rollback()
+            here.worker.rollback()
 
     # -- ending a commit
 
@@ -259,14 +259,14 @@ class LocalStrata:
             self._divided.pop(relations, None)
             self._here.pop(relations, None)
         for here in self._next_here.values():
-            here.keeper.commit()
+            here.worker.commit()
         self._divided |= self._next_divided
         self._here |= self._next_here
         self._clear()
 
     def rollback(self) -> None:
         for here in self._next_here.values():
-            here.keeper.rollback()
+            here.worker.rollback()
         self._clear()
 
     def _clear(self) -> None:

@@ -42,12 +42,12 @@ from tidelog.plan.flat import FlatProgram
 
 __all__ = [
     "ASSERTED",
-    "CAME",
+    "DELETED",
     "HERE",
+    "INSERTED",
     "MOVED",
     "PART",
     "SIGN",
-    "WENT",
     "Answers",
     "Changes",
     "Divided",
@@ -60,8 +60,8 @@ __all__ = [
 
 HERE, PART, SIGN = "here", "part", "sign"
 _WHICH, _NOTE = "which", "note"
-CAME, WENT, MOVED, ASSERTED = 1, -1, 0, 2  # signs; MOVED is a new rank, ASSERTED an inserted fact
-_SIGNS: Final = (CAME, WENT, MOVED, ASSERTED)
+INSERTED, DELETED, MOVED, ASSERTED = 1, -1, 0, 2  # signs; MOVED is a new rank, ASSERTED an inserted fact
+_SIGNS: Final = (INSERTED, DELETED, MOVED, ASSERTED)
 _BATCH: Final = 200_000  # rows
 _LOGS: Final = 8
 _SHARE: Final = 0.25  # of the stratum's rows, in changes since the last base
@@ -405,20 +405,20 @@ class _Task:
 
     def _answers(self, number: int, own: Changed) -> Iterator[Any]:
         files = self.before.files[number] if self.before.files else ()
-        keeper = self._keeper(files)
+        worker = self._worker(files)
         given = {name: _unpacked(rows) for name, rows in self.broadcast.items()} | dict(own)
-        stats = keeper.advance(self.program, given, self.settings.limits, self._within_limit(keeper))
+        stats = worker.advance(self.program, given, self.settings.limits, self._within_limit(worker))
         sizes = []
         for place, name in enumerate(self.made):
-            changed = self._changes(keeper, name)
+            changed = self._changes(worker, name)
             sizes.append([changed[sign].num_rows if sign in changed else 0 for sign in _SIGNS])
             for sign, rows in changed.items():
                 columns_ = {f"m{place}{c}": rows.column(c) for c in rows.column_names}
                 yield from self._batches(place, sign, number, columns_, rows.num_rows, None)
-        keeper.commit()
+        worker.commit()
         note = {
             "partition": number,
-            "file": self.scratch.write(keeper.state() if self.is_base else self._log(own)),
+            "file": self.scratch.write(worker.state() if self.is_base else self._log(own)),
             "sizes": sizes,
             "strategy": stats.strategy,
             "why": stats.why,
@@ -427,23 +427,27 @@ class _Task:
         }
         yield from self._batches(-1, 0, number, {}, 1, json.dumps(note))
 
-    def _changes(self, keeper: Worker, name: str) -> dict[int, Any]:
+    def _changes(self, worker: Worker, name: str) -> dict[int, Any]:
         """The changes of a relation, by sign."""
         routes = self.before.routes
         if routes is not None and name in routes.owners and not self.before.files:
-            inserted, asserted = keeper.apart(name, routes.copied.get(name, ()))
-            return {CAME: inserted, ASSERTED: asserted}
-        inserted, deleted = keeper.changes(name)
-        return {CAME: inserted, WENT: deleted, **({MOVED: keeper.moved(name)} if name in self._told else {})}
+            inserted, asserted = worker.apart(name, routes.copied.get(name, ()))
+            return {INSERTED: inserted, ASSERTED: asserted}
+        inserted, deleted = worker.changes(name)
+        return {
+            INSERTED: inserted,
+            DELETED: deleted,
+            **({MOVED: worker.moved(name)} if name in self._told else {}),
+        }
 
-    def _within_limit(self, keeper: Worker) -> Callable[[], None]:
+    def _within_limit(self, worker: Worker) -> Callable[[], None]:
         """The check that the worker calls periodically."""
         most = self.settings.most
         if most is None:
             return _nothing
 
         def check() -> None:
-            if keeper.instances > most:
+            if worker.instances > most:
                 raise Late
 
         return check
@@ -457,7 +461,7 @@ class _Task:
         }
         return record
 
-    def _keeper(self, files: Sequence[str]) -> Worker:
+    def _worker(self, files: Sequence[str]) -> Worker:
         """The worker in the state of the last commit."""
         strategy, limits, _ = self.settings
         steady = self.before.routes is not None
@@ -465,16 +469,16 @@ class _Task:
             return Worker(strategy, steady=steady)
         base, *logs = files
         try:
-            keeper = Worker.of(self.scratch.read(base), self.before.programs[0], strategy, steady=steady)
+            worker = Worker.of(self.scratch.read(base), self.before.programs[0], strategy, steady=steady)
             for log, program in zip(logs, self.before.programs[1:], strict=True):
-                keeper.advance(program, _logged(self.scratch.read(log)), limits, _nothing)
-                keeper.commit()
+                worker.advance(program, _logged(self.scratch.read(log)), limits, _nothing)
+                worker.commit()
         except Corrupt as problem:
             raise EngineError(
                 f"a state that a task saved in {self.scratch.folder} is corrupt ({problem}); "
                 "reopen the session"
             ) from None
-        return keeper
+        return worker
 
     def _batches(
         self, which: int, sign: int, here: int, made: Mapping[str, Any], size: int, note: str | None

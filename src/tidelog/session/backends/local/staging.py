@@ -148,8 +148,8 @@ class Staged:
         """The rows that have these keys: the number of the key, and the row's codes."""
         assert self.relation.key is not None
         which, rows = lookup(self._rows, self.relation.key, keys)
-        came = self._signs[rows] == 1
-        found = [(which[came], self._rows.data[rows[came]])]
+        inserted = self._signs[rows] == 1
+        found = [(which[inserted], self._rows.data[rows[inserted]])]
         if self._committed is not None:
             which, codes = self._committed.holders(self.relation.key, keys)
             unsaid = self._said(codes) == 0
@@ -169,16 +169,16 @@ class Staged:
         raise conflict(self.relation, self._codec, codes[first[keys[other]]], codes[other])
 
 
-def expect_keys(relation: Relation, table: Table, came: Codes, codec: Codec) -> None:
+def expect_keys(relation: Relation, table: Table, inserted: Codes, codec: Codec) -> None:
     """DataError if an inserted row has the key of another row; for facts in the program."""
-    if relation.key is None or not len(came):
+    if relation.key is None or not len(inserted):
         return
-    which, rows = lookup(table, relation.key, came[:, relation.key])
+    which, rows = lookup(table, relation.key, inserted[:, relation.key])
     alive = (table.tags[rows] & ALIVE) != 0
     which, held = which[alive], table.data[rows[alive]]
-    other = np.flatnonzero((came[which] != held).any(axis=1))
+    other = np.flatnonzero((inserted[which] != held).any(axis=1))
     if len(other):
-        raise conflict(relation, codec, held[int(other[0])], came[which[int(other[0])]])
+        raise conflict(relation, codec, held[int(other[0])], inserted[which[int(other[0])]])
 
 
 def conflict(relation: Relation, codec: Codec, held: Codes, new: Codes) -> DataError:

@@ -1,0 +1,274 @@
+"""The interpreter of scripts: runs their steps on an engine, one by one.
+
+It counts rounds, instances and rows, compares them with the limits, and reports the progress. Which scripts
+run is decided by the scheduler.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Final, TypeVar, assert_never
+
+from tidelog.engine.limits import Limits, Watch, raise_limit
+from tidelog.engine.protocol import Engine, Extrema
+from tidelog.engine.statistics import StratumStats
+from tidelog.errors import EngineError
+from tidelog.maintain.script import (
+    Aim,
+    Arrive,
+    Assertions,
+    Clear,
+    Depart,
+    Derive,
+    Doubt,
+    EndRound,
+    Examine,
+    Improve,
+    Iterate,
+    Mode,
+    Regroup,
+    Repeat,
+    Rest,
+    Script,
+    Step,
+)
+from tidelog.plan.flat import FlatRule, Stratum
+from tidelog.progress import Progress, Report
+
+__all__ = ["End", "Interpreter", "TooCostly"]
+
+_ROUNDS: Final = 1000  # that an engine may run in one go
+
+
+class TooCostly(Exception):
+    """An update exceeded its budget. Raised and caught here; engines must let it propagate."""
+
+
+class End(Enum):
+    """How a script ended."""
+
+    DONE = "done"
+    CLAIM = "the engine wants to claim the stratum"
+
+
+@dataclass(slots=True, kw_only=True)
+class Interpreter:
+    """The state of a commit at work; `current` are the statistics of the stratum `at_work`.
+
+    After `deadline`, on `clock`, an update that has found more than `patience` instances is given up.
+    """
+
+    engine: Engine
+    limits: Limits
+    watch: Watch
+    strata: int
+    clock: Callable[[], float] = time.perf_counter
+    patience: int = 10_000
+    begun: Report | None = None
+    number: int = 0
+    rank: int = 0
+    rows: int = 0
+    found: int = 0
+    asserted: int = 0  # facts in the last `Assertions` step
+    deadline: float | None = None
+    adds: bool = False  # whether the current step adds rows
+    current: StratumStats = field(default_factory=lambda: StratumStats("", "", ""))
+    at_work: Stratum = field(default_factory=lambda: Stratum(frozenset(), (), recursive=False))
+
+    # -- steps
+
+    def execute(self, script: Script) -> End:
+        for step in script:
+            end = self._do(step)
+            if end is not End.DONE:
+                return end
+        return End.DONE
+
+    def _do(self, step: Step) -> End:
+        match step:
+            case Derive():
+                self._derive(step)
+            case Assertions():
+                self.adds = not step.mode.takes_away
+                self.asserted = self.engine.assertions(step, self.rank)
+                self.current.instances += self.asserted
+            case EndRound():
+                return self._end_round(step)
+            case Repeat():
+                return self._repeat(step)
+            case Iterate(relations, steps):
+                traces = _able(self.engine.traces, "keep derivations by iteration")
+                while traces.pending(relations):
+                    self.execute(steps)
+            case Depart(relations):
+                self.rows -= _able(self.engine.traces, "keep derivations by iteration").depart(relations)
+            case Arrive(relations):
+                self.rows += _able(self.engine.traces, "keep derivations by iteration").arrive(relations)
+            case Examine(rules):
+                _able(self.engine.traces, "keep derivations by iteration").examine(rules)
+            case Clear(relations, traced):
+                if self.engine.clear(relations, traced):
+                    return End.CLAIM
+            case Regroup():
+                self.engine.regroup(step)
+            case Improve() | Doubt() | Aim() | Rest():
+                self._improve(step, _able(self.engine.extrema, "keep the best value per key"))
+            case _:
+                assert_never(step)
+        return End.DONE
+
+    def _improve(self, step: Improve | Doubt | Aim | Rest, extrema: Extrema) -> None:
+        match step:
+            case Improve():
+                self.work_on(self.at_work.rules)
+                self.current.instances += extrema.improve(self.at_work, step, self._count_round)
+            case Doubt(relations):
+                extrema.doubt(relations)
+            case Aim(relations):
+                extrema.aim(relations)
+            case Rest(relations):
+                extrema.rest(relations)
+            case _:
+                assert_never(step)
+
+    def _repeat(self, step: Repeat) -> End:
+        while self.engine.delta(step.relations):
+            end = self._run_rounds(step) or self.execute(step.steps)
+            if end is not End.DONE:
+                return end
+        return End.DONE
+
+    def _derive(self, step: Derive) -> None:
+        start = time.perf_counter()
+        self.begin(step.rule.origin)
+        self.adds = not step.mode.takes_away
+        self.current.instances += self.engine.derive(step, self.rank)
+        self._charge(step.rule, time.perf_counter() - start)
+        self._check_patience()
+
+    def _charge(self, rule: FlatRule, seconds: float) -> None:
+        rules = self.current.rules
+        rules[rule.origin] = rules.get(rule.origin, 0.0) + seconds
+
+    def _check_patience(self) -> None:
+        late = self.deadline is not None and self.clock() > self.deadline
+        if late and self.current.instances > self.patience:
+            raise TooCostly
+        self._look()
+
+    def _run_rounds(self, step: Repeat) -> End | None:
+        """Run rounds in one call, if the engine can; their time is divided among rules by instances found."""
+        if self.engine.fusion is None:
+            return None
+        start = time.perf_counter()
+        most = self.limits.max_iterations
+        left = _ROUNDS if most is None else min(_ROUNDS, most + 1 - self.current.rounds)
+        self.work_on(part.rule for part in step.steps if isinstance(part, Derive))
+        end = step.steps[-1]
+        assert isinstance(end, EndRound)
+        self.adds = not end.mode.takes_away
+        fused = self.engine.fusion.run_rounds(step, self.rank, left)
+        if fused is None:
+            return None
+        seconds, total = time.perf_counter() - start, sum(fused.instances)
+        for part, found in zip(step.steps, fused.instances, strict=False):
+            if isinstance(part, Derive) and found:
+                self._charge(part.rule, seconds * found / total)
+        self.current.instances += total
+        self._count_rounds(fused.rounds, fused.rows, end.mode)
+        self._check_patience()
+        return End.CLAIM if fused.wants_claim else End.DONE
+
+    def _end_round(self, step: EndRound) -> End:
+        self._tell()
+        found = self.engine.end_round(step)
+        if found is None:
+            return End.CLAIM
+        self._count_rounds(1, found, step.mode)
+        return End.DONE
+
+    def _count_rounds(self, rounds: int, found: int, mode: Mode) -> None:
+        self.found = found
+        self.rows += -found if mode is Mode.REMOVE else found
+        self.rank += rounds
+        self._count_round(rounds)
+        self.check_rows()
+
+    def check_rows(self, more: int = 0) -> None:
+        """Raise if the stratum exceeds the row limit, counting `more` rows found in the current round."""
+        most = self.limits.max_rows
+        if most is not None and self.rows + more > most:
+            raise EngineError(
+                f"{self.current.name} exceeded the limit of {most:,} rows; {self.watch.blame()}; "
+                f"{raise_limit('max_rows')}"
+            )
+
+    def _count_round(self, rounds: int = 1) -> None:
+        self.current.rounds += rounds
+        self._look()
+        most = self.limits.max_iterations
+        if most is not None and self.current.rounds > most:
+            raise EngineError(
+                f"{self.current.name} exceeded the iteration limit: it still changed after {most:,} rounds; "
+                f"the slowest rule was `{self._slowest()}`; {raise_limit('max_iterations')}"
+            )
+
+    def pause(self, ahead: int | None = None) -> None:
+        """Called by engines inside steps: check the limits, and abandon an update that exceeds its budget."""
+        if ahead is None and self.deadline is not None and self.clock() > self.deadline:
+            raise TooCostly
+        self.watch.look(self.progress, ahead or 0)
+        if self.limits.max_rows is not None and self.adds:
+            self.check_rows(self.engine.found_so_far(self.at_work.relations))
+
+    def hear(self, rounds: int, found: int, rows: int) -> None:
+        """Called with the progress while an engine evaluates a claimed stratum."""
+        self.current.rounds, self.found, self.rows = rounds, found, rows
+        self._tell()
+        self._look()
+
+    def _slowest(self) -> str:
+        rules = self.current.rules
+        return max(rules, key=lambda r: rules[r]) if rules else self.current.name
+
+    def _look(self) -> None:
+        self.watch.look(self.progress)
+
+    def progress(self) -> Progress:
+        """The progress of the commit."""
+        return Progress(
+            "derive",
+            self.current.name,
+            self.number,
+            self.strata,
+            self.current.rounds,
+            self.rows,
+            " ".join(self.watch.at_work[:1]),
+            time.perf_counter() - self.watch.start,
+            self.found,
+        )
+
+    def work_on(self, rules: Iterable[FlatRule]) -> None:
+        """Record which rules run from now on."""
+        self.begin(*dict.fromkeys(rule.origin for rule in rules))
+
+    def begin(self, *rules: str) -> None:
+        self.watch.at_work = rules
+        self._tell(*rules)
+
+    def _tell(self, *rules: str) -> None:
+        if self.begun is not None:
+            self.begun(replace(self.progress(), rule=rules[0] if len(rules) == 1 else ""))
+
+
+_Able = TypeVar("_Able")
+
+
+def _able(operators: _Able | None, what: str) -> _Able:
+    """Return the operators, or raise EngineError if the engine lacks them, and thus the strategy."""
+    if operators is None:
+        raise EngineError(f"this engine does not {what}; use another strategy or placement")
+    return operators
