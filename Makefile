@@ -28,9 +28,9 @@ imports: $(READY)
 unit: $(READY)
 	$(BIN)/pytest -n 2 --dist worksteal
 
-# the tests without Spark and without the slow ones, on both cores
+# the tests of the core without Spark, in small sizes
 quick: lint types imports
-	$(BIN)/pytest -n 2 --dist worksteal -m "not spark and not slow" $(QUICK)
+	TIDELOG_QUICK=1 $(BIN)/pytest -n 2 --dist worksteal -m "not spark" $(QUICK)
 
 # the same tests in their large sizes: hours instead of minutes; ends with what was tried
 nightly: $(READY)

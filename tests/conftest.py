@@ -16,7 +16,7 @@ from tally import TALLY
 settings.register_profile(
     "tidelog",
     deadline=None,
-    max_examples=size(40, 400),
+    max_examples=size(25, 400),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("tidelog")

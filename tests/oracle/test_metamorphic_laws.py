@@ -22,7 +22,7 @@ from tally import tally
 from tidelog.errors import EngineError, ProgramError, TidelogError
 from tidelog.maintain.strategy import STRATEGIES
 
-SEEDS = size(4, 300)
+SEEDS = size(3, 300)
 ALL = size(0, 1) == 1  # whether each case runs under every strategy
 KEPT: list[int] = []
 

@@ -19,7 +19,7 @@ from tidelog.program.draft import load
 from tidelog.rdf.terms import TYPE
 from tidelog.reference.chibi import consequences
 
-SEEDS = int(os.environ.get("TIDELOG_SEEDS", size(60, 300)))
+SEEDS = int(os.environ.get("TIDELOG_SEEDS", size(30, 300)))
 BLOCK = 10
 BLOCKS = [range(first, min(first + BLOCK, SEEDS)) for first in range(0, SEEDS, BLOCK)]
 

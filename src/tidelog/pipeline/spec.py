@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tidelog.errors import PipelineError, StoreError
+from tidelog.pipeline.formats import EXTENSIONS, format_of
 from tidelog.pipeline.spec_tables import Table
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
@@ -42,19 +43,6 @@ __all__ = [
 BAD_ROWS: Final = ("fail", "quarantine")
 PROGRAM_CHANGES: Final = ("apply", "refuse")
 PLACEMENTS: Final = ("driver", "tasks", "shuffled")
-# the default format for each file extension
-_EXTENSIONS: Final = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".facts": "tsv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-    ".orc": "orc",
-    ".txt": "text",
-    ".nt": "ntriples",
-}
 _UTF8: Final = ("utf-8", "utf8")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
@@ -224,7 +212,7 @@ def _stream(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
     source = replace(_source(relation, table, folder, bad_rows), sign=sign)
     if len(source.paths) > 1:
         table.problem("path", "is a list; a stream reads one folder or one pattern")
-    if sign is not None and source.format in ("text", "ntriples"):
+    if sign is not None and format_of(source.format).width is not None:
         table.problem(
             "sign",
             f"names a column, and {source.format} has no columns; use another format, or remove the key",
@@ -239,12 +227,12 @@ def _source(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
     format_ = table.text("format") or _format(paths)
     if from_table is None and format_ is None:
         table.problem(
-            "format", f"is missing; write one, such as {', '.join(sorted(set(_EXTENSIONS.values())))}"
+            "format", f"is missing; write one, such as {', '.join(sorted(set(EXTENSIONS.values())))}"
         )
     if from_table is not None and (paths or format_):
         table.problem("table", "cannot be combined with path or format; remove them")
     options = table.mapping("options", table.setting)
-    if format_ in ("csv", "tsv"):
+    if format_ is not None and format_of(format_).is_delimited:
         _expect_plain(options, table)
     columns = table.mapping("columns", table.word)
     bad_rows = table.choice("bad_rows", BAD_ROWS, bad_rows)
@@ -273,7 +261,7 @@ def _placed(folder: Path, path: str) -> str:
 
 
 def _format(paths: Iterable[str]) -> str | None:
-    found = {_EXTENSIONS.get(Path(p.removesuffix(".gz")).suffix.lower()) for p in paths}
+    found = {EXTENSIONS.get(Path(p.removesuffix(".gz")).suffix.lower()) for p in paths}
     return found.pop() if len(found) == 1 else None
 
 
@@ -340,9 +328,8 @@ def _problems_of_source(key: str, source: Source, program: Program) -> list[str]
         f"{did_you_mean(n, names) or 'the columns are ' + ', '.join(names)}"
         for n in unknown
     ]
-    widths = {"text": 1, "ntriples": 3}
-    wanted = widths.get(source.format, len(names))
-    if len(names) != wanted or (source.format in widths and not _only_text(relation)):
+    wanted = format_of(source.format).width
+    if wanted is not None and (len(names) != wanted or not _only_text(relation)):
         problems.append(
             f"{key}.format: {source.format} gives {wanted} column{'s' * (wanted != 1)} of text; "
             f"declare {relation.name} with {wanted} of type string"

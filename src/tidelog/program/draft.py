@@ -37,7 +37,8 @@ class Draft:
         self._declared = _declarations(program) if known is None else known.declared
         self._added: dict[str, Rule] = {}
         self._removed: dict[str, Rule] = {}
-        self._warnings = dict.fromkeys(program.warnings) if known is None else dict(known.warnings)
+        self._warnings: Mapping[Diagnostic, None]  # never changed in place
+        self._warnings = dict.fromkeys(program.warnings) if known is None else known.warnings
 
     def copy(self) -> Draft:
         """An independent draft with the same state."""
@@ -45,7 +46,7 @@ class Draft:
         new._before = self._before
         new._declared = self._declared  # never changed in place
         new._added, new._removed = dict(self._added), dict(self._removed)
-        new._warnings = dict(self._warnings)
+        new._warnings = self._warnings
         return new
 
     def register(self, function: Callable[..., object], name: str | None = None) -> PythonFunction:
@@ -141,7 +142,9 @@ class Draft:
         for rule in rules:
             if self._rule(rule.id) is None and self._removed.pop(rule.id, None) is None:
                 self._added[rule.id] = rule
-        self._warnings.update((d, None) for d in problems.found if d.severity is Severity.WARNING)
+        warnings = [d for d in problems.found if d.severity is Severity.WARNING]
+        if warnings:
+            self._warnings = {**self._warnings, **dict.fromkeys(warnings)}
 
     def _rule(self, id_: str) -> Rule | None:
         """The rule with an identity, if there is one now."""
@@ -167,7 +170,7 @@ class Draft:
             rules,
             strata.strata,
             tuple(self._warnings),
-            Index(rules, self._declared, strata, dict(self._warnings), change),
+            Index(rules, self._declared, strata, self._warnings, change),
         )
 
     def _strata(self, rules: Mapping[str, Rule], problems: Problems) -> Strata:

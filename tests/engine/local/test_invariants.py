@@ -27,7 +27,7 @@ RUNS: list[Callable[[LocalEngine], Scheduler]] = [
     lambda engine: Scheduler(engine, DRED),
     lambda engine: Scheduler(engine, DIFFERENTIAL),
 ]
-SEEDS = int(os.environ.get("TIDELOG_SEEDS", size(60, 1_000))) // 2
+SEEDS = int(os.environ.get("TIDELOG_SEEDS", size(36, 1_000))) // 2
 
 
 @pytest.mark.parametrize("flavour", [f for f in FLAVOURS if f != "large"])

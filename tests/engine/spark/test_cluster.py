@@ -108,6 +108,7 @@ def tasks_fail_until_their_commit_does(driver: Driver) -> None:
     expect_same(answer)
 
 
+@pytest.mark.skipif(not size(0, 1), reason="another cluster for a minute: in the nightly size")
 def test_tasks_that_run_twice_change_nothing(cluster: Cluster, tmp_path: Path) -> None:
     conf = {**QUICK, **SPECULATIVE, "spark.checkpoint.dir": (tmp_path / "checkpoints").as_uri()}
     with driver_on(cluster, tmp_path / "marks", conf) as driver:

@@ -15,7 +15,7 @@ from sizes import size
 from tally import tally
 
 BLOCK = 10
-SEEDS = campaign.seeds(size(60, 3_000))
+SEEDS = campaign.seeds(size(40, 3_000))
 
 
 @pytest.mark.parametrize("first", range(SEEDS.start, SEEDS.stop, BLOCK))

@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from tidelog.pipeline.failures import naming
+from tidelog.pipeline.formats import format_of
 from tidelog.pipeline.sources.paths import local, shown_path
 from tidelog.pipeline.spec import Sink
 from tidelog.program.typed import Relation
@@ -169,7 +170,7 @@ def deliver(sink: Sink, relation: Relation, frame: DataFrame, number: int) -> No
 
 
 def _writer(sink: Sink, frame: DataFrame) -> Any:
-    usual = {"header": "true"} if sink.format == "csv" else {}
+    usual = {"header": "true"} if format_of(sink.format).header else {}
     return (
         frame.withColumnRenamed(UNIT, _HOLDS).write.format(sink.format).options(**{**usual, **sink.options})
     )

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from tidelog.errors import PipelineError
 from tidelog.formats.assembly import Delimited
 from tidelog.formats.records import CSV, MARK, TABS, cells_shown, first_record
+from tidelog.pipeline.formats import format_of
 from tidelog.pipeline.spec import Source
 from tidelog.program.typed import Relation
 from tidelog.tables.arrow import UNIT
@@ -33,9 +34,8 @@ def file_options(options: Mapping[str, str]) -> dict[str, str]:
 def delimited(place: str, spark: SparkSession, source: Source, relation: Relation) -> Delimited:
     """The layout by the first line of a file, or by the spec if there are no files; raises PipelineError."""
     given = {key.lower(): value for key, value in source.options.items()}
-    is_csv = source.format == "csv"
-    header = given.get("header", "true" if is_csv else "false").lower() == "true"
-    dialect = CSV if is_csv else TABS
+    header = given.get("header", str(format_of(source.format).header)).lower() == "true"
+    dialect = CSV if source.format == "csv" else TABS
     if mark := given.get("sep", given.get("delimiter")):
         dialect = replace(dialect, delimiter="\t" if mark == "\\t" else mark)
     if not relation.columns and source.sign is None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tidelog.pipeline.formats import format_of
 from tidelog.pipeline.sources.paths import as_uri, is_pattern, local
 from tidelog.pipeline.spec import Source, describe_source
 from tidelog.program.text import print_relation
@@ -27,7 +28,6 @@ from tidelog.program.typed import Relation
 __all__ = ["File", "Listing", "Look", "look"]
 
 # formats whose rows depend on nothing outside their own file
-_APART: Final = ("csv", "tsv", "json", "text", "ntriples", "parquet", "orc")
 # options that make files depend on each other, or that choose among them
 _TOGETHER: Final = frozenset(
     "multiline basepath pathglobfilter recursivefilelookup modifiedbefore modifiedafter mergeschema".split()
@@ -104,7 +104,7 @@ def look(source: Source, relation: Relation, listing: Listing | None = None) -> 
     if not found:
         return None
     described = hashlib.sha256(f"{describe_source(source)}\n{print_relation(relation)}".encode())
-    is_apart = source.format in _APART and _TOGETHER.isdisjoint(map(str.lower, source.options))
+    is_apart = format_of(source.format).is_apart and _TOGETHER.isdisjoint(map(str.lower, source.options))
     return Look(described.hexdigest(), {file.print: file for file in found}, is_apart and is_flat)
 
 
@@ -113,7 +113,7 @@ def _files(source: Source, path: str, listing: Listing | None) -> list[File] | N
     place = local(path)
     if place is not None and not _ONLY_HADOOP.search(path):
         return [_seen(file) for file in _local_files(place)]
-    if listing is None or source.format not in _APART:
+    if listing is None or not format_of(source.format).is_apart:
         return None
     files = listing(source, path)
     return None if files is None else list(files)

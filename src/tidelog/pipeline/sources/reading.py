@@ -25,6 +25,7 @@ from tidelog.errors import PipelineError
 from tidelog.formats.assembly import LINE, Delimited
 from tidelog.formats.checking import PROBLEM, RAW, Form, Layout, check_batches
 from tidelog.pipeline.failures import naming
+from tidelog.pipeline.formats import format_of
 from tidelog.pipeline.sources.delimited import delimited, file_options
 from tidelog.pipeline.spec import Source
 from tidelog.program.typed import Relation
@@ -51,14 +52,8 @@ BAD: Final = ["file", "row", "problem", "raw"]
 _FILE: Final = "#file"
 _BLOCK: Final = "#block"
 _ROW: Final = "#row"
-_FORMS: Final = {
-    "csv": Form.CELLS,
-    "tsv": Form.CELLS,
-    "json": Form.JSON,
-    "text": Form.TEXT,
-    "ntriples": Form.TRIPLES,
-}
-_WITH_PLACES: Final = ("csv", "tsv", "json", "text", "ntriples", "parquet", "orc", "avro")
+# how lines of the other formats are parsed; those of delimited ones are cells
+_FORMS: Final = {"json": Form.JSON, "text": Form.TEXT, "ntriples": Form.TRIPLES}
 _LINES: Final = (Form.CELLS, Form.JSON, Form.TEXT, Form.TRIPLES)
 
 
@@ -136,7 +131,10 @@ def in_batch(raw: Raw, batch: DataFrame) -> Raw:
 def _form(source: Source) -> Form:
     if source.options.get("multiLine", "").lower() == "true" and source.format == "json":
         return Form.VALUES  # a document, not lines: Spark parses it
-    return _FORMS.get(source.format, Form.VALUES) if source.table is None else Form.VALUES
+    known = format_of(source.format)
+    if source.table is not None or not known.is_lines:
+        return Form.VALUES
+    return Form.CELLS if known.is_delimited else _FORMS[known.name]
 
 
 def _load(reader: Any, source: Source) -> DataFrame:
@@ -173,7 +171,7 @@ def _arranged(
         _expect(place, [*wanted, *sign], frame)
         kept = [sf.col(f"`{n}`") for n in dict.fromkeys(wanted)]
         kept += [sf.col(f"`{n}`").cast("string").alias(n) for n in sign]
-    has_places = source.format in _WITH_PLACES and source.table is None
+    has_places = format_of(source.format).has_places and source.table is None
     if has_places:
         file, block = sf.col("_metadata.file_path"), sf.col("_metadata.file_block_start")
         kept += [file.alias(_FILE), block.alias(_BLOCK)]

@@ -56,7 +56,7 @@ relation W(a: int, s: string)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_follow_every_change(name: str, strategy: str) -> None:
-    for seed in range(size(10, 100)):
+    for seed in range(size(6, 100)):
         _history(f"{name} {seed}", PROGRAMS[name], strategy)
 
 
