@@ -39,6 +39,7 @@ nightly: $(READY)
 bench: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --group bench
 	$(BIN)/python bench/parse.py
+	$(BIN)/python -m bench.rule_changes
 	$(BIN)/python -m bench --quick
 
 format: $(READY)

@@ -8,7 +8,7 @@ __all__ = ["size"]
 
 
 def size(small: int, nightly: int) -> int:
-    """The number for this run: `nightly` if TIDELOG_NIGHTLY is set, a fifth of `small` if TIDELOG_QUICK is."""
+    """The number for this run: `nightly` with TIDELOG_NIGHTLY set, a fifth of `small` with TIDELOG_QUICK."""
     if os.environ.get("TIDELOG_NIGHTLY"):
         return nightly
     if os.environ.get("TIDELOG_QUICK"):
