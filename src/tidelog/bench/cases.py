@@ -96,8 +96,8 @@ def cases(
 ) -> list[Case]:
     """The cases of the papers, small with `quick`, and those of the given files."""
     university = partial(_universities, (1, 1) if quick else (15, 25))
-    rand = partial(graphs.gnp, 150, 3.0) if quick else partial(graphs.gnp, 1000, 10.0)
-    rmat = partial(graphs.rmat, 256, 700) if quick else partial(graphs.rmat, 1024, 9206)
+    rand = partial(graphs.gnp, 100, 3.0) if quick else partial(graphs.gnp, 1000, 10.0)
+    rmat = partial(graphs.rmat, 128, 350) if quick else partial(graphs.rmat, 1024, 9206)
     found = [*_ontological("LUBM", university)]
     found += [Case("RAND-1k", "tc", partial(_closure, rand)), Case("RMAT-1k", "tc", partial(_closure, rmat))]
     for path in graph_files:
@@ -111,9 +111,9 @@ def cases(
 
 def growing_cases(*, quick: bool) -> list[tuple[Case, ...]]:
     """Cases of growing size for each of two programs."""
-    nodes = (50, 100, 200) if quick else (500, 1000, 2000, 4000)
+    nodes = (50, 100) if quick else (500, 1000, 2000, 4000)
     departments = ((1, 1),) if quick else ((15, 25),)
-    universities = (1, 2, 3) if quick else (1, 2, 4, 8)
+    universities = (1, 2) if quick else (1, 2, 4, 8)
     closures = (partial(_closure, partial(graphs.gnp, n, 2.0)) for n in nodes)
     graphed = (partial(_over_triples, partial(_universities, *departments, n)) for n in universities)
     return [

@@ -41,7 +41,7 @@ def commands() -> None:
     "--limit",
     type=click.FloatRange(min=0.1),
     metavar="SECONDS",
-    help="Time limit of one measurement (10 or 25).",
+    help="Time limit of one measurement (3 or 25).",
 )
 @click.option("--graph", "graphs", multiple=True, type=_FILE, help="A CSV file of numbers: src,dst.")
 @click.option(
@@ -77,7 +77,7 @@ def papers(
     if plot_file is not None:
         _expect_matplotlib()
     work = bench.Experiments(
-        limit or (10.0 if quick else 25.0),
+        limit or (3.0 if quick else 25.0),
         lambda text: click.echo(f"{text} …", err=True),
         lambda found: None if json_file is None else _replace(json_file, found),
     )

@@ -120,6 +120,7 @@ def test_tasks_that_run_twice_change_nothing(cluster: Cluster, tmp_path: Path) -
             assert not (driver.marks / "late").exists()
 
 
+@pytest.mark.skipif(not size(0, 1), reason="more than a minute: in the nightly size")
 def test_tasks_that_exchange_may_lose_an_executor_in_every_step(cluster: Cluster, tmp_path: Path) -> None:
     """With speculation on. In the nightly size the driver is killed then, and another one begins."""
     conf = {**QUICK, **SPECULATIVE, "spark.checkpoint.dir": (tmp_path / "checkpoints").as_uri()}

@@ -68,6 +68,7 @@ def server(tmp_path: Path) -> Iterator[str]:
         process.wait()
 
 
+@pytest.mark.skipif(not size(0, 1), reason="a server and a client for two minutes: in the nightly size")
 def test_sessions_over_connect(server: str, tmp_path: Path) -> None:
     probe = Path(__file__).with_name("connect_probe.py")
     places = ("shuffled", "tasks", "driver")[: size(1, 3)]
