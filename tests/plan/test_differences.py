@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from random import Random
 
 import pytest
@@ -78,7 +79,7 @@ def check_same(made: FlatProgram, fresh: FlatProgram) -> None:
     assert {n: set(ids) for n, ids in made.index.deriving.items()} == {
         n: set(ids) for n, ids in again.deriving.items()
     }
-    assert {n: heads for n, heads in made.index.readers.items() if heads} == dict(again.readers)
+    assert dict(made.index.readers) == dict(again.readers)
 
 
 @pytest.mark.parametrize("seed", range(size(40, 1500)))
@@ -128,3 +129,12 @@ def test_what_a_change_does_not_reach_stays_the_same_object() -> None:
     different = [s for s in made.strata if all(s is not old for old in flat.strata)]
     assert [sorted(s.relations) for s in different] == [["B"]]
     assert list(made.since(flat).strata) == [made.index.order.number["B"]]
+
+
+def test_programs_and_plans_can_be_pickled() -> None:
+    draft = Draft(EMPTY)
+    draft.load(INPUTS + "\n" + "\n".join(RELATIONS) + " A(x, y) :- In(x, y), not Also(x, _).")
+    program = draft.finish()
+    again = pickle.loads(pickle.dumps(program))
+    assert (again, again.index) == (program, None)
+    assert pickle.loads(pickle.dumps(flatten(program))) == flatten(program) == flatten(again)

@@ -27,7 +27,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("seed", range(size(1, 40)))
 def test_a_crowd_sees_whole_commits(seed: int, interval: float) -> None:
     crowd = Crowd(tidelog.open(text=PROGRAM), seed)
-    crowd.run(size(8, 200), interval)
+    crowd.run(max(4, size(8, 200)), interval)
     assert len(crowd.seen) > 1
 
 

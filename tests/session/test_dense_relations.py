@@ -69,3 +69,22 @@ def test_views_stay_as_they_were_when_the_matrix_changes(db: Session) -> None:
     assert sorted(after.given) == [(7, 7), (SIZE, 0)]
     assert len(after.derived) == (SIZE + 1) ** 2 - 2
     assert len(set(before)) == SIZE * SIZE
+
+
+def test_rounds_that_a_matrix_makes_needless_are_not_counted() -> None:
+    db = tidelog.open(text=PROGRAM, max_iterations=50)
+    with db.transaction() as tx:
+        tx.insert("Edge", [(i, i + 1) for i in range(1000)])
+    assert len(db["Reach"]) == 500_500
+    assert "Reach" in home(db).engine.dense.bits
+
+
+def test_a_strategy_that_follows_scripts_makes_no_matrix_of_what_was_saved() -> None:
+    db = tidelog.open(text=PROGRAM, strategy="dred")
+    record = home(db).saved().record()
+    other = tidelog.open(text="", strategy="dred")
+    assert home(other).resume(db.program, record)
+    with other.transaction() as tx:
+        tx.insert("Edge", [(i, (i + 1) % 60) for i in range(60)])
+    assert len(other["Reach"]) == 3600
+    assert not home(other).engine.dense.bits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tidelog
-from session.routes import REACH, reach
+from session.routes import REACH, home, reach
 from tidelog import ProgramError, SessionError
 
 
@@ -184,3 +184,32 @@ def test_a_program_that_cannot_follow_is_refused_and_nothing_is_said() -> None:
             tx.replace_program(AFTER.replace("Edge(a, b)", "Egde(a, b)"))
     assert not tx.changes
     assert "Gone" in db
+
+
+def test_a_rule_that_is_removed_and_added_again_has_its_new_text() -> None:
+    text = "input relation B(x: int) output relation A(x: int) A(x) :- B(x). A(x + 1) :- B(x)."
+    db = tidelog.open(text=text)
+    with db.transaction() as tx:
+        tx.insert("B", [(1,)])
+    with db.transaction() as tx:
+        tx.remove_rule("A(x) :- B(x).")
+        tx.add_rule("A(p) :- B(p).")
+    assert not tx.changes
+    assert [rule.text for rule in db.rules][-1] == "A(p) :- B(p)."
+    with db.transaction() as tx:
+        tx.remove_rule("A(q) :- B(q).")
+    assert (len(db.rules), list(db["A"])) == (1, [(2,)])
+
+
+def test_indexes_of_queries_go_when_rules_change() -> None:
+    text = "input relation A(x: int) input relation B(x: int, y: int) output relation C(x: int)"
+    db = tidelog.open(text=text)
+    with db.transaction() as tx:
+        tx.insert("A", [(i,) for i in range(9)])
+        tx.insert("B", [(i, i) for i in range(99)])
+    db.query("A(x), B(x, y)")
+    db.query("A(x), B(y, x)")
+    assert home(db).engine.tables["B"].indexes
+    with db.transaction() as tx:
+        tx.add_rule("C(x) :- A(x).")
+    assert not home(db).engine.tables["B"].indexes

@@ -102,7 +102,9 @@ class Interpreter:
             case Iterate(relations, steps):
                 traces = _able(self.engine.traces, "keep derivations by iteration")
                 while traces.pending(relations):
-                    self.execute(steps)
+                    end = self.execute(steps)
+                    if end is not End.DONE:
+                        return end
             case Depart(relations):
                 self.rows -= _able(self.engine.traces, "keep derivations by iteration").depart(relations)
             case Arrive(relations):
@@ -173,6 +175,8 @@ class Interpreter:
         fused = self.engine.fusion.run_rounds(step, self.rank, left)
         if fused is None:
             return None
+        if fused.wants_claim:  # all of it is computed again
+            return End.CLAIM
         seconds, total = time.perf_counter() - start, sum(fused.instances)
         for part, found in zip(step.steps, fused.instances, strict=False):
             if isinstance(part, Derive) and found:
@@ -180,7 +184,7 @@ class Interpreter:
         self.current.instances += total
         self._count_rounds(fused.rounds, fused.rows, end.mode)
         self._check_patience()
-        return End.CLAIM if fused.wants_claim else End.DONE
+        return End.DONE
 
     def _end_round(self, step: EndRound) -> End:
         self._tell()

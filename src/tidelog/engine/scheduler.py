@@ -266,7 +266,9 @@ class _Walk(Interpreter):
             claimed = None if self.engine.claims is None else self.engine.claims.claim(stratum, start=True)
             if claimed is None:
                 raise EngineError(f"internal error: {stratum.name} was claimed but not evaluated")
-            self._take_claimed(claimed._replace(why="the relation turned out to be dense"))
+            self._take_claimed(
+                claimed._replace(why="the relation turned out to be dense", instances=self.current.instances)
+            )
             return
         self.engine.raise_highest(stratum.relations, self.rank)
         seconds, below = self.run.clock() - begun, stratum.reads - stratum.relations

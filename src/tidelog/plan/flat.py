@@ -184,6 +184,11 @@ class FlatProgram:
     is_addition: bool = False
     known: FlatIndex | None = field(default=None, compare=False, repr=False)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled without its index, which is made again."""
+        parts = (self.relations, self.rules, self.groupings, self.functions, self.strata, self.is_addition)
+        return FlatProgram, parts
+
     @property
     def index(self) -> FlatIndex:
         if self.known is None:

@@ -176,7 +176,11 @@ class _Flattener:
     def _update_readers(self, head: str) -> None:
         now, then = self._below(head), self.before.below(head)
         for name in then - now:
-            self.readers[name] = self.readers[name] - {head}
+            left = self.readers.get(name, frozenset()) - {head}
+            if left:
+                self.readers[name] = left
+            else:
+                self.readers.pop(name, None)
         for name in now - then:
             self.readers[name] = self.readers.get(name, frozenset()) | {head}
 

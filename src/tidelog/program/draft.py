@@ -140,7 +140,7 @@ class Draft:
     def _accept(self, declared: Declarations, rules: Iterable[Rule], problems: Problems) -> None:
         self._declared = declared
         for rule in rules:
-            if self._rule(rule.id) is None and self._removed.pop(rule.id, None) is None:
+            if self._rule(rule.id) is None:
                 self._added[rule.id] = rule
         warnings = [d for d in problems.found if d.severity is Severity.WARNING]
         if warnings:
@@ -148,9 +148,9 @@ class Draft:
 
     def _rule(self, id_: str) -> Rule | None:
         """The rule with an identity, if there is one now."""
-        if id_ in self._removed:
-            return None
-        return self._added.get(id_) or self._before.rules.get(id_)
+        if id_ in self._added:
+            return self._added[id_]
+        return None if id_ in self._removed else self._before.rules.get(id_)
 
     def _rules(self) -> dict[str, Rule]:
         rules = dict(self._before.rules)

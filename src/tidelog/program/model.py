@@ -57,6 +57,11 @@ class Program:
         ):
             object.__setattr__(self, "index", None)  # it is of another program
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled without its index, which is made again."""
+        parts = (self.relations, self.aliases, self.functions, self.rules, self.strata, self.warnings)
+        return Program, parts
+
 
 EMPTY = Program()
 

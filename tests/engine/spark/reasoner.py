@@ -57,6 +57,7 @@ class SparkReasoner:
             self.stats = self.commits.run(Limits())
             changes = self._changes(types)
             self.commits.publish()
+            self.commits.release()
         self._types = types
         return changes
 

@@ -205,3 +205,12 @@ def test_strategies_of_local_engines_run_in_tasks_and_are_refused_elsewhere(
         tx.delete("Edge", [("b", "c")])
     assert sorted(tx.changes["Reach"]) == [(("a", "c"), -1), (("b", "c"), -1)]
     assert strategy in {stratum.strategy for stratum in db.stats.strata if stratum.name == "Reach"}
+
+
+def test_a_session_explains_itself_after_a_query(interpreted: SparkSession) -> None:
+    text = "input relation A(x: int) input relation B(x: int) output relation C(x: int) C(x) :- B(x)."
+    db = tidelog.open(text=text, spark=interpreted, placement="shuffled")
+    with db.transaction() as tx:
+        tx.insert("A", [(1,)])
+    assert list(db.query("A(x)")) == [(1,)]
+    assert "C" in str(db.explain())

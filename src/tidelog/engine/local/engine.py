@@ -53,6 +53,7 @@ class LocalEngine:
         self._program: FlatProgram | None = None
         self._program_before: FlatProgram | None = None
         self._holds = FlatProgram()  # the program of the last commit
+        self._queried: set[str] = set()  # relations that queries have read since indexes were dropped
         self._loop: Loop | None = None  # while it runs
         self.dense = DenseForms(self)
         self._collector = Collector(self.tables, self.dense.bits, self.types)
@@ -331,15 +332,18 @@ class LocalEngine:
     def commit(self) -> None:
         """Make the new state current."""
         self.dense.commit()
+        self._program_before = self._program
         for change in self.pending.values():
             change.publish()
         self.pending.clear()
         self._made.clear()
 
     def tidy(self, before: FlatProgram, program: FlatProgram) -> None:
-        """Drop the indexes that only rules of the program before used. Called between commits."""
+        """Drop the indexes that only removed rules and queries used. Called between commits."""
         removed = (before.rules[id_] for id_ in program.since(before).removed)
-        for name in {name for rule in removed for name in (rule.head, *rule.reads)}:
+        names = {name for rule in removed for name in (rule.head, *rule.reads)} | self._queried
+        self._queried.clear()
+        for name in names:
             if name in self.tables:
                 heads = (name, *program.index.readers.get(name, ()))
                 readers = (id_ for head in heads for id_ in program.index.deriving.get(head, ()))
@@ -362,7 +366,9 @@ class LocalEngine:
         self.pending.clear()
         self.dense.rollback()
         if self._program is not None and self._program is not self._holds:
-            self.variants.forget(self._program.since(self._holds).added)
+            added = self._program.since(self._holds).added
+            self.variants.forget(added)
+            self._queried.update(name for id_ in added for name in self._program.rules[id_].reads)
         self._program = self._program_before
         for name in self._made:
             self.tables.pop(name, None)
@@ -381,7 +387,7 @@ class LocalEngine:
         return self.dense if self.dense.is_allowed else None
 
     def follow_scripts(self) -> None:
-        self.dense.is_allowed = False
+        self.dense.forbid()
 
     def must_bootstrap(self, stratum: Stratum) -> bool:
         return any(name in self.dense.before for name in stratum.relations)

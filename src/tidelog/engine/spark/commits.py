@@ -37,13 +37,15 @@ class SparkCommits(Commits[Checkpoint, Checkpoint]):
     def checkpoints(self) -> Checkpoints:
         return self.engine.checkpoints
 
-    def publish(self) -> None:
-        super().publish()
+    def release(self) -> None:
+        """Release what the last commit left behind; between commits."""
+        self.staged = ()
         self.checkpoints.release(self.engine.checkpoints_in_use())
 
     def roll_back(self) -> None:
         super().roll_back()
-        self.checkpoints.release([*self.engine.checkpoints_in_use(), *self.staged])
+        staged, self.staged = self.staged, ()
+        self.checkpoints.release([*self.engine.checkpoints_in_use(), *staged])
 
     def adopt(self, program: FlatProgram) -> None:
         """Continue with a program whose state the engine has adopted from another backend."""

@@ -70,6 +70,7 @@ class SparkEngine:
         self._known: Mapping[str, Function | PythonFunction] = {}
         self._functions: dict[str, Function | PythonFunction] = {}
         self._program: FlatProgram | None = None
+        self._program_before: FlatProgram | None = None
         self._check: Callable[[], None] = lambda: None
         self._tell: Tell = lambda rounds, found, rows: None
         self._rank = 0  # of what the current round finds
@@ -96,14 +97,19 @@ class SparkEngine:
                     f"the columns of `{name}` cannot change in one commit; "
                     "drop it and declare it again in the next commit"
                 )
-        if program is not self._program:
-            self._program, self._by = program, {}
-            self._sending.clear()
-            for stratum in program.strata:
-                places = passed_through(stratum) or {}
-                self._by |= {n: (f"c{places[n]}",) for n in stratum.relations if n in places}
+        self._program_before = self._program
+        self._work_on(program)
         # removed rules may call functions that are removed with them
         self._functions = {**self._known, **program.functions}
+
+    def _work_on(self, program: FlatProgram | None) -> None:
+        if program is self._program:
+            return
+        self._program, self._by = program, {}
+        self._sending.clear()
+        for stratum in () if program is None else program.strata:
+            places = passed_through(stratum) or {}
+            self._by |= {n: (f"c{places[n]}",) for n in stratum.relations if n in places}
 
     def forget(self, program: FlatProgram) -> None:
         """Drop the relations that are not in a program."""
@@ -441,6 +447,7 @@ class SparkEngine:
         for name, work in self._work.items():
             self.states[name] = work.now
         self._whole.commit()
+        self._program_before = self._program
         self._end()
 
     def rollback(self) -> None:
@@ -448,6 +455,7 @@ class SparkEngine:
         for name in self._made:
             self.states.pop(name, None)
         self._whole.rollback()
+        self._work_on(self._program_before)
         self._end()
 
     def _end(self) -> None:

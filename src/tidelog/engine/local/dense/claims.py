@@ -61,6 +61,11 @@ class DenseForms:
         for name in [n for n in self.bits if n not in self._patterns and _is_used(program, n)]:
             self._to_rows(name, self.bits[name])
 
+    def forbid(self) -> None:
+        """From now on, no relation becomes a matrix."""
+        self.is_allowed = False
+        self._patterns, self._patterns_before = {}, {}
+
     def is_read(self, name: str) -> bool:
         """Whether a rule of the program before reads the rows of a relation: then they must be rows."""
         return name not in self._patterns_before and self._engine.existed(name)

@@ -240,3 +240,4 @@ class SparkBackend:
             self.program = program
             self._is_adopted = False
             self.commit += 1
+        self.commits.release()
