@@ -32,6 +32,7 @@ from tidelog.engine.limits import Limits
 from tidelog.engine.local.storage.record import Corrupt, Record
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import arrow_schema, columns, spark_type, stored, whole
+from tidelog.engine.spark.partitions.packing import logged, packed, unpacked
 from tidelog.engine.spark.partitions.routes import Routes, sent
 from tidelog.engine.spark.partitions.scratch import Scratch
 from tidelog.engine.spark.partitions.worker import Changed, Signed, Worker, signed_rows
@@ -282,7 +283,7 @@ def _tagged(frame: DataFrame, number: int, sign: int, key: int | None, task: _Ta
 def _shipped(program: FlatProgram, name: str, given: Given) -> tuple[bytes, bytes]:
     """Changes as they are sent along with a task."""
     names = columns(len(program.relations[name].types))
-    return _packed(
+    return packed(
         signed_rows(
             program, name, *(collected(checkpoint, names) for checkpoint in (given.inserted, given.deleted))
         )
@@ -292,41 +293,6 @@ def _shipped(program: FlatProgram, name: str, given: Given) -> tuple[bytes, byte
 def collected(checkpoint: Checkpoint | None, names: Sequence[str]) -> Any:
     """The rows of a checkpoint, in the driver; None if there are none."""
     return checkpoint.frame.select(*names).toArrow() if checkpoint is not None and checkpoint.size else None
-
-
-def _packed(rows: Signed) -> tuple[bytes, bytes]:
-    inserted, deleted = (_stream(table) for table in rows)
-    return inserted, deleted
-
-
-def _stream(table: Any) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    packed: bytes = sink.getvalue().to_pybytes()
-    return packed
-
-
-def _unpacked(packed: tuple[bytes, bytes]) -> Signed:
-    inserted, deleted = (pa.ipc.open_stream(rows).read_all() for rows in packed)
-    return Signed(inserted, deleted)
-
-
-def _logged(record: Record) -> dict[str, Signed]:
-    """The changes in a log; Corrupt if it is damaged."""
-    try:
-        packed = {
-            n: [record.array(i, np.uint8, None) for i in numbers] for n, numbers in record.values.items()
-        }
-        changes = {
-            name: _unpacked((inserted.tobytes(), deleted.tobytes()))
-            for name, (inserted, deleted) in packed.items()
-        }
-        for table in (table for signed in changes.values() for table in signed):
-            table.validate(full=True)
-    except (AttributeError, TypeError, ValueError, OSError) as error:  # Arrow's errors are ValueErrors too
-        raise Corrupt(f"invalid log: {error}") from None
-    return changes
 
 
 # -- in tasks
@@ -406,7 +372,7 @@ class _Task:
     def _answers(self, number: int, own: Changed) -> Iterator[Any]:
         files = self.before.files[number] if self.before.files else ()
         worker = self._worker(files)
-        given = {name: _unpacked(rows) for name, rows in self.broadcast.items()} | dict(own)
+        given = {name: unpacked(rows) for name, rows in self.broadcast.items()} | dict(own)
         stats = worker.advance(self.program, given, self.settings.limits, self._within_limit(worker))
         sizes = []
         for place, name in enumerate(self.made):
@@ -454,7 +420,7 @@ class _Task:
 
     def _log(self, own: Changed) -> Record:
         record = Record()
-        changed = {**self.broadcast, **{name: _packed(rows) for name, rows in own.items()}}
+        changed = {**self.broadcast, **{name: packed(rows) for name, rows in own.items()}}
         record.values = {
             name: [record.put(np.frombuffer(rows, np.uint8)) for rows in packed]
             for name, packed in changed.items()
@@ -471,7 +437,7 @@ class _Task:
         try:
             worker = Worker.of(self.scratch.read(base), self.before.programs[0], strategy, steady=steady)
             for log, program in zip(logs, self.before.programs[1:], strict=True):
-                worker.advance(program, _logged(self.scratch.read(log)), limits, _nothing)
+                worker.advance(program, logged(self.scratch.read(log)), limits, _nothing)
                 worker.commit()
         except Corrupt as problem:
             raise EngineError(
