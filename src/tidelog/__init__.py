@@ -1,6 +1,6 @@
 """Tidelog: an incremental, dynamic Datalog engine for Python and Spark.
 
-Importing this package imports no engine. Sessions are loaded when one of their names is first used.
+Importing this package imports almost nothing. The rest is imported when a name is first used.
 """
 
 from importlib import import_module
@@ -16,11 +16,11 @@ from tidelog.errors import (
     StoreError,
     TidelogError,
 )
-from tidelog.program.draft import check, load
-from tidelog.program.model import Program
-from tidelog.progress import Progress
 
 if TYPE_CHECKING:
+    from tidelog.program.draft import check, load
+    from tidelog.program.model import Program
+    from tidelog.progress import Progress
     from tidelog.session import Changes, Facts, Session, Transaction
     from tidelog.session import open_session as open  # noqa: A004
 
@@ -47,19 +47,25 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_OF_SESSIONS = {
-    "Changes": "Changes",
-    "Facts": "Facts",
-    "Session": "Session",
-    "Transaction": "Transaction",
-    "open": "open_session",
+_IMPORTED = {  # where names that are imported later come from
+    "Changes": ("tidelog.session", "Changes"),
+    "Facts": ("tidelog.session", "Facts"),
+    "Program": ("tidelog.program.model", "Program"),
+    "Progress": ("tidelog.progress", "Progress"),
+    "Session": ("tidelog.session", "Session"),
+    "Transaction": ("tidelog.session", "Transaction"),
+    "check": ("tidelog.program.draft", "check"),
+    "load": ("tidelog.program.draft", "load"),
+    "open": ("tidelog.session", "open_session"),
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _OF_SESSIONS:
+    if name not in _IMPORTED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("tidelog.session"), _OF_SESSIONS[name])
+    module, attribute = _IMPORTED[name]
+    found = globals()[name] = getattr(import_module(module), attribute)
+    return found
 
 
 def __dir__() -> list[str]:

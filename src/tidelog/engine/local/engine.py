@@ -19,7 +19,7 @@ from tidelog.engine.local.dense.claims import DenseForms
 from tidelog.engine.local.dense.matrix import Difference
 from tidelog.engine.local.extrema.operators import LocalExtrema
 from tidelog.engine.local.kernels.layout import DELTA
-from tidelog.engine.local.kernels.support import end_round
+from tidelog.engine.local.native.calls import end_round
 from tidelog.engine.local.rules.bytecode import MODES, Bytecode, Request
 from tidelog.engine.local.rules.cache import Variants
 from tidelog.engine.local.rules.groups import regroup
@@ -228,7 +228,7 @@ class LocalEngine:
     def end_round(self, step: EndRound) -> int | None:
         """Make the worklist the next delta; returns its size, or None to request the dense form."""
         mode = MODES[step.mode]
-        total = sum(int(end_round(self.change(name).working.table.at, mode)) for name in step.relations)
+        total = sum(end_round(self.change(name).working.table.at, mode) for name in step.relations)
         self._end(step)
         return None if self.dense.wants(step.relations) else total
 

@@ -9,7 +9,7 @@ import pytest
 
 import tidelog
 from tidelog.engine.local.kernels import layout
-from tidelog.engine.local.kernels.support import apply_rows
+from tidelog.engine.local.native.calls import apply_rows
 from tidelog.engine.local.rules import compiler
 from tidelog.engine.local.rules.bytecode import make_room
 from tidelog.engine.local.storage.pending import Working

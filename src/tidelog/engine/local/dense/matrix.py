@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from tidelog.data.types import Option
 from tidelog.engine.local.codes.codec import Codes
-from tidelog.engine.local.kernels import closure
+from tidelog.engine.local.native import calls
 from tidelog.engine.local.storage.record import Record, expect, expect_within
 from tidelog.engine.local.storage.table import Table
 from tidelog.engine.protocol import Check
@@ -185,8 +185,7 @@ class Bits:
         """The pairs of all or some places, without those in `less`."""
         places = np.arange(len(self.ids)) if places is None else places
         less = less or NO_BITS
-        found: Codes = closure.pairs(places, self.rows, self.ids, less.rows, less.ids)
-        return found
+        return calls.pairs(places, self.rows, self.ids, less.rows, less.ids)
 
     def has(self, place: int, other: int) -> bool:
         if place >= len(self.ids) or other >> 6 >= self.rows.shape[1]:
@@ -202,9 +201,6 @@ class Bits:
 
 
 NO_BITS: Final = Bits(np.zeros((1, 1), np.uint64), np.empty(0, np.int64), 0)
-Steps = tuple[
-    npt.NDArray[np.int64], npt.NDArray[np.int64]
-]  # where the steps of each place begin; their targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +215,7 @@ class Difference:
 
     def __len__(self) -> int:
         bits, less = self.bits, self.less
-        return int(closure.count_more(self.places, bits.rows, bits.ids, less.rows, less.ids))
+        return calls.count_more(self.places, bits.rows, bits.ids, less.rows, less.ids)
 
     def codes(self) -> Codes:
         pairs = self.bits.pairs(self.places, self.less)
@@ -286,7 +282,7 @@ class BitRelation:
         last, used = divmod(named, 64)
         expect(not rows[:, last + 1 :].any(), "place without a name")
         expect(last >= rows.shape[1] or not (rows[:, last] >> np.uint64(used)).any(), "place without a name")
-        made.bits = Bits(rows, ids, int(closure.count_pairs(rows, ids)))
+        made.bits = Bits(rows, ids, calls.count_pairs(rows, ids))
         return made
 
     # -- commits
@@ -320,7 +316,7 @@ class BitRelation:
             self._next, self._changed = self.bits, self._changed[:0]
             return 0
         self._next = self._rows(step, base, check)
-        self._changed = closure.changed(self.bits.rows, self.bits.ids, self._next.rows, self._next.ids)
+        self._changed = calls.changed(self.bits.rows, self.bits.ids, self._next.rows, self._next.ids)
         return 1
 
     def _places(self, pairs: Codes, turned: bool) -> Codes:
@@ -332,29 +328,28 @@ class BitRelation:
             )
         return columns[::-1] if turned else columns
 
-    def _steps(self, parts: Iterable[Codes]) -> Steps:
+    def _steps(self, parts: Iterable[Codes]) -> calls.Grouped:
         together = np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1)
-        starts, targets = closure.grouped(together[0], together[1], self.names.rows)
-        return starts, targets
+        return calls.grouped(together[0], together[1], self.names.rows)
 
-    def _rows(self, step: Steps, base: Steps, check: Check = lambda ahead=None: None) -> Bits:
-        component, count = closure.components(*step)
-        first, members = closure.grouped(component, np.arange(len(component)), count)
+    def _rows(self, step: calls.Grouped, base: calls.Grouped, check: Check = lambda ahead=None: None) -> Bits:
+        component, count = calls.components(step)
+        members = calls.grouped(component, np.arange(len(component)), count)
         words = -(-max(self.names.rows, 1) // 64)
         check(8 * max(count, 1) * words)
         rows = np.zeros((max(count, 1), words), np.uint64)
         done = 0
         while done < count:
-            done = closure.fill(*step, *base, component, members, first, rows, done, _WORDS)
+            done = calls.fill(step, base, component, members, rows, done, _WORDS)
             check()
-        return Bits(rows, component, int(closure.count_pairs(rows, component)))
+        return Bits(rows, component, calls.count_pairs(rows, component))
 
     def _is_idle(
         self,
         steps: list[tuple[Source, bool]],
         bases: list[tuple[Source, bool]],
-        step: Steps,
-        base: Steps,
+        step: calls.Grouped,
+        base: calls.Grouped,
     ) -> bool:
         """Whether the changes are few and a quick test shows that they make no difference.
 
@@ -366,7 +361,7 @@ class BitRelation:
         for goals, parts in ((step, steps), (base, bases)):
             for source, turned in parts:
                 for x, z in self._places(source.deleted, turned).T.tolist():
-                    if closure.leads_to(*step, x, *goals, z, _STEPS) != 1:
+                    if calls.leads_to(step, x, goals, z, _STEPS) != 1:
                         return False
         return all(
             had(x, z)
@@ -379,7 +374,7 @@ class BitRelation:
         """The size of the largest strongly connected component."""
         for pairs, _ in parts:
             self.names.add(pairs.reshape(-1, 1))
-        component, count = closure.components(*self._steps([self._places(*part) for part in parts]))
+        component, count = calls.components(self._steps([self._places(*part) for part in parts]))
         return int(np.bincount(component, minlength=1).max()) if count else 0
 
     def commit(self) -> None:

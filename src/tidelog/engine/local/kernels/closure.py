@@ -4,146 +4,39 @@
 base of x, and `row[y]` for every step from x to y. Nodes that lead to each other have the same row. So
 strongly connected components are found first, in reverse topological order, and the members of each share one
 row.
+
+Pairs grouped by their first element are two arrays: where the group of each element begins (one more than
+there are elements), and the second elements.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tidelog.engine.local.kernels.jit import njit
+from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
+from tidelog.engine.local.kernels.memory import load8, load64, store8, store64
 
-__all__ = ["changed", "components", "count_more", "count_pairs", "fill", "grouped", "leads_to", "pairs"]
+__all__ = ["changed", "components", "count_more", "count_pairs", "fill", "group", "leads_to", "pairs"]
 
 _ONE = np.uint64(1)
 _PAIRS, _QUADS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
 _OCTETS, _EACH = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 
 
-@njit(cache=True, nogil=True)
-def grouped(first, second, size):  # type: ignore[no-untyped-def]
-    """Group pairs by their first element: returns where each group begins, and the second elements."""
-    starts = np.zeros(size + 1, np.int64)
-    for i in range(first.size):
-        starts[first[i] + 1] += 1
-    for x in range(size):
-        starts[x + 1] += starts[x]
-    at = starts[:-1].copy()
-    targets = np.empty(first.size, np.int64)
-    for i in range(first.size):
-        targets[at[first[i]]] = second[i]
-        at[first[i]] += 1
-    return starts, targets
+@inlined
+def _lower(lowest, x, value):
+    if value < load64(lowest, x):
+        store64(lowest, x, value)
 
 
-@njit(cache=True, nogil=True)
-def components(starts, targets):  # type: ignore[no-untyped-def]
-    """The component of each node, numbered so that no step leads to a higher number, and their count."""
-    size = starts.size - 1
-    component = np.full(size, -1, np.int64)
-    order = np.full(size, -1, np.int64)  # the order in which nodes were visited
-    lowest = np.empty(size, np.int64)
-    stack, path, at = np.empty(size, np.int64), np.empty(size, np.int64), starts[:-1].copy()
-    met = count = stacked = 0
-    for root in range(size):
-        if order[root] >= 0:
-            continue
-        depth = 0
-        path[0] = root
-        while depth >= 0:
-            x = path[depth]
-            if order[x] < 0:
-                order[x] = lowest[x] = met
-                met += 1
-                stack[stacked] = x
-                stacked += 1
-            deeper = False
-            while at[x] < starts[x + 1]:
-                y = targets[at[x]]
-                at[x] += 1
-                if order[y] < 0:
-                    depth += 1
-                    path[depth] = y
-                    deeper = True
-                    break
-                if component[y] < 0:
-                    lowest[x] = min(lowest[x], order[y])
-            if deeper:
-                continue
-            if lowest[x] == order[x]:
-                while True:
-                    stacked -= 1
-                    component[stack[stacked]] = count
-                    if stack[stacked] == x:
-                        break
-                count += 1
-            depth -= 1
-            if depth >= 0:
-                lowest[path[depth]] = min(lowest[path[depth]], lowest[x])
-    return component, count
+@inlined
+def _set(row, value):
+    word = np.uint64(load64(row, value >> 6)) | (_ONE << np.uint64(value & 63))
+    store64(row, value >> 6, np.int64(word))
 
 
-@njit(cache=True, nogil=True)
-def fill(starts, targets, base_starts, base, component, members, first, rows, start, most):  # type: ignore[no-untyped-def]
-    """Fill the rows, initially 0, of components from `start` on; returns the next one after `most` words.
-
-    `members` are grouped by component, beginning at `first`.
-    """
-    joined = np.full(rows.shape[0], -1, np.int64)
-    words = rows.shape[1]
-    for c in range(start, first.size - 1):
-        if most <= 0:
-            return c
-        for m in range(first[c], first[c + 1]):
-            x = members[m]
-            for i in range(base_starts[x], base_starts[x + 1]):
-                rows[c, base[i] >> 6] |= _ONE << np.uint64(base[i] & 63)
-            for i in range(starts[x], starts[x + 1]):
-                d = component[targets[i]]
-                if d != c and joined[d] != c:
-                    joined[d] = c
-                    most -= words
-                    for w in range(words):
-                        rows[c, w] |= rows[d, w]
-            most -= starts[x + 1] - starts[x] + base_starts[x + 1] - base_starts[x] + 1
-    return first.size - 1
-
-
-@njit(cache=True, nogil=True)
-def _is_equal(one, i, other, j):  # type: ignore[no-untyped-def]
-    """Whether two rows have the same bits; missing words count as 0."""
-    shared = min(one.shape[1], other.shape[1])
-    for w in range(shared):
-        if one[i, w] != other[j, w]:
-            return False
-    rest = np.uint64(0)
-    for w in range(shared, one.shape[1]):
-        rest |= one[i, w]
-    for w in range(shared, other.shape[1]):
-        rest |= other[j, w]
-    return rest == 0
-
-
-@njit(cache=True, nogil=True)
-def changed(old_rows, old, new_rows, new):  # type: ignore[no-untyped-def]
-    """The nodes whose rows differ; new nodes had an empty row."""
-    found = np.empty(new.size, np.int64)
-    empty = np.zeros((1, 1), np.uint64)
-    compared = np.full(new_rows.shape[0], -2, np.int64)  # the old row that a new one was last compared with
-    equal = np.zeros(new_rows.shape[0], np.bool_)
-    count = 0
-    for x in range(new.size):
-        i, j = (old[x] if x < old.size else -1), new[x]
-        if compared[j] != i:
-            compared[j] = i
-            equal[j] = _is_equal(old_rows, i, new_rows, j) if i >= 0 else _is_equal(empty, 0, new_rows, j)
-        if not equal[j]:
-            found[count] = x
-            count += 1
-    return found[:count]
-
-
-@njit(cache=True, nogil=True)
-def _bits(word):  # type: ignore[no-untyped-def]
+@inlined
+def _bits(word):
     """The number of set bits in a word."""
     word -= (word >> _ONE) & _PAIRS
     word = (word & _QUADS) + ((word >> np.uint64(2)) & _QUADS)
@@ -151,88 +44,215 @@ def _bits(word):  # type: ignore[no-untyped-def]
     return np.int64((word * _EACH) >> np.uint64(56))
 
 
-@njit(cache=True, nogil=True)
-def count_pairs(rows, ids):  # type: ignore[no-untyped-def]
-    """The number of set bits in the rows of all nodes; shared rows are counted once and multiplied."""
-    counts = np.full(rows.shape[0], -1, np.int64)
-    total = 0
-    for x in range(ids.size):
-        i = ids[x]
-        if counts[i] < 0:
-            counts[i] = 0
-            for w in range(rows.shape[1]):
-                counts[i] += _bits(rows[i, w])
-        total += counts[i]
-    return total
+@inlined
+def _without(rows, at, less, less_words, j, w):
+    """A word of a row, without the bits of row j of the others; -1 is no row."""
+    word = np.uint64(load64(rows, at))
+    if j >= 0 and w < less_words:
+        word &= ~np.uint64(load64(less, j * less_words + w))
+    return word
 
 
-@njit(cache=True, nogil=True)
-def count_more(nodes, rows, ids, less_rows, less_ids):  # type: ignore[no-untyped-def]
-    """How many pairs `pairs` would return; shared pairs of rows are counted once and multiplied."""
-    compared = np.full(rows.shape[0], -2, np.int64)
-    counts = np.zeros(rows.shape[0], np.int64)
-    total = 0
-    for k in range(nodes.size):
-        x = nodes[k]
-        if x >= ids.size:
+@kernel
+def _is_equal(one, one_words, other, other_words):
+    """Whether two rows have the same bits; missing words count as 0."""
+    shared = one_words if one_words < other_words else other_words
+    for w in range(shared):
+        if load64(one, w) != load64(other, w):
+            return False
+    rest = 0
+    for w in range(shared, one_words):
+        rest |= load64(one, w)
+    for w in range(shared, other_words):
+        rest |= load64(other, w)
+    return rest == 0
+
+
+@exported
+def group(first, second, count, size, starts, targets):
+    """Group pairs by their first element, which is less than `size`; `starts`, with two more, begins as 0."""
+    for i in range(count):
+        at = load64(first, i) + 2
+        store64(starts, at, load64(starts, at) + 1)
+    for x in range(2, size + 2):
+        store64(starts, x, load64(starts, x) + load64(starts, x - 1))
+    for i in range(count):  # the start of x is at x + 1 for now, and moves on to its end
+        at = load64(first, i) + 1
+        place = load64(starts, at)
+        store64(targets, place, load64(second, i))
+        store64(starts, at, place + 1)
+    return 0
+
+
+@exported
+def components(starts, targets, size, component, order, lowest, stack, path, at):
+    """The component of each node, numbered so that no step leads to a higher number; returns their count.
+
+    `component` and `order`, the order in which nodes are visited, begin as -1, `at` as the starts.
+    """
+    met = count = stacked = 0
+    for root in range(size):
+        if load64(order, root) >= 0:
             continue
-        i, j = ids[x], (less_ids[x] if x < less_ids.size else -1)
-        if compared[i] != j:
-            compared[i] = j
-            counts[i] = 0
-            for w in range(rows.shape[1]):
-                word = rows[i, w]
-                if j >= 0 and w < less_rows.shape[1]:
-                    word &= ~less_rows[j, w]
-                counts[i] += _bits(word)
-        total += counts[i]
+        depth = 0
+        store64(path, 0, root)
+        while depth >= 0:
+            x = load64(path, depth)
+            if load64(order, x) < 0:
+                store64(order, x, met)
+                store64(lowest, x, met)
+                met += 1
+                store64(stack, stacked, x)
+                stacked += 1
+            deeper = False
+            while load64(at, x) < load64(starts, x + 1):
+                y = load64(targets, load64(at, x))
+                store64(at, x, load64(at, x) + 1)
+                if load64(order, y) < 0:
+                    depth += 1
+                    store64(path, depth, y)
+                    deeper = True
+                    break
+                if load64(component, y) < 0:
+                    _lower(lowest, x, load64(order, y))
+            if deeper:
+                continue
+            if load64(lowest, x) == load64(order, x):
+                while True:
+                    stacked -= 1
+                    y = load64(stack, stacked)
+                    store64(component, y, count)
+                    if y == x:
+                        break
+                count += 1
+            depth -= 1
+            if depth >= 0:
+                _lower(lowest, load64(path, depth), load64(lowest, x))
+    return count
+
+
+@exported
+def fill(step, to, base_step, base, component, members, first, count, joined, rows, words, start, most):
+    """Fill the rows, initially 0, of components from `start` on; returns the next one after `most` words.
+
+    `members` are grouped by component, beginning at `first`. `joined` begins as -1.
+    """
+    for c in range(start, count):
+        if most <= 0:
+            return c
+        row = rows + 8 * words * c
+        for m in range(load64(first, c), load64(first, c + 1)):
+            x = load64(members, m)
+            for i in range(load64(base_step, x), load64(base_step, x + 1)):
+                _set(row, load64(base, i))
+            for i in range(load64(step, x), load64(step, x + 1)):
+                d = load64(component, load64(to, i))
+                if d != c and load64(joined, d) != c:
+                    store64(joined, d, c)
+                    most -= words
+                    other = rows + 8 * words * d
+                    for w in range(words):
+                        store64(row, w, load64(row, w) | load64(other, w))
+            most -= load64(step, x + 1) - load64(step, x) + 1
+            most -= load64(base_step, x + 1) - load64(base_step, x)
+    return count
+
+
+@exported
+def changed(old_rows, old_words, old, old_size, rows, words, ids, size, compared, equal, found):
+    """List the nodes whose rows differ, and return their number; new nodes had an empty row.
+
+    `compared`, the old row that a new one was last compared with, begins as -2.
+    """
+    count = 0
+    for x in range(size):
+        i, j = (load64(old, x) if x < old_size else -1), load64(ids, x)
+        if load64(compared, j) != i:
+            store64(compared, j, i)
+            before, length = old_rows + 8 * old_words * i, old_words if i >= 0 else 0
+            store8(equal, j, _is_equal(before, length, rows + 8 * words * j, words))
+        if not load8(equal, j):
+            store64(found, count, x)
+            count += 1
+    return count
+
+
+@exported
+def count_pairs(rows, words, ids, size, counts):
+    """The number of set bits in the rows of all nodes. `counts`, those of each row, begins as -1."""
+    total = 0
+    for x in range(size):
+        i = load64(ids, x)
+        if load64(counts, i) < 0:
+            count = 0
+            for w in range(words):
+                count += _bits(np.uint64(load64(rows, i * words + w)))
+            store64(counts, i, count)
+        total += load64(counts, i)
     return total
 
 
-@njit(cache=True, nogil=True)
-def pairs(nodes, rows, ids, less_rows, less_ids):  # type: ignore[no-untyped-def]
-    """The pairs of some nodes, without those in the other rows; nodes without an id have none."""
-    out = np.empty((count_more(nodes, rows, ids, less_rows, less_ids), 2), np.int64)
+@exported
+def count_more(nodes, count, rows, words, ids, size, less, less_words, less_ids, less_size, compared, counts):
+    """How many pairs `pairs` finds; shared pairs of rows are counted once. `compared` begins as -2."""
+    total = 0
+    for k in range(count):
+        x = load64(nodes, k)
+        if x >= size:
+            continue
+        i, j = load64(ids, x), (load64(less_ids, x) if x < less_size else -1)
+        if load64(compared, i) != j:
+            store64(compared, i, j)
+            more = 0
+            for w in range(words):
+                more += _bits(_without(rows, i * words + w, less, less_words, j, w))
+            store64(counts, i, more)
+        total += load64(counts, i)
+    return total
+
+
+@exported
+def pairs(nodes, count, rows, words, ids, size, less, less_words, less_ids, less_size, out):
+    """List the pairs of some nodes, without those in the other rows; nodes without an id have none."""
     n = 0
-    for k in range(nodes.size):
-        x = nodes[k]
-        if x >= ids.size:
+    for k in range(count):
+        x = load64(nodes, k)
+        if x >= size:
             continue
-        i, j = ids[x], (less_ids[x] if x < less_ids.size else -1)
-        for w in range(rows.shape[1]):
-            word = rows[i, w]
-            if j >= 0 and w < less_rows.shape[1]:
-                word &= ~less_rows[j, w]
+        i, j = load64(ids, x), (load64(less_ids, x) if x < less_size else -1)
+        for w in range(words):
+            word = _without(rows, i * words + w, less, less_words, j, w)
             while word:
-                out[n, 0] = x
-                out[n, 1] = w * 64 + _bits(~word & (word - _ONE))
+                store64(out, 2 * n, x)
+                store64(out, 2 * n + 1, w * 64 + _bits(~word & (word - _ONE)))
                 n += 1
                 word &= word - _ONE
-    return out
+    return 0
 
 
-@njit(cache=True, nogil=True)
-def leads_to(starts, targets, x, goal_starts, goal, z, most):  # type: ignore[no-untyped-def]
+@exported
+def leads_to(starts, targets, x, goal_starts, goal, z, most, seen, queue):
     """Whether steps lead from x to a node with the goal z; -1 if undecided after `most` steps.
 
-    x itself counts. The search is breadth first.
+    x itself counts. The search is breadth first. `seen` begins as 0.
     """
-    seen = np.zeros(starts.size - 1, np.bool_)
-    queue = np.empty(starts.size - 1, np.int64)
-    queue[0], first, last = x, 0, 1
-    seen[x] = True
+    store64(queue, 0, x)
+    first, last = 0, 1
+    store8(seen, x, 1)
     while first < last:
-        y = queue[first]
+        y = load64(queue, first)
         first += 1
-        for i in range(goal_starts[y], goal_starts[y + 1]):
-            if goal[i] == z:
+        for i in range(load64(goal_starts, y), load64(goal_starts, y + 1)):
+            if load64(goal, i) == z:
                 return 1
-        most -= 1 + starts[y + 1] - starts[y] + goal_starts[y + 1] - goal_starts[y]
+        most -= 1 + load64(starts, y + 1) - load64(starts, y)
+        most -= load64(goal_starts, y + 1) - load64(goal_starts, y)
         if most < 0:
             return -1
-        for i in range(starts[y], starts[y + 1]):
-            if not seen[targets[i]]:
-                seen[targets[i]] = True
-                queue[last] = targets[i]
+        for i in range(load64(starts, y), load64(starts, y + 1)):
+            target = load64(targets, i)
+            if not load8(seen, target):
+                store8(seen, target, 1)
+                store64(queue, last, target)
                 last += 1
     return 0

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.indexes import cover
-from tidelog.engine.local.kernels.jit import njit
 from tidelog.engine.local.kernels.layout import (
     ABSENT,
-    ADD,
     ARITY,
     AT,
     BIND,
@@ -61,7 +60,6 @@ from tidelog.engine.local.kernels.layout import (
     HEADS_MASK,
     HIGHEST,
     INDEX,
-    INSERT,
     INSTANCES,
     KEY_CHECKS,
     KEY_COLUMN,
@@ -85,20 +83,16 @@ from tidelog.engine.local.kernels.layout import (
     ORIGIN,
     OUT_AT,
     OUT_CAP,
-    OVERDELETE,
     PAUSE,
     RANGE,
     RANK,
     RANKED,
     REDERIVE,
     REL,
-    REMOVE,
     ROWS,
     SCAN,
-    SETTLE,
     SOURCE,
     STEPS,
-    SUBTRACT,
     SUPPORT_AT,
     TAG_AT,
     TARGET,
@@ -111,25 +105,17 @@ from tidelog.engine.local.kernels.layout import (
 )
 from tidelog.engine.local.kernels.memory import load8, load32, load64, store64
 from tidelog.engine.local.kernels.ranges import agrees, enter_range, next_in_range
-from tidelog.engine.local.kernels.ranks import rank_of
+from tidelog.engine.local.kernels.ranks import larger, rank_of
 from tidelog.engine.local.kernels.rows import SEED, find, mix
-from tidelog.engine.local.kernels.support import (
-    insert_head,
-    overdelete_head,
-    rederive_row,
-    rediscover_head,
-    remove_head,
-    settle_head,
-    weigh_head,
-)
+from tidelog.engine.local.kernels.support import apply_head, rederive_row
 
 __all__ = ["run"]
 
 # -- derive
 
 
-@njit(cache=True, nogil=True)
-def _enter(code, level):  # type: ignore[no-untyped-def]
+@kernel
+def _enter(code, level):
     """The initial cursor of a level, given the slots bound so far."""
     kind, relation = load64(code, level + KIND), load64(code, level + REL)
     if kind < CHAIN or kind == TEMP:
@@ -159,8 +145,8 @@ def _enter(code, level):  # type: ignore[no-untyped-def]
     return find(relation, values) if kind == MEMBER else enter_range(code, level)
 
 
-@njit(cache=True, nogil=True)
-def _next(code, level):  # type: ignore[no-untyped-def]
+@kernel
+def _next(code, level):
     """The next row of a level that matches its key, or a negative number."""
     kind, relation, at = (
         load64(code, level + KIND),
@@ -194,8 +180,8 @@ def _next(code, level):  # type: ignore[no-untyped-def]
     return at
 
 
-@njit(cache=True, nogil=True)
-def _accept(code, level, row):  # type: ignore[no-untyped-def]
+@kernel
+def _accept(code, level, row):
     """Whether a row is visible and matches its terms; binds its columns to slots."""
     first, last = load64(code, level + COL_FROM), load64(code, level + COL_TO)
     if load64(code, level + KIND) == TEMP:
@@ -213,15 +199,15 @@ def _accept(code, level, row):  # type: ignore[no-untyped-def]
         op = load64(code, j + COL_OP)
         if op >= BIND_SOME and v == NONE:
             return False
-        if op in (BIND, BIND_SOME):
+        if op == BIND or op == BIND_SOME:
             store64(code, load64(code, j + COL_SLOT), v)
         elif v != load64(code, load64(code, j + COL_SLOT)):
             return False
     return True
 
 
-@njit(cache=True, nogil=True)
-def _is_refuted(code, at):  # type: ignore[no-untyped-def]
+@kernel
+def _is_refuted(code, at):
     """Whether the relation of a negation contains the negated tuple."""
     relation, keys = load64(code, at + FIL_LEFT), load64(code, at + FIL_KEYS)
     values = code + 8 * load64(code, TUPLE)
@@ -234,8 +220,8 @@ def _is_refuted(code, at):  # type: ignore[no-untyped-def]
     return row >= 0 and (load64(code, at + FIL_RIGHT) >> load8(load64(relation, TAG_AT), row)) & 1 != 0
 
 
-@njit(cache=True, nogil=True)
-def _passes(code, level):  # type: ignore[no-untyped-def]
+@kernel
+def _passes(code, level):
     """1 if the conditions and negations of a level hold, 0 if not, -1 if one is unknown."""
     for at in range(load64(code, level + FIL_FROM), load64(code, level + FIL_TO), FIL_WIDTH):
         op = load64(code, at + FIL_OP)
@@ -264,26 +250,15 @@ def _passes(code, level):  # type: ignore[no-untyped-def]
     return 1
 
 
-@njit(cache=True, nogil=True)
-def _do(mode, target, values, highest, rank):  # type: ignore[no-untyped-def]
-    """Apply a head according to the mode, or return what must grow first."""
-    if mode == INSERT:
-        return insert_head(target, values, highest, rank)
-    if mode == REMOVE:
-        return remove_head(target, values, highest)
-    if mode == REDERIVE:
-        return rediscover_head(target, values, rank)
-    if mode == SETTLE:
-        return settle_head(target, values, highest, rank)
-    if mode == OVERDELETE:
-        return overdelete_head(target, values)
-    if mode in (ADD, SUBTRACT):
-        return weigh_head(target, values, highest, mode)
-    return UNKNOWN
+@kernel
+def _list_of(code, level):
+    if load64(code, level + KIND) == DELTA:
+        return load64(load64(code, level + REL), WORKLIST_AT)
+    return load64(code, level + AT)
 
 
-@njit(inline="always")
-def _take(code, values, source, width, data, at):  # type: ignore[no-untyped-def]
+@inlined
+def _take(code, values, source, width, data, at):
     """Copy the values of a head that come from the row that begins at `at`."""
     for j in range(width):
         column = load64(code, source + j)
@@ -291,8 +266,8 @@ def _take(code, values, source, width, data, at):  # type: ignore[no-untyped-def
             store64(values, j, load64(data, at + column))
 
 
-@njit(cache=True, nogil=True)
-def _sweep(code, level):  # type: ignore[no-untyped-def]
+@kernel
+def _sweep(code, level):
     """Run the rest of a last level that only binds columns: the inner loop.
 
     The sources in the bytecode give the column of each head value, or -1 if it is in a slot. Each instance
@@ -313,7 +288,7 @@ def _sweep(code, level):  # type: ignore[no-untyped-def]
             store64(values, j, load64(code, load64(code, load64(code, HEAD) + j)))
     instances, at, status = load64(code, INSTANCES), load64(code, level + CURSOR), DONE
     before, steps = instances, load64(code, STEPS)
-    enough = instances + max(steps, 1)
+    enough = instances + (steps if steps > 1 else 1)
     while True:
         here = at
         if kind == CHAIN:
@@ -331,8 +306,8 @@ def _sweep(code, level):  # type: ignore[no-untyped-def]
         if not (mask >> load8(tags, row)) & 1:
             continue
         _take(code, values, source, width, data, row * arity)
-        highest = max(above, rank_of(support, row)) if ranked else above
-        status = _do(mode, target, values, highest, rank)
+        highest = larger(above, rank_of(support, row)) if ranked else above
+        status = apply_head(mode, target, values, highest, rank)
         if status != DONE:
             at = here
             break
@@ -346,15 +321,8 @@ def _sweep(code, level):  # type: ignore[no-untyped-def]
     return status
 
 
-@njit(cache=True, nogil=True)
-def _list_of(code, level):  # type: ignore[no-untyped-def]
-    if load64(code, level + KIND) == DELTA:
-        return load64(load64(code, level + REL), WORKLIST_AT)
-    return load64(code, level + AT)
-
-
-@njit(cache=True, nogil=True)
-def _leaf(code, highest):  # type: ignore[no-untyped-def]
+@kernel
+def _leaf(code, highest):
     """Apply an instance according to the mode, or return what must grow first."""
     mode, head, width, origin = (
         load64(code, MODE),
@@ -378,11 +346,11 @@ def _leaf(code, highest):  # type: ignore[no-untyped-def]
     values = code + 8 * load64(code, TUPLE)
     for j in range(width):
         store64(values, j, load64(code, load64(code, head + j)))
-    return _do(mode, target, values, highest, rank)
+    return apply_head(mode, target, values, highest, rank)
 
 
-@njit(cache=True, nogil=True)
-def _descend(code, number, level, row):  # type: ignore[no-untyped-def]
+@kernel
+def _descend(code, number, level, row):
     """Enter the next level with a row of this one."""
     above = load64(code, level + HIGHEST)
     ranked = load64(code, level + RANKED)
@@ -392,20 +360,18 @@ def _descend(code, number, level, row):  # type: ignore[no-untyped-def]
         store64(code, ORIGIN, load64(base, ranked * length + row))
     else:
         if ranked:
-            above = max(
-                above,
-                rank_of(load64(load64(code, level + REL), SUPPORT_AT), row),
-            )
+            above = larger(above, rank_of(load64(load64(code, level + REL), SUPPORT_AT), row))
         if number == 0:
             store64(code, ORIGIN, row)
     following = level + LEVEL_WIDTH
     store64(code, following + HIGHEST, above)
     if number + 1 < load64(code, LEVELS):
         store64(code, following + CURSOR, _enter(code, following))
+    return 0
 
 
-@njit(cache=True, nogil=True)
-def _derive(code):  # type: ignore[no-untyped-def]
+@kernel
+def _derive(code):
     """Run the bytecode until it is done, something must grow, or the steps are used up."""
     levels, steps, number = load64(code, LEVELS), load64(code, STEPS), load64(code, LEVEL)
     swept = levels - 1 if load64(code, SOURCE) else -1
@@ -446,8 +412,8 @@ def _derive(code):  # type: ignore[no-untyped-def]
     return status
 
 
-@njit(cache=True, nogil=True)
-def _are_covered(code):  # type: ignore[no-untyped-def]
+@kernel
+def _are_covered(code):
     """Bring the indexes of all levels up to date; false if one must grow first."""
     for number in range(load64(code, LEVELS)):
         level = HEADER + number * LEVEL_WIDTH
@@ -463,8 +429,8 @@ def _are_covered(code):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
-def run(code, rank, list_at, list_len, steps, resume):  # type: ignore[no-untyped-def]
+@exported
+def run(code, rank, list_at, list_len, steps, resume):
     """Run bytecode from the beginning, with a list of rows for the first level if it takes one, or resume."""
     if not resume:
         store64(code, RANK, rank)
@@ -472,7 +438,8 @@ def run(code, rank, list_at, list_len, steps, resume):  # type: ignore[no-untype
         store64(code, EMITTED, 0)
         store64(code, ORIGIN, -1)
         store64(code, LEVEL, NOT_BEGUN)
-        if load64(code, HEADER + KIND) in (LIST, TEMP):
+        kind = load64(code, HEADER + KIND)
+        if kind == LIST or kind == TEMP:
             store64(code, HEADER + AT, list_at)
             store64(code, HEADER + END, list_len)
     if load64(code, LEVEL) == NOT_BEGUN:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.engine.local.kernels.jit import njit
+from tidelog.engine.local.kernels.compiled import inlined, kernel
 from tidelog.engine.local.kernels.layout import (
     ARITY,
     AT,
@@ -31,8 +31,8 @@ from tidelog.engine.local.kernels.memory import load64, store64
 __all__ = ["agrees", "enter_range", "next_in_range"]
 
 
-@njit(inline="always")
-def agrees(code, data, at, first, last):  # type: ignore[no-untyped-def]
+@inlined
+def agrees(code, data, at, first, last):
     """Whether the row whose values begin at `at` matches a key."""
     same = True
     for j in range(first, last, KEY_WIDTH):
@@ -42,8 +42,8 @@ def agrees(code, data, at, first, last):  # type: ignore[no-untyped-def]
     return same
 
 
-@njit(cache=True, nogil=True)
-def _count_below(code, level, value, is_bounded, inclusive):  # type: ignore[no-untyped-def]
+@kernel
+def _count_below(code, level, value, is_bounded, inclusive):
     """How many sorted rows precede a key and value; with `inclusive`, equal rows are counted too."""
     relation, index, column = (
         load64(code, level + REL),
@@ -72,8 +72,8 @@ def _count_below(code, level, value, is_bounded, inclusive):  # type: ignore[no-
     return low
 
 
-@njit(cache=True, nogil=True)
-def enter_range(code, level):  # type: ignore[no-untyped-def]
+@kernel
+def enter_range(code, level):
     bounds = load64(code, level + BOUNDS)
     low, high = load64(code, bounds + LOW), load64(code, bounds + HIGH)
     store64(code, level + AT, load64(load64(code, level + REL), ROWS))
@@ -87,8 +87,8 @@ def enter_range(code, level):  # type: ignore[no-untyped-def]
     return _count_below(code, level, lower, low > 0, low > 0 and load64(code, bounds + IS_ABOVE_LOW) != 0)
 
 
-@njit(cache=True, nogil=True)
-def _is_within(code, level, data, at):  # type: ignore[no-untyped-def]
+@kernel
+def _is_within(code, level, data, at):
     bounds = load64(code, level + BOUNDS)
     value = load64(data, at + load64(code, bounds + BOUNDS_COLUMN))
     low, high = load64(code, bounds + LOW), load64(code, bounds + HIGH)
@@ -103,8 +103,8 @@ def _is_within(code, level, data, at):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
-def next_in_range(code, level):  # type: ignore[no-untyped-def]
+@kernel
+def next_in_range(code, level):
     """The next row between the bounds: first the sorted rows, then the newer ones; -1 at the end."""
     relation, index = load64(code, level + REL), load64(code, level + INDEX)
     at, covered = load64(code, level + CURSOR), load64(index, COVERED)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tidelog.engine.local.kernels.compiled import exported
 from tidelog.engine.local.kernels.derive import run
-from tidelog.engine.local.kernels.jit import njit
 from tidelog.engine.local.kernels.layout import (
     DELTA_FROM,
     DELTA_TO,
@@ -27,8 +27,8 @@ from tidelog.engine.local.kernels.support import end_round
 __all__ = ["hurry"]
 
 
-@njit(cache=True, nogil=True)
-def hurry(loop, most, large, steps, resume):  # type: ignore[no-untyped-def]
+@exported
+def hurry(loop, most, large, steps, resume):
     """Run rounds of a loop until one finds nothing or more than `large` rows, or there were `most` rounds.
 
     Except for the last round, they take at most `steps` steps together. It returns between rounds, or when
@@ -47,7 +47,7 @@ def hurry(loop, most, large, steps, resume):  # type: ignore[no-untyped-def]
                 if status != DONE:
                     store64(loop, POSITION, position)
                     return status
-                resume = False
+                resume = 0
                 left -= steps - load64(code, STEPS)
                 found = first + rules + position
                 store64(loop, found, load64(loop, found) + load64(code, INSTANCES))

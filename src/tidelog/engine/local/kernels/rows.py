@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.engine.local.kernels.jit import njit
+from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.layout import (
     ARITY,
     CAP,
@@ -42,16 +42,16 @@ _HALF = np.uint64(32)
 _GOING = 2  # marks an asserted fact that is being retracted
 
 
-@njit(inline="always")
-def mix(h, v):  # type: ignore[no-untyped-def]
+@inlined
+def mix(h, v):
     h ^= np.uint64(v) * _SPREAD
     h ^= h >> _HALF
     h *= _MIX
     return h ^ (h >> _HALF)
 
 
-@njit(cache=True, nogil=True)
-def _find_pair(relation, x, y):  # type: ignore[no-untyped-def]
+@kernel
+def _find_pair(relation, x, y):
     mask, table, data = load64(relation, HASH_MASK), load64(relation, HASH_AT), load64(relation, DATA_AT)
     at = np.int64(mix(mix(SEED, x), y) & np.uint64(mask))
     while True:
@@ -63,8 +63,8 @@ def _find_pair(relation, x, y):  # type: ignore[no-untyped-def]
         at = (at + 1) & mask
 
 
-@njit(cache=True, nogil=True)
-def find(relation, values):  # type: ignore[no-untyped-def]
+@kernel
+def find(relation, values):
     """The row with these values, dead or alive, or -1 minus the free slot of the hash table."""
     arity = load64(relation, ARITY)
     if arity == 2:
@@ -88,8 +88,8 @@ def find(relation, values):  # type: ignore[no-untyped-def]
         at = (at + 1) & mask
 
 
-@njit(cache=True, nogil=True)
-def append(relation, values, place, tag, rank, count):  # type: ignore[no-untyped-def]
+@kernel
+def append(relation, values, place, tag, rank, count):
     """Add a row with these values at the free slot that `find` returned."""
     row = load64(relation, ROWS)
     data, arity, support = load64(relation, DATA_AT), load64(relation, ARITY), load64(relation, SUPPORT_AT)
@@ -103,32 +103,34 @@ def append(relation, values, place, tag, rank, count):  # type: ignore[no-untype
     return row
 
 
-@njit(cache=True, nogil=True)
-def is_full(relation):  # type: ignore[no-untyped-def]
+@kernel
+def is_full(relation):
     rows = load64(relation, ROWS)
     return rows >= load64(relation, CAP) or 2 * (rows + 1) > load64(relation, HASH_MASK)
 
 
-@njit(cache=True, nogil=True)
-def add_rows(relation, data_at, count, rows):  # type: ignore[no-untyped-def]
+@exported
+def add_rows(relation, data_at, count, rows):
     """Find the row of each tuple of an array; missing tuples are added as dead rows. There must be room."""
     arity = load64(relation, ARITY)
     for i in range(count):
         values = data_at + 8 * i * arity
         row = find(relation, values)
-        rows[i] = row if row >= 0 else append(relation, values, row, 0, 0, 0)
+        store64(rows, i, row if row >= 0 else append(relation, values, row, 0, 0, 0))
+    return 0
 
 
-@njit(cache=True, nogil=True)
-def find_rows(relation, data_at, count, rows):  # type: ignore[no-untyped-def]
+@exported
+def find_rows(relation, data_at, count, rows):
     """Find the row of each tuple of an array; negative for missing tuples."""
     arity = load64(relation, ARITY)
     for i in range(count):
-        rows[i] = find(relation, data_at + 8 * i * arity)
+        store64(rows, i, find(relation, data_at + 8 * i * arity))
+    return 0
 
 
-@njit(cache=True, nogil=True)
-def retract_rows(relation, data_at, count, gone):  # type: ignore[no-untyped-def]
+@exported
+def retract_rows(relation, data_at, count, gone):
     """Mark the asserted tuples of an array as being retracted; returns how many rows `gone` lists."""
     arity, given = load64(relation, ARITY), load64(relation, GIVEN_AT)
     found = 0
@@ -136,13 +138,13 @@ def retract_rows(relation, data_at, count, gone):  # type: ignore[no-untyped-def
         row = find(relation, data_at + 8 * i * arity)
         if row >= 0 and load8(given, row) == 1:
             store8(given, row, _GOING)
-            gone[found] = row
+            store64(gone, found, row)
             found += 1
     return found
 
 
-@njit(cache=True, nogil=True)
-def assert_rows(relation, data_at, count, new):  # type: ignore[no-untyped-def]
+@exported
+def assert_rows(relation, data_at, count, new):
     """Assert the tuples of an array, adding missing rows; returns how many rows `new` lists."""
     arity, given = load64(relation, ARITY), load64(relation, GIVEN_AT)
     found = 0
@@ -153,13 +155,13 @@ def assert_rows(relation, data_at, count, new):  # type: ignore[no-untyped-def]
             row = append(relation, values, row, 0, 0, 0)
         if load8(given, row) == 0:
             store8(given, row, 1)
-            new[found] = row
+            store64(new, found, row)
             found += 1
     return found
 
 
-@njit(cache=True, nogil=True)
-def rehash(relation):  # type: ignore[no-untyped-def]
+@exported
+def rehash(relation):
     """Fill an empty hash table with all rows."""
     data, mask, arity, table = (
         load64(relation, DATA_AT),
@@ -175,3 +177,4 @@ def rehash(relation):  # type: ignore[no-untyped-def]
         while load32(table, at) >= 0:
             at = (at + 1) & mask
         store32(table, at, row)
+    return 0

@@ -10,11 +10,12 @@ and a tuple that lost them need not be re-derived. Ranks and counts have 64 bits
 
 from __future__ import annotations
 
-from tidelog.engine.local.kernels.jit import njit
+from tidelog.engine.local.kernels.compiled import exported, kernel
 from tidelog.engine.local.kernels.layout import (
     ADD,
     AIMED,
     ALIVE,
+    ARITY,
     BASE,
     CUR,
     DELTA_FROM,
@@ -56,23 +57,18 @@ from tidelog.engine.local.kernels.rows import append, find, is_full
 from tidelog.engine.local.kernels.traces import weigh
 
 __all__ = [
+    "apply_head",
     "apply_heads",
     "apply_rows",
     "end_round",
-    "insert_head",
-    "overdelete_head",
     "publish",
     "rederive_row",
-    "rediscover_head",
-    "remove_head",
     "settle",
-    "settle_head",
-    "weigh_head",
 ]
 
 
-@njit(cache=True, nogil=True)
-def _log(relation, row, tag):  # type: ignore[no-untyped-def]
+@kernel
+def _log(relation, row, tag):
     """Log the state of a row once per commit; new rows need no entry. Returns its current tag."""
     if row >= load64(relation, BASE) or tag & LOGGED:
         return tag
@@ -88,22 +84,23 @@ def _log(relation, row, tag):  # type: ignore[no-untyped-def]
     return tag | LOGGED
 
 
-@njit(cache=True, nogil=True)
-def _list(relation, row):  # type: ignore[no-untyped-def]
+@kernel
+def _list(relation, row):
     count = load64(relation, LISTED)
     store64(load64(relation, WORKLIST_AT), count, row)
     store64(relation, LISTED, count + 1)
+    return 0
 
 
-@njit(cache=True, nogil=True)
-def _has_room(relation):  # type: ignore[no-untyped-def]
+@kernel
+def _has_room(relation):
     if load64(relation, LISTED) >= load64(relation, WORKLIST_CAP):
         return False
     return load64(relation, UNDO_LENGTH) < load64(relation, UNDO_CAP)
 
 
-@njit(cache=True, nogil=True)
-def _mark_others(relation, row, tag):  # type: ignore[no-untyped-def]
+@kernel
+def _mark_others(relation, row, tag):
     """Record that a row has an instance that does not support it."""
     support = load64(relation, SUPPORT_AT)
     count = count_of(support, row)
@@ -116,8 +113,8 @@ def _mark_others(relation, row, tag):  # type: ignore[no-untyped-def]
     return DONE
 
 
-@njit(cache=True, nogil=True)
-def _insert_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
+@kernel
+def _insert_row(relation, row, highest, rank):
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
     tag = load8(tags, row)
     if tag & NEXT:
@@ -146,8 +143,8 @@ def _insert_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
     return DONE
 
 
-@njit(cache=True, nogil=True)
-def _settle_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
+@kernel
+def _settle_row(relation, row, highest, rank):
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
     tag = load8(tags, row)
     if tag & ALIVE:
@@ -157,15 +154,15 @@ def _settle_row(relation, row, highest, rank):  # type: ignore[no-untyped-def]
     return _insert_row(relation, row, highest, rank) if counts else DONE
 
 
-@njit(cache=True, nogil=True)
-def settle_head(relation, values, highest, rank):  # type: ignore[no-untyped-def]
+@kernel
+def _settle_head(relation, values, highest, rank):
     """Count an instance of a head that is alive or needs a rank; other heads are ignored."""
     row = find(relation, values)
     return _settle_row(relation, row, highest, rank) if row >= 0 else DONE
 
 
-@njit(cache=True, nogil=True)
-def insert_head(relation, values, highest, rank):  # type: ignore[no-untyped-def]
+@kernel
+def _insert_head(relation, values, highest, rank):
     """Count an instance of a head: add a row, or increase its count if the instance supports it."""
     row = find(relation, values)
     if row >= 0:
@@ -178,8 +175,8 @@ def insert_head(relation, values, highest, rank):  # type: ignore[no-untyped-def
     return DONE
 
 
-@njit(cache=True, nogil=True)
-def _remove_row(relation, row, highest):  # type: ignore[no-untyped-def]
+@kernel
+def _remove_row(relation, row, highest):
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
     tag = load8(tags, row)
     if not tag & ALIVE or tag & CUR or highest >= rank_of(support, row):
@@ -195,15 +192,15 @@ def _remove_row(relation, row, highest):  # type: ignore[no-untyped-def]
     return DONE
 
 
-@njit(cache=True, nogil=True)
-def remove_head(relation, values, highest):  # type: ignore[no-untyped-def]
+@kernel
+def _remove_head(relation, values, highest):
     """Subtract an instance that supported a head; a head without any becomes a suspect."""
     row = find(relation, values)
     return _remove_row(relation, row, highest) if row >= 0 else DONE
 
 
-@njit(cache=True, nogil=True)
-def _overdelete_row(relation, row):  # type: ignore[no-untyped-def]
+@kernel
+def _overdelete_row(relation, row):
     tags = load64(relation, TAG_AT)
     tag = load8(tags, row)
     if not tag & ALIVE or tag & (CUR | NEXT):
@@ -215,15 +212,15 @@ def _overdelete_row(relation, row):  # type: ignore[no-untyped-def]
     return DONE
 
 
-@njit(cache=True, nogil=True)
-def overdelete_head(relation, values):  # type: ignore[no-untyped-def]
+@kernel
+def _overdelete_head(relation, values):
     """Make a head that loses an instance a suspect, even if it has others."""
     row = find(relation, values)
     return _overdelete_row(relation, row) if row >= 0 else DONE
 
 
-@njit(cache=True, nogil=True)
-def rederive_row(relation, row, rank):  # type: ignore[no-untyped-def]
+@kernel
+def rederive_row(relation, row, rank):
     """Count an instance of a suspect, which revives it. It was logged when it became a suspect."""
     tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
     tag = load8(tags, row)
@@ -242,8 +239,8 @@ def rederive_row(relation, row, rank):  # type: ignore[no-untyped-def]
     return DONE
 
 
-@njit(cache=True, nogil=True)
-def rediscover_head(relation, values, rank):  # type: ignore[no-untyped-def]
+@kernel
+def _rediscover_head(relation, values, rank):
     """Count an instance of a head if it is a suspect: alive before the commit, but not now."""
     row = find(relation, values)
     if row >= 0 and load8(load64(relation, TAG_AT), row) & (ALIVE | OLD) == OLD:
@@ -251,13 +248,13 @@ def rediscover_head(relation, values, rank):  # type: ignore[no-untyped-def]
     return DONE
 
 
-@njit(cache=True, nogil=True)
-def _weigh_row(relation, row, highest, mode):  # type: ignore[no-untyped-def]
+@kernel
+def _weigh_row(relation, row, highest, mode):
     return DONE if weigh(relation, row, highest + 1, 1 if mode == ADD else -1) else GROW_TRACE
 
 
-@njit(cache=True, nogil=True)
-def weigh_head(relation, values, highest, mode):  # type: ignore[no-untyped-def]
+@kernel
+def _weigh_head(relation, values, highest, mode):
     """Add or subtract an instance of a head, at the iteration after the latest tuple that it uses."""
     row = find(relation, values)
     if row < 0:
@@ -267,62 +264,81 @@ def weigh_head(relation, values, highest, mode):  # type: ignore[no-untyped-def]
     return _weigh_row(relation, row, highest, mode)
 
 
+@kernel
+def apply_head(mode, relation, values, highest, rank):
+    """Apply a head according to the mode, or return what must grow first."""
+    if mode == INSERT:
+        return _insert_head(relation, values, highest, rank)
+    if mode == REMOVE:
+        return _remove_head(relation, values, highest)
+    if mode == REDERIVE:
+        return _rediscover_head(relation, values, rank)
+    if mode == SETTLE:
+        return _settle_head(relation, values, highest, rank)
+    if mode == OVERDELETE:
+        return _overdelete_head(relation, values)
+    if mode == ADD or mode == SUBTRACT:
+        return _weigh_head(relation, values, highest, mode)
+    return UNKNOWN
+
+
+@kernel
+def _apply_row(mode, relation, row, rank):
+    """Apply an instance with an empty body according to the mode, or return what must grow first."""
+    if mode == INSERT:
+        return _insert_row(relation, row, -1, rank)
+    if mode == REMOVE:
+        return _remove_row(relation, row, -1)
+    if mode == REDERIVE:
+        return rederive_row(relation, row, rank)
+    if mode == SETTLE:
+        return _settle_row(relation, row, -1, rank)
+    if mode == OVERDELETE:
+        return _overdelete_row(relation, row)
+    if mode == ADD or mode == SUBTRACT:
+        return _weigh_row(relation, row, -1, mode)
+    return UNKNOWN
+
+
 # -- many at once
 
 
-@njit(cache=True, nogil=True)
-def apply_heads(relation, mode, rank, heads, highest, origins, start, values):  # type: ignore[no-untyped-def]
-    """Apply computed heads as `derive` does; returns how many are done, and what is full if not all."""
-    for i in range(start, highest.size):
-        if mode == REDERIVE and origins[i] >= 0:
-            status = rederive_row(relation, origins[i], rank)
+@exported
+def apply_heads(relation, mode, rank, heads, count, stride, highest, origins, values, out):
+    """Apply computed heads as `derive` does, from the number in `out` on; returns what is full, if anything.
+
+    Head i has value c at `c * stride + i`; `values` has room for a head. `out` then counts the heads done.
+    """
+    arity = load64(relation, ARITY)
+    for i in range(load64(out, 0), count):
+        origin, above = load64(origins, i), load64(highest, i)
+        if mode == REDERIVE and origin >= 0:
+            status = rederive_row(relation, origin, rank)
         else:
-            for c in range(heads.shape[0]):
-                store64(values, c, heads[c, i])
-            if mode == INSERT:
-                status = insert_head(relation, values, highest[i], rank)
-            elif mode == REMOVE:
-                status = remove_head(relation, values, highest[i])
-            elif mode == SETTLE:
-                status = settle_head(relation, values, highest[i], rank)
-            elif mode == OVERDELETE:
-                status = overdelete_head(relation, values)
-            elif mode in (ADD, SUBTRACT):
-                status = weigh_head(relation, values, highest[i], mode)
-            elif mode == REDERIVE:
-                status = rediscover_head(relation, values, rank)
-            else:
-                status = UNKNOWN
+            for c in range(arity):
+                store64(values, c, load64(heads, c * stride + i))
+            status = apply_head(mode, relation, values, above, rank)
         if status != DONE:
-            return i, status
-    return highest.size, DONE
+            store64(out, 0, i)
+            return status
+    store64(out, 0, count)
+    return DONE
 
 
-@njit(cache=True, nogil=True)
-def apply_rows(relation, mode, rank, rows, start):  # type: ignore[no-untyped-def]
-    """Apply an instance with an empty body for each row; returns how many are done, and what is full."""
-    for i in range(start, rows.size):
-        if mode == INSERT:
-            status = _insert_row(relation, rows[i], -1, rank)
-        elif mode == REMOVE:
-            status = _remove_row(relation, rows[i], -1)
-        elif mode == SETTLE:
-            status = _settle_row(relation, rows[i], -1, rank)
-        elif mode == OVERDELETE:
-            status = _overdelete_row(relation, rows[i])
-        elif mode in (ADD, SUBTRACT):
-            status = _weigh_row(relation, rows[i], -1, mode)
-        elif mode == REDERIVE:
-            status = rederive_row(relation, rows[i], rank)
-        else:
-            status = UNKNOWN
+@exported
+def apply_rows(relation, mode, rank, rows, count, out):
+    """Apply an instance with an empty body for each row, from the one at `out` on, as `apply_heads` does."""
+    for i in range(load64(out, 0), count):
+        status = _apply_row(mode, relation, load64(rows, i), rank)
         if status != DONE:
-            return i, status
-    return rows.size, DONE
+            store64(out, 0, i)
+            return status
+    store64(out, 0, count)
+    return DONE
 
 
-@njit(cache=True, nogil=True)
-def end_round(relation, mode):  # type: ignore[no-untyped-def]
+@exported
+def end_round(relation, mode):
     """Make the rows put on the worklist in this round the next delta; returns their number."""
     tags, listed = load64(relation, TAG_AT), load64(relation, WORKLIST_AT)
     first, last, end = load64(relation, DELTA_FROM), load64(relation, DELTA_TO), load64(relation, LISTED)
@@ -339,9 +355,12 @@ def end_round(relation, mode):  # type: ignore[no-untyped-def]
     return end - last
 
 
-@njit(cache=True, nogil=True)
-def settle(relation, whole, inserted, deleted):  # type: ignore[no-untyped-def]
-    """List the rows that the commit inserted and deleted; scans all rows, or only logged and new ones."""
+@exported
+def settle(relation, whole, inserted, deleted, out):
+    """List the rows that the commit inserted and deleted, with their numbers in `out`.
+
+    Scans all rows, or only logged and new ones.
+    """
     tags, undo = load64(relation, TAG_AT), load64(relation, UNDO_AT)
     base, rows = load64(relation, BASE), load64(relation, ROWS)
     entered = left = 0
@@ -352,16 +371,18 @@ def settle(relation, whole, inserted, deleted):  # type: ignore[no-untyped-def]
         store8(tags, row, tag)
         state = tag & (ALIVE | OLD)
         if state == ALIVE:
-            inserted[entered] = row
+            store64(inserted, entered, row)
             entered += 1
         elif state == OLD:
-            deleted[left] = row
+            store64(deleted, left, row)
             left += 1
-    return entered, left
+    store64(out, 0, entered)
+    store64(out, 1, left)
+    return 0
 
 
-@njit(cache=True, nogil=True)
-def publish(relation, whole):  # type: ignore[no-untyped-def]
+@exported
+def publish(relation, whole):
     """Make the new state of changed rows current."""
     tags, undo = load64(relation, TAG_AT), load64(relation, UNDO_AT)
     base, rows = load64(relation, BASE), load64(relation, ROWS)
@@ -369,3 +390,4 @@ def publish(relation, whole):  # type: ignore[no-untyped-def]
     for i in range(old + rows - base):
         row = base + i - old if i >= old else i if whole else load64(undo, UNDO_WIDTH * i + UNDO_ROW)
         store8(tags, row, (ALIVE | OLD) if load8(tags, row) & ALIVE else 0)
+    return 0

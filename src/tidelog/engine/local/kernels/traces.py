@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.engine.local.kernels.jit import njit
+from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.layout import (
     ALIVE,
     ENTRIES,
@@ -40,18 +40,18 @@ __all__ = ["link", "publish_weights", "sift", "soonest_queue", "undo_weights", "
 _LAST = -1  # ends a queue
 
 
-@njit(inline="always")
-def _weight(entries, entry):  # type: ignore[no-untyped-def]
+@inlined
+def _weight(entries, entry):
     return load64(entries, (ENTRY_WIDTH * entry + WEIGHT) // 2)
 
 
-@njit(inline="always")
-def _set_weight(entries, entry, weight):  # type: ignore[no-untyped-def]
+@inlined
+def _set_weight(entries, entry, weight):
     store64(entries, (ENTRY_WIDTH * entry + WEIGHT) // 2, weight)
 
 
-@njit(cache=True, nogil=True)
-def _queue(trace, entry):  # type: ignore[no-untyped-def]
+@kernel
+def _queue(trace, entry):
     """Queue an entry at its iteration."""
     entries, queues = load64(trace, ENTRIES_AT), load64(trace, QUEUES_AT)
     at = ENTRY_WIDTH * entry
@@ -61,10 +61,11 @@ def _queue(trace, entry):  # type: ignore[no-untyped-def]
         store32(entries, at + QUEUED, before if before else _LAST)
         store32(queues, iteration, entry + 1)
         store64(trace, WAITING, load64(trace, WAITING) + 1)
+    return 0
 
 
-@njit(cache=True, nogil=True)
-def _add(trace, row, iteration):  # type: ignore[no-untyped-def]
+@kernel
+def _add(trace, row, iteration):
     """Add an entry with weight 0."""
     entries, first, entry = load64(trace, ENTRIES_AT), load64(trace, FIRST_AT), load64(trace, ENTRIES)
     at = ENTRY_WIDTH * entry
@@ -79,8 +80,8 @@ def _add(trace, row, iteration):  # type: ignore[no-untyped-def]
     return entry
 
 
-@njit(cache=True, nogil=True)
-def weigh(relation, row, iteration, weight):  # type: ignore[no-untyped-def]
+@kernel
+def weigh(relation, row, iteration, weight):
     """Add a weight to a row at an iteration; false if there is no room."""
     trace = load64(relation, TRACE_AT)
     store64(trace, WANTED, iteration)
@@ -109,8 +110,8 @@ def weigh(relation, row, iteration, weight):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
-def _postpone(trace, row, iteration):  # type: ignore[no-untyped-def]
+@kernel
+def _postpone(trace, row, iteration):
     """Queue an absent row at its next iteration with derivations."""
     entries = load64(trace, ENTRIES_AT)
     entry, found, soonest = load32(load64(trace, FIRST_AT), row) - 1, -1, load64(trace, QUEUES_CAP)
@@ -122,11 +123,12 @@ def _postpone(trace, row, iteration):  # type: ignore[no-untyped-def]
         entry = load32(entries, at + FOLLOWING) - 1
     if found >= 0:
         _queue(trace, found)
+    return 0
 
 
-@njit(cache=True, nogil=True)
-def sift(relation, iteration, departing, arriving):  # type: ignore[no-untyped-def]
-    """Empty the queue of an iteration; returns how many rows must be deleted, and how many inserted there.
+@exported
+def sift(relation, iteration, departing, arriving, out):
+    """Empty the queue of an iteration: list the rows to delete and to insert there. `out` gets their numbers.
 
     A row is deleted if it was inserted at this iteration and has no derivation left here, or if it was
     inserted later and now has a derivation here.
@@ -148,19 +150,21 @@ def sift(relation, iteration, departing, arriving):  # type: ignore[no-untyped-d
         derived = _weight(entries, entry) > 0
         moves = is_there and rank_of(support, row) > iteration
         if derived and (moves or not is_there):
-            arriving[coming] = row
+            store64(arriving, coming, row)
             coming += 1
         if is_there and ((derived and moves) or (not derived and rank_of(support, row) == iteration)):
-            departing[deleted] = row
+            store64(departing, deleted, row)
             deleted += 1
         if not derived and not (is_there and rank_of(support, row) != iteration):
             _postpone(trace, row, iteration)
     store64(trace, WAITING, load64(trace, WAITING) - passed)
-    return deleted, coming
+    store64(out, 0, deleted)
+    store64(out, 1, coming)
+    return 0
 
 
-@njit(cache=True, nogil=True)
-def soonest_queue(trace, iteration):  # type: ignore[no-untyped-def]
+@exported
+def soonest_queue(trace, iteration):
     """The first iteration from this one on with a nonempty queue; the capacity if there is none."""
     queues, last = load64(trace, QUEUES_AT), load64(trace, QUEUES_CAP)
     while iteration < last and load32(queues, iteration) == 0:
@@ -168,8 +172,8 @@ def soonest_queue(trace, iteration):  # type: ignore[no-untyped-def]
     return iteration
 
 
-@njit(cache=True, nogil=True)
-def undo_weights(trace):  # type: ignore[no-untyped-def]
+@exported
+def undo_weights(trace):
     """Restore the entries as of the beginning of the commit."""
     entries, queues, first = load64(trace, ENTRIES_AT), load64(trace, QUEUES_AT), load64(trace, FIRST_AT)
     for iteration in range(load64(trace, QUEUES_CAP)):
@@ -190,10 +194,11 @@ def undo_weights(trace):  # type: ignore[no-untyped-def]
     store64(trace, ENTRIES, load64(trace, LOG_BASE))
     store64(trace, LOG_LENGTH, 0)
     store64(trace, WAITING, 0)
+    return 0
 
 
-@njit(cache=True, nogil=True)
-def publish_weights(trace):  # type: ignore[no-untyped-def]
+@exported
+def publish_weights(trace):
     """Clear the log; returns by how many the entries with weight 0 have increased."""
     entries, log, empty = load64(trace, ENTRIES_AT), load64(trace, LOG_AT), 0
     for i in range(load64(trace, LOG_LENGTH)):
@@ -207,8 +212,8 @@ def publish_weights(trace):  # type: ignore[no-untyped-def]
     return empty
 
 
-@njit(cache=True, nogil=True)
-def link(trace):  # type: ignore[no-untyped-def]
+@exported
+def link(trace):
     """Build the chains of all entries."""
     entries, first = load64(trace, ENTRIES_AT), load64(trace, FIRST_AT)
     for entry in range(load64(trace, ENTRIES)):
@@ -216,3 +221,4 @@ def link(trace):  # type: ignore[no-untyped-def]
         row = load32(entries, at + ENTRY_ROW)
         store32(entries, at + FOLLOWING, load32(first, row))
         store32(first, row, entry + 1)
+    return 0

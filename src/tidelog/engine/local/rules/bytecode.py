@@ -15,9 +15,9 @@ import numpy.typing as npt
 from tidelog.data.types import Option
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.kernels import layout
-from tidelog.engine.local.kernels.derive import run
+from tidelog.engine.local.native.calls import address, run
 from tidelog.engine.local.rules.compiler import Level, Stage, Variant
-from tidelog.engine.local.storage.index import Chains, Ordered, address
+from tidelog.engine.local.storage.index import Chains, Ordered
 from tidelog.engine.local.storage.pending import MASKS, NEGATED, Bindings, Working
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check

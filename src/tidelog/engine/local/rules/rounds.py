@@ -21,9 +21,8 @@ from tidelog.engine.local.kernels.layout import (
     POSITION,
     ROUNDS,
 )
-from tidelog.engine.local.kernels.rounds import hurry
+from tidelog.engine.local.native.calls import address, hurry
 from tidelog.engine.local.rules.bytecode import STEPS, Bytecode, make_room
-from tidelog.engine.local.storage.index import address
 from tidelog.engine.local.storage.pending import Working
 from tidelog.engine.protocol import Check
 

@@ -17,11 +17,10 @@ from tidelog.data.types import Option
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes
 from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
 from tidelog.engine.local.kernels import layout
-from tidelog.engine.local.kernels.support import apply_heads, apply_rows
+from tidelog.engine.local.native.calls import apply_heads, apply_rows
 from tidelog.engine.local.rules.bytecode import MODES, Bytecode, Request, TooMany, make_room
 from tidelog.engine.local.rules.compiler import Stage, Variant
 from tidelog.engine.local.rules.fallback import carefully
-from tidelog.engine.local.storage.index import address
 from tidelog.engine.local.storage.pending import NEGATED, Bindings, Working
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check
@@ -315,7 +314,6 @@ class Runner:
                 self.check()
             return
         done = 0
-        room = np.empty(max(len(heads), 1), np.int64)
         while done < bindings.size:
             done, status = apply_heads(
                 target.table.at,
@@ -325,7 +323,6 @@ class Runner:
                 bindings.data[-2],
                 bindings.data[-1],
                 done,
-                address(room),
             )
             make_room(status, target, self.check)
 

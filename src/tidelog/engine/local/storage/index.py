@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.engine.local.kernels.indexes import cover, merge
 from tidelog.engine.local.kernels.layout import (
     COLUMNS,
     COLUMNS_FROM,
@@ -21,17 +20,13 @@ from tidelog.engine.local.kernels.layout import (
     HEADS_MASK,
     ORDER_AT,
 )
+from tidelog.engine.local.native.calls import address, cover, merge
 from tidelog.engine.local.storage.record import Record, expect, expect_each, expect_within
 
-__all__ = ["Chains", "Ordered", "address", "longer", "power"]
+__all__ = ["Chains", "Ordered", "longer", "power"]
 
 N = TypeVar("N", np.uint8, np.int32, np.int64)
 _SMALLEST = 64
-
-
-def address(array: npt.NDArray[N]) -> int:
-    """The address of an array's first value."""
-    return int(array.__array_interface__["data"][0])
 
 
 def power(size: int) -> int:

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 
 from tidelog.engine.local.codes.codec import Codes
-from tidelog.engine.local.kernels.indexes import collect
+from tidelog.engine.local.native.calls import collect
 from tidelog.engine.local.storage.snapshot import Extent
 from tidelog.engine.local.storage.table import Rows, Table
 
@@ -24,22 +24,7 @@ def lookup(table: Table, columns: tuple[int, ...], keys: Codes) -> tuple[Rows, R
     keys = np.ascontiguousarray(keys)
     index = table.index(columns)
     index.pinned = True
-    found = np.empty((2, max(16, len(keys))), np.int64)
-    while True:
-        count = int(
-            collect(
-                table.data.ctypes.data,
-                table.arity,
-                np.array(columns, np.int64),
-                index.heads,
-                index.following,
-                keys,
-                found,
-            )
-        )
-        if count <= found.shape[1]:
-            return found[0, :count], found[1, :count]
-        found = np.empty((2, count), np.int64)
+    return collect(table.at, index.at, keys)
 
 
 def within(table: Table, column: int, wanted: Extent) -> Rows | None:

@@ -27,8 +27,8 @@ from tidelog.engine.local.kernels.layout import (
     UNDO_WIDTH,
     UNSETTLED,
 )
-from tidelog.engine.local.kernels.support import end_round, publish, settle
-from tidelog.engine.local.storage.index import address, longer
+from tidelog.engine.local.native.calls import address, end_round, publish, settle
+from tidelog.engine.local.storage.index import longer
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.local.storage.trace import Trace
 from tidelog.maintain.script import Assertions, Mode, View
@@ -284,7 +284,7 @@ class Change:
         table = self.working.table
         departing, self.arriving = self.trace.sift(table.at, iteration)
         self.working.list_rows(departing)
-        return int(end_round(table.at, REMOVE))
+        return end_round(table.at, REMOVE)
 
     def arrive(self, iteration: int) -> int:
         """Delete the delta, and make the rows inserted at an iteration the delta; returns their number."""
@@ -292,7 +292,7 @@ class Change:
         end_round(table.at, REMOVE)
         self.working.list_rows(self.arriving)
         table.support[self.arriving] = iteration, INSTANCE
-        return int(end_round(table.at, ADD))
+        return end_round(table.at, ADD)
 
     def lift(self, ranks: int) -> None:
         """Raise the ranks of all rows that have one."""
@@ -329,9 +329,7 @@ class Change:
         """Find the rows inserted and deleted, once the relation has its new state."""
         working, table = self.working, self.working.table
         size = table.rows if self.whole is not None else len(working.undo_log) + table.rows - table.base
-        inserted, deleted = np.empty(size, np.int64), np.empty(size, np.int64)
-        entered, left = settle(table.at, self.whole is not None, inserted, deleted)
-        self.inserted, self.deleted = _trimmed(inserted, entered), _trimmed(deleted, left)
+        self.inserted, self.deleted = map(_trimmed, settle(table.at, self.whole is not None, size))
         self.suspects = _EMPTY
         working.clear_list()
 
@@ -390,6 +388,6 @@ class Change:
         self.working.clear_undo_log()
 
 
-def _trimmed(listed: Rows, count: int) -> Rows:
-    """The first rows of a list; copied if they are few, to free the rest."""
-    return listed[:count] if 2 * count > len(listed) else listed[:count].copy()
+def _trimmed(rows: Rows) -> Rows:
+    """Rows that are the beginning of a list; copied if they are few, to free the rest."""
+    return rows if rows.base is None or 2 * len(rows) > len(rows.base) else rows.copy()

@@ -27,8 +27,8 @@ import numpy.typing as npt
 
 from tidelog.engine.local.codes.codec import NONE, Codes
 from tidelog.engine.local.kernels import layout
-from tidelog.engine.local.kernels.rows import add_rows, assert_rows, find_rows, rehash, retract_rows
-from tidelog.engine.local.storage.index import Chains, Ordered, address, longer, power
+from tidelog.engine.local.native.calls import add_rows, address, assert_rows, find_rows, rehash, retract_rows
+from tidelog.engine.local.storage.index import Chains, Ordered, longer, power
 from tidelog.engine.local.storage.record import Record, expect, expect_each, expect_within
 from tidelog.engine.local.storage.trace import Trace
 from tidelog.errors import EngineError
@@ -190,26 +190,18 @@ class Table:
 
     def add(self, data: Codes) -> Rows:
         """The rows of these tuples. Missing tuples are added as dead rows."""
-        rows = np.empty(len(data), np.int64)
-        self.reserve(len(rows))
-        data = np.ascontiguousarray(data)
-        add_rows(self.at, address(data), len(data), rows)
-        return rows
+        self.reserve(len(data))
+        return add_rows(self.at, np.ascontiguousarray(data))
 
     def find(self, data: Codes) -> Rows:
         """The rows of these tuples; negative for missing tuples."""
-        rows = np.empty(len(data), np.int64)
-        data = np.ascontiguousarray(data)
-        find_rows(self.at, address(data), len(data), rows)
-        return rows
+        return find_rows(self.at, np.ascontiguousarray(data))
 
     def assert_rows(self, inserted: Codes, deleted: Codes) -> tuple[Rows, Rows]:
         """Change the asserted facts; returns the rows newly asserted and the rows retracted."""
-        retracted, asserted = np.empty(len(deleted), np.int64), np.empty(len(inserted), np.int64)
-        deleted, inserted = np.ascontiguousarray(deleted), np.ascontiguousarray(inserted)
         self.reserve(len(inserted))
-        retracted = retracted[: retract_rows(self.at, address(deleted), len(deleted), retracted)]
-        asserted = asserted[: assert_rows(self.at, address(inserted), len(inserted), asserted)]
+        retracted = retract_rows(self.at, np.ascontiguousarray(deleted))
+        asserted = assert_rows(self.at, np.ascontiguousarray(inserted))
         self.given[retracted] = 0
         return asserted, retracted
 

@@ -44,8 +44,15 @@ from tidelog.engine.local.kernels.layout import (
     WANTED,
     WEIGHT,
 )
-from tidelog.engine.local.kernels.traces import link, publish_weights, sift, soonest_queue, undo_weights
-from tidelog.engine.local.storage.index import address, longer
+from tidelog.engine.local.native.calls import (
+    address,
+    link,
+    publish_weights,
+    sift,
+    soonest_queue,
+    undo_weights,
+)
+from tidelog.engine.local.storage.index import longer
 from tidelog.engine.local.storage.record import Record, expect, expect_within
 from tidelog.errors import EngineError
 
@@ -148,13 +155,11 @@ class Trace:
 
     def soonest(self, iteration: int) -> int:
         """The first iteration from this one on with queued entries; a large number if there is none."""
-        return int(soonest_queue(self.at, iteration)) if self.waiting else _NEVER
+        return soonest_queue(self.at, iteration) if self.waiting else _NEVER
 
     def sift(self, relation: int, iteration: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Process the queue of an iteration: returns the rows deleted and the rows inserted there."""
-        departing, arriving = np.empty((2, self.waiting), np.int64)
-        deleted, coming = sift(relation, iteration, departing, arriving)
-        return departing[:deleted].copy(), arriving[:coming].copy()
+        return sift(relation, iteration, self.waiting)
 
     def undo(self) -> None:
         """Restore the weights before the commit."""

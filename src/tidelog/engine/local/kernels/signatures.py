@@ -1,0 +1,38 @@
+"""The kernels that Python calls, with their parameters, which like all results are integers of 64 bits."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["SIGNATURES"]
+
+SIGNATURES: Final = {
+    "add_rows": "relation data_at count rows",
+    "apply_heads": "relation mode rank heads count stride highest origins values out",
+    "apply_rows": "relation mode rank rows count out",
+    "assert_rows": "relation data_at count new",
+    "changed": "old_rows old_words old old_size rows words ids size compared equal found",
+    "collect": "relation index keys count found capacity",
+    "components": "starts targets size component order lowest stack path at",
+    "count_more": "nodes count rows words ids size less less_words less_ids less_size compared counts",
+    "count_pairs": "rows words ids size counts",
+    "cover": "index relation",
+    "end_round": "relation mode",
+    "fill": "step to base_step base component members first count joined rows words start most",
+    "find_rows": "relation data_at count rows",
+    "group": "first second count size starts targets",
+    "hurry": "loop most large steps resume",
+    "leads_to": "starts targets x goal_starts goal z most seen queue",
+    "link": "trace",
+    "merge": "relation index fresh size merged",
+    "pairs": "nodes count rows words ids size less less_words less_ids less_size out",
+    "publish": "relation whole",
+    "publish_weights": "trace",
+    "rehash": "relation",
+    "retract_rows": "relation data_at count gone",
+    "run": "code rank list_at list_len steps resume",
+    "settle": "relation whole inserted deleted out",
+    "sift": "relation iteration departing arriving out",
+    "soonest_queue": "trace iteration",
+    "undo_weights": "trace",
+}

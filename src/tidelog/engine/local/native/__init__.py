@@ -1,0 +1,1 @@
+"""The compiled kernels: how they are built, found, loaded and called."""

@@ -1,0 +1,268 @@
+"""Calls of compiled kernels. See the kernels for what they do.
+
+Kernels access memory by address, so they must get what they expect: every array is checked here to be
+contiguous and of the right type, and sizes are those of arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.engine.local.native.library import kernel
+
+__all__ = [
+    "Grouped",
+    "add_rows",
+    "address",
+    "apply_heads",
+    "apply_rows",
+    "assert_rows",
+    "changed",
+    "collect",
+    "components",
+    "count_more",
+    "count_pairs",
+    "cover",
+    "end_round",
+    "fill",
+    "find_rows",
+    "grouped",
+    "hurry",
+    "leads_to",
+    "link",
+    "merge",
+    "pairs",
+    "publish",
+    "publish_weights",
+    "rehash",
+    "retract_rows",
+    "run",
+    "settle",
+    "sift",
+    "soonest_queue",
+    "undo_weights",
+]
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Words: TypeAlias = npt.NDArray[np.uint64]
+Grouped: TypeAlias = tuple[Integers, Integers]  # where the group of each number begins; all members
+
+_INTEGERS: Final = np.dtype(np.int64)
+_WORDS: Final = np.dtype(np.uint64)
+
+
+def address(array: npt.NDArray[Any]) -> int:
+    """The address of an array's first value."""
+    return int(array.__array_interface__["data"][0])
+
+
+def _at(array: Integers | Words) -> int:
+    """The address of a contiguous array of 64-bit numbers."""
+    if not array.flags.c_contiguous or array.dtype not in (_INTEGERS, _WORDS):
+        raise ValueError(f"not a contiguous array of 64-bit numbers: {array.dtype}, {array.strides}")
+    return int(array.__array_interface__["data"][0])
+
+
+# -- kernels whose parameters are numbers and addresses of structures
+
+cover: Final = kernel("cover")
+end_round: Final = kernel("end_round")
+hurry: Final = kernel("hurry")
+link: Final = kernel("link")
+publish: Final = kernel("publish")
+publish_weights: Final = kernel("publish_weights")
+rehash: Final = kernel("rehash")
+run: Final = kernel("run")
+soonest_queue: Final = kernel("soonest_queue")
+undo_weights: Final = kernel("undo_weights")
+
+_add_rows: Final = kernel("add_rows")
+_apply_heads: Final = kernel("apply_heads")
+_apply_rows: Final = kernel("apply_rows")
+_assert_rows: Final = kernel("assert_rows")
+_changed: Final = kernel("changed")
+_collect: Final = kernel("collect")
+_components: Final = kernel("components")
+_count_more: Final = kernel("count_more")
+_count_pairs: Final = kernel("count_pairs")
+_fill: Final = kernel("fill")
+_find_rows: Final = kernel("find_rows")
+_group: Final = kernel("group")
+_leads_to: Final = kernel("leads_to")
+_merge: Final = kernel("merge")
+_pairs: Final = kernel("pairs")
+_retract_rows: Final = kernel("retract_rows")
+_settle: Final = kernel("settle")
+_sift: Final = kernel("sift")
+
+# -- tables
+
+
+def add_rows(relation: int, data: Integers) -> Integers:
+    """The rows of these tuples; missing tuples are added as dead rows. There must be room."""
+    rows = np.empty(len(data), np.int64)
+    _add_rows(relation, _at(data), len(data), _at(rows))
+    return rows
+
+
+def find_rows(relation: int, data: Integers) -> Integers:
+    """The rows of these tuples; negative for missing tuples."""
+    rows = np.empty(len(data), np.int64)
+    _find_rows(relation, _at(data), len(data), _at(rows))
+    return rows
+
+
+def assert_rows(relation: int, data: Integers) -> Integers:
+    """Assert tuples; returns the rows that were not asserted before. There must be room."""
+    rows = np.empty(len(data), np.int64)
+    return rows[: _assert_rows(relation, _at(data), len(data), _at(rows))]
+
+
+def retract_rows(relation: int, data: Integers) -> Integers:
+    """Mark asserted tuples as being retracted; returns their rows."""
+    rows = np.empty(len(data), np.int64)
+    return rows[: _retract_rows(relation, _at(data), len(data), _at(rows))]
+
+
+def settle(relation: int, whole: bool, size: int) -> tuple[Integers, Integers]:
+    """The rows that a commit inserted and deleted, at most `size` of each."""
+    inserted, deleted, counts = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(2, np.int64)
+    _settle(relation, whole, _at(inserted), _at(deleted), _at(counts))
+    return inserted[: counts[0]], deleted[: counts[1]]
+
+
+def apply_heads(
+    relation: int, mode: int, rank: int, heads: Integers, highest: Integers, origins: Integers, done: int
+) -> tuple[int, int]:
+    """Apply heads, one per column, from number `done` on; returns how many are done, and what is full."""
+    room, out = np.empty(max(len(heads), 1), np.int64), np.array([done], np.int64)
+    count = len(highest)
+    if heads.shape[1] != count or len(origins) != count:
+        raise ValueError(f"{heads.shape[1]} heads, {count} ranks and {len(origins)} rows")
+    status = _apply_heads(
+        relation, mode, rank, _at(heads), count, count, _at(highest), _at(origins), _at(room), _at(out)
+    )
+    return int(out[0]), status
+
+
+def apply_rows(relation: int, mode: int, rank: int, rows: Integers, done: int) -> tuple[int, int]:
+    """Apply asserted rows from number `done` on; returns how many are done, and what is full."""
+    out = np.array([done], np.int64)
+    status = _apply_rows(relation, mode, rank, _at(rows), len(rows), _at(out))
+    return int(out[0]), status
+
+
+# -- indexes
+
+
+def merge(relation: int, index: int, fresh: Integers, merged: Integers) -> None:
+    """Merge the sorted rows of an index with new sorted rows."""
+    _merge(relation, index, _at(fresh), len(fresh), _at(merged))
+
+
+def collect(relation: int, index: int, keys: Integers) -> tuple[Integers, Integers]:
+    """All pairs of a key, by its number, and a row that has it. An index must cover the table."""
+    capacity = max(16, len(keys))
+    while True:
+        found = np.empty((2, capacity), np.int64)
+        count = _collect(relation, index, _at(keys), len(keys), _at(found), capacity)
+        if count <= capacity:
+            return found[0, :count], found[1, :count]
+        capacity = count
+
+
+# -- traces
+
+
+def sift(relation: int, iteration: int, waiting: int) -> tuple[Integers, Integers]:
+    """Process the queue of an iteration: the rows deleted and inserted there, at most `waiting`."""
+    rows, counts = np.empty((2, waiting), np.int64), np.empty(2, np.int64)
+    _sift(relation, iteration, _at(rows[0]), _at(rows[1]), _at(counts))
+    return rows[0, : counts[0]].copy(), rows[1, : counts[1]].copy()
+
+
+# -- bit rows
+
+
+def grouped(first: Integers, second: Integers, size: int) -> Grouped:
+    """Group pairs by their first element, which must be less than `size`."""
+    starts, targets = np.zeros(size + 2, np.int64), np.empty(len(first), np.int64)
+    _group(_at(first), _at(second), len(first), size, _at(starts), _at(targets))
+    return starts[:-1], targets
+
+
+def components(steps: Grouped) -> tuple[Integers, int]:
+    """The strongly connected component of each node, in reverse topological order, and their number."""
+    starts, targets = steps
+    size = len(starts) - 1
+    component, order = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
+    lowest, stack, path = np.empty((3, size), np.int64)
+    at = starts[:-1].copy()
+    count = _components(
+        _at(starts), _at(targets), size, *map(_at, (component, order, lowest, stack, path, at))
+    )
+    return component, count
+
+
+def fill(
+    steps: Grouped, base: Grouped, component: Integers, members: Grouped, rows: Words, start: int, most: int
+) -> int:
+    """Fill the rows of components from `start` on; returns the next one after about `most` words."""
+    joined = np.full(len(rows), -1, np.int64)
+    first, of = members
+    return _fill(
+        *map(_at, (*steps, *base, component, of, first)),
+        len(first) - 1,
+        _at(joined),
+        _at(rows),
+        rows.shape[1],
+        start,
+        most,
+    )
+
+
+def changed(old_rows: Words, old: Integers, rows: Words, ids: Integers) -> Integers:
+    """The nodes whose rows differ."""
+    found, compared = np.empty(len(ids), np.int64), np.full(len(rows), -2, np.int64)
+    equal = np.empty(len(rows), np.uint8)
+    count = _changed(
+        _at(old_rows), old_rows.shape[1], _at(old), len(old),
+        _at(rows), rows.shape[1], _at(ids), len(ids), _at(compared), address(equal), _at(found),
+    )  # fmt: skip
+    return found[:count]
+
+
+def count_pairs(rows: Words, ids: Integers) -> int:
+    """The number of pairs of all nodes."""
+    counts = np.full(len(rows), -1, np.int64)
+    return _count_pairs(_at(rows), rows.shape[1], _at(ids), len(ids), _at(counts))
+
+
+def count_more(nodes: Integers, rows: Words, ids: Integers, less_rows: Words, less_ids: Integers) -> int:
+    """The number of pairs of some nodes, without those in the other rows."""
+    compared, counts = np.full(len(rows), -2, np.int64), np.empty(len(rows), np.int64)
+    return _count_more(*_compared(nodes, rows, ids, less_rows, less_ids), _at(compared), _at(counts))
+
+
+def pairs(nodes: Integers, rows: Words, ids: Integers, less_rows: Words, less_ids: Integers) -> Integers:
+    """The pairs of some nodes, without those in the other rows."""
+    found = np.empty((count_more(nodes, rows, ids, less_rows, less_ids), 2), np.int64)
+    _pairs(*_compared(nodes, rows, ids, less_rows, less_ids), _at(found))
+    return found
+
+
+def _compared(
+    nodes: Integers, rows: Words, ids: Integers, less: Words, less_ids: Integers
+) -> tuple[int, ...]:
+    own = (_at(rows), rows.shape[1], _at(ids), len(ids))
+    return (_at(nodes), len(nodes), *own, _at(less), less.shape[1], _at(less_ids), len(less_ids))
+
+
+def leads_to(steps: Grouped, x: int, goals: Grouped, z: int, most: int) -> int:
+    """Whether steps lead from x to a node with the goal z: 1 or 0, or -1 if undecided after `most` steps."""
+    size = len(steps[0]) - 1
+    seen, queue = np.zeros(size, np.uint8), np.empty(size, np.int64)
+    return _leads_to(*map(_at, steps), x, *map(_at, goals), z, most, address(seen), _at(queue))

@@ -1,0 +1,118 @@
+"""Finds and loads the compiled kernels.
+
+An installed package has their library beside this file. A source checkout compiles it at first use, into a
+cache. The name of the library contains a digest of the sources that it was compiled from, so that kernels and
+the Python code beside them always agree on the layout of memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from ctypes import CDLL, c_int64
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from tidelog.engine.local.kernels.signatures import SIGNATURES
+from tidelog.engine.local.native.targets import Target, here, versions
+from tidelog.errors import EngineError
+
+__all__ = ["Kernel", "digest", "file_name", "kernel", "load"]
+
+Kernel: TypeAlias = Callable[..., int]
+
+_HERE: Final = Path(__file__).parent
+_SOURCES: Final = _HERE.parent / "kernels"
+_PREFIX: Final = "kernels-"
+_NEEDED: Final = ("numba", "ziglang")  # to compile
+
+
+def digest() -> str:
+    """A digest of all that the library is made from."""
+    found = hashlib.sha256()
+    for file in (*sorted(_SOURCES.glob("*.py")), _HERE / "build.py", _HERE / "targets.py"):
+        found.update(f"{file.name}\0".encode())
+        found.update(file.read_bytes())
+    return found.hexdigest()[:32]
+
+
+def file_name(target: Target) -> str:
+    """The name of the library for a platform."""
+    return f"{_PREFIX}{digest()}{target.suffix}"
+
+
+@cache
+def load() -> tuple[CDLL, str]:
+    """The library, compiled first if need be, and the prefix of the functions for this processor."""
+    target = here()
+    if target is None:
+        raise EngineError(
+            f"Tidelog does not support this platform, {sys.platform} on {platform.machine()}; "
+            "it supports Linux and macOS on x86-64 and ARM64, and Windows on x86-64"
+        )
+    library = CDLL(str(_found(target)))
+    able = versions(target, library)
+    if not able:
+        raise EngineError("this processor is too old: x86-64-v2 (SSE4.2 and POPCNT) is needed")
+    return library, able[0].name
+
+
+def kernel(name: str) -> Kernel:
+    """A function of the library."""
+    library, version = load()
+    function = library[f"{version}_{name}"]
+    function.argtypes = [c_int64] * len(SIGNATURES[name].split())
+    function.restype = c_int64
+    return function
+
+
+def _found(target: Target) -> Path:
+    """The file of the library."""
+    name = file_name(target)
+    shipped = _HERE / name
+    if shipped.exists():
+        return shipped
+    folder = _cache_folder()
+    file = folder / name
+    if not file.exists():
+        _compile(file)
+        for other in folder.glob(f"{_PREFIX}*"):
+            if other.name != name:
+                other.unlink(missing_ok=True)
+    return file
+
+
+def _cache_folder() -> Path:
+    """Where a checkout has its library: in Python's own cache or, without permission, in the user's."""
+    beside = _HERE / "__pycache__"
+    if os.access(beside if beside.exists() else _HERE, os.W_OK):
+        folder = beside
+    else:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tidelog")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _compile(file: Path) -> None:
+    """Compile the kernels in a process of its own, so that this one needs no compiler."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise EngineError(
+            f"this is a source checkout, whose kernels must be compiled; that needs {' and '.join(missing)}: "
+            f"pip install {' '.join(missing)}"
+        )
+    sys.stderr.write("tidelog: compiling the kernels of this checkout, once (about 10 s)\n")
+    command = [sys.executable, "-m", "tidelog.engine.local.native.build", str(file)]
+    source = str(_HERE.parents[3])
+    paths = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise EngineError(f"the kernels could not be compiled: {done.stderr.strip()[-2000:]}")
