@@ -31,7 +31,8 @@ class Kernels(BuildHookInterface[Any]):
         self._folder = Path(tempfile.mkdtemp())
         file = self._folder / file_name(target)
         command = [sys.executable, "-m", "tidelog.engine.local.native.build", str(file), wanted]
-        subprocess.run(command, env={**os.environ, "PYTHONPATH": source}, check=True)
+        paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+        subprocess.run(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, check=True)
         build_data["force_include"][str(file)] = f"{_NATIVE}/{file.name}"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{target.wheel}"

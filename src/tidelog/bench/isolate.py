@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import traceback
 from collections.abc import Callable, Iterable
 from multiprocessing.connection import Connection
@@ -117,4 +116,6 @@ def peak_memory() -> int:
         for line in _STATUS.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
+    import resource  # not on Windows
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

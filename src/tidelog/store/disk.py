@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
-__all__ = ["UNFINISHED", "Created", "Disk", "Output"]
+__all__ = ["UNFINISHED", "Created", "Disk", "Output", "try_lock"]
 
 UNFINISHED: Final = ".unfinished"
 
@@ -109,7 +110,24 @@ class Disk:
         """Hook, called before each system call and after the last one of `create`."""
 
 
+def try_lock(file: BinaryIO) -> None:
+    """Lock an open file for this process. Raises BlockingIOError if another process has locked it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            raise BlockingIOError(error.errno, "the file is locked") from None
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def _sync_folder(folder: Path) -> None:
+    if sys.platform == "win32":  # where folders cannot be opened
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

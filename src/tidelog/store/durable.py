@@ -18,7 +18,6 @@ marked as done: `is_shown`, `mark_shown`.
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -29,7 +28,7 @@ from typing import Any, BinaryIO, Final
 from tidelog.errors import StoreError
 from tidelog.program.text import print_relation
 from tidelog.program.typed import Relation, Role
-from tidelog.store.disk import Disk
+from tidelog.store.disk import Disk, try_lock
 from tidelog.store.manifest import (
     FOLDER,
     SEGMENTS,
@@ -332,7 +331,7 @@ def _locked(file: Path) -> BinaryIO:
     """The lock file, opened and locked. Raises StoreError if another process holds the lock."""
     lock = file.open("ab")
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try_lock(lock)
     except BlockingIOError:
         lock.close()
         raise StoreError(f"another run is writing to the store {file.parent}; wait until it ends") from None

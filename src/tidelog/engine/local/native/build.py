@@ -37,6 +37,8 @@ _OPTIONS: Final = {
 }
 MODULES: Final = ("closure", "derive", "indexes", "ranges", "rounds", "rows", "support", "traces")
 
+_STRICT: Final = {".so": ("-Wl,-z,defs",)}  # other linkers refuse what is undefined by default
+
 # `cpuid` and `xgetbv` tell what an x86 processor can do
 _REGISTERS: Final = "{ i32, i32, i32, i32 }"
 _ASKED: Final = "={ax},={bx},={cx},={dx},0,2,~{dirflag},~{fpsr},~{flags}"
@@ -219,7 +221,7 @@ def _check(module: Any) -> None:
 
 def _link(objects: list[Path], file: Path, target: Target, scratch: Path) -> None:
     command = [sys.executable, "-m", "ziglang", "cc", "-target", target.linked, "-shared", "-nostdlib"]
-    command += ["-Wl,-s", "-o", str(file), *map(str, objects)]
+    command += ["-Wl,-s", *_STRICT.get(target.suffix, ()), "-o", str(file), *map(str, objects)]
     environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(scratch), "ZIG_LOCAL_CACHE_DIR": str(scratch)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

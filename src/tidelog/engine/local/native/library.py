@@ -12,7 +12,9 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from ctypes import CDLL, c_int64
 from functools import cache
 from importlib.util import find_spec
@@ -22,6 +24,7 @@ from typing import Final, TypeAlias
 from tidelog.engine.local.kernels.signatures import SIGNATURES
 from tidelog.engine.local.native.targets import Target, here, versions
 from tidelog.errors import EngineError
+from tidelog.store.disk import try_lock
 
 __all__ = ["Kernel", "digest", "file_name", "kernel", "load"]
 
@@ -30,6 +33,8 @@ Kernel: TypeAlias = Callable[..., int]
 _HERE: Final = Path(__file__).parent
 _SOURCES: Final = _HERE.parent / "kernels"
 _PREFIX: Final = "kernels-"
+_LOCK: Final = "compiling-kernels"
+_PAUSE: Final = 0.1  # seconds
 _NEEDED: Final = ("numba", "ziglang")  # to compile
 
 
@@ -81,11 +86,32 @@ def _found(target: Target) -> Path:
     folder = _cache_folder()
     file = folder / name
     if not file.exists():
-        _compile(file)
-        for other in folder.glob(f"{_PREFIX}*"):
-            if other.name != name:
-                other.unlink(missing_ok=True)
+        with _turn(folder):
+            if not file.exists():
+                _compile(file)
+                _clean(folder, name)
     return file
+
+
+@contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """Wait until no other process compiles."""
+    with (folder / _LOCK).open("ab") as lock:
+        while True:
+            try:
+                try_lock(lock)
+                break
+            except BlockingIOError:
+                time.sleep(_PAUSE)
+        yield
+
+
+def _clean(folder: Path, name: str) -> None:
+    """Delete the libraries of other sources. A process that uses one may still do so, except on Windows."""
+    for other in folder.glob(f"{_PREFIX}*"):
+        if other.name != name:
+            with suppress(OSError):
+                other.unlink()
 
 
 def _cache_folder() -> Path:
