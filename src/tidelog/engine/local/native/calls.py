@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.engine.local.native.library import kernel
+from tidelog.engine.local.native.library import Kernels
 
 __all__ = [
     "Grouped",
@@ -66,37 +66,60 @@ def _at(array: Integers | Words) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+_kernels: Final = Kernels()
+
 # -- kernels whose parameters are numbers and addresses of structures
 
-cover: Final = kernel("cover")
-end_round: Final = kernel("end_round")
-hurry: Final = kernel("hurry")
-link: Final = kernel("link")
-publish: Final = kernel("publish")
-publish_weights: Final = kernel("publish_weights")
-rehash: Final = kernel("rehash")
-run: Final = kernel("run")
-soonest_queue: Final = kernel("soonest_queue")
-undo_weights: Final = kernel("undo_weights")
 
-_add_rows: Final = kernel("add_rows")
-_apply_heads: Final = kernel("apply_heads")
-_apply_rows: Final = kernel("apply_rows")
-_assert_rows: Final = kernel("assert_rows")
-_changed: Final = kernel("changed")
-_collect: Final = kernel("collect")
-_components: Final = kernel("components")
-_count_more: Final = kernel("count_more")
-_count_pairs: Final = kernel("count_pairs")
-_fill: Final = kernel("fill")
-_find_rows: Final = kernel("find_rows")
-_group: Final = kernel("group")
-_leads_to: Final = kernel("leads_to")
-_merge: Final = kernel("merge")
-_pairs: Final = kernel("pairs")
-_retract_rows: Final = kernel("retract_rows")
-_settle: Final = kernel("settle")
-_sift: Final = kernel("sift")
+def run(code: int, rank: int, list_at: int, list_len: int, steps: int, resume: bool) -> int:
+    """Run bytecode from the beginning, or resume it; returns its status."""
+    return _kernels.run(code, rank, list_at, list_len, steps, resume)
+
+
+def hurry(loop: int, most: int, large: int, steps: int, resume: bool) -> int:
+    """Run rounds of a loop; returns the status of the bytecode that it stopped at."""
+    return _kernels.hurry(loop, most, large, steps, resume)
+
+
+def end_round(relation: int, mode: int) -> int:
+    """Make the rows put on the worklist in this round the next delta; returns their number."""
+    return _kernels.end_round(relation, mode)
+
+
+def publish(relation: int, whole: bool) -> None:
+    """Make the new state of changed rows current."""
+    _kernels.publish(relation, whole)
+
+
+def rehash(relation: int) -> None:
+    """Fill an empty hash table with all rows."""
+    _kernels.rehash(relation)
+
+
+def cover(index: int, relation: int) -> bool:
+    """Add new rows to the chains of an index; false if the index is too small."""
+    return bool(_kernels.cover(index, relation))
+
+
+def soonest_queue(trace: int, iteration: int) -> int:
+    """The first iteration from this one on with a nonempty queue; the capacity if there is none."""
+    return _kernels.soonest_queue(trace, iteration)
+
+
+def undo_weights(trace: int) -> None:
+    """Restore the entries as of the beginning of the commit."""
+    _kernels.undo_weights(trace)
+
+
+def publish_weights(trace: int) -> int:
+    """Clear the log; returns by how many the entries with weight 0 have increased."""
+    return _kernels.publish_weights(trace)
+
+
+def link(trace: int) -> None:
+    """Build the chains of all entries."""
+    _kernels.link(trace)
+
 
 # -- tables
 
@@ -104,33 +127,33 @@ _sift: Final = kernel("sift")
 def add_rows(relation: int, data: Integers) -> Integers:
     """The rows of these tuples; missing tuples are added as dead rows. There must be room."""
     rows = np.empty(len(data), np.int64)
-    _add_rows(relation, _at(data), len(data), _at(rows))
+    _kernels.add_rows(relation, _at(data), len(data), _at(rows))
     return rows
 
 
 def find_rows(relation: int, data: Integers) -> Integers:
     """The rows of these tuples; negative for missing tuples."""
     rows = np.empty(len(data), np.int64)
-    _find_rows(relation, _at(data), len(data), _at(rows))
+    _kernels.find_rows(relation, _at(data), len(data), _at(rows))
     return rows
 
 
 def assert_rows(relation: int, data: Integers) -> Integers:
     """Assert tuples; returns the rows that were not asserted before. There must be room."""
     rows = np.empty(len(data), np.int64)
-    return rows[: _assert_rows(relation, _at(data), len(data), _at(rows))]
+    return rows[: _kernels.assert_rows(relation, _at(data), len(data), _at(rows))]
 
 
 def retract_rows(relation: int, data: Integers) -> Integers:
     """Mark asserted tuples as being retracted; returns their rows."""
     rows = np.empty(len(data), np.int64)
-    return rows[: _retract_rows(relation, _at(data), len(data), _at(rows))]
+    return rows[: _kernels.retract_rows(relation, _at(data), len(data), _at(rows))]
 
 
 def settle(relation: int, whole: bool, size: int) -> tuple[Integers, Integers]:
     """The rows that a commit inserted and deleted, at most `size` of each."""
     inserted, deleted, counts = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(2, np.int64)
-    _settle(relation, whole, _at(inserted), _at(deleted), _at(counts))
+    _kernels.settle(relation, whole, _at(inserted), _at(deleted), _at(counts))
     return inserted[: counts[0]], deleted[: counts[1]]
 
 
@@ -142,7 +165,7 @@ def apply_heads(
     count = len(highest)
     if heads.shape[1] != count or len(origins) != count:
         raise ValueError(f"{heads.shape[1]} heads, {count} ranks and {len(origins)} rows")
-    status = _apply_heads(
+    status = _kernels.apply_heads(
         relation, mode, rank, _at(heads), count, count, _at(highest), _at(origins), _at(room), _at(out)
     )
     return int(out[0]), status
@@ -151,7 +174,7 @@ def apply_heads(
 def apply_rows(relation: int, mode: int, rank: int, rows: Integers, done: int) -> tuple[int, int]:
     """Apply asserted rows from number `done` on; returns how many are done, and what is full."""
     out = np.array([done], np.int64)
-    status = _apply_rows(relation, mode, rank, _at(rows), len(rows), _at(out))
+    status = _kernels.apply_rows(relation, mode, rank, _at(rows), len(rows), _at(out))
     return int(out[0]), status
 
 
@@ -160,7 +183,7 @@ def apply_rows(relation: int, mode: int, rank: int, rows: Integers, done: int) -
 
 def merge(relation: int, index: int, fresh: Integers, merged: Integers) -> None:
     """Merge the sorted rows of an index with new sorted rows."""
-    _merge(relation, index, _at(fresh), len(fresh), _at(merged))
+    _kernels.merge(relation, index, _at(fresh), len(fresh), _at(merged))
 
 
 def collect(relation: int, index: int, keys: Integers) -> tuple[Integers, Integers]:
@@ -168,7 +191,7 @@ def collect(relation: int, index: int, keys: Integers) -> tuple[Integers, Intege
     capacity = max(16, len(keys))
     while True:
         found = np.empty((2, capacity), np.int64)
-        count = _collect(relation, index, _at(keys), len(keys), _at(found), capacity)
+        count = _kernels.collect(relation, index, _at(keys), len(keys), _at(found), capacity)
         if count <= capacity:
             return found[0, :count], found[1, :count]
         capacity = count
@@ -180,7 +203,7 @@ def collect(relation: int, index: int, keys: Integers) -> tuple[Integers, Intege
 def sift(relation: int, iteration: int, waiting: int) -> tuple[Integers, Integers]:
     """Process the queue of an iteration: the rows deleted and inserted there, at most `waiting`."""
     rows, counts = np.empty((2, waiting), np.int64), np.empty(2, np.int64)
-    _sift(relation, iteration, _at(rows[0]), _at(rows[1]), _at(counts))
+    _kernels.sift(relation, iteration, _at(rows[0]), _at(rows[1]), _at(counts))
     return rows[0, : counts[0]].copy(), rows[1, : counts[1]].copy()
 
 
@@ -190,7 +213,7 @@ def sift(relation: int, iteration: int, waiting: int) -> tuple[Integers, Integer
 def grouped(first: Integers, second: Integers, size: int) -> Grouped:
     """Group pairs by their first element, which must be less than `size`."""
     starts, targets = np.zeros(size + 2, np.int64), np.empty(len(first), np.int64)
-    _group(_at(first), _at(second), len(first), size, _at(starts), _at(targets))
+    _kernels.group(_at(first), _at(second), len(first), size, _at(starts), _at(targets))
     return starts[:-1], targets
 
 
@@ -201,7 +224,7 @@ def components(steps: Grouped) -> tuple[Integers, int]:
     component, order = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
     lowest, stack, path = np.empty((3, size), np.int64)
     at = starts[:-1].copy()
-    count = _components(
+    count = _kernels.components(
         _at(starts), _at(targets), size, *map(_at, (component, order, lowest, stack, path, at))
     )
     return component, count
@@ -213,7 +236,7 @@ def fill(
     """Fill the rows of components from `start` on; returns the next one after about `most` words."""
     joined = np.full(len(rows), -1, np.int64)
     first, of = members
-    return _fill(
+    return _kernels.fill(
         *map(_at, (*steps, *base, component, of, first)),
         len(first) - 1,
         _at(joined),
@@ -228,7 +251,7 @@ def changed(old_rows: Words, old: Integers, rows: Words, ids: Integers) -> Integ
     """The nodes whose rows differ."""
     found, compared = np.empty(len(ids), np.int64), np.full(len(rows), -2, np.int64)
     equal = np.empty(len(rows), np.uint8)
-    count = _changed(
+    count = _kernels.changed(
         _at(old_rows), old_rows.shape[1], _at(old), len(old),
         _at(rows), rows.shape[1], _at(ids), len(ids), _at(compared), address(equal), _at(found),
     )  # fmt: skip
@@ -238,19 +261,19 @@ def changed(old_rows: Words, old: Integers, rows: Words, ids: Integers) -> Integ
 def count_pairs(rows: Words, ids: Integers) -> int:
     """The number of pairs of all nodes."""
     counts = np.full(len(rows), -1, np.int64)
-    return _count_pairs(_at(rows), rows.shape[1], _at(ids), len(ids), _at(counts))
+    return _kernels.count_pairs(_at(rows), rows.shape[1], _at(ids), len(ids), _at(counts))
 
 
 def count_more(nodes: Integers, rows: Words, ids: Integers, less_rows: Words, less_ids: Integers) -> int:
     """The number of pairs of some nodes, without those in the other rows."""
     compared, counts = np.full(len(rows), -2, np.int64), np.empty(len(rows), np.int64)
-    return _count_more(*_compared(nodes, rows, ids, less_rows, less_ids), _at(compared), _at(counts))
+    return _kernels.count_more(*_compared(nodes, rows, ids, less_rows, less_ids), _at(compared), _at(counts))
 
 
 def pairs(nodes: Integers, rows: Words, ids: Integers, less_rows: Words, less_ids: Integers) -> Integers:
     """The pairs of some nodes, without those in the other rows."""
     found = np.empty((count_more(nodes, rows, ids, less_rows, less_ids), 2), np.int64)
-    _pairs(*_compared(nodes, rows, ids, less_rows, less_ids), _at(found))
+    _kernels.pairs(*_compared(nodes, rows, ids, less_rows, less_ids), _at(found))
     return found
 
 
@@ -265,4 +288,4 @@ def leads_to(steps: Grouped, x: int, goals: Grouped, z: int, most: int) -> int:
     """Whether steps lead from x to a node with the goal z: 1 or 0, or -1 if undecided after `most` steps."""
     size = len(steps[0]) - 1
     seen, queue = np.zeros(size, np.uint8), np.empty(size, np.int64)
-    return _leads_to(*map(_at, steps), x, *map(_at, goals), z, most, address(seen), _at(queue))
+    return _kernels.leads_to(*map(_at, steps), x, *map(_at, goals), z, most, address(seen), _at(queue))

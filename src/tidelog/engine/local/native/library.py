@@ -12,6 +12,7 @@ import os
 import platform
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,10 +24,10 @@ from typing import Final, TypeAlias
 
 from tidelog.engine.local.kernels.signatures import SIGNATURES
 from tidelog.engine.local.native.targets import Target, here, versions
-from tidelog.errors import EngineError
+from tidelog.errors import EngineError, TidelogError
 from tidelog.store.disk import try_lock
 
-__all__ = ["Kernel", "digest", "file_name", "kernel", "load"]
+__all__ = ["Kernels", "digest", "file_name", "load", "prepare"]
 
 Kernel: TypeAlias = Callable[..., int]
 
@@ -68,13 +69,26 @@ def load() -> tuple[CDLL, str]:
     return library, able[0].name
 
 
-def kernel(name: str) -> Kernel:
-    """A function of the library."""
-    library, version = load()
-    function = library[f"{version}_{name}"]
-    function.argtypes = [c_int64] * len(SIGNATURES[name].split())
-    function.restype = c_int64
-    return function
+class Kernels:
+    """The functions of the library, as attributes. The library is loaded when one is first used."""
+
+    def __getattr__(self, name: str) -> Kernel:
+        library, version = load()
+        function = library[f"{version}_{name}"]
+        function.argtypes = [c_int64] * len(SIGNATURES[name].split())
+        function.restype = c_int64
+        setattr(self, name, function)
+        return function
+
+
+def prepare() -> None:
+    """Load the library in the background, which takes long only where it must be compiled first."""
+
+    def work() -> None:
+        with suppress(TidelogError):  # raised again where the library is needed
+            load()
+
+    threading.Thread(target=work, daemon=True).start()
 
 
 def _found(target: Target) -> Path:

@@ -25,6 +25,7 @@ from pathlib import Path
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from tidelog.engine.local.native.library import prepare
 from tidelog.engine.spark.runtime.gateway import Gateway, failure, launch, reachable
 from tidelog.engine.spark.runtime.java import find_java
 from tidelog.errors import EngineError
@@ -59,6 +60,7 @@ def local_session(
     if _is_submitted():
         return _told(_submitted(app_name, cores, conf))
     if SparkContext._gateway is None:
+        prepare()  # while Java starts
         _gateways[:] = [launch(find_java(), conf or {})]
         atexit.register(_stop)  # runs before Java is ended, which was registered earlier
     if not _gateways or _gateways[0].process.poll() is not None:
