@@ -6,6 +6,8 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# processes of tests start faster with compiled modules
+unexport PYTHONDONTWRITEBYTECODE
 QUICK := tests/data tests/syntax tests/program tests/plan tests/maintain tests/engine/local tests/session tests/tables
 
 .PHONY: demo test quick nightly lint types imports unit bench format clean
