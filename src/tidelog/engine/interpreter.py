@@ -74,6 +74,7 @@ class Interpreter:
     found: int = 0
     asserted: int = 0  # facts in the last `Assertions` step
     deadline: float | None = None
+    fused: tuple[str, ...] = ()  # the rules of the repetition whose rounds run in one call
     adds: bool = False  # whether the current step adds rows
     current: StratumStats = field(default_factory=lambda: StratumStats("", "", ""))
     at_work: Stratum = field(default_factory=lambda: Stratum(frozenset(), (), recursive=False))
@@ -172,7 +173,11 @@ class Interpreter:
         end = step.steps[-1]
         assert isinstance(end, EndRound)
         self.adds = not end.mode.takes_away
-        fused = self.engine.fusion.run_rounds(step, self.rank, left)
+        self.fused = tuple(part.rule.origin for part in step.steps if isinstance(part, Derive))
+        try:
+            fused = self.engine.fusion.run_rounds(step, self.rank, left)
+        finally:
+            self.fused = ()
         if fused is None:
             return None
         if fused.wants_claim:  # all of it is computed again
@@ -224,6 +229,8 @@ class Interpreter:
         """Called by engines inside steps: check the limits, and abandon an update that exceeds its budget."""
         if ahead is None and self.deadline is not None and self.clock() > self.deadline:
             raise TooCostly
+        if self.fused and self.engine.fusion is not None:
+            self.watch.at_work = (self.fused[self.engine.fusion.running()[0]],)
         self.watch.look(self.progress, ahead or 0)
         if self.limits.max_rows is not None and self.adds:
             self.check_rows(self.engine.found_so_far(self.at_work.relations))
@@ -243,12 +250,13 @@ class Interpreter:
 
     def progress(self) -> Progress:
         """The progress of the commit."""
+        ended = self.engine.fusion.running()[1] if self.fused and self.engine.fusion is not None else 0
         return Progress(
             "derive",
             self.current.name,
             self.number,
             self.strata,
-            self.current.rounds,
+            self.current.rounds + ended,
             self.rows,
             " ".join(self.watch.at_work[:1]),
             time.perf_counter() - self.watch.start,

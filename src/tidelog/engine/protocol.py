@@ -239,6 +239,10 @@ class Fusion(Protocol):
         """Run up to `most` rounds of a repetition while deltas are small; None to request single steps."""
         ...
 
+    def running(self) -> tuple[int, int]:
+        """While rounds run: the number of the step at work, and how many rounds have ended."""
+        ...
+
 
 class Claims(Protocol):
     """Strata that an engine evaluates itself, without scripts."""

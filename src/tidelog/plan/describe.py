@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
+from tidelog.plan.cost import SizesOnly
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.plan.join_order import Compute, Filter, Join, Refute, Step, order
 from tidelog.program.text import print_body_literal, print_value
@@ -36,7 +37,7 @@ def _unit(program: FlatProgram, stratum: Stratum) -> Iterator[str]:
         yield f"  {rule.origin}"
         for first in (None, *_atoms(rule)):
             start = "nothing" if first is None else print_flat_literal(program, rule.body[first])
-            steps = [_step(program, rule, step) for step in order(rule, first, _equal)]
+            steps = [_step(program, rule, step) for step in order(rule, first, _EQUAL)]
             yield f"    from {start}: {', '.join(steps) or 'nothing to look up'}"
 
 
@@ -53,8 +54,7 @@ def print_flat_literal(program: FlatProgram, literal: Literal) -> str:
             assert_never(literal)
 
 
-def _equal(_: str) -> int:
-    return 0
+_EQUAL: Final = SizesOnly(lambda _: 1000)
 
 
 def _atoms(rule: FlatRule) -> Iterator[int]:
@@ -88,7 +88,7 @@ def demanded_indexes(program: FlatProgram) -> dict[str, set[tuple[tuple[int, ...
     found: dict[str, set[tuple[tuple[int, ...], int | None]]] = {}
     for rule in program.rules.values():
         for first in (None, *_atoms(rule)):
-            for number, step in enumerate(order(rule, first, _equal)):
+            for number, step in enumerate(order(rule, first, _EQUAL)):
                 is_driver = number == 0 and first is not None
                 if isinstance(step, Join) and not is_driver and len(step.key) < len(step.terms):
                     wanted = found.setdefault(step.relation, set())

@@ -1,8 +1,9 @@
 """Join orders: the order in which the literals of a rule are evaluated, given the first one.
 
-- After the first atom, the next is the one with the largest share of bound columns. Ties are broken by how
-  many rows have equal values in these columns, if known, then by the size of the relation; smaller is better.
-- An atom without bound columns comes last, unless comparisons bound one of its columns.
+- The order of atoms is the cheapest one by an estimate: how many lookups there are, and how many rows they
+  match. `Statistics` tell how many rows of a relation share a row's values in some columns; the average is
+  over rows, so that frequent values count for what they cost. All orders of up to eight atoms are compared;
+  of more atoms, the one that matches the fewest rows comes next (`cost`).
 - A condition or a negation is evaluated as soon as its variables are bound.
 - An equation, `var v = e` or `v == e`, *unifies* as soon as `e` has a value. If `v` is unbound, it is bound
   to that value, and atoms with `v` are looked up by it. Otherwise the two values are compared. Even a
@@ -14,37 +15,26 @@ only by its `var`, since another equation might exclude a row before that value 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from tidelog.data.types import BOOL
+from tidelog.plan.cost import Bound, Statistics, bounds_of, cheapest, is_bound, key_of, knows
 from tidelog.plan.flat import FlatRule
 from tidelog.program.typed import (
     Absent,
     Binary,
     Bind,
-    Constant,
     Expr,
     Literal,
     Match,
     Term,
     Test,
     Var,
-    Wildcard,
-    variables,
 )
 
-__all__ = ["Alike", "Bound", "Compute", "Filter", "Join", "Order", "Refute", "Step", "order", "values_first"]
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A comparison of a column with a bound term; the column is the left operand of `op`."""
-
-    column: int
-    op: str
-    term: Var | Constant
+__all__ = ["Compute", "Filter", "Join", "Order", "Refute", "Step", "order", "values_first"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,28 +73,16 @@ class Filter:
     position: int
 
 
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
 Step: TypeAlias = Join | Refute | Compute | Filter
 Order: TypeAlias = tuple[Step, ...]
 
 
-# estimates how many rows of a relation share a row's values in some columns; 0 if unknown
-Alike: TypeAlias = Callable[[str, tuple[int, ...]], float]
-
-
-def order(
-    rule: FlatRule,
-    first: int | None,
-    size: Callable[[str], int],
-    given: tuple[str, ...] = (),
-    alike: Alike = lambda relation, columns: 0.0,
-) -> Order:
+def order(rule: FlatRule, first: int | None, statistics: Statistics, given: tuple[str, ...] = ()) -> Order:
     """The steps of a rule's body, starting with the atom at position `first`, negated or not.
 
     `given` are variables that are bound before the first atom.
     """
-    return tuple(_Ordering(rule, size, given, alike).run(first))
+    return tuple(_Ordering(rule, statistics, given).run(first))
 
 
 def values_first(literals: Iterable[tuple[int, Literal]]) -> list[tuple[int, Literal]]:
@@ -113,15 +91,12 @@ def values_first(literals: Iterable[tuple[int, Literal]]) -> list[tuple[int, Lit
 
 
 class _Ordering:
-    def __init__(
-        self, rule: FlatRule, size: Callable[[str], int], given: tuple[str, ...], alike: Alike
-    ) -> None:
-        self.size = size
-        self.alike = alike
+    def __init__(self, rule: FlatRule, statistics: Statistics, given: tuple[str, ...]) -> None:
         self.bound = set(given)
         self.atoms = {i: x for i, x in enumerate(rule.body) if isinstance(x, Match)}
         self.others = {i: x for i, x in enumerate(rule.body) if not isinstance(x, Match)}
         self.matched = {t.name for x in self.atoms.values() for t in x.terms if isinstance(t, Var)}
+        self.statistics = statistics
 
     def run(self, first: int | None) -> Iterator[Step]:
         if first is not None:
@@ -129,42 +104,19 @@ class _Ordering:
             assert isinstance(literal, Match | Absent)
             yield self._join(first, literal.relation, literal.terms)
         yield from self._ready()
-        while self.atoms:
-            position = min(self.atoms, key=self._cost)
-            atom = self.atoms.pop(position)
+        for position in cheapest(self.atoms, self.others, self.bound, self.statistics):
+            atom = self.atoms[position]
             yield self._join(position, atom.relation, atom.terms)
             yield from self._ready()
 
     def _join(self, position: int, relation: str, terms: tuple[Term, ...]) -> Join:
-        key = tuple(i for i, t in enumerate(terms) if self._is_bound(t))
-        bounds = self._bounds(terms)
+        key = key_of(terms, self.bound)
+        bounds = bounds_of(terms, self.bound, self.others.values())
         self.bound |= {t.name for t in terms if isinstance(t, Var)}
         return Join(position, relation, terms, key, bounds)
 
-    def _bounds(self, terms: tuple[Term, ...]) -> tuple[Bound, ...]:
-        """Comparisons of one new column with bound terms; the column that has most of them."""
-        columns = {t.name: i for i, t in enumerate(terms) if isinstance(t, Var) and not self._is_bound(t)}
-        found: dict[int, dict[bool, Bound]] = {}
-        for left, op, right in _comparisons(self.others.values()):
-            for x, how, y in ((left, op, right), (right, _TURNED[op], left)):
-                if isinstance(x, Var) and x.name in columns and self._is_bound(y):
-                    bound = Bound(columns[x.name], how, y)
-                    found.setdefault(bound.column, {}).setdefault(how in (">", ">="), bound)
-        varying = [b for b in found.values() if any(isinstance(x.term, Var) for x in b.values())]
-        return tuple(max(varying, key=len).values()) if varying else ()
-
     def _is_bound(self, term: Term) -> bool:
-        return isinstance(term, Constant) or (isinstance(term, Var) and term.name in self.bound)
-
-    def _cost(self, position: int) -> tuple[float, float, int, int]:
-        atom = self.atoms[position]
-        key = tuple(i for i, t in enumerate(atom.terms) if self._is_bound(t))
-        useful = sum(not isinstance(t, Wildcard) for t in atom.terms) or 1
-        if not key:
-            return (1.5 if self._bounds(atom.terms) else 2.0, 0.0, self.size(atom.relation), position)
-        is_open = len(key) < useful and len(self.atoms) > 1
-        alike = self.alike(atom.relation, key) if is_open else 0.0
-        return (1.0 - len(key) / useful, alike, self.size(atom.relation), position)
+        return is_bound(term, self.bound)
 
     def _ready(self) -> Iterator[Step]:
         """The steps of literals other than positive atoms that can be evaluated now."""
@@ -212,14 +164,4 @@ class _Ordering:
         return Compute(side, value, position)
 
     def _knows(self, expr: Expr) -> bool:
-        return all(v.name in self.bound for v in variables(expr))
-
-
-def _comparisons(literals: Iterable[Literal]) -> Iterator[tuple[Var | Constant, str, Var | Constant]]:
-    """The comparisons of variables and constants among literals."""
-    for literal in literals:
-        condition = literal.condition if isinstance(literal, Test) else None
-        if isinstance(condition, Binary) and condition.op in _TURNED:
-            left, right = condition.left, condition.right
-            if isinstance(left, Var | Constant) and isinstance(right, Var | Constant):
-                yield left, condition.op, right
+        return knows(self.bound, expr)

@@ -8,6 +8,7 @@ commits, since rules rarely change.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -38,13 +39,28 @@ from tidelog.program.typed import Absent, Function, Match, PythonFunction
 __all__ = ["LocalEngine"]
 
 _EMPTY = np.empty(0, np.int64)
+_GROWTH: Final = 7  # a loop ends when relations have grown so many times, to plan joins again
+_LITTLE: Final = 512  # rows that never end a loop
+
+
+class _Statistics:
+    """What join orders are chosen by."""
+
+    def __init__(self, engine: LocalEngine) -> None:
+        self._engine = engine
+
+    def size(self, relation: str) -> int:
+        return self._engine.size_now(relation)
+
+    def alike(self, relation: str, columns: tuple[int, ...]) -> float | None:
+        return self._engine.tables[relation].alike(columns)
 
 
 class LocalEngine:
     def __init__(self) -> None:
         self.codec = Codec()
         self.tables: dict[str, Table] = {}
-        self.variants = Variants(self._size_now, lambda name, key: self.tables[name].alike(key))
+        self.variants = Variants(_Statistics(self))
         self.pending: dict[str, Change] = {}
         self._made: dict[str, None] = {}  # tables that the commit created
         self.types: dict[str, tuple[Type, ...]] = {}
@@ -103,7 +119,7 @@ class LocalEngine:
         bits = self.dense.bits.get(relation)
         return self.tables[relation].live if bits is None else bits.size
 
-    def _size_now(self, relation: str) -> int:
+    def size_now(self, relation: str) -> int:
         """About how many rows a relation has in the current commit."""
         change = self.pending.get(relation)
         return self.size(relation) if change is None else change.size
@@ -257,11 +273,15 @@ class LocalEngine:
         relations = [self._working(name) for name in step.relations]
         loop = self._loop = Loop(bytecodes, targets, relations, MODES[end.mode], rank)
         try:
-            loop.run(most, self.runner.check)
+            loop.run(most, max(_LITTLE, _GROWTH * sum(map(self.size_now, step.relations))), self.runner.check)
         finally:
             self._loop = None
         self._end(end)
         return FusedRounds(loop.rounds, loop.found, loop.instances, self.dense.wants(step.relations))
+
+    def running(self) -> tuple[int, int]:
+        """The number of the step in the running repetition, and how many of its rounds have ended."""
+        return (0, 0) if self._loop is None else (self._loop.position, self._loop.rounds)
 
     def watch(self, check: Check, tell: Tell) -> None:
         self.runner.check = check

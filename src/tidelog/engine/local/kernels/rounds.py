@@ -28,11 +28,11 @@ __all__ = ["hurry"]
 
 
 @exported
-def hurry(loop, most, large, steps, resume):
+def hurry(loop, most, large, enough, steps, resume):
     """Run rounds of a loop until one finds nothing or more than `large` rows, or there were `most` rounds.
 
-    Except for the last round, they take at most `steps` steps together. It returns between rounds, or when
-    something must grow; then the bytecode at POSITION must be resumed.
+    Except for the last round, they find at most `enough` rows and take at most `steps` steps together. It
+    returns between rounds, or when something must grow; then the bytecode at POSITION must be resumed.
     """
     rules, relations, mode = load64(loop, LOOP_RULES), load64(loop, LOOP_RELATIONS), load64(loop, LOOP_MODE)
     first = LOOP_HEADER + relations
@@ -60,5 +60,7 @@ def hurry(loop, most, large, steps, resume):
         store64(loop, LOOP_RANK, rank + 1)
         store64(loop, FOUND, load64(loop, FOUND) + total)
         left -= rules + total
-        if total == 0 or total > large or load64(loop, ROUNDS) >= most or left <= 0:
+        if total == 0 or total > large or load64(loop, FOUND) > enough:
+            return DONE
+        if load64(loop, ROUNDS) >= most or left <= 0:
             return DONE

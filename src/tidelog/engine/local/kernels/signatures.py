@@ -21,7 +21,7 @@ SIGNATURES: Final = {
     "fill": "step to base_step base component members first count joined rows words start most",
     "find_rows": "relation data_at count rows",
     "group": "first second count size starts targets",
-    "hurry": "loop most large steps resume",
+    "hurry": "loop most large enough steps resume",
     "leads_to": "starts targets x goal_starts goal z most seen queue",
     "link": "trace",
     "merge": "relation index fresh size merged",

@@ -76,9 +76,9 @@ def run(code: int, rank: int, list_at: int, list_len: int, steps: int, resume: b
     return _kernels.run(code, rank, list_at, list_len, steps, resume)
 
 
-def hurry(loop: int, most: int, large: int, steps: int, resume: bool) -> int:
+def hurry(loop: int, most: int, large: int, enough: int, steps: int, resume: bool) -> int:
     """Run rounds of a loop; returns the status of the bytecode that it stopped at."""
-    return _kernels.hurry(loop, most, large, steps, resume)
+    return _kernels.hurry(loop, most, large, enough, steps, resume)
 
 
 def end_round(relation: int, mode: int) -> int:

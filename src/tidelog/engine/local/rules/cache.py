@@ -1,46 +1,70 @@
-"""A cache of compiled variants, reused across commits; recompiled when sizes of relations change a lot."""
+"""A cache of compiled variants, reused across commits.
+
+A join order is planned again when the size of a relation has changed by a factor. The variant is compiled
+again only if the order is another one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from tidelog.engine.local.rules.compiler import Variant, compile_variant
+from tidelog.plan.cost import Statistics
 from tidelog.plan.flat import FlatRule, Role
-from tidelog.plan.join_order import Alike, Order, order
+from tidelog.plan.join_order import Order, order
 from tidelog.program.typed import Match
 
 __all__ = ["Variants"]
 
-_Key: TypeAlias = tuple[Role, int | str | None]
-_Known: TypeAlias = tuple[Variant, tuple[int, ...], list[str]]
+_Start: TypeAlias = int | str | None  # the position of the first literal, or a variable that has values
+
+
+@dataclass(slots=True)
+class _Planned:
+    """A variant, its join order, and the magnitudes of the relations that it was planned for."""
+
+    relations: list[str]
+    magnitudes: list[int]
+    order: Order
+    variant: Variant
 
 
 class Variants:
-    def __init__(self, size: Callable[[str], int], alike: Alike) -> None:
-        self._size = size
-        self._alike = alike
-        self._known: dict[str, dict[_Key, _Known]] = {}  # by the id of the rule
+    def __init__(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+        self._known: dict[str, dict[tuple[Role, _Start], _Planned]] = {}  # by the id of the rule
 
     def first(self, rule: FlatRule, driver: int | None) -> Variant:
         """The variant of a rule that starts from the literal at a position."""
-        return self._get(rule, driver, lambda: compile_variant(rule, self._order(rule, driver)))
+        return self._get(rule, driver, driver, ())
 
     def given(self, rule: FlatRule, name: str) -> Variant:
         """The variant of a rule that starts from values of a variable."""
-        return self._get(rule, name, lambda: compile_variant(rule, self._order(rule, None, (name,)), (name,)))
+        return self._get(rule, name, None, (name,))
 
-    def _order(self, rule: FlatRule, first: int | None, given: tuple[str, ...] = ()) -> Order:
-        return order(rule, first, self._size, given, self._alike)
-
-    def _get(self, rule: FlatRule, start: int | str | None, make: Callable[[], Variant]) -> Variant:
+    def _get(self, rule: FlatRule, start: _Start, first: int | None, given: tuple[str, ...]) -> Variant:
         variants, key = self._known.setdefault(rule.id, {}), (rule.role, start)
-        known = variants.get(key)
-        names = known[2] if known else sorted({x.relation for x in rule.body if isinstance(x, Match)})
-        sizes = tuple([self._size(n).bit_length() // 3 for n in names])
-        if known is None or known[1] != sizes:
-            known = variants[key] = make(), sizes, names
-        return known[0]
+        planned = variants.get(key)
+        if planned is None:
+            relations = sorted({x.relation for x in rule.body if isinstance(x, Match)})
+            found = order(rule, first, self._statistics, given)
+            variant = compile_variant(rule, found, given)
+            variants[key] = _Planned(relations, self._magnitudes(relations), found, variant)
+            return variant
+        magnitudes = self._magnitudes(planned.relations)
+        if magnitudes != planned.magnitudes:
+            planned.magnitudes = magnitudes
+            found = order(rule, first, self._statistics, given)
+            if found != planned.order:
+                planned.order, planned.variant = found, compile_variant(rule, found, given)
+            planned.variant.bytecodes.clear()  # the kind of an index depends on sizes, too
+        return planned.variant
+
+    def _magnitudes(self, relations: list[str]) -> list[int]:
+        """The sizes of relations, equal up to a factor of 8."""
+        return [self._statistics.size(name).bit_length() // 3 for name in relations]
 
     def clear(self) -> None:
         """Drop all variants, since their codes of constants are invalid."""
@@ -53,6 +77,6 @@ class Variants:
 
     def indexes(self, rules: Iterable[str]) -> set[int]:
         """The addresses of the descriptors of all indexes that the variants of these rules use."""
-        variants = (known[0] for id_ in rules for known in self._known.get(id_, {}).values())
+        variants = (known.variant for id_ in rules for known in self._known.get(id_, {}).values())
         bytecodes = (bytecode for variant in variants for bytecode in variant.bytecodes.values())
         return {index.at for bytecode in bytecodes for index, _ in bytecode.indexes}

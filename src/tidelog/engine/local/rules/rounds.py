@@ -51,14 +51,21 @@ class Loop:
         self._words[LOOP_RANK], self._words[LOOP_MODE] = rank, mode
         self._view = self._words.data
 
-    def run(self, most: int, check: Check) -> None:
-        """Run up to `most` rounds, until one finds nothing or too much, or they take too long together."""
+    def run(self, most: int, enough: int, check: Check) -> None:
+        """Run up to `most` rounds, until one finds nothing or too much, or they take too long together.
+
+        After `enough` rows another join order may be better, so it ends with the round that finds them.
+        """
         at = address(self._words)
-        status = hurry(at, most, LARGE, STEPS, False)
+        status = hurry(at, most, LARGE, enough, STEPS, False)
         while status != DONE:
-            position = int(self._view[POSITION])
-            make_room(status, self._targets[position], check, self._bytecodes[position])
-            status = hurry(at, most, LARGE, STEPS, True)
+            make_room(status, self._targets[self.position], check, self._bytecodes[self.position])
+            status = hurry(at, most, LARGE, enough, STEPS, True)
+
+    @property
+    def position(self) -> int:
+        """The number of the bytecode that it stopped at."""
+        return int(self._view[POSITION])
 
     @property
     def rounds(self) -> int:

@@ -39,6 +39,8 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 SMALLEST = 64
 MOST_ROWS = 2**31 - 2  # hash tables and chains hold row numbers of 32 bits
 _SAMPLE: Final = 1024  # rows
+_FEW: Final = 64  # rows up to which fan-outs are not estimated
+_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 _NEARLY: Final = 7 / 8  # of `MOST_ROWS`; any unused row is compacted above this
 
 
@@ -54,6 +56,7 @@ class Table:
         self.support: npt.NDArray[np.int64] = np.zeros((SMALLEST, layout.SUPPORT_WIDTH), np.int64)
         self.hashed: npt.NDArray[np.int32] = np.full(4 * SMALLEST, -1, np.int32)
         self.trace: Trace | None = None
+        self._alike: dict[tuple[int, ...], tuple[int, float]] = {}  # estimates, and the rows they are from
         self.indexes: dict[tuple[int, ...], Chains] = {}
         self.orders: dict[tuple[int, ...], Ordered] = {}
         self.described = np.zeros(layout.TABLE_WIDTH, np.int64)
@@ -208,14 +211,22 @@ class Table:
     def alive(self) -> Rows:
         return np.flatnonzero(self.tags[: self.rows] & layout.ALIVE)
 
-    def alike(self, columns: tuple[int, ...]) -> float:
-        """Estimate from a sample how many rows share a row's values in these columns; 0 for small tables."""
-        if self.rows < _SAMPLE:
-            return 0.0
-        sample = self.data[: self.rows : self.rows // _SAMPLE][:, columns]
-        _, counts = np.unique(sample, axis=0, return_counts=True)
+    def alike(self, columns: tuple[int, ...]) -> float | None:
+        """Estimate from a sample how many rows share a row's values in these columns; None for few rows."""
+        rows = self.rows
+        if rows < _FEW:
+            return None
+        known = self._alike.get(columns)
+        if known is None or not known[0] // 2 <= rows <= known[0] * 2:
+            known = self._alike[columns] = rows, self._estimate(columns)
+        return known[1]
+
+    def _estimate(self, columns: tuple[int, ...]) -> float:
+        """The row itself, and as many others as pairs of rows in a sample suggest."""
+        sample = self.data[: self.rows : max(self.rows // _SAMPLE, 1), columns]
+        _, counts = np.unique(_mixed(sample), return_counts=True)
         pairs = len(sample) * (len(sample) - 1)
-        return self.rows * float((counts * (counts - 1)).sum()) / pairs
+        return 1.0 + (self.rows - 1) * float((counts * (counts - 1)).sum()) / pairs
 
     def index(self, columns: tuple[int, ...]) -> Chains:
         """The index over these columns, created if missing and brought up to date."""
@@ -290,3 +301,12 @@ class Table:
         own += 0 if self.trace is None else self.trace.nbytes
         own += sum(order.nbytes for order in self.orders.values())
         return own + sum(index.nbytes for index in self.indexes.values())
+
+
+def _mixed(tuples: Codes) -> npt.NDArray[np.uint64]:
+    """A hash of each tuple."""
+    mixed = np.zeros(len(tuples), np.uint64)
+    for column in range(tuples.shape[1]):
+        mixed = (mixed ^ tuples[:, column].astype(np.uint64)) * _SPREAD
+        mixed ^= mixed >> np.uint64(29)
+    return mixed

@@ -19,6 +19,7 @@ from tidelog.engine.spark.frames.checkpoints import BROADCAST, Checkpoints, look
 from tidelog.engine.spark.frames.layout import PROBLEM, columns
 from tidelog.engine.spark.joins.evaluation import Remainder, evaluate
 from tidelog.engine.spark.joins.native import literal, translate
+from tidelog.plan.cost import SizesOnly
 from tidelog.plan.flat import FlatRule, Role
 from tidelog.plan.join_order import Compute, Filter, Join, Refute, order, values_first
 from tidelog.program.typed import (
@@ -92,7 +93,7 @@ class _Search:
     def run(self, driver: int | None, size: Callable[[str], int]) -> None:
         done: set[int] = set()
         conditions: list[str] = []  # those without variables may precede all atoms
-        for step in order(self.rule, driver, size):
+        for step in order(self.rule, driver, SizesOnly(size)):
             match step:
                 case Join(position, _, terms):
                     self._join(position, terms)
