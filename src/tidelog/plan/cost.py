@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias, assert_never
+from typing import Final, NamedTuple, Protocol, assert_never
 
 from tidelog.program.typed import (
     Absent,
@@ -118,18 +118,28 @@ def cheapest(
     atoms: Mapping[int, Match],
     others: Mapping[int, Literal],
     bound: Collection[str],
+    first: Match | Absent | None,
     statistics: Statistics,
 ) -> tuple[int, ...]:
-    """The positions of atoms in their cheapest order, given the variables bound so far."""
+    """The positions of atoms in their cheapest order, given the first literal and the bound variables."""
     if len(atoms) < 2:
         return tuple(atoms)
     search = _Search(atoms, others, statistics)
-    start = search.closed(frozenset(bound))
+    start = search.start(frozenset(bound), first)
     return search.compare_all(start) if len(atoms) <= _MOST else search.one_by_one(start)
 
 
-# the cost so far, the rows, the variables bound, and the positions
-_Partial: TypeAlias = tuple[float, float, frozenset[str], tuple[int, ...]]
+class _Partial(NamedTuple):
+    """The beginning of an order. `varieties` are about how many values bound variables have."""
+
+    cost: float
+    rows: float
+    path: tuple[int, ...]
+    bound: frozenset[str]
+    varieties: Mapping[str, float]
+
+    def precedes(self, other: _Partial | None) -> bool:
+        return other is None or self[:3] < other[:3]
 
 
 class _Search:
@@ -139,69 +149,84 @@ class _Search:
         self._atoms = atoms
         self._others = others
         self._statistics = statistics
-        self._names = {i: {t.name for t in x.terms if isinstance(t, Var)} for i, x in atoms.items()}
         self._needed = [(x, _needed(x)) for x in others.values()]
         self._alike: dict[tuple[str, tuple[int, ...]], float] = {}
 
-    def compare_all(self, start: frozenset[str]) -> tuple[int, ...]:
+    def start(self, bound: frozenset[str], first: Match | Absent | None) -> _Partial:
+        varieties = {} if first is None else self._varieties(first.relation, first.terms, {})
+        return _Partial(0.0, 1.0, (), self._closed(bound), varieties)
+
+    def compare_all(self, start: _Partial) -> tuple[int, ...]:
         """The cheapest of all orders; the best one of each set of atoms is extended by each other atom."""
-        best: dict[int, _Partial] = {0: (0.0, 1.0, start, ())}
-        numbers = {position: 1 << i for i, position in enumerate(self._atoms)}
+        best = {frozenset[int](): start}
         for _ in self._atoms:
-            longer: dict[int, _Partial] = {}
-            for done, (cost, rows, bound, path) in best.items():
-                for position, number in numbers.items():
-                    if not done & number:
-                        more, left, known = self._extended(position, rows, bound)
-                        found = (cost + more, left, known, (*path, position))
-                        other = longer.get(done | number)
-                        if other is None or (found[0], found[1], found[3]) < (other[0], other[1], other[3]):
-                            longer[done | number] = found
+            longer: dict[frozenset[int], _Partial] = {}
+            for done, partial in best.items():
+                for position in self._atoms.keys() - done:
+                    found = self._extended(partial, position)
+                    if found.precedes(longer.get(done | {position})):
+                        longer[done | {position}] = found
             best = longer
-        ((_, _, _, path),) = best.values()
-        return path
+        (whole,) = best.values()
+        return whole.path
 
-    def one_by_one(self, bound: frozenset[str]) -> tuple[int, ...]:
+    def one_by_one(self, partial: _Partial) -> tuple[int, ...]:
         """The order in which each atom is the one that matches the fewest rows."""
-        path: list[int] = []
-        rest = list(self._atoms)
-        while rest:
-            position = min(rest, key=lambda p: (self._extended(p, 1.0, bound)[1], p))
-            rest.remove(position)
-            path.append(position)
-            bound = self._extended(position, 1.0, bound)[2]
-        return tuple(path)
+        while rest := self._atoms.keys() - set(partial.path):
+            found = [self._extended(partial, position) for position in rest]
+            partial = min(found, key=lambda p: (p.rows, p.path))
+        return partial.path
 
-    def _extended(
-        self, position: int, rows: float, bound: frozenset[str]
-    ) -> tuple[float, float, frozenset[str]]:
-        """What an atom adds to the cost, the rows after it, and the variables bound then."""
-        matched = rows * self._fan_out(position, bound)
-        cost = rows + matched
-        known = self.closed(bound | self._names[position])
+    def _extended(self, partial: _Partial, position: int) -> _Partial:
+        """An order with one more atom."""
+        atom, bound = self._atoms[position], partial.bound
+        rows = partial.rows * self._fan_out(atom, partial)
+        cost = partial.cost + partial.rows + rows
+        known = self._closed(bound | {t.name for t in atom.terms if isinstance(t, Var)})
         for literal, names in self._needed:
             if names <= known and not names <= bound:
-                matched *= _share(literal)
-        return cost, matched, known
+                rows *= _share(literal)
+        varieties = self._varieties(atom.relation, atom.terms, partial.varieties)
+        return _Partial(cost, rows, (*partial.path, position), known, varieties)
 
-    def _fan_out(self, position: int, bound: frozenset[str]) -> float:
-        atom = self._atoms[position]
-        key, size = key_of(atom.terms, bound), max(self._statistics.size(atom.relation), 1)
+    def _fan_out(self, atom: Match, partial: _Partial) -> float:
+        """How many rows an atom matches per lookup."""
+        key, size = key_of(atom.terms, partial.bound), max(self._statistics.size(atom.relation), 1)
+        if not key:
+            return size * self._within(atom, partial)
+        alike = self._alike_rows(atom.relation, key, len(atom.terms))
+        names = [t.name for i in key if isinstance(t := atom.terms[i], Var)]
+        variety = max((partial.varieties.get(name, 1.0) for name in names), default=1.0)
+        hit = min(1.0, size / alike / variety)  # the share of keys that exist
         if len(key) == len(atom.terms):
-            return _MEMBER
-        within = _WITHIN[len(bounds_of(atom.terms, bound, self._others.values()))]
-        return within * (self._alike_rows(atom.relation, key, len(atom.terms), size) if key else size)
+            return hit * _MEMBER
+        return hit * alike * self._within(atom, partial)
 
-    def _alike_rows(self, relation: str, key: tuple[int, ...], arity: int, size: int) -> float:
+    def _within(self, atom: Match, partial: _Partial) -> float:
+        return _WITHIN[len(bounds_of(atom.terms, partial.bound, self._others.values()))]
+
+    def _varieties(
+        self, relation: str, terms: tuple[Term, ...], before: Mapping[str, float]
+    ) -> dict[str, float]:
+        """About how many values variables have after an atom: at most as many as in any of their columns."""
+        found = dict(before)
+        size = max(self._statistics.size(relation), 1)
+        for column, term in enumerate(terms):
+            if isinstance(term, Var):
+                here = size / self._alike_rows(relation, (column,), len(terms))
+                found[term.name] = min(here, before.get(term.name, here))
+        return found
+
+    def _alike_rows(self, relation: str, key: tuple[int, ...], arity: int) -> float:
         found = self._alike.get((relation, key))
         if found is None:
             known = self._statistics.alike(relation, key)
-            # unknown: as if values were spread evenly over the columns
-            found = float(size ** (1 - len(key) / arity)) if known is None else known
-            self._alike[relation, key] = found
+            if known is None:  # as if values were spread evenly over the columns
+                known = float(max(self._statistics.size(relation), 1) ** (1 - len(key) / arity))
+            found = self._alike[relation, key] = max(known, 1.0)
         return found
 
-    def closed(self, bound: frozenset[str]) -> frozenset[str]:
+    def _closed(self, bound: frozenset[str]) -> frozenset[str]:
         """The bound variables, and those that equations bind then."""
         found = set(bound)
         size = -1

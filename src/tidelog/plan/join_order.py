@@ -99,12 +99,14 @@ class _Ordering:
         self.statistics = statistics
 
     def run(self, first: int | None) -> Iterator[Step]:
+        start: Match | Absent | None = None
         if first is not None:
             literal = self.atoms.pop(first, None) or self.others.pop(first)
             assert isinstance(literal, Match | Absent)
+            start = literal
             yield self._join(first, literal.relation, literal.terms)
         yield from self._ready()
-        for position in cheapest(self.atoms, self.others, self.bound, self.statistics):
+        for position in cheapest(self.atoms, self.others, self.bound, start, self.statistics):
             atom = self.atoms[position]
             yield self._join(position, atom.relation, atom.terms)
             yield from self._ready()
