@@ -12,13 +12,14 @@ import warnings
 from pathlib import Path
 
 from pipeline.days import write
+from sparks import BRIEF
 from tidelog import pipeline
 from tidelog.engine.spark.runtime.session import local_session
 
 
 def main(folder: Path, day: int, last: int) -> None:
     warnings.simplefilter("ignore")
-    spark = local_session()
+    spark = local_session(conf={"spark.driver.extraJavaOptions": BRIEF})
     while day <= last:
         write(folder, day)
         print(day, flush=True)

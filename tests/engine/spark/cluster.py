@@ -22,12 +22,12 @@ from typing import Any, TypeVar
 
 import psutil
 
+from sparks import BRIEF
 from tidelog.engine.spark.runtime.class_archive import class_path, spark_home
 from tidelog.engine.spark.runtime.gateway import MODULE_OPTIONS
 from tidelog.engine.spark.runtime.java import find_java
 
 HOST = "127.0.0.1"
-BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that does not live long
 PATIENCE = 120.0  # seconds without progress; only so that a failure ends
 ALIVE = 5.0  # seconds of work that all processes together do in that time, unless they only wait
 AT_MOST = 1800.0  # seconds

@@ -40,7 +40,8 @@ SETTINGS = {
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     """The address of a Connect server on this machine."""
-    from engine.spark.cluster import BRIEF, free_port, java_home_in, listens, wait_for
+    from engine.spark.cluster import free_port, java_home_in, listens, wait_for
+    from sparks import BRIEF
     from tidelog.engine.spark.runtime.class_archive import class_path, spark_home
     from tidelog.engine.spark.runtime.gateway import MODULE_OPTIONS
 
