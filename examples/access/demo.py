@@ -67,7 +67,8 @@ def run(spark: SparkSession) -> None:
         )
         click.echo(f"  commit {outcome.commit}, {seconds:.1f} s; changed facts: {read or 'none'}")
         for name, count in outcome.changes.items():
-            click.echo(f"  {name:<12}{outcome.sizes[name]:>4} rows  ({count})")
+            rows = outcome.sizes[name]
+            click.echo(f"  {name:<12}{rows:>4} {'row ' if rows == 1 else 'rows'}  ({count})")
         if outcome.commit:
             tell(spark, work.session(), outcome.commit)
 

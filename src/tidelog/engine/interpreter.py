@@ -145,6 +145,8 @@ class Interpreter:
         return End.DONE
 
     def _derive(self, step: Derive) -> None:
+        if self.engine.is_idle(step):
+            return
         start = time.perf_counter()
         self.begin(step.rule.origin)
         self.adds = not step.mode.takes_away

@@ -156,6 +156,10 @@ class Operators(Protocol):
         """Apply asserted facts as instances with an empty body; returns their number."""
         ...
 
+    def is_idle(self, step: Derive) -> bool:
+        """Whether a rule certainly has no instances, because its first literal has no rows."""
+        ...
+
     def derive(self, step: Derive, rank: int) -> int:
         """Find the instances of a rule and apply them to their heads; returns their number, if known."""
         ...

@@ -178,10 +178,14 @@ class SparkEngine:
     def enter(self, stratum: Stratum) -> int:
         return max((self.work(n).highest for n in stratum.relations), default=0)
 
+    def is_idle(self, step: Derive) -> bool:
+        """Whether there are no rows to start from."""
+        return step.driver is not None and not self._range(step, step.driver).size
+
     def derive(self, step: Derive, rank: int) -> int:
         """Plan the search for a rule's instances. They are found and counted at the end of the round."""
         self._rank = rank
-        if step.driver is not None and not self._range(step, step.driver).size:
+        if self.is_idle(step):
             return 0
         found = find(
             step.rule,
