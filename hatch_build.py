@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,18 +20,17 @@ class Kernels(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":
             return
-        source = str(Path(self.root, "src"))
-        sys.path.insert(0, source)
-        from tidelog.engine.local.native.library import file_name
+        sys.path.insert(0, str(Path(self.root, "src")))
+        from tidelog.engine.local.native.library import compile_to, file_name
         from tidelog.engine.local.native.targets import named
 
         wanted = os.environ.get("TIDELOG_PLATFORM", "")
         target = named(wanted)
         self._folder = Path(tempfile.mkdtemp())
         file = self._folder / file_name(target)
-        command = [sys.executable, "-m", "tidelog.engine.local.native.build", str(file), wanted]
-        paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
-        subprocess.run(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, check=True)
+        done = compile_to(file, wanted)
+        if done.returncode:
+            raise RuntimeError(f"the kernels could not be compiled: {done.stderr}")
         build_data["force_include"][str(file)] = f"{_NATIVE}/{file.name}"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{target.wheel}"

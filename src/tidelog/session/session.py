@@ -27,7 +27,6 @@ from tidelog.session.backends.local.state import LocalBackend
 from tidelog.session.backends.protocol import Done, MakeBackend
 from tidelog.session.explain import Explanation, explain
 from tidelog.session.facts import Facts, WholeFacts
-from tidelog.session.folders import FORMATS, others_beside, write_folder
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
 from tidelog.session.rules import SessionRule
@@ -133,6 +132,8 @@ class Session:
 
         Files of the same relations in other formats, from an earlier run, are left alone with a warning.
         """
+        from tidelog.session.folders import FORMATS, others_beside, write_folder  # imports many libraries
+
         if form not in FORMATS:
             raise SessionError(f"unknown format `{form}`; the formats are {', '.join(FORMATS)}")
         outputs = [v for v in self.snapshot().values() if v.relation.role is Role.OUTPUT]

@@ -20,7 +20,6 @@ from tidelog.program.typed import Function, PythonFunction, Relation, Rule
 from tidelog.progress import end
 from tidelog.session.backends.protocol import Staging
 from tidelog.session.changes import Changes
-from tidelog.session.folders import read_folder
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.names import as_path, expect_text, find_relation
 from tidelog.session.rules import SessionRule
@@ -84,6 +83,8 @@ class Transaction:
         """
         self._expect_open()
         report = self._state.report
+        from tidelog.session.folders import read_folder  # imports the libraries of all formats
+
         found, others = read_folder(
             self.relations,
             as_path("insert_folder", folder),

@@ -19,13 +19,13 @@ from typing import Any, Final, assert_never
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidelog.data import types
 from tidelog.data.traits import traits
 from tidelog.data.types import Type, scalar
 from tidelog.data.values import LEAST, BadValue, Value, canonical, from_text, to_text
 from tidelog.errors import shown
+from tidelog.tables import compute as pc
 from tidelog.tables.arrow import arrow_type, is_text, is_wide, type_of
 
 __all__ = ["DAYS", "MOMENTS", "Misfit", "distinct", "fit_arrow", "fit_values", "native", "rescale", "within"]

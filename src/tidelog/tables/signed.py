@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidelog.program.typed import Relation
+from tidelog.tables import compute as pc
 from tidelog.tables.arrow import schema
 
 __all__ = ["SIGN", "difference", "signed", "signed_schema", "sums", "total"]

@@ -4,8 +4,6 @@ Numba translates each kernel, in parallel, to LLVM's intermediate representation
 optimized and compiled once for each version of the platform, with the kernels that Python calls as exported
 functions. The library depends on nothing, so it works with every version of Python and of the system's
 libraries.
-
-Run as a module, with the file to write, it builds for the platform at hand, or for the one named after it.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from typing import Any, Final
 from tidelog.engine.local.kernels.signatures import SIGNATURES
 from tidelog.engine.local.native.targets import Target, Version, named
 
-__all__ = ["MODULES", "build"]
+__all__ = ["MODULES", "build", "main"]
 
 _OPTIONS: Final = {
     "nopython": True,
@@ -71,6 +69,11 @@ define i32 @DllMainCRTStartup(ptr %module, i32 %reason, ptr %reserved) {
   ret i32 1
 }
 """
+
+
+def main(file: str, platform: str) -> None:
+    """Build for a platform, by its name; an empty name is the platform at hand."""
+    build(Path(file), named(platform))
 
 
 def build(file: Path, target: Target) -> None:
@@ -226,7 +229,3 @@ def _link(objects: list[Path], file: Path, target: Target, scratch: Path) -> Non
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"the kernels could not be linked: {done.stderr.strip()[-2000:]}")
-
-
-if __name__ == "__main__":
-    build(Path(sys.argv[1]), named("".join(sys.argv[2:])))

@@ -27,7 +27,7 @@ from tidelog.engine.local.native.targets import Target, here, versions
 from tidelog.errors import EngineError, TidelogError
 from tidelog.store.disk import try_lock
 
-__all__ = ["Kernels", "digest", "file_name", "load", "prepare"]
+__all__ = ["Kernels", "compile_to", "digest", "file_name", "load", "prepare"]
 
 Kernel: TypeAlias = Callable[..., int]
 
@@ -36,6 +36,13 @@ _SOURCES: Final = _HERE.parent / "kernels"
 _PREFIX: Final = "kernels-"
 _LOCK: Final = "compiling-kernels"
 _PAUSE: Final = 0.1  # seconds
+# the sources may be in a folder that only this process finds modules in
+_BUILD: Final = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from tidelog.engine.local.native.build import main
+main(*sys.argv[2:])
+"""
 _NEEDED: Final = ("numba", "ziglang")  # to compile
 
 
@@ -140,7 +147,6 @@ def _cache_folder() -> Path:
 
 
 def _compile(file: Path) -> None:
-    """Compile the kernels in a process of its own, so that this one needs no compiler."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise EngineError(
@@ -148,11 +154,12 @@ def _compile(file: Path) -> None:
             f"pip install {' '.join(missing)}"
         )
     sys.stderr.write("tidelog: compiling the kernels of this checkout, once (about 10 s)\n")
-    command = [sys.executable, "-m", "tidelog.engine.local.native.build", str(file)]
-    source = str(_HERE.parents[3])
-    paths = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False
-    )
+    done = compile_to(file)
     if done.returncode:
         raise EngineError(f"the kernels could not be compiled: {done.stderr.strip()[-2000:]}")
+
+
+def compile_to(file: Path, platform_: str = "") -> subprocess.CompletedProcess[str]:
+    """Compile the kernels, in a process of its own so that this one needs no compiler."""
+    command = [sys.executable, "-c", _BUILD, str(_HERE.parents[3]), str(file), platform_]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
