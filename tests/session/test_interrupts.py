@@ -61,6 +61,14 @@ PROGRAMS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def handled() -> Iterator[None]:
+    """Python's own handler; a process that a shell started in the background ignores interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @contextmanager
 def interrupt_soon() -> Iterator[None]:
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
