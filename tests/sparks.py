@@ -26,6 +26,7 @@ def session() -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
         make = import_module("tidelog.engine.spark.runtime.session").local_session
-        made: SparkSession = make(conf={"spark.driver.extraJavaOptions": BRIEF})
+        running = import_module("pyspark").SparkContext._active_spark_context
+        made: SparkSession = make(conf=None if running else {"spark.driver.extraJavaOptions": BRIEF})
     yield made
     made.stop()
