@@ -96,6 +96,11 @@ def test_a_timeout_acts_inside_steps(program: str) -> None:
         tidelog.open(text=program, facts={"P": [(i,) for i in range(1000)]}, timeout=0.3, max_iterations=None)
 
 
+def test_the_rule_that_runs_is_named_also_where_several_run_in_turn() -> None:
+    with pytest.raises(tidelog.EngineError, match=r"the running rule was `Q\(x, y\) :- Q\(y, x\), P\(z\)"):
+        tidelog.open(text=ROUNDS, facts={"P": [(i,) for i in range(1000)]}, timeout=0.3)
+
+
 def test_an_insert_is_interrupted_between_parts_of_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "AT_ONCE", 10)
     db = tidelog.open(text="input relation P(x: string)")
