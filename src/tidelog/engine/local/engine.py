@@ -189,21 +189,8 @@ class LocalEngine:
 
     def is_idle(self, step: Derive) -> bool:
         """Whether there are no rows to start from."""
-        if step.driver is None:
-            return False
-        literal = step.rule.body[step.driver]
-        assert isinstance(literal, Match | Absent)
-        change = self.pending.get(literal.relation)
-        if change is None:
-            return True
-        match step.views[step.driver]:
-            case View.DELTA:
-                return not change.working.delta_size
-            case View.SUSPECTS:
-                return not len(change.suspects)
-            case view:
-                inserts = (view is View.INSERTED) == isinstance(literal, Match)
-                return not len(change.inserted if inserts else change.deleted)
+        driver = self.driver(step)
+        return driver is not None and not len(driver)
 
     def derive(self, step: Derive, rank: int) -> int:
         """Find a rule's instances and apply them to their heads; returns their number."""
