@@ -172,6 +172,26 @@ RDFS = Program(
     f'T(x, "{SUBCLASS}", x) :- T(_, "{TYPE}", x).',
 )
 
+COMPLETION = Program(
+    "completion",
+    """
+    input relation P(x: int, y: int)
+    input relation Q(x: int, r: int, z: int)
+    input relation U(w: int, r: int, z: int)
+    input relation C(y: int, w: int, z: int)
+    input relation S(r: int, q: int)
+    input relation R(y: int, u: int, e: int)
+    P(x, z) :- P(x, y), P(y, z).
+    P(x, z) :- P(y, w), U(w, r, z), Q(x, r, y).
+    P(x, z) :- C(y, w, z), P(x, w), P(x, y).
+    Q(x, r, z) :- P(x, y), Q(y, r, z).
+    Q(x, q, z) :- Q(x, r, z), S(r, q).
+    Q(x, e, o) :- Q(x, y, z), R(y, u, e), Q(z, u, o).
+    """,
+    "Q",
+    extra="P(x, x) :- Q(x, _, _).",
+)
+
 # A text shared by replicas: every character is inserted after another one, later siblings first. Maxima are
 # negations: the first child has no later sibling. `Skip` leads only to the next visible character, not to the
 # removed ones in between: their runs are thousands long, and their pairs quadratic.
@@ -232,4 +252,18 @@ CRDT = Program(
     "Visible(0, 0) :- Insert(_, _, 0, 0).",
 )
 
-PROGRAMS = {p.name: p for p in (CLOSURE, READ, NONLINEAR, SAME_GENERATION, POINTS_TO, CSPA, CSDA, RDFS, CRDT)}
+PROGRAMS = {
+    p.name: p
+    for p in (
+        CLOSURE,
+        READ,
+        NONLINEAR,
+        SAME_GENERATION,
+        POINTS_TO,
+        CSPA,
+        CSDA,
+        RDFS,
+        COMPLETION,
+        CRDT,
+    )
+}
