@@ -100,7 +100,7 @@ class LocalReasoner:
         """The asserted facts."""
         tables = {name: self.engine.tables[name] for name in self._types}
         rows = {
-            name: table.data[: table.rows][table.given[: table.rows] == 1] for name, table in tables.items()
+            name: table.codes()[table.given[: table.rows] == 1] for name, table in tables.items()
         }
         return {name: frozenset(self.decode(t, rows[name])) for name, t in self._types.items()}
 

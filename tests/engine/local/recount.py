@@ -53,7 +53,7 @@ def check_state(reasoner: LocalReasoner) -> None:
 
 def _read(reasoner: LocalReasoner, name: str) -> Known:
     table = reasoner.engine.tables[name]
-    rows = reasoner.decode(reasoner.flat.relations[name].types, table.data[: table.rows])
+    rows = reasoner.decode(reasoner.flat.relations[name].types, table.codes())
     made = Known()
     if name in reasoner.engine.dense.bits:  # a matrix counts nothing
         types = reasoner.flat.relations[name].types
@@ -108,7 +108,7 @@ def stored_weights(reasoner: LocalReasoner, stratum: Stratum) -> Weights:
         table = reasoner.engine.tables[name]
         assert table.trace is not None
         assert table.trace.waiting == 0
-        rows = reasoner.decode(reasoner.flat.relations[name].types, table.data[: table.rows])
+        rows = reasoner.decode(reasoner.flat.relations[name].types, table.codes())
         for row, iteration, weight in table.trace.entries.tolist():
             if weight:
                 assert (name, rows[row], iteration) not in made
@@ -208,13 +208,13 @@ def check_table(table: Table) -> None:
     assert set(tags.tolist()) <= {0, ALIVE | OLD}
     alive = table.alive()
     assert table.live == len(alive)
-    assert table.find(table.data[: table.rows]).tolist() == list(range(table.rows))
+    assert table.find(table.codes()).tolist() == list(range(table.rows))
     for columns in table.indexes:
         _check_index(table, columns, table.index(columns))
     for columns, order in table.orders.items():
         rows = order.order[: order.covered].tolist()
         assert sorted(rows) == list(range(order.covered))
-        keys = table.data[rows][:, columns].tolist()
+        keys = table.codes(rows)[:, columns].tolist()
         assert keys == sorted(keys)
 
 

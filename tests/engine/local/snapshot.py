@@ -58,7 +58,7 @@ def visible_state(reasoner: LocalReasoner) -> dict[str, dict[Row, tuple[int, ...
     for name, stored in reasoner.flat.relations.items():
         table = reasoner.engine.tables[name]
         alive = table.alive()
-        rows = reasoner.decode(stored.types, table.data[alive])
+        rows = reasoner.decode(stored.types, table.codes(alive))
         facts = zip(table.tags[alive], table.support[alive], table.given[alive], strict=True)
         made[name] = {
             row: (int(tag), *map(int, support), int(given))

@@ -424,7 +424,7 @@ class LocalEngine:
         if relation in self.dense.bits:
             return self.dense.bits[relation].rows()
         table = self.tables[relation]
-        return table.data[table.alive()]
+        return table.codes(table.alive())
 
     def changes(self, relation: str) -> tuple[Codes | Difference, Codes | Difference]:
         """The tuples that the current commit inserted and deleted; computed later for dense relations."""
@@ -435,9 +435,7 @@ class LocalEngine:
         if change is None:
             nothing = np.empty((0, table.arity), np.int64)
             return nothing, nothing
-        if len(change.inserted) == table.rows:  # all rows, in this order; no copy, since values never change
-            return table.data[: table.rows], table.data[:0]
-        return table.data[change.inserted], table.data[change.deleted]
+        return table.codes(change.inserted), table.codes(change.deleted)
 
     def given_before(self, relation: str, table: Table) -> npt.NDArray[np.uint8]:
         """Which rows of a relation's table were asserted as of the last commit.

@@ -147,7 +147,7 @@ class AdaptiveBackend:
 
         def rows(name: str) -> tuple[Any, Any]:
             types = local.flat.relations[name].types
-            given = tables[name].data[np.flatnonzero(tables[name].given[: tables[name].rows])]
+            given = tables[name].codes(np.flatnonzero(tables[name].given[: tables[name].rows]))
             codec = local.engine.codec
             facts, asserted = (decode(codec, types, codes.T) for codes in (local.engine.rows(name), given))
             return facts, asserted

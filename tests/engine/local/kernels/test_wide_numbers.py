@@ -48,11 +48,12 @@ def test_a_count_may_pass_any_power_of_two(count: int) -> None:
     reasoner = _updating()
     reasoner.commit(program, {"M": _facts((1, 1))})
     table = reasoner.engine.tables["Q"]
-    table.support[0, 1] = count * INSTANCE  # as if so many pairs had been found
+    row = np.zeros(1, np.int64)
+    table.set_support(row, 1, count * INSTANCE)  # as if so many pairs had been found
     reasoner.commit(program, {"M": _facts((1, 2))})
-    assert table.support[0, 1] // INSTANCE == count + 3
+    assert table.counts(row) // INSTANCE == count + 3
     reasoner.commit(program, {"M": -_facts((1, 1))})
-    assert table.support[0, 1] // INSTANCE == count
+    assert table.counts(row) // INSTANCE == count
     assert set(reasoner.contents["Q"]) == {(1,)}
 
 
@@ -73,7 +74,8 @@ def test_ranks_go_on_past_any_power_of_two(rank: int) -> None:
     edges = [(i, i + 1) for i in range(20)]
     reasoner.commit(program, {"Edge": _facts(*edges, (20, 0))})
     table = reasoner.engine.tables["Path"]
-    table.support[: table.rows, 0] += rank  # as if so many rounds had gone before
+    rows = np.arange(table.rows)
+    table.set_support(rows, table.ranks(rows) + rank, table.counts(rows))  # as if after so many rounds
     table.highest += rank
     for change in ([(5, 6)], [(20, 0)], [(10, 11)]):
         reasoner.commit(program, {"Edge": -_facts(*change)})
@@ -81,7 +83,42 @@ def test_ranks_go_on_past_any_power_of_two(rank: int) -> None:
         reasoner.commit(program, {"Edge": _facts(*change)})
         check_state(reasoner)
     assert len(set(reasoner.contents["Path"])) == 21 * 21
-    assert int(table.support[: table.rows, 0].max()) > rank
+    assert int(table.ranks(np.arange(table.rows)).max()) > rank
+
+
+WIDE = [2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**62, -(2**63) + 1]
+
+
+@pytest.mark.parametrize("strategy", ["recompute", "dred", "differential", "elastic"])
+@pytest.mark.parametrize("value", WIDE)
+def test_rows_get_wider_when_a_value_needs_it(value: int, strategy: str) -> None:
+    db = tidelog.open(text=CLOSURE, strategy=strategy)
+    edges = [(i, i + 1) for i in range(5)]
+    with db.transaction() as tx:
+        tx.insert("Edge", edges)
+    wide = [(5, value), (value, 7)]
+    with db.transaction() as tx:
+        tx.insert("Edge", wide)
+        assert len(tx.preview()["Path"]) == 13
+        tx.rollback()
+    assert len(db["Path"]) == 15
+    with db.transaction() as tx:
+        tx.insert("Edge", wide)
+    assert len(db["Path"]) == 28 and (0, value) in db["Path"] and (value, 7) in db["Path"]
+    with db.transaction() as tx:
+        tx.delete("Edge", wide)
+    assert sorted(db["Path"]) == [(i, j) for i in range(6) for j in range(i + 1, 6)]
+
+
+def test_a_value_that_does_not_fit_is_missing_from_narrow_rows() -> None:
+    table = Table(2)
+    table.add(np.array([[1, 2], [-1, 3]]))
+    assert not table.is_wide
+    wanted = np.array([[1 + 2**32, 2], [1, 2], [2**63 - 1, 3], [-1, 3]])
+    assert [row >= 0 for row in table.find(wanted)] == [False, True, False, True]
+    assert not table.is_wide
+    assert table.add(wanted).tolist() == [2, 0, 3, 1]
+    assert table.is_wide and table.codes().tolist() == [[1, 2], [-1, 3], *wanted[[0, 2]].tolist()]
 
 
 def test_the_mark_of_other_instances_does_not_touch_the_count() -> None:

@@ -117,13 +117,13 @@ def test_a_state_that_is_cut_short_or_longer_is_refused(kind: str) -> None:
 # -- every kind of number that is followed
 
 
-FOLLOWED = {"hashed", "heads", "following", "order", "first", "entries", "ids", "tags", "given"}
+FOLLOWED = {"slots", "heads", "following", "order", "first", "entries", "ids", "tags", "given"}
 
 
 def followed(values: Any, path: str = "") -> Iterator[tuple[str, int]]:
     """The arrays of row numbers, entries and tags, by name."""
     if isinstance(values, dict):
-        if "hashed" in values and not values["rows"]:
+        if "slots" in values and not values["rows"]:
             return  # nothing of a table without rows is used
         for key, value in values.items():
             if key in FOLLOWED and isinstance(value, int):
@@ -153,7 +153,7 @@ def test_a_number_out_of_bounds_is_refused_wherever_it_is(kind: str) -> None:
                 with pytest.raises(Corrupt):
                     restored(record, reasoner.flat)
                 found.add(name)
-    wanted = {"hashed", "heads", "following", "tags", "given"}
+    wanted = {"slots", "heads", "following", "tags", "given"}
     wanted |= {"differential": {"first", "entries"}, "dense": {"ids"}}.get(kind, set())
     assert found >= wanted
 
@@ -181,7 +181,7 @@ def test_an_iteration_that_no_derivation_can_have_is_refused() -> None:
     reasoner = worked("differential")
     whole = bytes_of(reasoner.engine)
     saved = read_record(whole).values["tables"]["Reach"]
-    for number, column in ((saved["trace"]["entries"], ITERATION), (saved["support"], 0)):
+    for number, column in ((saved["trace"]["entries"], ITERATION), (saved["cells"], 2)):
         record = read_record(whole)
         record.arrays[number][3, column] = 2**30
         with pytest.raises(Corrupt, match="iteration out of bounds"):
@@ -192,9 +192,9 @@ def test_a_row_that_the_hash_table_has_twice_or_never_is_refused() -> None:
     reasoner = worked("elastic")
     record = Saved(reasoner.engine, {}).record()
     record = Record(record.values, [array.copy() for array in record.arrays])
-    hashed = record.arrays[record.values["tables"]["Edge"]["hashed"]]
-    places = np.flatnonzero(hashed >= 0)
-    hashed[places[0]] = hashed[places[1]]
+    slots = record.arrays[record.values["tables"]["Edge"]["slots"]]
+    places = np.flatnonzero(slots)
+    slots[places[0]] = slots[places[1]]
     with pytest.raises(Corrupt, match="missing row number"):
         restored(record, reasoner.flat)
 
@@ -203,7 +203,7 @@ def test_codes_without_a_value_and_values_that_are_there_twice_are_refused() -> 
     reasoner = worked("elastic")
     whole = bytes_of(reasoner.engine)
     record = read_record(whole)
-    record.arrays[record.values["tables"]["Name"]["data"]][:, 1] = 10**6
+    record.arrays[record.values["tables"]["Name"]["cells"]][:, 1] = 10**6
     with pytest.raises(Corrupt, match="code out of bounds"):
         restored(record, reasoner.flat)
     record = read_record(whole)

@@ -63,11 +63,11 @@ class Collector:
         mark = np.zeros(size, np.bool_)
         for name, kinds in self._kinds.items():
             table = self._tables[name]
-            data = table.data[table.useful()]
+            data = table.codes(table.useful())
             columns = [data[:, i] for i, kind in enumerate(kinds) if scalar(kind) == item]
             if name in self._bits and scalar(kinds[0]) == item:
                 names = self._bits[name].names
-                columns.append(names.data[: names.rows, 0])
+                columns.append(names.column(0))
             for codes in columns:
                 mark[codes[codes != NONE]] = True
         return np.flatnonzero(mark)

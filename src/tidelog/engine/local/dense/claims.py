@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.dense.conversion import (
     WHY,
@@ -146,7 +148,7 @@ class DenseForms:
         table = self._engine.tables[name]
         self.before.setdefault(name, (self._engine.change(name), self.bits.get(name)))
         kept = self.bits[name] = BitRelation()
-        kept.load(table.data[: table.rows][(table.tags[: table.rows] & OLD) != 0], fits.turned)
+        kept.load(table.codes(np.flatnonzero(table.tags[: table.rows] & OLD)), fits.turned)
         self._replace(name, asserted_only(table))
 
     def _to_rows(self, name: str, kept: BitRelation) -> None:

@@ -24,7 +24,7 @@ def domain_size(fits: Pattern, tables: Mapping[str, Table]) -> int:
     """How many values occur in the inputs of a recursion and in the relation so far."""
     values = Table(1)
     for name in {*fits.below(), fits.relation}:
-        values.add(tables[name].data[: tables[name].rows].reshape(-1, 1))
+        values.add(tables[name].codes().reshape(-1, 1))
     return values.rows
 
 
@@ -35,7 +35,7 @@ def is_cyclic(fits: Pattern, tables: Mapping[str, Table]) -> bool:
     if not pays(rows * rows, rows):  # not even if all values were in one component
         return False
     kept = BitRelation()
-    largest = kept.largest_component([(table.data[table.alive()], turned) for table, turned in steps])
+    largest = kept.largest_component([(table.codes(table.alive()), turned) for table, turned in steps])
     return pays(largest * largest, kept.names.rows)
 
 
@@ -54,9 +54,9 @@ def run_whole(
     """
     table = change.working.table
     given = Source(
-        np.concatenate([table.data[np.flatnonzero(table.given[: table.rows])], *map(heads, fits.others)]),
-        table.data[change.given_inserted],
-        table.data[change.given_deleted],
+        np.concatenate([table.codes(np.flatnonzero(table.given[: table.rows])), *map(heads, fits.others)]),
+        table.codes(change.given_inserted),
+        table.codes(change.given_deleted),
     )
     read = {name for rule in fits.others for name in rule.reads}
     anew = any(other is not None and other.moves for name in read for other in [below[name][1]])
@@ -65,16 +65,16 @@ def run_whole(
 
 
 def _source(table: Table, change: Change | None) -> Source:
-    now = table.data[table.alive()]
+    now = table.codes(table.alive())
     if change is None:
         return Source(now, now[:0], now[:0])
-    return Source(now, table.data[change.inserted], table.data[change.deleted])
+    return Source(now, table.codes(change.inserted), table.codes(change.deleted))
 
 
 def asserted_only(table: Table) -> Table:
     """A table with only the asserted facts, for a relation stored as bits."""
     smaller = Table(table.arity)
-    rows = smaller.add(table.data[np.flatnonzero(table.given[: table.rows])])  # may replace the arrays
+    rows = smaller.add(table.codes(np.flatnonzero(table.given[: table.rows])))  # may replace the arrays
     smaller.given[rows] = 1
     return smaller
 
@@ -85,7 +85,7 @@ def with_rows(table: Table, present: Codes) -> Table:
     rows = larger.add(present)
     larger.tags[rows] = ALIVE | OLD
     larger.live = len(rows)
-    asserted = larger.add(table.data[np.flatnonzero(table.given[: table.rows])])
+    asserted = larger.add(table.codes(np.flatnonzero(table.given[: table.rows])))
     larger.given[asserted] = 1
     larger.base = larger.rows
     return larger

@@ -253,7 +253,7 @@ class BitRelation:
     def rename(self, codes: Codes) -> None:
         """Give the values new codes; holders of the old names are not affected."""
         names = Table(1)
-        names.add(codes[self.names.data[: self.names.rows]])
+        names.add(codes[self.names.codes()])
         self.names = names
 
     # -- saving
@@ -395,9 +395,9 @@ class BitRelation:
 
     def _difference(self, bits: Bits, less: Bits) -> Difference:
         places = self._changed if self._next is not None else self._changed[:0]
-        return Difference(self.names.data[:, 0], places, bits, less, self.turned)
+        return Difference(self.names.column(0), places, bits, less, self.turned)
 
     def rows(self) -> Codes:
         """The pairs of the last commit."""
         pairs = self.bits.pairs()
-        return self.names.data[:, 0][pairs[:, ::-1] if self.turned else pairs]
+        return self.names.column(0)[pairs[:, ::-1] if self.turned else pairs]

@@ -139,8 +139,8 @@ class Improvement:
         held = np.full(len(rows), -1, np.int64)
         which, holding = self._holding(kept, keys)
         held[which] = holding
-        old = self._order(kept, best, table.data[np.maximum(held, 0), column])
-        better = (held < 0) | (self._order(kept, best, table.data[rows, column]) < old)
+        old = self._order(kept, best, table.column(column, np.maximum(held, 0)))
+        better = (held < 0) | (self._order(kept, best, table.column(column, rows)) < old)
         rows, held = rows[better], held[better & (held >= 0)]
         self.note(name, np.concatenate([rows, held]))
         kept.touched.append(held)
@@ -179,5 +179,5 @@ class Improvement:
         """The asserted facts with the same keys as these rows."""
         kept = self.kept[name]
         if kept.best is not None and len(rows):
-            rows = lookup(kept.table, kept.columns, kept.table.data[rows][:, kept.columns])[1]
-        return np.asarray(kept.table.data[rows[kept.table.given[rows] == 1]].T)
+            rows = lookup(kept.table, kept.columns, kept.table.codes(rows)[:, kept.columns])[1]
+        return kept.table.codes(rows[kept.table.given[rows] == 1]).T

@@ -32,7 +32,7 @@ class Candidates:
         """Asserted facts, and heads that follow from lower strata alone."""
         for name in self.stratum.relations:
             table = self.engine.tables[name]
-            yield name, table.data[np.flatnonzero(table.given[: table.rows])].T
+            yield name, table.codes(np.flatnonzero(table.given[: table.rows])).T
         for rule in self.stratum.rules:
             if not self.work.inner(rule):
                 yield self._all(rule)
@@ -45,7 +45,7 @@ class Candidates:
         doubted = {name: self.engine.change(name).suspects for name in self.stratum.relations}
         for name, rows in doubted.items():
             yield name, self.work.given(name, rows)
-            yield name, self.engine.tables[name].data[self.engine.change(name).given_inserted].T
+            yield name, self.engine.tables[name].codes(self.engine.change(name).given_inserted).T
         for rule in kept:
             if len(doubted[rule.head]):
                 asked = rederivation(rule, best[rule.head].column if rule.head in best else None)

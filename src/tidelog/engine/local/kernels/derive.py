@@ -14,8 +14,7 @@ all parts, and the descriptors of relations and indexes.
 
 from __future__ import annotations
 
-import numpy as np
-
+from tidelog.engine.local.kernels.cells import cell, larger, rank_of
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.indexes import cover
 from tidelog.engine.local.kernels.layout import (
@@ -24,6 +23,7 @@ from tidelog.engine.local.kernels.layout import (
     AT,
     BIND,
     BIND_SOME,
+    CELLS_AT,
     CHAIN,
     COL_COLUMN,
     COL_FROM,
@@ -33,7 +33,6 @@ from tidelog.engine.local.kernels.layout import (
     COL_WIDTH,
     COVERED,
     CURSOR,
-    DATA_AT,
     DELTA,
     DELTA_FROM,
     DELTA_TO,
@@ -56,8 +55,8 @@ from tidelog.engine.local.kernels.layout import (
     GT,
     HEAD,
     HEADER,
+    HEADS,
     HEADS_AT,
-    HEADS_MASK,
     HIGHEST,
     INDEX,
     INSTANCES,
@@ -77,6 +76,7 @@ from tidelog.engine.local.kernels.layout import (
     MASK,
     MEMBER,
     MODE,
+    MOST_PENDING,
     NE,
     NONE,
     NOT_BEGUN,
@@ -84,6 +84,12 @@ from tidelog.engine.local.kernels.layout import (
     OUT_AT,
     OUT_CAP,
     PAUSE,
+    PENDING,
+    PENDING_FROM,
+    PENDING_HASH,
+    PENDING_MORE,
+    PENDING_RANK,
+    PENDING_TO,
     RANGE,
     RANK,
     RANKED,
@@ -93,20 +99,20 @@ from tidelog.engine.local.kernels.layout import (
     SCAN,
     SOURCE,
     STEPS,
-    SUPPORT_AT,
+    STRIDE,
     TAG_AT,
     TARGET,
     TEMP,
     TUPLE,
     UNCOVERED,
     UNKNOWN,
+    WIDE,
     WIDTH,
     WORKLIST_AT,
 )
 from tidelog.engine.local.kernels.memory import load8, load32, load64, store64
 from tidelog.engine.local.kernels.ranges import agrees, enter_range, next_in_range
-from tidelog.engine.local.kernels.ranks import larger, rank_of
-from tidelog.engine.local.kernels.rows import SEED, find, mix
+from tidelog.engine.local.kernels.rows import SEED, fetch_row, fetch_slot, find, hash_of, mix, place, upper
 from tidelog.engine.local.kernels.support import apply_head, rederive_row
 
 __all__ = ["run"]
@@ -134,7 +140,7 @@ def _enter(code, level):
                 return -1
             h = mix(h, v)
         index = load64(code, level + INDEX)
-        return load32(load64(index, HEADS_AT), np.int64(h & np.uint64(load64(index, HEADS_MASK))))
+        return load32(load64(index, HEADS_AT), place(upper(h), load64(index, HEADS)))
     values = code + 8 * load64(code, TUPLE)
     for j in range(first, last, KEY_WIDTH):
         v = load64(code, load64(code, j + KEY_SLOT))
@@ -142,7 +148,9 @@ def _enter(code, level):
             return -1 if kind == MEMBER else load64(relation, ROWS)
         if kind == MEMBER:
             store64(values, load64(code, j + KEY_COLUMN), v)
-    return find(relation, values) if kind == MEMBER else enter_range(code, level)
+    if kind == MEMBER:
+        return find(relation, values, hash_of(values, load64(relation, ARITY)))
+    return enter_range(code, level)
 
 
 @kernel
@@ -154,13 +162,13 @@ def _next(code, level):
         load64(code, level + CURSOR),
     )
     if kind == CHAIN:
-        data, arity = load64(relation, DATA_AT), load64(relation, ARITY)
+        cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
         first, last = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
         following = load64(load64(code, level + INDEX), FOLLOWING_AT)
         while at >= 0:
             row = at
             at = load32(following, row)
-            if agrees(code, data, row * arity, first, last):
+            if agrees(code, cells, row * stride, wide, first, last):
                 store64(code, level + CURSOR, at)
                 return row
         store64(code, level + CURSOR, -1)
@@ -193,9 +201,9 @@ def _accept(code, level, row):
     relation = load64(code, level + REL)
     if not (load64(code, level + MASK) >> load8(load64(relation, TAG_AT), row)) & 1:
         return False
-    data, at = load64(relation, DATA_AT), row * load64(relation, ARITY)
+    cells, at, wide = load64(relation, CELLS_AT), row * load64(relation, STRIDE), load64(relation, WIDE)
     for j in range(first, last, COL_WIDTH):
-        v = load64(data, at + load64(code, j + COL_COLUMN))
+        v = cell(cells, at + load64(code, j + COL_COLUMN), wide)
         op = load64(code, j + COL_OP)
         if op >= BIND_SOME and v == NONE:
             return False
@@ -216,7 +224,7 @@ def _is_refuted(code, at):
         if v == NONE and load64(code, j + KEY_CHECKS):
             return False
         store64(values, load64(code, j + KEY_COLUMN), v)
-    row = find(relation, values)
+    row = find(relation, values, hash_of(values, load64(relation, ARITY)))
     return row >= 0 and (load64(code, at + FIL_RIGHT) >> load8(load64(relation, TAG_AT), row)) & 1 != 0
 
 
@@ -257,13 +265,47 @@ def _list_of(code, level):
     return load64(code, level + AT)
 
 
+@kernel
+def _flush(code):
+    """Apply the pending heads, or return what must grow first.
+
+    Their slots are being loaded since they were put off. Now begins the loading of their rows, all at once, so
+    that the time of one memory access is spent for many.
+    """
+    target, mode, rank = load64(code, TARGET), load64(code, MODE), load64(code, RANK)
+    first, last = load64(code, PENDING_FROM), load64(code, PENDING_TO)
+    size = load64(code, WIDTH) + PENDING_MORE
+    at = load64(code, PENDING) + first * size
+    if last - first > 2:
+        for i in range(last - first):
+            fetch_row(target, load64(code, at + i * size + PENDING_HASH))
+    for i in range(first, last):
+        values = code + 8 * (at + PENDING_MORE)
+        half, highest = load64(code, at + PENDING_HASH), load64(code, at + PENDING_RANK)
+        status = apply_head(mode, target, values, half, highest, rank)
+        if status != DONE:
+            store64(code, PENDING_FROM, i)
+            return status
+        at += size
+    store64(code, PENDING_FROM, 0)
+    store64(code, PENDING_TO, 0)
+    return DONE
+
+
 @inlined
-def _take(code, values, source, width, data, at):
-    """Copy the values of a head that come from the row that begins at `at`."""
-    for j in range(width):
-        column = load64(code, source + j)
-        if column >= 0:
-            store64(values, j, load64(data, at + column))
+def _next_pending(code, width):
+    """Where the values of the next pending head go. There must be room."""
+    return load64(code, PENDING) + load64(code, PENDING_TO) * (width + PENDING_MORE) + PENDING_MORE
+
+
+@inlined
+def _put_off(code, target, at, width, highest):
+    """Add a head, whose values are at `at`, to the pending ones, and begin to load its slot."""
+    half = hash_of(code + 8 * at, width)
+    fetch_slot(target, half)
+    store64(code, at - PENDING_MORE + PENDING_HASH, half)
+    store64(code, at - PENDING_MORE + PENDING_RANK, highest)
+    store64(code, PENDING_TO, load64(code, PENDING_TO) + 1)
 
 
 @kernel
@@ -273,30 +315,29 @@ def _sweep(code, level):
     The sources in the bytecode give the column of each head value, or -1 if it is in a slot. Each instance
     counts as one step.
     """
-    relation, target = load64(code, level + REL), load64(code, TARGET)
-    mode, rank, mask = load64(code, MODE), load64(code, RANK), load64(code, level + MASK)
-    data, arity = load64(relation, DATA_AT), load64(relation, ARITY)
-    tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
+    relation, target, mask = load64(code, level + REL), load64(code, TARGET), load64(code, level + MASK)
+    cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
     ranked, above = load64(code, level + RANKED), load64(code, level + HIGHEST)
+    tags = load64(relation, TAG_AT)
     kind, end = load64(code, level + KIND), load64(code, level + END)
     first, last = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
     following = load64(load64(code, level + INDEX), FOLLOWING_AT) if kind == CHAIN else 0
     listed = _list_of(code, level) if kind != CHAIN and kind != SCAN else 0
-    width, source, values = load64(code, WIDTH), load64(code, SOURCE), code + 8 * load64(code, TUPLE)
-    for j in range(width):
-        if load64(code, source + j) < 0:
-            store64(values, j, load64(code, load64(code, load64(code, HEAD) + j)))
+    width, source, head = load64(code, WIDTH), load64(code, SOURCE), load64(code, HEAD)
     instances, at, status = load64(code, INSTANCES), load64(code, level + CURSOR), DONE
     before, steps = instances, load64(code, STEPS)
     enough = instances + (steps if steps > 1 else 1)
     while True:
-        here = at
+        if load64(code, PENDING_TO) == MOST_PENDING:
+            status = _flush(code)
+            if status != DONE:
+                break
         if kind == CHAIN:
             if at < 0:
                 break
             row = at
             at = load32(following, row)
-            if not agrees(code, data, row * arity, first, last):
+            if not agrees(code, cells, row * stride, wide, first, last):
                 continue
         else:
             if at >= end:
@@ -305,12 +346,15 @@ def _sweep(code, level):
             at += 1
         if not (mask >> load8(tags, row)) & 1:
             continue
-        _take(code, values, source, width, data, row * arity)
-        highest = larger(above, rank_of(support, row)) if ranked else above
-        status = apply_head(mode, target, values, highest, rank)
-        if status != DONE:
-            at = here
-            break
+        begins = _next_pending(code, width)
+        for j in range(width):
+            column = load64(code, source + j)
+            if column >= 0:
+                v = cell(cells, row * stride + column, wide)
+            else:
+                v = load64(code, load64(code, head + j))
+            store64(code, begins + j, v)
+        _put_off(code, target, begins, width, larger(above, rank_of(relation, row)) if ranked else above)
         instances += 1
         if instances == enough:
             status = PAUSE
@@ -340,13 +384,17 @@ def _leaf(code, highest):
         store64(out, (width + 1) * capacity + at, origin)
         store64(code, EMITTED, at + 1)
         return DONE
-    target, rank = load64(code, TARGET), load64(code, RANK)
     if mode == REDERIVE and origin >= 0:
-        return rederive_row(target, origin, rank)
-    values = code + 8 * load64(code, TUPLE)
+        return rederive_row(load64(code, TARGET), origin, load64(code, RANK))
+    if load64(code, PENDING_TO) == MOST_PENDING:
+        status = _flush(code)
+        if status != DONE:
+            return status
+    at = _next_pending(code, width)
     for j in range(width):
-        store64(values, j, load64(code, load64(code, head + j)))
-    return apply_head(mode, target, values, highest, rank)
+        store64(code, at + j, load64(code, load64(code, head + j)))
+    _put_off(code, load64(code, TARGET), at, width, highest)
+    return DONE
 
 
 @kernel
@@ -360,7 +408,7 @@ def _descend(code, number, level, row):
         store64(code, ORIGIN, load64(base, ranked * length + row))
     else:
         if ranked:
-            above = larger(above, rank_of(load64(load64(code, level + REL), SUPPORT_AT), row))
+            above = larger(above, rank_of(load64(code, level + REL), row))
         if number == 0:
             store64(code, ORIGIN, row)
     following = level + LEVEL_WIDTH
@@ -407,6 +455,8 @@ def _derive(code):
                 if passed:
                     _descend(code, number, level, row)
                     number += 1
+    if number < 0:
+        status = _flush(code)
     store64(code, LEVEL, number)
     store64(code, STEPS, steps)
     return status
@@ -437,6 +487,8 @@ def run(code, rank, list_at, list_len, steps, resume):
         store64(code, INSTANCES, 0)
         store64(code, EMITTED, 0)
         store64(code, ORIGIN, -1)
+        store64(code, PENDING_FROM, 0)
+        store64(code, PENDING_TO, 0)
         store64(code, LEVEL, NOT_BEGUN)
         kind = load64(code, HEADER + KIND)
         if kind == LIST or kind == TEMP:

@@ -2,42 +2,53 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from tidelog.engine.local.kernels.compiled import exported
+from tidelog.engine.local.kernels.cells import cell
+from tidelog.engine.local.kernels.compiled import exported, kernel
 from tidelog.engine.local.kernels.layout import (
-    ARITY,
+    CELLS_AT,
     COLUMNS,
     COLUMNS_FROM,
     COVERED,
-    DATA_AT,
     FOLLOWING_AT,
+    HEADS,
     HEADS_AT,
-    HEADS_MASK,
     ORDER_AT,
     ROWS,
+    STRIDE,
+    WIDE,
 )
-from tidelog.engine.local.kernels.memory import load32, load64, store32, store64
-from tidelog.engine.local.kernels.rows import SEED, mix
+from tidelog.engine.local.kernels.memory import load32, load64, prefetch, store32, store64
+from tidelog.engine.local.kernels.rows import SEED, mix, place, upper
 
 __all__ = ["collect", "cover", "merge"]
+
+_AHEAD = 12  # rows between beginning to load a chain and adding to it
+
+
+@kernel
+def _chain_of(index, relation, row):
+    """The number of the chain that a row belongs to."""
+    cells, wide = load64(relation, CELLS_AT), load64(relation, WIDE)
+    at = row * load64(relation, STRIDE)
+    h = SEED
+    for j in range(load64(index, COLUMNS)):
+        h = mix(h, cell(cells, at + load64(index, COLUMNS_FROM + j), wide))
+    return place(upper(h), load64(index, HEADS))
 
 
 @exported
 def cover(index, relation):
     """Add new rows to the front of the chains of an index; false if the index is too small."""
-    first, last, mask = load64(index, COVERED), load64(relation, ROWS), load64(index, HEADS_MASK)
+    first, last, size = load64(index, COVERED), load64(relation, ROWS), load64(index, HEADS)
     if first == last:
         return True
-    if last > mask + 1:
+    if 2 * last > 3 * size:
         return False
-    data, arity, columns = load64(relation, DATA_AT), load64(relation, ARITY), load64(index, COLUMNS)
     heads, following = load64(index, HEADS_AT), load64(index, FOLLOWING_AT)
     for row in range(first, last):
-        h = SEED
-        for j in range(columns):
-            h = mix(h, load64(data, row * arity + load64(index, COLUMNS_FROM + j)))
-        at = np.int64(h & np.uint64(mask))
+        if row + _AHEAD < last:
+            prefetch(heads, 4 * _chain_of(index, relation, row + _AHEAD))
+        at = _chain_of(index, relation, row)
         store32(following, row, load32(heads, at))
         store32(heads, at, row)
     store64(index, COVERED, last)
@@ -47,8 +58,8 @@ def cover(index, relation):
 @exported
 def merge(relation, index, fresh, size, merged):
     """Merge the sorted rows of an index with `size` new sorted rows."""
-    data, arity, order = load64(relation, DATA_AT), load64(relation, ARITY), load64(index, ORDER_AT)
-    covered, columns = load64(index, COVERED), load64(index, COLUMNS)
+    cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
+    order, covered, columns = load64(index, ORDER_AT), load64(index, COVERED), load64(index, COLUMNS)
     i = j = 0
     while i < covered or j < size:
         is_first = j >= size
@@ -56,8 +67,8 @@ def merge(relation, index, fresh, size, merged):
             is_first = True
             for c in range(columns):
                 column = load64(index, COLUMNS_FROM + c)
-                x = load64(data, load64(order, i) * arity + column)
-                y = load64(data, load64(fresh, j) * arity + column)
+                x = cell(cells, load64(order, i) * stride + column, wide)
+                y = cell(cells, load64(fresh, j) * stride + column, wide)
                 if x != y:
                     is_first = x < y
                     break
@@ -76,19 +87,20 @@ def collect(relation, index, keys, count, found, capacity):
 
     `found` has the numbers of keys, then, from `capacity` on, the rows.
     """
-    data, arity, columns = load64(relation, DATA_AT), load64(relation, ARITY), load64(index, COLUMNS)
-    heads, following, mask = load64(index, HEADS_AT), load64(index, FOLLOWING_AT), load64(index, HEADS_MASK)
+    cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
+    heads, following, columns = load64(index, HEADS_AT), load64(index, FOLLOWING_AT), load64(index, COLUMNS)
+    size = load64(index, HEADS)
     total = 0
     for i in range(count):
         h = SEED
         for j in range(columns):
             h = mix(h, load64(keys, i * columns + j))
-        row = load32(heads, np.int64(h & np.uint64(mask)))
+        row = load32(heads, place(upper(h), size))
         while row >= 0:
             same = True
             for j in range(columns):
                 column = load64(index, COLUMNS_FROM + j)
-                if load64(data, row * arity + column) != load64(keys, i * columns + j):
+                if cell(cells, row * stride + column, wide) != load64(keys, i * columns + j):
                     same = False
                     break
             if same:

@@ -24,6 +24,10 @@ __all__ = [
     "BOUNDS_COLUMN",
     "BOUNDS_WIDTH",
     "CAP",
+    "CELLS_AT",
+    "CELLS_MORE",
+    "CELL_COUNT",
+    "CELL_RANK",
     "CHAIN",
     "COLUMNS",
     "COLUMNS_FROM",
@@ -36,7 +40,6 @@ __all__ = [
     "COVERED",
     "CUR",
     "CURSOR",
-    "DATA_AT",
     "DELTA",
     "DELTA_FROM",
     "DELTA_TO",
@@ -72,12 +75,10 @@ __all__ = [
     "GROW_TABLE",
     "GROW_TRACE",
     "GT",
-    "HASH_AT",
-    "HASH_MASK",
     "HEAD",
     "HEADER",
+    "HEADS",
     "HEADS_AT",
-    "HEADS_MASK",
     "HIGH",
     "HIGHEST",
     "INDEX",
@@ -118,6 +119,7 @@ __all__ = [
     "MASK",
     "MEMBER",
     "MODE",
+    "MOST_PENDING",
     "NE",
     "NEXT",
     "NONE",
@@ -131,6 +133,12 @@ __all__ = [
     "OUT_CAP",
     "OVERDELETE",
     "PAUSE",
+    "PENDING",
+    "PENDING_FROM",
+    "PENDING_HASH",
+    "PENDING_MORE",
+    "PENDING_RANK",
+    "PENDING_TO",
     "POSITION",
     "QUEUED",
     "QUEUES_AT",
@@ -145,13 +153,12 @@ __all__ = [
     "ROWS",
     "SCAN",
     "SETTLE",
+    "SLOTS",
+    "SLOTS_AT",
     "SOURCE",
     "STEPS",
+    "STRIDE",
     "SUBTRACT",
-    "SUPPORT_AT",
-    "SUPPORT_COUNT",
-    "SUPPORT_RANK",
-    "SUPPORT_WIDTH",
     "TABLE_WIDTH",
     "TAG_AT",
     "TARGET",
@@ -173,6 +180,8 @@ __all__ = [
     "WAITING",
     "WANTED",
     "WEIGHT",
+    "WIDE",
+    "WIDEN",
     "WIDTH",
     "WORKLIST_AT",
     "WORKLIST_CAP",
@@ -181,15 +190,15 @@ __all__ = [
 NONE: Final = -(2**63)  # the code of `none`, in every column
 
 # -- a table: its arrays; in a commit, the worklist (the delta is a slice of it) and the undo log; its trace
-DATA_AT, CAP, ROWS, TAG_AT, SUPPORT_AT, HASH_AT, HASH_MASK, ARITY, BASE, GIVEN_AT = range(10)
-WORKLIST_AT, WORKLIST_CAP, LISTED, DELTA_FROM, DELTA_TO = range(10, 15)
-UNDO_AT, UNDO_CAP, UNDO_LENGTH, TRACE_AT, TABLE_WIDTH = range(15, 20)
+CELLS_AT, ARITY, STRIDE, WIDE, CAP, ROWS, TAG_AT, SLOTS_AT, SLOTS, BASE, GIVEN_AT = range(11)
+WORKLIST_AT, WORKLIST_CAP, LISTED, DELTA_FROM, DELTA_TO = range(11, 16)
+UNDO_AT, UNDO_CAP, UNDO_LENGTH, TRACE_AT, TABLE_WIDTH = range(16, 21)
 
 # the tag of a row, in bits
 ALIVE, OLD, CUR, NEXT, LOGGED = 1, 2, 4, 8, 16
 
-# the support of a row: its rank, and how many instances support it
-SUPPORT_RANK, SUPPORT_COUNT, SUPPORT_WIDTH = range(3)
+# the cells of a row after its codes: its rank, and how many instances support it
+CELL_RANK, CELL_COUNT, CELLS_MORE = range(3)
 
 # an entry of the undo log: a row, and its state before the commit
 UNDO_ROW, UNDO_TAG, UNDO_RANK, UNDO_COUNT, UNDO_WIDTH = range(5)
@@ -201,7 +210,7 @@ INSTANCE, OTHERS = 2, 1
 AIMED, UNSETTLED = -1, 2**62
 
 # -- an index: hash chains or sorted rows; then its columns
-HEADS_AT, HEADS_MASK, FOLLOWING_AT, COVERED, ORDER_AT, COLUMNS, COLUMNS_FROM = range(7)
+HEADS_AT, HEADS, FOLLOWING_AT, COVERED, ORDER_AT, COLUMNS, COLUMNS_FROM = range(7)
 
 # -- a trace: its arrays and how much of them is in use
 ENTRIES_AT, ENTRIES_CAP, ENTRIES, FIRST_AT, FIRST_CAP, QUEUES_AT, QUEUES_CAP = range(7)
@@ -215,8 +224,13 @@ LOG_ENTRY, LOG_WEIGHT, LOG_WIDTH = range(3)
 
 # -- the bytecode of a rule: a header
 LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)
-INSTANCES, STEPS, OUT_AT, OUT_CAP, EMITTED, TUPLE, ORIGIN, HEADER = range(8, 16)
+INSTANCES, STEPS, OUT_AT, OUT_CAP, EMITTED, TUPLE, ORIGIN = range(8, 15)
+PENDING, PENDING_FROM, PENDING_TO, HEADER = range(15, 19)
 NOT_BEGUN = -2  # a value of LEVEL
+
+# heads that are not applied yet, each with half its hash and the highest rank of its instance
+MOST_PENDING = 32
+PENDING_HASH, PENDING_RANK, PENDING_MORE = range(3)
 
 # a level for each atom, and one for the head
 KIND, REL, MASK, INDEX, KEY_FROM, KEY_TO, COL_FROM, COL_TO = range(8)
@@ -241,7 +255,7 @@ BOUNDS_COLUMN, LOW, IS_ABOVE_LOW, HIGH, IS_BELOW_HIGH, BOUNDS_WIDTH = range(6)
 INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT = range(8)
 
 # the status that a kernel returns
-DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, PAUSE, UNKNOWN = range(8)
+DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, WIDEN, PAUSE, UNKNOWN = range(9)
 
 # -- a loop: its header, then its relations, its rules, and the number of instances of each rule
 LOOP_RULES, LOOP_RELATIONS, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FOUND, LOOP_HEADER = range(8)

@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["load8", "load32", "load64", "store8", "store32", "store64"]
+__all__ = ["load8", "load32", "load64", "prefetch", "store8", "store32", "store64"]
 
 
 def _pointer(context: Any, builder: Any, address: Any, index: Any, bits: int) -> Any:
@@ -48,6 +48,21 @@ def _storer(bits: int) -> Any:
         return types.void(types.int64, types.int64, types.int64), codegen
 
     return store
+
+
+@intrinsic
+def prefetch(typingctx: Any, address: Any, offset: Any) -> Any:
+    """Begin to load the cache line at an offset, in bytes, for reading. Any address is allowed."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+        read, near, data = (number(n) for n in (0, 3, 1))
+        builder.call(function, [_pointer(context, builder, args[0], args[1], 8), read, near, data])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
 
 
 load8, load32, load64 = _loader(8), _loader(32), _loader(64)

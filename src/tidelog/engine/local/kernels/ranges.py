@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from tidelog.engine.local.kernels.cells import cell
 from tidelog.engine.local.kernels.compiled import inlined, kernel
 from tidelog.engine.local.kernels.layout import (
-    ARITY,
     AT,
     BOUNDS,
     BOUNDS_COLUMN,
+    CELLS_AT,
     COVERED,
     CURSOR,
-    DATA_AT,
     END,
     HIGH,
     INDEX,
@@ -25,6 +25,8 @@ from tidelog.engine.local.kernels.layout import (
     ORDER_AT,
     REL,
     ROWS,
+    STRIDE,
+    WIDE,
 )
 from tidelog.engine.local.kernels.memory import load64, store64
 
@@ -32,11 +34,11 @@ __all__ = ["agrees", "enter_range", "next_in_range"]
 
 
 @inlined
-def agrees(code, data, at, first, last):
+def agrees(code, cells, at, wide, first, last):
     """Whether the row whose values begin at `at` matches a key."""
     same = True
     for j in range(first, last, KEY_WIDTH):
-        if load64(data, at + load64(code, j + KEY_COLUMN)) != load64(code, load64(code, j + KEY_SLOT)):
+        if cell(cells, at + load64(code, j + KEY_COLUMN), wide) != load64(code, load64(code, j + KEY_SLOT)):
             same = False
             break
     return same
@@ -50,20 +52,21 @@ def _count_below(code, level, value, is_bounded, inclusive):
         load64(code, level + INDEX),
         load64(code, load64(code, level + BOUNDS) + BOUNDS_COLUMN),
     )
-    data, arity, order = load64(relation, DATA_AT), load64(relation, ARITY), load64(index, ORDER_AT)
+    cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
+    order = load64(index, ORDER_AT)
     low, high = 0, load64(index, COVERED)
     while low < high:
         middle = (low + high) >> 1
-        at = load64(order, middle) * arity
+        at = load64(order, middle) * stride
         sign = 0
         for j in range(load64(code, level + KEY_FROM), load64(code, level + KEY_TO), KEY_WIDTH):
-            x = load64(data, at + load64(code, j + KEY_COLUMN))
+            x = cell(cells, at + load64(code, j + KEY_COLUMN), wide)
             y = load64(code, load64(code, j + KEY_SLOT))
             if x != y:
                 sign = -1 if x < y else 1
                 break
         if sign == 0 and is_bounded:
-            x = load64(data, at + column)
+            x = cell(cells, at + column, wide)
             sign = -1 if x < value else 1 if x > value else 0
         if sign < 0 or (sign == 0 and inclusive):
             low = middle + 1
@@ -88,9 +91,9 @@ def enter_range(code, level):
 
 
 @kernel
-def _is_within(code, level, data, at):
+def _is_within(code, level, cells, at, wide):
     bounds = load64(code, level + BOUNDS)
-    value = load64(data, at + load64(code, bounds + BOUNDS_COLUMN))
+    value = cell(cells, at + load64(code, bounds + BOUNDS_COLUMN), wide)
     low, high = load64(code, bounds + LOW), load64(code, bounds + HIGH)
     if low:
         v = load64(code, low)
@@ -113,12 +116,13 @@ def next_in_range(code, level):
             store64(code, level + CURSOR, at + 1)
             return load64(load64(index, ORDER_AT), at)
         at = covered
-    data, arity, last = load64(relation, DATA_AT), load64(relation, ARITY), load64(code, level + AT)
-    first, end = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
+    cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
+    first, end, last = load64(code, level + KEY_FROM), load64(code, level + KEY_TO), load64(code, level + AT)
     while at < last:
         row = at
         at += 1
-        if agrees(code, data, row * arity, first, end) and _is_within(code, level, data, row * arity):
+        begins = row * stride
+        if agrees(code, cells, begins, wide, first, end) and _is_within(code, level, cells, begins, wide):
             store64(code, level + CURSOR, at)
             return row
     store64(code, level + CURSOR, at)

@@ -1,44 +1,55 @@
-"""Kernels on tables: finding, adding and asserting rows.
+"""Kernels on the rows of a table: finding, adding, asserting and retracting tuples.
 
-Rows of relations are numbered; a number identifies a tuple until the table is compacted.
+The hash table has a word for each slot: 1 more than a row in the lower half, and half of the tuple's hash in
+the upper half; 0 is an empty slot. A slot's position follows from that half, in the same order. So a tuple is
+compared only with rows that have its hash, and a larger table is filled from the smaller one in one sweep.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from tidelog.engine.local.kernels.cells import cell, fits, set_cell
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.layout import (
     ARITY,
     CAP,
-    DATA_AT,
+    CELLS_AT,
     GIVEN_AT,
-    HASH_AT,
-    HASH_MASK,
     ROWS,
-    SUPPORT_AT,
+    SLOTS,
+    SLOTS_AT,
+    STRIDE,
     TAG_AT,
+    WIDE,
 )
-from tidelog.engine.local.kernels.memory import load8, load32, load64, store8, store32, store64
-from tidelog.engine.local.kernels.ranks import set_count, set_rank
+from tidelog.engine.local.kernels.memory import load8, load64, prefetch, store8, store64
 
 __all__ = [
     "SEED",
     "add_rows",
+    "all_fit",
     "append",
     "assert_rows",
+    "enlarge",
+    "fetch_row",
+    "fetch_slot",
     "find",
     "find_rows",
+    "hash_of",
     "is_full",
     "mix",
+    "place",
     "rehash",
     "retract_rows",
+    "upper",
 ]
 
 SEED = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _SPREAD = np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
+_LOWER = 0xFFFFFFFF
 _GOING = 2  # marks an asserted fact that is being retracted
 
 
@@ -50,55 +61,88 @@ def mix(h, v):
     return h ^ (h >> _HALF)
 
 
-@kernel
-def _find_pair(relation, x, y):
-    mask, table, data = load64(relation, HASH_MASK), load64(relation, HASH_AT), load64(relation, DATA_AT)
-    at = np.int64(mix(mix(SEED, x), y) & np.uint64(mask))
-    while True:
-        row = load32(table, at)
-        if row < 0:
-            return -1 - at
-        if load64(data, 2 * row) == x and load64(data, 2 * row + 1) == y:
-            return row
-        at = (at + 1) & mask
+@inlined
+def upper(h):
+    """The upper half of a hash."""
+    return np.int64(h >> _HALF)
+
+
+@inlined
+def place(half, size):
+    """The position of half a hash in a table of this size."""
+    return np.int64((np.uint64(half) * np.uint64(size)) >> _HALF)
 
 
 @kernel
-def find(relation, values):
-    """The row with these values, dead or alive, or -1 minus the free slot of the hash table."""
-    arity = load64(relation, ARITY)
-    if arity == 2:
-        return _find_pair(relation, load64(values, 0), load64(values, 1))
+def hash_of(values, arity):
+    """Half the hash of a tuple."""
     h = SEED
     for c in range(arity):
         h = mix(h, load64(values, c))
-    mask, table, data = load64(relation, HASH_MASK), load64(relation, HASH_AT), load64(relation, DATA_AT)
-    at = np.int64(h & np.uint64(mask))
-    while True:
-        row = load32(table, at)
-        if row < 0:
-            return -1 - at
-        same = True
-        for c in range(arity):
-            if load64(data, row * arity + c) != load64(values, c):
-                same = False
-                break
-        if same:
-            return row
-        at = (at + 1) & mask
+    return upper(h)
 
 
 @kernel
-def append(relation, values, place, tag, rank, count):
-    """Add a row with these values at the free slot that `find` returned."""
+def find(relation, values, half):
+    """The row with these values, dead or alive, or -1 minus the free slot; `half` is half their hash."""
+    size, slots, cells = load64(relation, SLOTS), load64(relation, SLOTS_AT), load64(relation, CELLS_AT)
+    arity, stride, wide = load64(relation, ARITY), load64(relation, STRIDE), load64(relation, WIDE)
+    at = place(half, size)
+    while True:
+        slot = load64(slots, at)
+        if slot == 0:
+            return -1 - at
+        if (slot >> 32) & _LOWER == half:
+            row = (slot & _LOWER) - 1
+            same = True
+            for c in range(arity):
+                if cell(cells, row * stride + c, wide) != load64(values, c):
+                    same = False
+                    break
+            if same:
+                return row
+        at += 1
+        if at == size:
+            at = 0
+
+
+@inlined
+def fetch_slot(relation, half):
+    """Begin to load the slot where a tuple would be."""
+    prefetch(load64(relation, SLOTS_AT), 8 * place(half, load64(relation, SLOTS)))
+
+
+@inlined
+def fetch_row(relation, half):
+    """Begin to load the row at the slot where a tuple would be."""
+    slot = load64(load64(relation, SLOTS_AT), place(half, load64(relation, SLOTS)))
+    if slot:
+        row = (slot & _LOWER) - 1
+        prefetch(load64(relation, CELLS_AT), (row * load64(relation, STRIDE)) << (2 + load64(relation, WIDE)))
+        prefetch(load64(relation, TAG_AT), row)
+
+
+@kernel
+def append(relation, values, half, free, tag, rank, count):
+    """Add a row with these values, at the free slot that `find` returned; -1 if it does not fit.
+
+    A new row has small ranks and counts.
+    """
     row = load64(relation, ROWS)
-    data, arity, support = load64(relation, DATA_AT), load64(relation, ARITY), load64(relation, SUPPORT_AT)
+    cells, arity, wide = load64(relation, CELLS_AT), load64(relation, ARITY), load64(relation, WIDE)
+    if not wide:
+        for c in range(arity):
+            if not fits(load64(values, c)):
+                return -1
+        if not fits(rank):
+            return -1
+    at = row * load64(relation, STRIDE)
     for c in range(arity):
-        store64(data, row * arity + c, load64(values, c))
-    store32(load64(relation, HASH_AT), -1 - place, row)
+        set_cell(cells, at + c, wide, load64(values, c))
+    set_cell(cells, at + arity, wide, rank)
+    set_cell(cells, at + arity + 1, wide, count)
+    store64(load64(relation, SLOTS_AT), -1 - free, (half << 32) | (row + 1))
     store8(load64(relation, TAG_AT), row, tag)
-    set_rank(support, row, rank)
-    set_count(support, row, count)
     store64(relation, ROWS, row + 1)
     return row
 
@@ -106,7 +150,30 @@ def append(relation, values, place, tag, rank, count):
 @kernel
 def is_full(relation):
     rows = load64(relation, ROWS)
-    return rows >= load64(relation, CAP) or 2 * (rows + 1) > load64(relation, HASH_MASK)
+    return rows >= load64(relation, CAP) or 4 * (rows + 1) > 3 * load64(relation, SLOTS)
+
+
+# -- many at once
+
+_AHEAD = 12  # tuples between beginning to load a slot and looking there
+
+
+@inlined
+def _look_ahead(relation, data_at, count, i, arity):
+    """Begin to load what the search for later tuples needs."""
+    if i + 2 * _AHEAD < count:
+        fetch_slot(relation, hash_of(data_at + 8 * (i + 2 * _AHEAD) * arity, arity))
+    if i + _AHEAD < count:
+        fetch_row(relation, hash_of(data_at + 8 * (i + _AHEAD) * arity, arity))
+
+
+@exported
+def all_fit(data_at, count):
+    """Whether all these numbers fit into 32 bits."""
+    for i in range(count):
+        if not fits(load64(data_at, i)):
+            return 0
+    return 1
 
 
 @exported
@@ -114,9 +181,11 @@ def add_rows(relation, data_at, count, rows):
     """Find the row of each tuple of an array; missing tuples are added as dead rows. There must be room."""
     arity = load64(relation, ARITY)
     for i in range(count):
+        _look_ahead(relation, data_at, count, i, arity)
         values = data_at + 8 * i * arity
-        row = find(relation, values)
-        store64(rows, i, row if row >= 0 else append(relation, values, row, 0, 0, 0))
+        half = hash_of(values, arity)
+        row = find(relation, values, half)
+        store64(rows, i, row if row >= 0 else append(relation, values, half, row, 0, 0, 0))
     return 0
 
 
@@ -125,7 +194,9 @@ def find_rows(relation, data_at, count, rows):
     """Find the row of each tuple of an array; negative for missing tuples."""
     arity = load64(relation, ARITY)
     for i in range(count):
-        store64(rows, i, find(relation, data_at + 8 * i * arity))
+        _look_ahead(relation, data_at, count, i, arity)
+        values = data_at + 8 * i * arity
+        store64(rows, i, find(relation, values, hash_of(values, arity)))
     return 0
 
 
@@ -135,7 +206,9 @@ def retract_rows(relation, data_at, count, gone):
     arity, given = load64(relation, ARITY), load64(relation, GIVEN_AT)
     found = 0
     for i in range(count):
-        row = find(relation, data_at + 8 * i * arity)
+        _look_ahead(relation, data_at, count, i, arity)
+        values = data_at + 8 * i * arity
+        row = find(relation, values, hash_of(values, arity))
         if row >= 0 and load8(given, row) == 1:
             store8(given, row, _GOING)
             store64(gone, found, row)
@@ -149,10 +222,12 @@ def assert_rows(relation, data_at, count, new):
     arity, given = load64(relation, ARITY), load64(relation, GIVEN_AT)
     found = 0
     for i in range(count):
+        _look_ahead(relation, data_at, count, i, arity)
         values = data_at + 8 * i * arity
-        row = find(relation, values)
+        half = hash_of(values, arity)
+        row = find(relation, values, half)
         if row < 0:
-            row = append(relation, values, row, 0, 0, 0)
+            row = append(relation, values, half, row, 0, 0, 0)
         if load8(given, row) == 0:
             store8(given, row, 1)
             store64(new, found, row)
@@ -160,21 +235,35 @@ def assert_rows(relation, data_at, count, new):
     return found
 
 
+@inlined
+def _put(slots, size, slot):
+    at = place((slot >> 32) & _LOWER, size)
+    while load64(slots, at):
+        at += 1
+        if at == size:
+            at = 0
+    store64(slots, at, slot)
+
+
+@exported
+def enlarge(relation, smaller, size):
+    """Fill an empty hash table from a smaller one with `size` slots."""
+    slots, larger = load64(relation, SLOTS_AT), load64(relation, SLOTS)
+    for i in range(size):
+        slot = load64(smaller, i)
+        if slot:
+            _put(slots, larger, slot)
+    return 0
+
+
 @exported
 def rehash(relation):
     """Fill an empty hash table with all rows."""
-    data, mask, arity, table = (
-        load64(relation, DATA_AT),
-        load64(relation, HASH_MASK),
-        load64(relation, ARITY),
-        load64(relation, HASH_AT),
-    )
+    cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
+    slots, size, arity = load64(relation, SLOTS_AT), load64(relation, SLOTS), load64(relation, ARITY)
     for row in range(load64(relation, ROWS)):
         h = SEED
         for c in range(arity):
-            h = mix(h, load64(data, row * arity + c))
-        at = np.int64(h & np.uint64(mask))
-        while load32(table, at) >= 0:
-            at = (at + 1) & mask
-        store32(table, at, row)
+            h = mix(h, cell(cells, row * stride + c, wide))
+        _put(slots, size, (upper(h) << 32) | (row + 1))
     return 0

@@ -8,6 +8,7 @@ __all__ = ["SIGNATURES"]
 
 SIGNATURES: Final = {
     "add_rows": "relation data_at count rows",
+    "all_fit": "data_at count",
     "apply_heads": "relation mode rank heads count stride highest origins values out",
     "apply_rows": "relation mode rank rows count out",
     "assert_rows": "relation data_at count new",
@@ -18,6 +19,7 @@ SIGNATURES: Final = {
     "count_pairs": "rows words ids size counts",
     "cover": "index relation",
     "end_round": "relation mode",
+    "enlarge": "relation smaller size",
     "fill": "step to base_step base component members first count joined rows words start most",
     "find_rows": "relation data_at count rows",
     "group": "first second count size starts targets",

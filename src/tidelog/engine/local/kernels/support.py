@@ -5,12 +5,14 @@ room in the table, the undo log or the worklist, nothing happens, and the status
 
 A count is the number of instances that support a tuple. It is stored as `INSTANCE` times the count. `OTHERS`
 is added once there is an instance that does not support the tuple. Until then the count covers all instances,
-and a tuple that lost them need not be re-derived. Ranks and counts have 64 bits, which no commit can exhaust.
+and a tuple that lost them need not be re-derived. If a rank or a count does not fit into its cell, the table
+must be widened first.
 """
 
 from __future__ import annotations
 
-from tidelog.engine.local.kernels.compiled import exported, kernel
+from tidelog.engine.local.kernels.cells import count_of, fits, rank_of, set_count, set_rank
+from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.layout import (
     ADD,
     AIMED,
@@ -37,7 +39,6 @@ from tidelog.engine.local.kernels.layout import (
     ROWS,
     SETTLE,
     SUBTRACT,
-    SUPPORT_AT,
     TAG_AT,
     UNDO_AT,
     UNDO_CAP,
@@ -48,12 +49,13 @@ from tidelog.engine.local.kernels.layout import (
     UNDO_TAG,
     UNDO_WIDTH,
     UNKNOWN,
+    WIDE,
+    WIDEN,
     WORKLIST_AT,
     WORKLIST_CAP,
 )
 from tidelog.engine.local.kernels.memory import load8, load64, store8, store64
-from tidelog.engine.local.kernels.ranks import count_of, rank_of, set_count, set_rank
-from tidelog.engine.local.kernels.rows import append, find, is_full
+from tidelog.engine.local.kernels.rows import append, find, hash_of, is_full
 from tidelog.engine.local.kernels.traces import weigh
 
 __all__ = [
@@ -72,13 +74,13 @@ def _log(relation, row, tag):
     """Log the state of a row once per commit; new rows need no entry. Returns its current tag."""
     if row >= load64(relation, BASE) or tag & LOGGED:
         return tag
-    count, support = load64(relation, UNDO_LENGTH), load64(relation, SUPPORT_AT)
+    count = load64(relation, UNDO_LENGTH)
     at = UNDO_WIDTH * count
     log = load64(relation, UNDO_AT)
     store64(log, at + UNDO_ROW, row)
     store64(log, at + UNDO_TAG, tag)
-    store64(log, at + UNDO_RANK, rank_of(support, row))
-    store64(log, at + UNDO_COUNT, count_of(support, row))
+    store64(log, at + UNDO_RANK, rank_of(relation, row))
+    store64(log, at + UNDO_COUNT, count_of(relation, row))
     store64(relation, UNDO_LENGTH, count + 1)
     store8(load64(relation, TAG_AT), row, tag | LOGGED)
     return tag | LOGGED
@@ -102,90 +104,100 @@ def _has_room(relation):
 @kernel
 def _mark_others(relation, row, tag):
     """Record that a row has an instance that does not support it."""
-    support = load64(relation, SUPPORT_AT)
-    count = count_of(support, row)
+    count = count_of(relation, row)
     if count & OTHERS:
         return DONE
     if not _has_room(relation):
         return GROW_LIST
     _log(relation, row, tag)
-    set_count(support, row, count | OTHERS)
+    set_count(relation, row, count | OTHERS)
+    return DONE
+
+
+@inlined
+def _holds(relation, value):
+    """Whether a cell can hold a value."""
+    return load64(relation, WIDE) != 0 or fits(value)
+
+
+@kernel
+def _count_one(relation, row):
+    """Count one more instance of a row."""
+    count = count_of(relation, row) + INSTANCE
+    if not _holds(relation, count):
+        return WIDEN
+    set_count(relation, row, count)
     return DONE
 
 
 @kernel
 def _insert_row(relation, row, highest, rank):
-    tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
+    tags = load64(relation, TAG_AT)
     tag = load8(tags, row)
     if tag & NEXT:
-        set_count(
-            support,
-            row,
-            count_of(support, row) + INSTANCE,
-        )
-        return DONE
-    if tag & ALIVE and highest >= rank_of(support, row):
+        return _count_one(relation, row)
+    if tag & ALIVE and highest >= rank_of(relation, row):
         return _mark_others(relation, row, tag)
     if not _has_room(relation):
         return GROW_LIST
     tag = _log(relation, row, tag)
     if tag & ALIVE:
-        set_count(
-            support,
-            row,
-            count_of(support, row) + INSTANCE,
-        )
-    else:
-        store8(tags, row, tag | NEXT)
-        set_rank(support, row, rank)
-        set_count(support, row, INSTANCE)
-        _list(relation, row)
+        return _count_one(relation, row)
+    if not _holds(relation, rank):
+        return WIDEN
+    store8(tags, row, tag | NEXT)
+    set_rank(relation, row, rank)
+    set_count(relation, row, INSTANCE)
+    _list(relation, row)
     return DONE
 
 
 @kernel
 def _settle_row(relation, row, highest, rank):
-    tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
+    tags = load64(relation, TAG_AT)
     tag = load8(tags, row)
     if tag & ALIVE:
-        counts = highest < rank_of(support, row)
+        counts = highest < rank_of(relation, row)
     else:
-        counts = tag & NEXT or rank_of(support, row) == AIMED
+        counts = tag & NEXT or rank_of(relation, row) == AIMED
     return _insert_row(relation, row, highest, rank) if counts else DONE
 
 
 @kernel
-def _settle_head(relation, values, highest, rank):
+def _settle_head(relation, values, half, highest, rank):
     """Count an instance of a head that is alive or needs a rank; other heads are ignored."""
-    row = find(relation, values)
+    row = find(relation, values, half)
     return _settle_row(relation, row, highest, rank) if row >= 0 else DONE
 
 
 @kernel
-def _insert_head(relation, values, highest, rank):
+def _insert_head(relation, values, half, highest, rank):
     """Count an instance of a head: add a row, or increase its count if the instance supports it."""
-    row = find(relation, values)
+    row = find(relation, values, half)
     if row >= 0:
         return _insert_row(relation, row, highest, rank)
     if is_full(relation):
         return GROW_TABLE
     if not _has_room(relation):
         return GROW_LIST
-    _list(relation, append(relation, values, row, NEXT, rank, INSTANCE))
+    added = append(relation, values, half, row, NEXT, rank, INSTANCE)
+    if added < 0:
+        return WIDEN
+    _list(relation, added)
     return DONE
 
 
 @kernel
 def _remove_row(relation, row, highest):
-    tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
+    tags = load64(relation, TAG_AT)
     tag = load8(tags, row)
-    if not tag & ALIVE or tag & CUR or highest >= rank_of(support, row):
+    if not tag & ALIVE or tag & CUR or highest >= rank_of(relation, row):
         return DONE
     if not _has_room(relation):
         return GROW_LIST
     tag = _log(relation, row, tag)
-    count = count_of(support, row) - INSTANCE
-    set_count(support, row, count)
+    count = count_of(relation, row) - INSTANCE
+    set_count(relation, row, count)
     if count < INSTANCE and not tag & NEXT:
         store8(tags, row, tag | NEXT)
         _list(relation, row)
@@ -193,9 +205,9 @@ def _remove_row(relation, row, highest):
 
 
 @kernel
-def _remove_head(relation, values, highest):
+def _remove_head(relation, values, half, highest):
     """Subtract an instance that supported a head; a head without any becomes a suspect."""
-    row = find(relation, values)
+    row = find(relation, values, half)
     return _remove_row(relation, row, highest) if row >= 0 else DONE
 
 
@@ -213,36 +225,33 @@ def _overdelete_row(relation, row):
 
 
 @kernel
-def _overdelete_head(relation, values):
+def _overdelete_head(relation, values, half):
     """Make a head that loses an instance a suspect, even if it has others."""
-    row = find(relation, values)
+    row = find(relation, values, half)
     return _overdelete_row(relation, row) if row >= 0 else DONE
 
 
 @kernel
 def rederive_row(relation, row, rank):
     """Count an instance of a suspect, which revives it. It was logged when it became a suspect."""
-    tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
+    tags = load64(relation, TAG_AT)
     tag = load8(tags, row)
     if not tag & NEXT:
         if not _has_room(relation):
             return GROW_LIST
+        if not _holds(relation, rank):
+            return WIDEN
         store8(tags, row, tag | NEXT)
-        set_rank(support, row, rank)
-        set_count(support, row, 0)
+        set_rank(relation, row, rank)
+        set_count(relation, row, 0)
         _list(relation, row)
-    set_count(
-        support,
-        row,
-        count_of(support, row) + INSTANCE,
-    )
-    return DONE
+    return _count_one(relation, row)
 
 
 @kernel
-def _rediscover_head(relation, values, rank):
+def _rediscover_head(relation, values, half, rank):
     """Count an instance of a head if it is a suspect: alive before the commit, but not now."""
-    row = find(relation, values)
+    row = find(relation, values, half)
     if row >= 0 and load8(load64(relation, TAG_AT), row) & (ALIVE | OLD) == OLD:
         return rederive_row(relation, row, rank)
     return DONE
@@ -254,31 +263,33 @@ def _weigh_row(relation, row, highest, mode):
 
 
 @kernel
-def _weigh_head(relation, values, highest, mode):
+def _weigh_head(relation, values, half, highest, mode):
     """Add or subtract an instance of a head, at the iteration after the latest tuple that it uses."""
-    row = find(relation, values)
+    row = find(relation, values, half)
     if row < 0:
         if is_full(relation):
             return GROW_TABLE
-        row = append(relation, values, row, 0, 0, 0)
+        row = append(relation, values, half, row, 0, 0, 0)
+        if row < 0:
+            return WIDEN
     return _weigh_row(relation, row, highest, mode)
 
 
 @kernel
-def apply_head(mode, relation, values, highest, rank):
-    """Apply a head according to the mode, or return what must grow first."""
+def apply_head(mode, relation, values, half, highest, rank):
+    """Apply a head, with half its hash, according to the mode, or return what must grow first."""
     if mode == INSERT:
-        return _insert_head(relation, values, highest, rank)
+        return _insert_head(relation, values, half, highest, rank)
     if mode == REMOVE:
-        return _remove_head(relation, values, highest)
+        return _remove_head(relation, values, half, highest)
     if mode == REDERIVE:
-        return _rediscover_head(relation, values, rank)
+        return _rediscover_head(relation, values, half, rank)
     if mode == SETTLE:
-        return _settle_head(relation, values, highest, rank)
+        return _settle_head(relation, values, half, highest, rank)
     if mode == OVERDELETE:
-        return _overdelete_head(relation, values)
+        return _overdelete_head(relation, values, half)
     if mode == ADD or mode == SUBTRACT:
-        return _weigh_head(relation, values, highest, mode)
+        return _weigh_head(relation, values, half, highest, mode)
     return UNKNOWN
 
 
@@ -317,7 +328,7 @@ def apply_heads(relation, mode, rank, heads, count, stride, highest, origins, va
         else:
             for c in range(arity):
                 store64(values, c, load64(heads, c * stride + i))
-            status = apply_head(mode, relation, values, above, rank)
+            status = apply_head(mode, relation, values, hash_of(values, arity), above, rank)
         if status != DONE:
             store64(out, 0, i)
             return status

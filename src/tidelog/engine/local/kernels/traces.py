@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidelog.engine.local.kernels.cells import rank_of
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.layout import (
     ALIVE,
@@ -25,7 +26,6 @@ from tidelog.engine.local.kernels.layout import (
     QUEUED,
     QUEUES_AT,
     QUEUES_CAP,
-    SUPPORT_AT,
     TAG_AT,
     TRACE_AT,
     WAITING,
@@ -33,7 +33,6 @@ from tidelog.engine.local.kernels.layout import (
     WEIGHT,
 )
 from tidelog.engine.local.kernels.memory import load8, load32, load64, store32, store64
-from tidelog.engine.local.kernels.ranks import rank_of
 
 __all__ = ["link", "publish_weights", "sift", "soonest_queue", "undo_weights", "weigh"]
 
@@ -135,7 +134,7 @@ def sift(relation, iteration, departing, arriving, out):
     """
     trace = load64(relation, TRACE_AT)
     entries, queues = load64(trace, ENTRIES_AT), load64(trace, QUEUES_AT)
-    tags, support = load64(relation, TAG_AT), load64(relation, SUPPORT_AT)
+    tags = load64(relation, TAG_AT)
     deleted = coming = passed = 0
     reference = load32(queues, iteration)
     store32(queues, iteration, 0)
@@ -148,14 +147,14 @@ def sift(relation, iteration, departing, arriving, out):
         row = load32(entries, at + ENTRY_ROW)
         is_there = load8(tags, row) & ALIVE
         derived = _weight(entries, entry) > 0
-        moves = is_there and rank_of(support, row) > iteration
+        moves = is_there and rank_of(relation, row) > iteration
         if derived and (moves or not is_there):
             store64(arriving, coming, row)
             coming += 1
-        if is_there and ((derived and moves) or (not derived and rank_of(support, row) == iteration)):
+        if is_there and ((derived and moves) or (not derived and rank_of(relation, row) == iteration)):
             store64(departing, deleted, row)
             deleted += 1
-        if not derived and not (is_there and rank_of(support, row) != iteration):
+        if not derived and not (is_there and rank_of(relation, row) != iteration):
             _postpone(trace, row, iteration)
     store64(trace, WAITING, load64(trace, WAITING) - passed)
     store64(out, 0, deleted)

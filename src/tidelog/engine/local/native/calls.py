@@ -17,6 +17,7 @@ __all__ = [
     "Grouped",
     "add_rows",
     "address",
+    "all_fit",
     "apply_heads",
     "apply_rows",
     "assert_rows",
@@ -27,6 +28,7 @@ __all__ = [
     "count_pairs",
     "cover",
     "end_round",
+    "enlarge",
     "fill",
     "find_rows",
     "grouped",
@@ -96,6 +98,11 @@ def rehash(relation: int) -> None:
     _kernels.rehash(relation)
 
 
+def enlarge(relation: int, smaller: Integers) -> None:
+    """Fill an empty hash table from the slots of a smaller one."""
+    _kernels.enlarge(relation, _at(smaller), len(smaller))
+
+
 def cover(index: int, relation: int) -> bool:
     """Add new rows to the chains of an index; false if the index is too small."""
     return bool(_kernels.cover(index, relation))
@@ -122,6 +129,11 @@ def link(trace: int) -> None:
 
 
 # -- tables
+
+
+def all_fit(numbers: Integers) -> bool:
+    """Whether all numbers fit into 32 bits."""
+    return bool(_kernels.all_fit(_at(numbers), numbers.size))
 
 
 def add_rows(relation: int, data: Integers) -> Integers:

@@ -89,6 +89,8 @@ class Bytecode:
         for number, level in enumerate(self.stage.levels):
             self._fill(layout.HEADER + number * layout.LEVEL_WIDTH, level, number == 0)
         self._header(layout.SOURCE, self._sources())
+        pending = layout.MOST_PENDING * (len(self.shape) + layout.PENDING_MORE)
+        self._header(layout.PENDING, self._place([0] * pending))
         self._array = np.array(self._words, np.int64)
         self._view = self._array.data
         self.at = address(self._array)
@@ -258,6 +260,9 @@ def make_room(status: int, target: Working, check: Check, bytecode: Bytecode | N
         target.table.grow()
     elif status == layout.GROW_TRACE:
         target.grow_trace()
+    elif status == layout.WIDEN:
+        check(2 * target.table.cells.nbytes)
+        target.table.widen()
     elif status == layout.GROW_INDEX and bytecode is not None:
         check(0)
         bytecode.cover()
@@ -272,7 +277,7 @@ def _rows_per_key(table: Table, key: tuple[int, ...]) -> float:
     rows = table.rows
     if rows <= _SAMPLE:
         return rows / max(len(np.unique(table.data[:rows, key], axis=0)), 1)
-    sample = table.data[np.arange(0, rows, rows / _SAMPLE).astype(np.int64)][:, key]
+    sample = table.codes(np.arange(0, rows, rows / _SAMPLE).astype(np.int64))[:, key]
     different = len(np.unique(sample, axis=0))
     if 2 * different < len(sample):  # most keys are in the sample
         return rows / different

@@ -32,7 +32,7 @@ def regroup(
     check: Callable[[], None],
 ) -> tuple[Rows, Rows]:
     """The rows of the old and the new results of the touched groups, or of all groups."""
-    keys = None if touched is None else distinct(instances.data[touched, : grouping.keys])[0]
+    keys = None if touched is None else distinct(instances.codes(touched)[:, : grouping.keys])[0]
     found = results(grouping, instances, _members(instances, keys), codec, check)
     return _members(table, keys), table.add(found)
 
@@ -51,11 +51,12 @@ def results(
     grouping: Grouping, table: Table, rows: Rows, codec: Codec, check: Callable[[], None] = lambda: None
 ) -> Codes:
     """The keys and aggregates of the groups that these rows form, one row per group."""
-    keys, numbers = distinct(table.data[rows, : grouping.keys])
+    codes = table.codes(rows)
+    keys, numbers = distinct(codes[:, : grouping.keys])
     columns = [keys]
-    weights = table.support[rows, 1] // INSTANCE
+    weights = table.counts(rows) // INSTANCE
     for agg, places in zip(grouping.aggregates, grouping.arguments, strict=True):
-        args = [np.ascontiguousarray(table.data[rows, i]) for i in places]
+        args = [np.ascontiguousarray(codes[:, i]) for i in places]
         types = [a.type for a in agg.args]
         for extra in agg.args[len(places) :]:
             assert isinstance(extra, Constant)
@@ -89,4 +90,4 @@ def distinct(keys: Codes) -> tuple[Codes, npt.NDArray[np.int64]]:
         return values[:, None], numbers
     numbering = Table(keys.shape[1])
     numbers = numbering.add(np.ascontiguousarray(keys))
-    return numbering.data[: numbering.rows], numbers
+    return numbering.codes(), numbers

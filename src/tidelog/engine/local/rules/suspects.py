@@ -12,7 +12,7 @@ import numpy as np
 
 from tidelog.data.types import Option
 from tidelog.engine.local.codes.codec import Codes
-from tidelog.engine.local.storage.table import Rows
+from tidelog.engine.local.storage.table import Cells, Rows
 from tidelog.program.typed import Match, Var
 
 __all__ = ["worth_filtering"]
@@ -23,7 +23,7 @@ _OTHER = 8  # and at most this many rows with these values per suspect
 _SAMPLE = 4096
 
 
-def worth_filtering(head: Match, data: Codes, suspects: Rows) -> tuple[str, Codes] | None:
+def worth_filtering(head: Match, data: Cells, suspects: Rows) -> tuple[str, Codes] | None:
     """The head variable with the fewest values among the suspects, and the values; None if not worthwhile.
 
     `data` holds all rows of the head's relation.
@@ -35,7 +35,7 @@ def worth_filtering(head: Match, data: Codes, suspects: Rows) -> tuple[str, Code
         # `none` joins nothing, so a variable that may be `none` cannot be bound before the atoms it occurs in
         plain = isinstance(term, Var) and not isinstance(term.type, Option)
         if isinstance(term, Var) and plain and not term.name.startswith("$"):
-            values = np.unique(data[suspects, column])
+            values = np.unique(data[suspects, column]).astype(np.int64)
             if best is None or len(values) < len(best[2]):
                 best = column, term.name, values
     if best is None:
@@ -47,7 +47,7 @@ def worth_filtering(head: Match, data: Codes, suspects: Rows) -> tuple[str, Code
     return (name, values) if pays else None
 
 
-def _rows(column: Codes, values: Codes) -> float:
+def _rows(column: Cells, values: Codes) -> float:
     """Estimate from a sample how many rows of a column have one of these values."""
     sample = column[:: max(1, len(column) // _SAMPLE)]
     return float(np.isin(sample, values).mean()) * len(column)

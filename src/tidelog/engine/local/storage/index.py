@@ -16,22 +16,17 @@ from tidelog.engine.local.kernels.layout import (
     COLUMNS_FROM,
     COVERED,
     FOLLOWING_AT,
+    HEADS,
     HEADS_AT,
-    HEADS_MASK,
     ORDER_AT,
 )
 from tidelog.engine.local.native.calls import address, cover, merge
 from tidelog.engine.local.storage.record import Record, expect, expect_each, expect_within
 
-__all__ = ["Chains", "Ordered", "longer", "power"]
+__all__ = ["Chains", "Ordered", "longer"]
 
 N = TypeVar("N", np.uint8, np.int32, np.int64)
 _SMALLEST = 64
-
-
-def power(size: int) -> int:
-    """The next power of two, at least two."""
-    return 1 << max(size - 1, 1).bit_length()
 
 
 def longer(array: npt.NDArray[N], length: int) -> npt.NDArray[N]:
@@ -78,8 +73,8 @@ class Chains(_Index):
         """Add all missing rows of the table with this descriptor."""
         if len(self.following) < capacity:
             self.resize(capacity)
-        if rows > len(self.heads):
-            self._begin(2 * rows)
+        if 2 * rows > 3 * len(self.heads):
+            self._begin(rows + rows // 8)
         if self.covered < rows:
             cover(self.at, table_at)
 
@@ -99,11 +94,11 @@ class Chains(_Index):
 
     def _begin(self, size: int) -> None:
         """Start over, with chain heads for `size` rows."""
-        self._lead(np.full(power(size), -1, np.int32), 0)
+        self._lead(np.full(size, -1, np.int32), 0)
 
     def _lead(self, heads: npt.NDArray[np.int32], covered: int) -> None:
         self.heads = heads
-        self.words[HEADS_AT], self.words[HEADS_MASK] = address(heads), len(heads) - 1
+        self.words[HEADS_AT], self.words[HEADS] = address(heads), len(heads)
         self.words[COVERED] = covered
 
     def saved(self, record: Record) -> dict[str, Any]:
@@ -122,7 +117,7 @@ class Chains(_Index):
         heads = record.array(saved["heads"], made.heads.dtype, None)
         following = record.array(saved["following"], made.following.dtype, None)
         covered = len(following)
-        expect(covered <= rows and len(heads) == power(len(heads)), "invalid index size")
+        expect(covered <= rows and len(heads) > 0, "invalid index size")
         expect_within(heads, -1, covered, "row number")
         expect_within(following, -1, covered, "row number")
         expect((following < np.arange(covered)).all(), "a chain does not end")
@@ -143,7 +138,7 @@ class Ordered(_Index):
         super().__init__(columns)
         self.order: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
-    def cover(self, table_at: int, rows: int, data: npt.NDArray[np.int64]) -> None:
+    def cover(self, table_at: int, rows: int, data: npt.NDArray[np.int32] | npt.NDArray[np.int64]) -> None:
         """Add all missing rows of the table with this descriptor and data."""
         first = self.covered
         if first == rows:

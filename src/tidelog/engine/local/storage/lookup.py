@@ -40,7 +40,7 @@ def within(table: Table, column: int, wanted: Extent) -> Rows | None:
     ordered.pinned, order = True, ordered.order
     first, last = 0, len(order)
     if wanted.least is not None:
-        first = bisect_left(order, wanted.least, key=lambda row: data[row, column])
+        first = bisect_left(order, wanted.least, key=lambda row: int(data[row, column]))
     if wanted.most is not None:
-        last = bisect_right(order, wanted.most, key=lambda row: data[row, column])
+        last = bisect_right(order, wanted.most, key=lambda row: int(data[row, column]))
     return order[first:last]

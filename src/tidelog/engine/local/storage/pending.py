@@ -19,8 +19,6 @@ from tidelog.engine.local.kernels.layout import (
     INSTANCE,
     OLD,
     REMOVE,
-    SUPPORT_COUNT,
-    SUPPORT_RANK,
     UNDO_RANK,
     UNDO_ROW,
     UNDO_TAG,
@@ -29,7 +27,7 @@ from tidelog.engine.local.kernels.layout import (
 )
 from tidelog.engine.local.native.calls import address, end_round, publish, settle
 from tidelog.engine.local.storage.index import longer
-from tidelog.engine.local.storage.table import Rows, Table
+from tidelog.engine.local.storage.table import Cells, Rows, Table
 from tidelog.engine.local.storage.trace import Trace
 from tidelog.maintain.script import Assertions, Mode, View
 
@@ -181,7 +179,7 @@ class Change:
     given_before: list[tuple[Rows, npt.NDArray[np.uint8]]] = field(default_factory=list)
     given_inserted: Rows = field(default_factory=lambda: _EMPTY)
     given_deleted: Rows = field(default_factory=lambda: _EMPTY)
-    whole: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None = None
+    whole: tuple[npt.NDArray[np.uint8], Cells] | None = None
     suspects: Rows = field(default_factory=lambda: _EMPTY)
     aims: Rows = field(default_factory=lambda: _EMPTY)  # rows to be given a rank
     doubted: int = 0  # how many rows of the worklist precede those that only need another rank
@@ -219,10 +217,8 @@ class Change:
     @property
     def searched(self) -> Rows:
         """The suspects that may still have instances. The others had all instances counted and lost them."""
-        support = self.working.table.support[self.suspects]
-        return np.asarray(
-            self.suspects[(support[:, SUPPORT_COUNT] != 0) | (support[:, SUPPORT_RANK] == AIMED)]
-        )
+        table, suspects = self.working.table, self.suspects
+        return np.asarray(suspects[(table.counts(suspects) != 0) | (table.ranks(suspects) == AIMED)])
 
     @property
     def trace(self) -> Trace:
@@ -254,7 +250,7 @@ class Change:
         self.working.log(np.union1d(old, new))
         table.tags[old] &= ~np.uint8(ALIVE)
         table.tags[new] |= np.uint8(ALIVE)
-        table.support[new] = 0, INSTANCE
+        table.set_support(new, 0, INSTANCE)
 
     def empty(self) -> None:
         """Delete all rows, including those inserted in this commit."""
@@ -291,17 +287,17 @@ class Change:
         table = self.working.table
         end_round(table.at, REMOVE)
         self.working.list_rows(self.arriving)
-        table.support[self.arriving] = iteration, INSTANCE
+        table.set_support(self.arriving, iteration, INSTANCE)
         return end_round(table.at, ADD)
 
     def lift(self, ranks: int) -> None:
         """Raise the ranks of all rows that have one."""
         table = self.working.table
         present = table.alive()
-        present = present[table.support[present, SUPPORT_RANK] != UNSETTLED]
+        present = present[table.ranks(present) != UNSETTLED]
         if ranks and len(present):
             self.working.log(present)
-            table.support[present, SUPPORT_RANK] += ranks
+            table.set_support(present, table.ranks(present) + ranks, table.counts(present))
         self.highest += ranks
 
     def doubt(self) -> None:
@@ -309,12 +305,12 @@ class Change:
         table = self.working.table
         if table.unsettled:
             alive = table.alive()
-            self.working.list_rows(alive[table.support[alive, SUPPORT_RANK] == UNSETTLED])
+            self.working.list_rows(alive[table.ranks(alive) == UNSETTLED])
 
     def aim(self) -> None:
         """Make the rows that should be alive but have no rank suspects."""
         self.aims = np.concatenate([self.aims, self.working.worklist[self.doubted :]])
-        self.working.table.support[self.aims] = AIMED, 0
+        self.working.table.set_support(self.aims, AIMED, 0)
         self.suspects = self.aims
 
     def rest(self) -> None:
@@ -322,7 +318,8 @@ class Change:
         table = self.working.table
         left = self.aims[table.tags[self.aims] & ALIVE == 0]
         table.tags[left] |= np.uint8(ALIVE)
-        table.support[left] = UNSETTLED, 0
+        if len(left):
+            table.set_support(left, UNSETTLED, 0)
         self.unsettled = len(left) > 0
 
     def settle(self) -> None:
@@ -341,9 +338,9 @@ class Change:
             found = found[self.whole[0] & OLD != 0]
         else:
             log = self.working.undo_log
-            ranks = table.support[log[:, UNDO_ROW], SUPPORT_RANK]
+            ranks = table.ranks(log[:, UNDO_ROW])
             found = log[(log[:, UNDO_TAG] & OLD != 0) & (log[:, UNDO_RANK] != ranks), UNDO_ROW]
-        return np.asarray(table.data[found[table.tags[found] & ALIVE != 0]])
+        return table.codes(found[table.tags[found] & ALIVE != 0])
 
     def publish(self) -> None:
         """Make the new state of the table current."""
@@ -383,8 +380,7 @@ class Change:
         table = self.working.table
         changed, tags, ranks, counts = self.working.undo_log.T
         table.tags[changed] = tags
-        table.support[changed, 0] = ranks
-        table.support[changed, 1] = counts
+        table.set_support(changed, ranks, counts)
         self.working.clear_undo_log()
 
 

@@ -30,7 +30,7 @@ __all__ = [
     "write_record",
 ]
 
-_MAGIC: Final = b"TIDELOG\x03"
+_MAGIC: Final = b"TIDELOG\x04"
 _ALIGNED: Final = 64
 _LENGTH: Final = struct.Struct("<q")
 _TYPES: Final = frozenset(["|u1", "<i4", "<i8", "<u8"])
@@ -71,14 +71,15 @@ class Record:
         self.arrays.append(np.ascontiguousarray(array))
         return len(self.arrays) - 1
 
-    def array(self, number: Any, dtype: npt.DTypeLike, *shape: int | None) -> Array:
-        """The array with this number. Raises Corrupt unless type and shape match; None is any length."""
+    def array(self, number: Any, dtype: npt.DTypeLike | None, *shape: int | None) -> Array:
+        """The array with this number. Raises Corrupt unless type and shape match; None matches any."""
         expect(type(number) is int and 0 <= number < len(self.arrays), "missing array")
         found: Array = self.arrays[number]
         fits = found.ndim == len(shape) and all(
             wanted is None or length == wanted for length, wanted in zip(found.shape, shape, strict=True)
         )
-        expect(bool(found.dtype == dtype) and fits, f"unexpected array of {found.dtype} {found.shape}")
+        fits = fits and (dtype is None or bool(found.dtype == dtype))
+        expect(fits, f"unexpected array of {found.dtype} {found.shape}")
         return found
 
 

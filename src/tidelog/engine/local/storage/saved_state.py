@@ -97,7 +97,7 @@ def _expect_codes(codec: Codec, types: tuple[Type, ...], table: Table) -> None:
     """Raise Corrupt unless codes of interned values are positions in their dictionaries."""
     for column, type_ in enumerate(types):
         if not is_direct(type_):
-            codes = table.data[: table.rows, column]
+            codes = table.column(column)
             codes = codes[codes != NONE] if isinstance(type_, Option) else codes
             expect_within(codes, 0, len(codec.dictionary(type_)), "code")
 

@@ -61,14 +61,14 @@ def matching(codes: Codes, wanted: Mapping[int, int]) -> npt.NDArray[np.bool_]:
 class RowSnapshot:
     def __init__(self, table: Table) -> None:
         self._rows = live_rows(table)
-        self._data = table.data
+        self._data = table.data  # replaced, never moved
 
     @property
     def size(self) -> int:
         return len(self._rows)
 
     def codes(self, count: int | None = None) -> Codes:
-        return self._data[self._rows[:count]]
+        return self._data[self._rows[:count]].astype(np.int64)
 
     def select(self, wanted: Mapping[int, int]) -> Codes:
         codes = self.codes()
@@ -79,7 +79,7 @@ class BitSnapshot:
     def __init__(self, kept: BitRelation) -> None:
         self.size = kept.size
         self._bits, self._turned = kept.bits, kept.turned
-        self._names, self._known = kept.names.data[:, 0], kept.names.rows
+        self._names, self._known = kept.names.column(0), kept.names.rows
 
     def codes(self, count: int | None = None) -> Codes:
         return self._codes(self._bits.pairs())[:count]

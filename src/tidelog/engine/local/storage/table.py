@@ -1,4 +1,4 @@
-"""A relation as rows of codes: a tag, a rank and a count for each row, a hash table, and indexes.
+"""A relation as rows: codes, a rank and a count, a tag for each row, a hash table, and indexes.
 
 A row keeps its number until the table is compacted. Deleting a tuple only marks its row, and inserting it
 again revives the row. So row numbers identify tuples, and the hash table and the indexes only grow.
@@ -12,6 +12,9 @@ The bits of a tag (see `kernels.layout`):
 - LOGGED: its state before the commit is in the undo log.
 
 Between commits a row is ALIVE and OLD, or has no tag.
+
+Codes, rank and count of a row are beside each other, since they are read together. They have 32 bits until
+one of them does not fit; then all cells of the table get 64.
 
 Kernels access a table through its descriptor, an array of words that this class keeps up to date. The number
 of rows is stored only there.
@@ -27,17 +30,28 @@ import numpy.typing as npt
 
 from tidelog.engine.local.codes.codec import NONE, Codes
 from tidelog.engine.local.kernels import layout
-from tidelog.engine.local.native.calls import add_rows, address, assert_rows, find_rows, rehash, retract_rows
-from tidelog.engine.local.storage.index import Chains, Ordered, longer, power
+from tidelog.engine.local.native.calls import (
+    add_rows,
+    address,
+    all_fit,
+    assert_rows,
+    enlarge,
+    find_rows,
+    rehash,
+    retract_rows,
+)
+from tidelog.engine.local.storage.index import Chains, Ordered, longer
 from tidelog.engine.local.storage.record import Record, expect, expect_each, expect_within
 from tidelog.engine.local.storage.trace import Trace
 from tidelog.errors import EngineError
 
-__all__ = ["Rows", "Table"]
+__all__ = ["Cells", "Rows", "Table"]
 
 Rows: TypeAlias = npt.NDArray[np.int64]
+Cells: TypeAlias = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 SMALLEST = 64
 MOST_ROWS = 2**31 - 2  # hash tables and chains hold row numbers of 32 bits
+_LOWER: Final = 0xFFFFFFFF  # the half of a slot that holds the row
 _SAMPLE: Final = 1024  # rows
 _FEW: Final = 64  # rows up to which fan-outs are not estimated
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -50,11 +64,10 @@ class Table:
         self.live = 0
         self.highest = 0  # at least the highest rank in use
         self.unsettled = False  # whether there are rows without a rank
-        self.data: Codes = np.empty((SMALLEST, arity), np.int64)
+        self.cells: Cells = np.zeros((SMALLEST, arity + layout.CELLS_MORE), np.int32)
         self.tags: npt.NDArray[np.uint8] = np.zeros(SMALLEST, np.uint8)
         self.given: npt.NDArray[np.uint8] = np.zeros(SMALLEST, np.uint8)
-        self.support: npt.NDArray[np.int64] = np.zeros((SMALLEST, layout.SUPPORT_WIDTH), np.int64)
-        self.hashed: npt.NDArray[np.int32] = np.full(4 * SMALLEST, -1, np.int32)
+        self._slots: npt.NDArray[np.int64] = np.zeros(2 * SMALLEST, np.int64)
         self.trace: Trace | None = None
         self._alike: dict[tuple[int, ...], tuple[int, float]] = {}  # estimates, and the rows they are from
         self.indexes: dict[tuple[int, ...], Chains] = {}
@@ -79,10 +92,11 @@ class Table:
 
     def _describe(self) -> None:
         words = self.words
-        words[layout.DATA_AT], words[layout.ARITY] = address(self.data), self.arity
+        words[layout.CELLS_AT], words[layout.ARITY] = address(self.cells), self.arity
+        words[layout.STRIDE], words[layout.WIDE] = self.cells.shape[1], self.is_wide
         words[layout.TAG_AT], words[layout.CAP] = address(self.tags), len(self.tags)
-        words[layout.SUPPORT_AT], words[layout.GIVEN_AT] = address(self.support), address(self.given)
-        words[layout.HASH_AT], words[layout.HASH_MASK] = address(self.hashed), len(self.hashed) - 1
+        words[layout.GIVEN_AT] = address(self.given)
+        words[layout.SLOTS_AT], words[layout.SLOTS] = address(self._slots), len(self._slots)
 
     def keep(self, trace: Trace | None) -> None:
         """Set or remove the trace."""
@@ -94,15 +108,13 @@ class Table:
     def saved(self, record: Record) -> dict[str, Any]:
         """The state of a table between commits, as JSON; its arrays are put into a record."""
         rows = self.rows
-        arrays = {
-            name: record.put(getattr(self, name)[:rows]) for name in ("data", "tags", "given", "support")
-        }
+        arrays = {name: record.put(getattr(self, name)[:rows]) for name in ("cells", "tags", "given")}
         plain = {name: getattr(self, name) for name in ("live", "highest", "unsettled")}
         return {
             **arrays,
             **plain,
             "rows": rows,
-            "hashed": record.put(self.hashed),
+            "slots": record.put(self._slots),
             "indexes": [index.saved(record) for index in self.indexes.values()],
             "orders": [order.saved(record) for order in self.orders.values()],
             "trace": None if self.trace is None else self.trace.saved(record),
@@ -132,22 +144,22 @@ class Table:
         """Raise Corrupt if a trace, or the ranks of its rows, have iterations later than `most`."""
         if self.trace is not None:
             self.trace.expect_iterations(most)
-            expect_within(self.support[self.alive(), layout.SUPPORT_RANK], 0, most + 1, "iteration")
+            expect_within(self.ranks(self.alive()), 0, most + 1, "iteration")
 
     def _take(self, record: Record, saved: Any, rows: int) -> None:
         """Take over the arrays of a record."""
-        self.data = record.array(saved["data"], self.data.dtype, rows, self.arity)
+        self.cells = record.array(saved["cells"], None, rows, self.cells.shape[1])
+        expect(self.cells.dtype in (np.int32, np.int64), "unexpected type of cells")
         self.tags = record.array(saved["tags"], self.tags.dtype, rows)
         self.given = record.array(saved["given"], self.given.dtype, rows)
-        self.support = record.array(saved["support"], self.support.dtype, rows, layout.SUPPORT_WIDTH)
-        self.hashed = record.array(saved["hashed"], self.hashed.dtype, None)
+        self._slots = record.array(saved["slots"], self._slots.dtype, None)
         settled = layout.ALIVE | layout.OLD
         expect(((self.tags == 0) | (self.tags == settled)).all(), "invalid tag")
         expect_within(self.given, 0, 2, "mark of an asserted row")
-        size = len(self.hashed)
-        expect(size == power(size) and size > 2 * rows, "invalid hash table size")
-        expect_within(self.hashed, -1, rows, "row number")
-        expect_each(self.hashed[self.hashed >= 0], rows)
+        taken = self._slots[self._slots != 0] & _LOWER
+        expect(4 * rows <= 3 * len(self._slots), "invalid hash table size")
+        expect_within(taken, 1, rows + 1, "row number")
+        expect_each(taken - 1, rows)
         self.words[layout.ROWS] = self.words[layout.BASE] = rows
         self._describe()
 
@@ -166,18 +178,32 @@ class Table:
                 )
             capacity = min(max(wanted, capacity + capacity // 2), MOST_ROWS)
             try:
-                self.data = longer(self.data, capacity)
+                self.cells = longer(self.cells, capacity)
                 self.given = longer(self.given, capacity)
-                self.support = longer(self.support, capacity)
                 for index in self.indexes.values():
                     index.resize(capacity)
                 self.tags = longer(self.tags, capacity)  # last, since its length is the capacity
             finally:  # also if memory runs out halfway
                 self._describe()
-        if 2 * (wanted + 1) > len(self.hashed) - 1:
-            self.hashed = np.full(power(4 * wanted), -1, np.int32)
+        if 4 * (wanted + 1) > 3 * len(self._slots):
+            smaller, self._slots = self._slots, np.zeros(2 * (wanted + 1), np.int64)
             self._describe()
-            rehash(self.at)
+            enlarge(self.at, smaller)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether cells have 64 bits."""
+        return self.cells.dtype == np.int64
+
+    def widen(self) -> None:
+        """Give cells 64 bits."""
+        self.cells = self.cells.astype(np.int64)
+        self._describe()
+
+    def _hold(self, numbers: Codes) -> None:
+        """Make sure that cells can hold these numbers."""
+        if not self.is_wide and not all_fit(numbers):
+            self.widen()
 
     @property
     def growth(self) -> int:
@@ -193,8 +219,10 @@ class Table:
 
     def add(self, data: Codes) -> Rows:
         """The rows of these tuples. Missing tuples are added as dead rows."""
+        data = np.ascontiguousarray(data)
         self.reserve(len(data))
-        return add_rows(self.at, np.ascontiguousarray(data))
+        self._hold(data)
+        return add_rows(self.at, data)
 
     def find(self, data: Codes) -> Rows:
         """The rows of these tuples; negative for missing tuples."""
@@ -202,11 +230,47 @@ class Table:
 
     def assert_rows(self, inserted: Codes, deleted: Codes) -> tuple[Rows, Rows]:
         """Change the asserted facts; returns the rows newly asserted and the rows retracted."""
+        inserted = np.ascontiguousarray(inserted)
         self.reserve(len(inserted))
+        self._hold(inserted)
         retracted = retract_rows(self.at, np.ascontiguousarray(deleted))
-        asserted = assert_rows(self.at, np.ascontiguousarray(inserted))
+        asserted = assert_rows(self.at, inserted)
         self.given[retracted] = 0
         return asserted, retracted
+
+    @property
+    def data(self) -> Cells:
+        """The codes of all rows, in the width of the cells; rows beyond `rows` are unused."""
+        return self.cells[:, : self.arity]
+
+    def codes(self, rows: Rows | None = None) -> Codes:
+        """The codes of these rows, or of all."""
+        if rows is None:
+            return self.data[: self.rows].astype(np.int64)
+        return self.cells.take(rows, axis=0)[:, : self.arity].astype(np.int64)
+
+    def column(self, column: int, rows: Rows | None = None) -> Codes:
+        """The codes of these rows, or of all, in a column."""
+        cells = self.cells[: self.rows, column] if rows is None else self.cells[rows, column]
+        return cells.astype(np.int64)
+
+    def ranks(self, rows: Rows) -> Codes:
+        return self.column(self.arity + layout.CELL_RANK, rows)
+
+    def counts(self, rows: Rows) -> Codes:
+        return self.column(self.arity + layout.CELL_COUNT, rows)
+
+    @property
+    def support(self) -> Cells:
+        """The ranks and counts of all rows, in the width of the cells."""
+        return self.cells[:, self.arity :]
+
+    def set_support(self, rows: Rows, rank: int | Codes, count: int | Codes) -> None:
+        """Give rows these ranks and counts."""
+        if not self.is_wide and not (_fits(rank) and _fits(count)):
+            self.widen()
+        self.cells[rows, self.arity + layout.CELL_RANK] = rank
+        self.cells[rows, self.arity + layout.CELL_COUNT] = count
 
     def alive(self) -> Rows:
         return np.flatnonzero(self.tags[: self.rows] & layout.ALIVE)
@@ -223,7 +287,7 @@ class Table:
 
     def _estimate(self, columns: tuple[int, ...]) -> float:
         """The row itself, and as many others as pairs of rows in a sample suggest."""
-        sample = self.data[: self.rows : max(self.rows // _SAMPLE, 1), columns]
+        sample = self.data[: self.rows : max(self.rows // _SAMPLE, 1), columns].astype(np.int64)
         _, counts = np.unique(_mixed(sample), return_counts=True)
         pairs = len(sample) * (len(sample) - 1)
         return 1.0 + (self.rows - 1) * float((counts * (counts - 1)).sum()) / pairs
@@ -275,14 +339,14 @@ class Table:
         """
         kept = self.useful()
         capacity = max(SMALLEST, len(kept))
-        data = longer(self.data[kept], capacity)
+        cells = longer(self.cells[kept], capacity)
         for column, new in (codes or {}).items():
-            old = data[: len(kept), column]
-            data[: len(kept), column] = np.where(old == NONE, NONE, new[np.where(old == NONE, 0, old)])
+            old = cells[: len(kept), column]
+            cells[: len(kept), column] = np.where(old == NONE, NONE, new[np.where(old == NONE, 0, old)])
         tags, given = longer(self.tags[kept], capacity), longer(self.given[kept], capacity)
-        support, hashed = longer(self.support[kept], capacity), np.full(power(4 * capacity), -1, np.int32)
+        slots = np.zeros(2 * capacity, np.int64)
         # the table is unchanged up to here, in case memory runs out
-        self.data, self.tags, self.given, self.support, self.hashed = data, tags, given, support, hashed
+        self.cells, self.tags, self.given, self._slots = cells, tags, given, slots
         self.words[layout.ROWS] = self.words[layout.BASE] = len(kept)
         self._describe()
         rehash(self.at)
@@ -296,11 +360,17 @@ class Table:
 
     @property
     def nbytes(self) -> int:
-        own = self.data.nbytes + self.tags.nbytes + self.given.nbytes
-        own += self.support.nbytes + self.hashed.nbytes
+        own = self.cells.nbytes + self.tags.nbytes + self.given.nbytes + self._slots.nbytes
         own += 0 if self.trace is None else self.trace.nbytes
         own += sum(order.nbytes for order in self.orders.values())
         return own + sum(index.nbytes for index in self.indexes.values())
+
+
+def _fits(numbers: int | Codes) -> bool:
+    """Whether numbers fit into 32 bits."""
+    if isinstance(numbers, int):
+        return -(2**31) <= numbers < 2**31
+    return all_fit(np.ascontiguousarray(numbers, np.int64))
 
 
 def _mixed(tuples: Codes) -> npt.NDArray[np.uint64]:

@@ -70,7 +70,7 @@ def _aggregated(
     instances = Table(len(given))
     try:
         numbers = instances.add(np.ascontiguousarray(encode(codec, given, rows).T))
-        instances.support[numbers, 1] = INSTANCE * rows.column("count").to_numpy()
+        instances.set_support(numbers, 0, INSTANCE * rows.column("count").to_numpy())
         table = decode(codec, made, local.results(grouping, instances, numbers, codec, check).T)
         problem = None
     except TidelogError as error:  # reported, not raised: a retry would not help

@@ -128,13 +128,13 @@ class Worker:
         types, table = self._next.relations[relation].types, self._engine.tables[relation]
         inserted = self._engine.change(relation).inserted
         is_given = table.given[inserted] != 0
-        given, meant = table.data[inserted[is_given]], np.zeros(int(is_given.sum()), bool)
+        given, meant = table.codes(inserted[is_given]), np.zeros(int(is_given.sum()), bool)
         for pattern in patterns:
             of = np.ones(len(given), bool)
             for column, constant in pattern:
                 of &= given[:, column] == self._engine.codec.encode(types[column], constant.value)
             meant |= of
-        rows = table.data[inserted[~is_given]], given[meant]
+        rows = table.codes(inserted[~is_given]), given[meant]
         return Signed(*(decode(self._engine.codec, types, codes.T) for codes in rows))
 
     def moved(self, relation: str) -> Any:

@@ -145,7 +145,7 @@ class Source:
             if self._given is not None:
                 return self._given
             given = self._readers.engine.given_before(self.relation, self.table)
-            return self.table.data[np.flatnonzero(given)]
+            return self.table.codes(np.flatnonzero(given))
 
     def select(self, wanted: Mapping[int, int]) -> Codes:
         """The codes of the rows that have these codes in these columns."""
@@ -153,7 +153,7 @@ class Source:
             state = self._state
             if state is None and not self._readers.is_busy and self._is_worth(wanted):
                 with interrupts_noted():  # a half-built index would stay wrong
-                    return self.table.data[self._find(wanted)]
+                    return self.table.codes(self._find(wanted))
             state = state or RowSnapshot(self.table)
         return state.select(wanted)
 
@@ -165,7 +165,7 @@ class Source:
                 with interrupts_noted():
                     found = within(self.table, place, wanted)
                 if found is not None:
-                    return self.table.data[self._present(found)]
+                    return self.table.codes(self._present(found))
             state = state or RowSnapshot(self.table)
         codes = state.codes()
         return codes[wanted.holds(codes[:, place])]
@@ -202,11 +202,11 @@ class Committed:
         """The codes of the asserted rows."""
         with self._readers.mutex:
             table = self._table
-            return table.data[np.flatnonzero(table.given[: table.rows])]
+            return table.codes(np.flatnonzero(table.given[: table.rows]))
 
     def holders(self, columns: tuple[int, ...], keys: Codes) -> tuple[Rows, Codes]:
         """The rows that have these codes in these columns: the number of the key, and the row's codes."""
         with self._readers.mutex:
             which, rows = lookup(self._table, columns, keys)
             is_there = (self._table.tags[rows] & OLD) != 0
-            return which[is_there], self._table.data[rows[is_there]]
+            return which[is_there], self._table.codes(rows[is_there])

@@ -126,7 +126,7 @@ class Staged:
     def net(self) -> tuple[Codes, Codes]:
         """The rows to insert, and the rows to delete."""
         signs = self._signs[: self._rows.rows]
-        data = self._rows.data[: self._rows.rows]
+        data = self._rows.codes()
         return data[signs == 1], data[signs == -1]
 
     # -- rows and keys
@@ -149,7 +149,7 @@ class Staged:
         assert self.relation.key is not None
         which, rows = lookup(self._rows, self.relation.key, keys)
         inserted = self._signs[rows] == 1
-        found = [(which[inserted], self._rows.data[rows[inserted]])]
+        found = [(which[inserted], self._rows.codes(rows[inserted]))]
         if self._committed is not None:
             which, codes = self._committed.holders(self.relation.key, keys)
             unsaid = self._said(codes) == 0
@@ -175,7 +175,7 @@ def expect_keys(relation: Relation, table: Table, inserted: Codes, codec: Codec)
         return
     which, rows = lookup(table, relation.key, inserted[:, relation.key])
     alive = (table.tags[rows] & ALIVE) != 0
-    which, held = which[alive], table.data[rows[alive]]
+    which, held = which[alive], table.codes(rows[alive])
     other = np.flatnonzero((inserted[which] != held).any(axis=1))
     if len(other):
         raise conflict(relation, codec, held[int(other[0])], inserted[which[int(other[0])]])
