@@ -99,9 +99,7 @@ class LocalReasoner:
     def given(self) -> Mapping[str, frozenset[Row]]:
         """The asserted facts."""
         tables = {name: self.engine.tables[name] for name in self._types}
-        rows = {
-            name: table.codes()[table.given[: table.rows] == 1] for name, table in tables.items()
-        }
+        rows = {name: table.codes()[table.given[: table.rows] == 1] for name, table in tables.items()}
         return {name: frozenset(self.decode(t, rows[name])) for name, t in self._types.items()}
 
     def commit(

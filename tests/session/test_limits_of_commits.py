@@ -14,8 +14,8 @@ from tidelog.engine.local.expressions.operations import Ledger
 from tidelog.engine.local.rules import bytecode as frame
 from tidelog.engine.local.rules import rounds as loop
 from tidelog.engine.local.rules import runner
-from tidelog.engine.local.storage import index, table
 from tidelog.engine.local.storage import pending as working
+from tidelog.engine.local.storage import growing, table
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.session.session import Session
 
@@ -319,7 +319,7 @@ def test_memory_that_runs_out_anywhere_is_an_error_of_the_commit(
 
 def test_a_table_stays_whole_if_there_is_no_memory_to_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each array of the tables in turn is the one that there is no memory for."""
-    longer = index.longer
+    longer = growing.longer
     for failing in range(12):
         db = tidelog.open(text=PAIRS)
         insert(db, 10)

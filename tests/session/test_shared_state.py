@@ -76,7 +76,7 @@ def test_readers_and_a_transaction_are_never_at_one_index_together(
                 tx.upsert("Price", [(i, i + 1)])
             tx.rollback()
 
-    with one_at_a_time(monkeypatch, index.Chains, "cover"):
+    with one_at_a_time(monkeypatch, index.Buckets, "cover"):
         in_threads(read, write, read)
 
 

@@ -11,6 +11,7 @@ make.
 from __future__ import annotations
 
 import math
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -40,12 +41,20 @@ _SIZE: Final = re.compile(rf"([0-9]+(?:\.[0-9]+)?)\s*({'|'.join(_UNITS)})", re.I
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a commit; `max_memory` is in bytes."""
+    """The limits of a commit; `max_memory` is in bytes, and `max_threads` by default the number of cores."""
 
     max_iterations: int | None = 100_000
     max_rows: int | None = None
     timeout: float | None = None
     max_memory: int | None = None
+    max_threads: int | None = None
+
+    @property
+    def threads(self) -> int:
+        """How many threads a commit in this process may use."""
+        if self.max_threads is not None:
+            return self.max_threads
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Watch:

@@ -220,6 +220,7 @@ def open_session(
     max_rows: int | None = None,
     timeout: float | None = None,
     max_memory: int | str | None = None,
+    max_threads: int | None = None,
     progress: bool | Report = False,
     spark: Any = None,
     placement: str | None = None,
@@ -232,7 +233,8 @@ def open_session(
 
     A commit raises EngineError and changes nothing if it exceeds a limit: `max_iterations` rounds in one
     recursion, `max_rows` rows in relations that depend on each other, `timeout` seconds, or `max_memory`
-    (bytes, or a text such as "4GB"). `progress` shows the progress of long work on a terminal; a function in
+    (bytes, or a text such as "4GB"). It uses at most `max_threads` threads, by default one for each core that
+    the process may use. `progress` shows the progress of long work on a terminal; a function in
     its place is called with the progress, about ten times a second.
 
     With `spark`, a SparkSession, `insert` and `delete` accept DataFrames and `to_spark()` returns them.
@@ -242,7 +244,13 @@ def open_session(
     if path is not None and text is not None:
         raise SessionError("give the program as a file or as a text, not both")
     memory = _bytes(max_memory) if isinstance(max_memory, str) else max_memory
-    _expect_limits(max_iterations=max_iterations, max_rows=max_rows, timeout=timeout, max_memory=memory)
+    _expect_limits(
+        max_iterations=max_iterations,
+        max_rows=max_rows,
+        timeout=timeout,
+        max_memory=memory,
+        max_threads=max_threads,
+    )
     draft = Draft()
     _expect_list(functions)
     for function in functions:
@@ -252,7 +260,7 @@ def open_session(
     elif text is not None:
         expect_text("open(text=…)", text)
         draft.load(text, name)
-    limits = Limits(max_iterations, max_rows, timeout, memory)
+    limits = Limits(max_iterations, max_rows, timeout, memory, max_threads)
     return Session(draft, strategy, limits, _report(progress), _backend(spark, placement), _saying(facts))
 
 

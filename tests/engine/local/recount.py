@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from conformance.reasoners import LocalReasoner
 from tidelog.data.values import Row, Value
 from tidelog.engine.local.kernels.layout import ALIVE, INSTANCE, OLD, OTHERS, UNSETTLED
-from tidelog.engine.local.storage.index import Chains
+from tidelog.engine.local.storage.index import Buckets
 from tidelog.engine.local.storage.table import Table
 from tidelog.plan.flat import FlatRule, Stratum
 from tidelog.program.typed import Absent, Bind, Constant, Match, Term, Test, Var
@@ -218,17 +219,25 @@ def check_table(table: Table) -> None:
         assert keys == sorted(keys)
 
 
-def _check_index(table: Table, columns: tuple[int, ...], index: Chains) -> None:
-    """Every row is in one chain, and rows with one key are in one chain."""
+def _check_index(table: Table, columns: tuple[int, ...], index: Buckets) -> None:
+    """Every row is in one bucket or chain, and rows with one key are together in each of the two."""
+    older, starts = len(index.grouped), index.starts.tolist()
+    buckets = {
+        int(row): number
+        for number, (first, last) in enumerate(pairwise(starts))
+        for row in index.grouped[first:last]
+    }
+    assert sorted(buckets) == list(range(older))
     chains: dict[int, int] = {}
     for number, head in enumerate(index.heads.tolist()):
         row = head
         while row >= 0:
             assert row not in chains
             chains[row] = number
-            row = int(index.following[row])
-    assert sorted(chains) == list(range(table.rows))
-    homes: dict[tuple[int, ...], int] = {}
-    for row, number in chains.items():
-        key = tuple(table.data[row, list(columns)].tolist())
-        assert homes.setdefault(key, number) == number
+            row = int(index.following[row - older])
+    assert sorted(chains) == list(range(older, table.rows))
+    for places in (buckets, chains):
+        homes: dict[tuple[int, ...], int] = {}
+        for row, number in places.items():
+            key = tuple(table.data[row, list(columns)].tolist())
+            assert homes.setdefault(key, number) == number

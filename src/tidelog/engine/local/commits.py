@@ -6,14 +6,17 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 from tidelog.engine.commit import Commits
+from tidelog.engine.limits import Limits
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.dense.matrix import Difference
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import Record
 from tidelog.engine.local.storage.saved_state import Saved, restored
 from tidelog.engine.scheduler import SWITCH, Scheduler
+from tidelog.engine.statistics import Stats
 from tidelog.maintain.strategy import ELASTIC, Strategy
 from tidelog.plan.flat import FlatProgram, Stratum
+from tidelog.progress import Report
 
 __all__ = ["LocalCommits"]
 
@@ -32,6 +35,18 @@ class LocalCommits(Commits[Codes, Codes | Difference]):
     ) -> None:
         self.engine = engine or LocalEngine()
         super().__init__(self.engine, Scheduler(self.engine, strategy, switch, placed=placed), guard)
+
+    def run(
+        self, limits: Limits, check: Callable[[], None] = lambda: None, report: Report | None = None
+    ) -> Stats:
+        self.engine.runner.threads = limits.threads
+        return super().run(limits, check, report)
+
+    def evaluate(
+        self, limits: Limits, check: Callable[[], None] = lambda: None, report: Report | None = None
+    ) -> Stats:
+        self.engine.runner.threads = limits.threads
+        return super().evaluate(limits, check, report)
 
     def publish(self) -> None:
         """Make the new state current, and drop indexes that no rule uses any more."""

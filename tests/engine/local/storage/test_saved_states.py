@@ -117,7 +117,8 @@ def test_a_state_that_is_cut_short_or_longer_is_refused(kind: str) -> None:
 # -- every kind of number that is followed
 
 
-FOLLOWED = {"slots", "heads", "following", "order", "first", "entries", "ids", "tags", "given"}
+FOLLOWED = {"slots", "starts", "grouped", "heads", "following", "order", "first", "entries", "ids"}
+FOLLOWED |= {"tags", "given"}
 
 
 def followed(values: Any, path: str = "") -> Iterator[tuple[str, int]]:

@@ -8,9 +8,29 @@ from __future__ import annotations
 
 from tidelog.engine.local.kernels.compiled import inlined
 from tidelog.engine.local.kernels.layout import ARITY, CELLS_AT, STRIDE, WIDE
-from tidelog.engine.local.kernels.memory import load32, load64, store32, store64
+from tidelog.engine.local.kernels.memory import (
+    add32,
+    add64,
+    load32,
+    load64,
+    set_bits32,
+    set_bits64,
+    store32,
+    store64,
+)
 
-__all__ = ["cell", "count_of", "fits", "larger", "rank_of", "set_cell", "set_count", "set_rank"]
+__all__ = [
+    "add_to_count",
+    "cell",
+    "count_of",
+    "fits",
+    "larger",
+    "mark_count",
+    "rank_of",
+    "set_cell",
+    "set_count",
+    "set_rank",
+]
 
 
 @inlined
@@ -54,6 +74,26 @@ def set_rank(relation, row, rank):
 def set_count(relation, row, count):
     at = load64(relation, STRIDE) * row + load64(relation, ARITY) + 1
     set_cell(load64(relation, CELLS_AT), at, load64(relation, WIDE), count)
+
+
+@inlined
+def add_to_count(relation, row, number):
+    """Add to a count that other threads may change, too."""
+    cells, at = load64(relation, CELLS_AT), load64(relation, STRIDE) * row + load64(relation, ARITY) + 1
+    if load64(relation, WIDE):
+        add64(cells, at, number)
+    else:
+        add32(cells, at, number)
+
+
+@inlined
+def mark_count(relation, row, bits):
+    """Set bits of a count that other threads may change, too."""
+    cells, at = load64(relation, CELLS_AT), load64(relation, STRIDE) * row + load64(relation, ARITY) + 1
+    if load64(relation, WIDE):
+        set_bits64(cells, at, bits)
+    else:
+        set_bits32(cells, at, bits)
 
 
 @inlined

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from tidelog.engine.local.kernels.cells import cell, larger, rank_of
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
-from tidelog.engine.local.kernels.indexes import cover
+from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, cover
 from tidelog.engine.local.kernels.layout import (
     ABSENT,
     ARITY,
@@ -24,7 +24,6 @@ from tidelog.engine.local.kernels.layout import (
     BIND,
     BIND_SOME,
     CELLS_AT,
-    CHAIN,
     COL_COLUMN,
     COL_FROM,
     COL_OP,
@@ -50,15 +49,16 @@ from tidelog.engine.local.kernels.layout import (
     FIL_WIDTH,
     FOLLOWING_AT,
     GE,
+    GROUPED,
+    GROUPED_AT,
     GROW_INDEX,
     GROW_OUT,
     GT,
     HEAD,
     HEADER,
-    HEADS,
-    HEADS_AT,
     HIGHEST,
     INDEX,
+    INSERT,
     INSTANCES,
     KEY_CHECKS,
     KEY_COLUMN,
@@ -67,11 +67,14 @@ from tidelog.engine.local.kernels.layout import (
     KEY_TO,
     KEY_WIDTH,
     KIND,
+    KNOWN,
+    KNOWN_AT,
     LE,
     LEVEL,
     LEVEL_WIDTH,
     LEVELS,
     LIST,
+    LOOKUP,
     LT,
     MASK,
     MEMBER,
@@ -89,6 +92,7 @@ from tidelog.engine.local.kernels.layout import (
     PENDING_HASH,
     PENDING_MORE,
     PENDING_RANK,
+    PENDING_TIMES,
     PENDING_TO,
     RANGE,
     RANK,
@@ -97,6 +101,7 @@ from tidelog.engine.local.kernels.layout import (
     REL,
     ROWS,
     SCAN,
+    SEARCHES,
     SOURCE,
     STEPS,
     STRIDE,
@@ -110,10 +115,19 @@ from tidelog.engine.local.kernels.layout import (
     WIDTH,
     WORKLIST_AT,
 )
-from tidelog.engine.local.kernels.memory import load8, load32, load64, store64
+from tidelog.engine.local.kernels.memory import load8, load32, load64, store32, store64
 from tidelog.engine.local.kernels.ranges import agrees, enter_range, next_in_range
-from tidelog.engine.local.kernels.rows import SEED, fetch_row, fetch_slot, find, hash_of, mix, place, upper
-from tidelog.engine.local.kernels.support import apply_head, rederive_row
+from tidelog.engine.local.kernels.rows import (
+    SEED,
+    fetch_cells,
+    fetch_row,
+    fetch_slot,
+    find,
+    hash_of,
+    mix,
+    upper,
+)
+from tidelog.engine.local.kernels.support import apply_head, count_head, rederive_row
 
 __all__ = ["run"]
 
@@ -124,7 +138,7 @@ __all__ = ["run"]
 def _enter(code, level):
     """The initial cursor of a level, given the slots bound so far."""
     kind, relation = load64(code, level + KIND), load64(code, level + REL)
-    if kind < CHAIN or kind == TEMP:
+    if kind < LOOKUP or kind == TEMP:
         if kind == DELTA:
             store64(code, level + END, load64(relation, DELTA_TO))
             return load64(relation, DELTA_FROM)
@@ -132,15 +146,20 @@ def _enter(code, level):
             store64(code, level + END, load64(relation, ROWS))
         return 0
     first, last = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
-    if kind == CHAIN:
+    if kind == LOOKUP:
         h = SEED
         for j in range(first, last, KEY_WIDTH):
             v = load64(code, load64(code, j + KEY_SLOT))
             if v == NONE and load64(code, j + KEY_CHECKS):
-                return -1
+                store64(code, level + END, 0)
+                store64(code, level + AT, -1)
+                return 0
             h = mix(h, v)
         index = load64(code, level + INDEX)
-        return load32(load64(index, HEADS_AT), place(upper(h), load64(index, HEADS)))
+        half = upper(h)
+        store64(code, level + END, bucket_end(index, half))
+        store64(code, level + AT, chain_head(index, half))
+        return bucket_start(index, half)
     values = code + 8 * load64(code, TUPLE)
     for j in range(first, last, KEY_WIDTH):
         v = load64(code, load64(code, j + KEY_SLOT))
@@ -161,17 +180,26 @@ def _next(code, level):
         load64(code, level + REL),
         load64(code, level + CURSOR),
     )
-    if kind == CHAIN:
+    if kind == LOOKUP:
         cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
         first, last = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
-        following = load64(load64(code, level + INDEX), FOLLOWING_AT)
-        while at >= 0:
-            row = at
-            at = load32(following, row)
+        index, end = load64(code, level + INDEX), load64(code, level + END)
+        grouped = load64(index, GROUPED_AT)
+        while at < end:
+            row = load32(grouped, at)
+            at += 1
             if agrees(code, cells, row * stride, wide, first, last):
                 store64(code, level + CURSOR, at)
                 return row
-        store64(code, level + CURSOR, -1)
+        store64(code, level + CURSOR, end)
+        newer = load64(code, level + AT)
+        while newer >= 0:
+            row = newer
+            newer = load32(load64(index, FOLLOWING_AT), row - load64(index, GROUPED))
+            if agrees(code, cells, row * stride, wide, first, last):
+                store64(code, level + AT, newer)
+                return row
+        store64(code, level + AT, -1)
         return -1
     if kind == MEMBER:
         store64(code, level + CURSOR, -1)
@@ -266,11 +294,39 @@ def _list_of(code, level):
 
 
 @kernel
+def _emit_pending(code, at, size):
+    """Emit a pending head, or count it if it was emitted lately."""
+    count, out = load64(code, EMITTED), load64(code, OUT_AT)
+    known, slot = load64(code, KNOWN_AT), load64(code, at + PENDING_HASH) & (load64(code, KNOWN) - 1)
+    entry = load32(known, slot)
+    if entry < count and load64(code, MODE) == INSERT:
+        same = True
+        for j in range(PENDING_MORE, size):
+            if load64(out, entry * size + j) != load64(code, at + j):
+                same = False
+                break
+        if same:
+            times = entry * size + PENDING_TIMES
+            store64(out, times, load64(out, times) + 1)
+            return DONE
+    if count >= load64(code, OUT_CAP):
+        return GROW_OUT
+    for j in range(size):
+        store64(out, count * size + j, load64(code, at + j))
+    store64(out, count * size + PENDING_TIMES, 1)
+    store32(known, slot, count)
+    store64(code, EMITTED, count + 1)
+    return DONE
+
+
+@kernel
 def _flush(code):
     """Apply the pending heads, or return what must grow first.
 
-    Their slots are being loaded since they were put off. Now begins the loading of their rows, all at once, so
-    that the time of one memory access is spent for many.
+    Their slots are being loaded since they were put off. Now begins the loading of their rows, all at once,
+    so that the time of one memory access is spent for many.
+
+    A thread that only searches counts instances of known heads, and emits the others.
     """
     target, mode, rank = load64(code, TARGET), load64(code, MODE), load64(code, RANK)
     first, last = load64(code, PENDING_FROM), load64(code, PENDING_TO)
@@ -282,7 +338,12 @@ def _flush(code):
     for i in range(first, last):
         values = code + 8 * (at + PENDING_MORE)
         half, highest = load64(code, at + PENDING_HASH), load64(code, at + PENDING_RANK)
-        status = apply_head(mode, target, values, half, highest, rank)
+        if not load64(code, SEARCHES):
+            status = apply_head(mode, target, values, half, highest, rank)
+        elif count_head(mode, target, values, half, highest):
+            status = DONE
+        else:
+            status = _emit_pending(code, at, size)
         if status != DONE:
             store64(code, PENDING_FROM, i)
             return status
@@ -308,6 +369,9 @@ def _put_off(code, target, at, width, highest):
     store64(code, PENDING_TO, load64(code, PENDING_TO) + 1)
 
 
+_AHEAD = 8  # rows between beginning to load a row and using it
+
+
 @kernel
 def _sweep(code, level):
     """Run the rest of a last level that only binds columns: the inner loop.
@@ -321,8 +385,12 @@ def _sweep(code, level):
     tags = load64(relation, TAG_AT)
     kind, end = load64(code, level + KIND), load64(code, level + END)
     first, last = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
-    following = load64(load64(code, level + INDEX), FOLLOWING_AT) if kind == CHAIN else 0
-    listed = _list_of(code, level) if kind != CHAIN and kind != SCAN else 0
+    index = load64(code, level + INDEX)
+    listed, newer = 0, -1
+    if kind == LOOKUP:
+        listed, newer = load64(index, GROUPED_AT), load64(code, level + AT)
+    elif kind != SCAN:
+        listed = _list_of(code, level)
     width, source, head = load64(code, WIDTH), load64(code, SOURCE), load64(code, HEAD)
     instances, at, status = load64(code, INSTANCES), load64(code, level + CURSOR), DONE
     before, steps = instances, load64(code, STEPS)
@@ -332,11 +400,17 @@ def _sweep(code, level):
             status = _flush(code)
             if status != DONE:
                 break
-        if kind == CHAIN:
-            if at < 0:
+        if kind == LOOKUP:
+            if at < end:
+                row = load32(listed, at)
+                at += 1
+                if at + _AHEAD < end:
+                    fetch_cells(relation, load32(listed, at + _AHEAD))
+            elif newer >= 0:
+                row = newer
+                newer = load32(load64(index, FOLLOWING_AT), row - load64(index, GROUPED))
+            else:
                 break
-            row = at
-            at = load32(following, row)
             if not agrees(code, cells, row * stride, wide, first, last):
                 continue
         else:
@@ -360,6 +434,8 @@ def _sweep(code, level):
             status = PAUSE
             break
     store64(code, level + CURSOR, at)
+    if kind == LOOKUP:
+        store64(code, level + AT, newer)
     store64(code, INSTANCES, instances)
     store64(code, STEPS, steps - (instances - before))
     return status
@@ -472,7 +548,7 @@ def _are_covered(code):
             load64(code, level + INDEX),
             load64(code, level + REL),
         )
-        if kind == CHAIN and not cover(index, relation):
+        if kind == LOOKUP and not cover(index, relation):
             return False
         if kind == RANGE and load64(relation, ROWS) - load64(index, COVERED) > UNCOVERED:
             return False

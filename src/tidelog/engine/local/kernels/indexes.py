@@ -1,58 +1,110 @@
-"""Kernels on indexes: adding rows to chains, merging sorted rows, looking up keys."""
+"""Kernels on indexes: grouping rows by key, adding rows to chains, merging sorted rows, looking up keys."""
 
 from __future__ import annotations
 
 from tidelog.engine.local.kernels.cells import cell
-from tidelog.engine.local.kernels.compiled import exported, kernel
+from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.layout import (
+    BUCKETS,
     CELLS_AT,
     COLUMNS,
     COLUMNS_FROM,
     COVERED,
     FOLLOWING_AT,
+    GROUPED,
+    GROUPED_AT,
     HEADS,
     HEADS_AT,
     ORDER_AT,
     ROWS,
+    STARTS_AT,
     STRIDE,
     WIDE,
 )
 from tidelog.engine.local.kernels.memory import load32, load64, prefetch, store32, store64
 from tidelog.engine.local.kernels.rows import SEED, mix, place, upper
 
-__all__ = ["collect", "cover", "merge"]
+__all__ = ["bucket_end", "bucket_start", "chain_head", "collect", "cover", "group_rows", "merge"]
 
-_AHEAD = 12  # rows between beginning to load a chain and adding to it
+_AHEAD = 12  # rows between beginning to load a bucket or chain and adding to it
 
 
 @kernel
-def _chain_of(index, relation, row):
-    """The number of the chain that a row belongs to."""
+def _half_of(index, relation, row):
+    """Half the hash of a row's key."""
     cells, wide = load64(relation, CELLS_AT), load64(relation, WIDE)
     at = row * load64(relation, STRIDE)
     h = SEED
     for j in range(load64(index, COLUMNS)):
         h = mix(h, cell(cells, at + load64(index, COLUMNS_FROM + j), wide))
-    return place(upper(h), load64(index, HEADS))
+    return upper(h)
+
+
+@inlined
+def bucket_start(index, half):
+    """Where the rows of a bucket begin, given half the hash of a key."""
+    size = load64(index, BUCKETS)
+    return load32(load64(index, STARTS_AT), place(half, size)) if size else 0
+
+
+@inlined
+def bucket_end(index, half):
+    size = load64(index, BUCKETS)
+    return load32(load64(index, STARTS_AT), place(half, size) + 1) if size else 0
+
+
+@inlined
+def chain_head(index, half):
+    """The latest of the newer rows in a chain, or -1."""
+    return load32(load64(index, HEADS_AT), place(half, load64(index, HEADS)))
 
 
 @exported
 def cover(index, relation):
-    """Add new rows to the front of the chains of an index; false if the index is too small."""
+    """Add new rows to the front of the chains of an index; false if there are too many for them."""
     first, last, size = load64(index, COVERED), load64(relation, ROWS), load64(index, HEADS)
     if first == last:
         return True
-    if 2 * last > 3 * size:
+    grouped = load64(index, GROUPED)
+    if last - grouped > 2 * size:
         return False
     heads, following = load64(index, HEADS_AT), load64(index, FOLLOWING_AT)
     for row in range(first, last):
         if row + _AHEAD < last:
-            prefetch(heads, 4 * _chain_of(index, relation, row + _AHEAD))
-        at = _chain_of(index, relation, row)
-        store32(following, row, load32(heads, at))
+            prefetch(heads, 4 * place(_half_of(index, relation, row + _AHEAD), size))
+        at = place(_half_of(index, relation, row), size)
+        store32(following, row - grouped, load32(heads, at))
         store32(heads, at, row)
     store64(index, COVERED, last)
     return True
+
+
+@exported
+def group_rows(index, relation):
+    """Group all rows by their buckets. The index must have no chains, and its starts must be 0."""
+    starts, size, grouped = load64(index, STARTS_AT), load64(index, BUCKETS), load64(index, GROUPED_AT)
+    rows = load64(index, GROUPED)
+    for row in range(rows):
+        if row + _AHEAD < rows:
+            prefetch(starts, 4 * (place(_half_of(index, relation, row + _AHEAD), size) + 1))
+        at = place(_half_of(index, relation, row), size) + 1
+        store32(starts, at, load32(starts, at) + 1)
+    total = 0
+    for i in range(1, size + 1):
+        count = load32(starts, i)
+        store32(starts, i, total)
+        total += count
+    for row in range(rows):
+        if row + 2 * _AHEAD < rows:
+            prefetch(starts, 4 * (place(_half_of(index, relation, row + 2 * _AHEAD), size) + 1))
+        if row + _AHEAD < rows:
+            prefetch(grouped, 4 * load32(starts, place(_half_of(index, relation, row + _AHEAD), size) + 1))
+        at = place(_half_of(index, relation, row), size) + 1
+        position = load32(starts, at)
+        store32(grouped, position, row)
+        store32(starts, at, position + 1)
+    store64(index, COVERED, rows)
+    return 0
 
 
 @exported
@@ -88,15 +140,21 @@ def collect(relation, index, keys, count, found, capacity):
     `found` has the numbers of keys, then, from `capacity` on, the rows.
     """
     cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
-    heads, following, columns = load64(index, HEADS_AT), load64(index, FOLLOWING_AT), load64(index, COLUMNS)
-    size = load64(index, HEADS)
+    columns, following, older = load64(index, COLUMNS), load64(index, FOLLOWING_AT), load64(index, GROUPED)
     total = 0
     for i in range(count):
         h = SEED
         for j in range(columns):
             h = mix(h, load64(keys, i * columns + j))
-        row = load32(heads, place(upper(h), size))
-        while row >= 0:
+        at, end = bucket_start(index, upper(h)), bucket_end(index, upper(h))
+        newer = chain_head(index, upper(h))
+        while at < end or newer >= 0:
+            if at < end:
+                row = load32(load64(index, GROUPED_AT), at)
+                at += 1
+            else:
+                row = newer
+                newer = load32(following, row - older)
             same = True
             for j in range(columns):
                 column = load64(index, COLUMNS_FROM + j)
@@ -108,5 +166,4 @@ def collect(relation, index, keys, count, found, capacity):
                     store64(found, total, i)
                     store64(found, capacity + total, row)
                 total += 1
-            row = load32(following, row)
     return total

@@ -23,12 +23,12 @@ __all__ = [
     "BOUNDS",
     "BOUNDS_COLUMN",
     "BOUNDS_WIDTH",
+    "BUCKETS",
     "CAP",
     "CELLS_AT",
     "CELLS_MORE",
     "CELL_COUNT",
     "CELL_RANK",
-    "CHAIN",
     "COLUMNS",
     "COLUMNS_FROM",
     "COL_COLUMN",
@@ -69,6 +69,8 @@ __all__ = [
     "FOUND",
     "GE",
     "GIVEN_AT",
+    "GROUPED",
+    "GROUPED_AT",
     "GROW_INDEX",
     "GROW_LIST",
     "GROW_OUT",
@@ -95,6 +97,8 @@ __all__ = [
     "KEY_TO",
     "KEY_WIDTH",
     "KIND",
+    "KNOWN",
+    "KNOWN_AT",
     "LE",
     "LEVEL",
     "LEVELS",
@@ -109,6 +113,7 @@ __all__ = [
     "LOG_LENGTH",
     "LOG_WEIGHT",
     "LOG_WIDTH",
+    "LOOKUP",
     "LOOP_HEADER",
     "LOOP_MODE",
     "LOOP_RANK",
@@ -138,6 +143,7 @@ __all__ = [
     "PENDING_HASH",
     "PENDING_MORE",
     "PENDING_RANK",
+    "PENDING_TIMES",
     "PENDING_TO",
     "POSITION",
     "QUEUED",
@@ -152,10 +158,12 @@ __all__ = [
     "ROUNDS",
     "ROWS",
     "SCAN",
+    "SEARCHES",
     "SETTLE",
     "SLOTS",
     "SLOTS_AT",
     "SOURCE",
+    "STARTS_AT",
     "STEPS",
     "STRIDE",
     "SUBTRACT",
@@ -209,8 +217,9 @@ INSTANCE, OTHERS = 2, 1
 # the ranks of tuples that need one, and of those that could not be given one
 AIMED, UNSETTLED = -1, 2**62
 
-# -- an index: hash chains or sorted rows; then its columns
-HEADS_AT, HEADS, FOLLOWING_AT, COVERED, ORDER_AT, COLUMNS, COLUMNS_FROM = range(7)
+# -- an index: rows by buckets and newer ones in chains, or sorted rows; then its columns
+STARTS_AT, BUCKETS, GROUPED_AT, GROUPED, HEADS_AT, HEADS, FOLLOWING_AT, COVERED, ORDER_AT = range(9)
+COLUMNS, COLUMNS_FROM = range(9, 11)
 
 # -- a trace: its arrays and how much of them is in use
 ENTRIES_AT, ENTRIES_CAP, ENTRIES, FIRST_AT, FIRST_CAP, QUEUES_AT, QUEUES_CAP = range(7)
@@ -225,17 +234,18 @@ LOG_ENTRY, LOG_WEIGHT, LOG_WIDTH = range(3)
 # -- the bytecode of a rule: a header
 LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)
 INSTANCES, STEPS, OUT_AT, OUT_CAP, EMITTED, TUPLE, ORIGIN = range(8, 15)
-PENDING, PENDING_FROM, PENDING_TO, HEADER = range(15, 19)
+PENDING, PENDING_FROM, PENDING_TO, SEARCHES, KNOWN_AT, KNOWN, HEADER = range(15, 22)
 NOT_BEGUN = -2  # a value of LEVEL
 
-# heads that are not applied yet, each with half its hash and the highest rank of its instance
+# heads that are not applied yet, each with half its hash, the highest rank of its instance, and the number of
+# its instances; with SEARCHES, those that change more than a count are emitted in this form
 MOST_PENDING = 32
-PENDING_HASH, PENDING_RANK, PENDING_MORE = range(3)
+PENDING_HASH, PENDING_RANK, PENDING_TIMES, PENDING_MORE = range(4)
 
 # a level for each atom, and one for the head
 KIND, REL, MASK, INDEX, KEY_FROM, KEY_TO, COL_FROM, COL_TO = range(8)
 FIL_FROM, FIL_TO, RANKED, AT, END, CURSOR, HIGHEST, BOUNDS, LEVEL_WIDTH = range(8, 17)
-LIST, DELTA, SCAN, CHAIN, RANGE, MEMBER, TEMP = range(7)  # its KIND
+LIST, DELTA, SCAN, LOOKUP, RANGE, MEMBER, TEMP = range(7)  # its KIND
 
 # a key: a column, a slot, and whether `none` in it matches nothing
 KEY_COLUMN, KEY_SLOT, KEY_CHECKS, KEY_WIDTH = range(4)

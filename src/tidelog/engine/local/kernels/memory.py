@@ -13,7 +13,19 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["load8", "load32", "load64", "prefetch", "store8", "store32", "store64"]
+__all__ = [
+    "add32",
+    "add64",
+    "load8",
+    "load32",
+    "load64",
+    "prefetch",
+    "set_bits32",
+    "set_bits64",
+    "store8",
+    "store32",
+    "store64",
+]
 
 
 def _pointer(context: Any, builder: Any, address: Any, index: Any, bits: int) -> Any:
@@ -50,20 +62,42 @@ def _storer(bits: int) -> Any:
     return store
 
 
-@intrinsic
-def prefetch(typingctx: Any, address: Any, offset: Any) -> Any:
-    """Begin to load the cache line at an offset, in bytes, for reading. Any address is allowed."""
+def _prefetcher() -> Any:
+    @intrinsic
+    def prefetch(typingctx: Any, address: Any, offset: Any) -> Any:
+        """Begin to load the cache line at an offset, in bytes, for reading. Any address is allowed."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
-        read, near, data = (number(n) for n in (0, 3, 1))
-        builder.call(function, [_pointer(context, builder, args[0], args[1], 8), read, near, data])
-        return context.get_dummy_value()
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+            function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+            read, near, data = (number(n) for n in (0, 3, 1))
+            builder.call(function, [_pointer(context, builder, args[0], args[1], 8), read, near, data])
+            return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64), codegen
+        return types.void(types.int64, types.int64), codegen
+
+    return prefetch
 
 
+def _changer(operation: str, bits: int) -> Any:
+    @intrinsic
+    def change(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
+        """Change an integer of this width at an index of an array, which other threads may change, too."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value = args[2] if bits == 64 else builder.trunc(args[2], ir.IntType(bits))
+            builder.atomic_rmw(
+                operation, _pointer(context, builder, args[0], args[1], bits), value, "monotonic"
+            )
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, types.int64), codegen
+
+    return change
+
+
+prefetch = _prefetcher()
+add32, add64, set_bits32, set_bits64 = (_changer(do, bits) for do in ("add", "or") for bits in (32, 64))
 load8, load32, load64 = _loader(8), _loader(32), _loader(64)
 store8, store32, store64 = _storer(8), _storer(32), _storer(64)

@@ -32,6 +32,7 @@ __all__ = [
     "append",
     "assert_rows",
     "enlarge",
+    "fetch_cells",
     "fetch_row",
     "fetch_slot",
     "find",
@@ -113,13 +114,18 @@ def fetch_slot(relation, half):
 
 
 @inlined
+def fetch_cells(relation, row):
+    """Begin to load a row."""
+    prefetch(load64(relation, CELLS_AT), (row * load64(relation, STRIDE)) << (2 + load64(relation, WIDE)))
+    prefetch(load64(relation, TAG_AT), row)
+
+
+@inlined
 def fetch_row(relation, half):
     """Begin to load the row at the slot where a tuple would be."""
     slot = load64(load64(relation, SLOTS_AT), place(half, load64(relation, SLOTS)))
     if slot:
-        row = (slot & _LOWER) - 1
-        prefetch(load64(relation, CELLS_AT), (row * load64(relation, STRIDE)) << (2 + load64(relation, WIDE)))
-        prefetch(load64(relation, TAG_AT), row)
+        fetch_cells(relation, (slot & _LOWER) - 1)
 
 
 @kernel

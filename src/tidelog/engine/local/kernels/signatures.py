@@ -9,6 +9,7 @@ __all__ = ["SIGNATURES"]
 SIGNATURES: Final = {
     "add_rows": "relation data_at count rows",
     "all_fit": "data_at count",
+    "apply_emitted": "relation mode rank heads count out",
     "apply_heads": "relation mode rank heads count stride highest origins values out",
     "apply_rows": "relation mode rank rows count out",
     "assert_rows": "relation data_at count new",
@@ -23,6 +24,7 @@ SIGNATURES: Final = {
     "fill": "step to base_step base component members first count joined rows words start most",
     "find_rows": "relation data_at count rows",
     "group": "first second count size starts targets",
+    "group_rows": "index relation",
     "hurry": "loop most large enough steps resume",
     "leads_to": "starts targets x goal_starts goal z most seen queue",
     "link": "trace",

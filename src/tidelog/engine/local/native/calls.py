@@ -18,6 +18,7 @@ __all__ = [
     "add_rows",
     "address",
     "all_fit",
+    "apply_emitted",
     "apply_heads",
     "apply_rows",
     "assert_rows",
@@ -31,6 +32,7 @@ __all__ = [
     "enlarge",
     "fill",
     "find_rows",
+    "group_rows",
     "grouped",
     "hurry",
     "leads_to",
@@ -108,6 +110,11 @@ def cover(index: int, relation: int) -> bool:
     return bool(_kernels.cover(index, relation))
 
 
+def group_rows(index: int, relation: int) -> None:
+    """Group all rows of an index by their buckets. Its arrays must have the right sizes."""
+    _kernels.group_rows(index, relation)
+
+
 def soonest_queue(trace: int, iteration: int) -> int:
     """The first iteration from this one on with a nonempty queue; the capacity if there is none."""
     return _kernels.soonest_queue(trace, iteration)
@@ -180,6 +187,17 @@ def apply_heads(
     status = _kernels.apply_heads(
         relation, mode, rank, _at(heads), count, count, _at(highest), _at(origins), _at(room), _at(out)
     )
+    return int(out[0]), status
+
+
+def apply_emitted(
+    relation: int, mode: int, rank: int, heads: Integers, count: int, done: int
+) -> tuple[int, int]:
+    """Apply emitted heads from number `done` up to `count`; returns how many are done and what is full."""
+    out = np.array([done], np.int64)
+    if count > len(heads):
+        raise ValueError(f"{count} of {len(heads)} heads")
+    status = _kernels.apply_emitted(relation, mode, rank, _at(heads), count, _at(out))
     return int(out[0]), status
 
 

@@ -17,7 +17,8 @@ from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import address, run
 from tidelog.engine.local.rules.compiler import Level, Stage, Variant
-from tidelog.engine.local.storage.index import Chains, Ordered
+from tidelog.engine.local.rules.sharing import run_shared
+from tidelog.engine.local.storage.index import Buckets, Ordered
 from tidelog.engine.local.storage.pending import MASKS, NEGATED, Bindings, Working
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check
@@ -37,11 +38,14 @@ MODES: Final = {
     Mode.SUBTRACT: layout.SUBTRACT,
 }
 STEPS: Final = 1_000_000  # of a kernel before it pauses: some hundredths of a second
+_FIRST: Final = 100_000  # steps before other threads help
 _START: Final = 1024  # initial capacity for bindings
 _MANY: Final = 64  # rows per key from which on a range lookup pays off
 _SAMPLE: Final = 4096
 _FUSED: Final = (layout.INSERT, layout.REMOVE, layout.OVERDELETE, layout.ADD, layout.SUBTRACT)
-_SWEPT: Final = (layout.LIST, layout.DELTA, layout.SCAN, layout.CHAIN)
+_SHARED: Final = (layout.INSERT, layout.REMOVE, layout.OVERDELETE)
+_DIVIDED: Final = (layout.LIST, layout.DELTA, layout.SCAN)
+_SWEPT: Final = (layout.LIST, layout.DELTA, layout.SCAN, layout.LOOKUP)
 
 
 class TooMany(Exception):
@@ -70,7 +74,7 @@ class Bytecode:
         self.stage: Stage = variant.stages[request.stage]
         self.request = request
         self.tables: dict[str, Table] = {variant.rule.head: tables[variant.rule.head]}
-        self.indexes: list[tuple[Chains | Ordered, Table]] = []
+        self.indexes: list[tuple[Buckets | Ordered, Table]] = []
         for level in self.stage.levels:
             names = [r.relation for r, _ in level.refutes] + ([level.join.relation] if level.join else [])
             self.tables.update((name, tables[name]) for name in names)
@@ -170,7 +174,7 @@ class Bytecode:
             self.indexes.append((order, table))
         elif level.keys:
             index = table.index(key)
-            words[at + layout.KIND], words[at + layout.INDEX] = layout.CHAIN, index.at
+            words[at + layout.KIND], words[at + layout.INDEX] = layout.LOOKUP, index.at
             self.indexes.append((index, table))
         else:
             words[at + layout.KIND] = layout.SCAN
@@ -208,10 +212,12 @@ class Bytecode:
         bindings: Bindings,
         check: Check,
         most: int | None = None,
+        threads: int = 1,
     ) -> Bindings:
         """Run to the end; returns the bindings if there is no head. `check` is called regularly.
 
-        Raises TooMany if there are more than about `most` bindings.
+        If it takes long, several threads share the work. Raises TooMany if there are more than about `most`
+        bindings.
         """
         held = given
         size = 0 if given is None else len(given)
@@ -221,7 +227,7 @@ class Bytecode:
         emits = self.request.mode == layout.EMIT
         out = np.empty((len(self.shape) + 2, _START if emits else 0), np.int64)
         self._write_to(out)
-        status = run(self.at, rank, 0 if held is None else address(held), size, STEPS, False)
+        status = run(self.at, rank, 0 if held is None else address(held), size, min(_FIRST, STEPS), False)
         while status != layout.DONE:
             if status == layout.GROW_OUT:
                 if most is not None and out.shape[1] >= most:
@@ -231,9 +237,19 @@ class Bytecode:
                 self._write_to(out)
             else:
                 make_room(status, target, check, self)
+                if status == layout.PAUSE and threads > 1 and self._is_divisible:
+                    run_shared(self._array, target, threads, lambda s: make_room(s, target, check, self))
             status = run(self.at, rank, 0, 0, STEPS, True)
         emitted = self._view[layout.EMITTED]
         return Bindings(list(self.shape), np.ascontiguousarray(out[:, :emitted]))
+
+    @property
+    def _is_divisible(self) -> bool:
+        """Whether several threads can share what is left to do."""
+        first = layout.HEADER
+        if self.request.mode not in _SHARED or self._view[first + layout.KIND] not in _DIVIDED:
+            return False
+        return bool(self._view[first + layout.END] - self._view[first + layout.CURSOR] > 1)
 
     def _write_to(self, out: npt.NDArray[np.int64]) -> None:
         self._view[layout.OUT_AT], self._view[layout.OUT_CAP] = address(out), out.shape[1]
@@ -241,8 +257,8 @@ class Bytecode:
     def cover(self) -> None:
         """Bring its indexes up to date."""
         for index, table in self.indexes:
-            if isinstance(index, Chains):
-                index.cover(table.at, table.rows, len(table.tags))
+            if isinstance(index, Buckets):
+                index.cover(table.at, table.rows)
             else:
                 index.cover(table.at, table.rows, table.data)
 

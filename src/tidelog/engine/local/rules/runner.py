@@ -52,6 +52,7 @@ class Runner:
         self.check: Check = lambda ahead=None: None
         self.evaluate_with({})
         self.instances = 0
+        self.threads = 1
         self.passed_over = False  # whether instances that failed were skipped
 
     def run(
@@ -137,7 +138,7 @@ class Runner:
                 does = layout.EMIT if head is None else MODES[mode]
                 given = driver if number == 0 else None
                 bytecode = self.bytecode(variant, number, views, given, does, bindings)
-                bindings = bytecode.run(target, rank, given, bindings, self.check, most)
+                bindings = bytecode.run(target, rank, given, bindings, self.check, most, self.threads)
                 self.instances += bytecode.instances if last else 0
             if head is not None and stage.levels:
                 return

@@ -1,42 +1,35 @@
-"""Indexes of tables: hash chains over some columns, and rows sorted by some columns.
+"""Indexes of tables: buckets by the hash of some columns, and rows sorted by some columns.
 
-Hash chains add new rows one by one, also inside a kernel. Sorted rows are merged with newer ones once there
+Buckets take new rows one by one, also inside a kernel. Sorted rows are merged with newer ones once there
 are many of them; until then readers scan the newer ones.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tidelog.engine.local.kernels.layout import (
+    BUCKETS,
     COLUMNS,
     COLUMNS_FROM,
     COVERED,
     FOLLOWING_AT,
+    GROUPED,
+    GROUPED_AT,
     HEADS,
     HEADS_AT,
     ORDER_AT,
+    STARTS_AT,
 )
-from tidelog.engine.local.native.calls import address, cover, merge
+from tidelog.engine.local.native.calls import address, cover, group_rows, merge
 from tidelog.engine.local.storage.record import Record, expect, expect_each, expect_within
 
-__all__ = ["Chains", "Ordered", "longer"]
+__all__ = ["Buckets", "Ordered"]
 
-N = TypeVar("N", np.uint8, np.int32, np.int64)
 _SMALLEST = 64
-
-
-def longer(array: npt.NDArray[N], length: int) -> npt.NDArray[N]:
-    """The array extended with zeros to this length; the array itself if it is longer."""
-    if len(array) > length:  # memory ran out for other arrays after this one had grown
-        return array
-    made = np.empty((length, *array.shape[1:]), array.dtype)
-    made[: len(array)] = array
-    made[len(array) :] = 0
-    return made
 
 
 class _Index:
@@ -59,9 +52,15 @@ class _Index:
         expect(type(self.pinned) is bool, "invalid index")
 
 
-class Chains(_Index):
-    """Chains of rows by the hash of some columns."""
+class Buckets(_Index):
+    """Rows grouped by the hash of some columns, and chains of newer rows.
 
+    The rows of a bucket are beside each other, so a kernel can begin to load rows before it needs them. Newer
+    rows are added to chains one by one. When they are half as many, all rows are grouped again.
+    """
+
+    starts: npt.NDArray[np.int32]
+    grouped: npt.NDArray[np.int32]
     heads: npt.NDArray[np.int32]
     following: npt.NDArray[np.int32]
 
@@ -69,66 +68,69 @@ class Chains(_Index):
         super().__init__(columns)
         self.clear()
 
-    def cover(self, table_at: int, rows: int, capacity: int) -> None:
+    def cover(self, table_at: int, rows: int) -> None:
         """Add all missing rows of the table with this descriptor."""
-        if len(self.following) < capacity:
-            self.resize(capacity)
-        if 2 * rows > 3 * len(self.heads):
-            self._begin(rows + rows // 8)
-        if self.covered < rows:
-            cover(self.at, table_at)
-
-    def resize(self, capacity: int) -> None:
-        """Make room for `capacity` rows."""
-        if len(self.following) < capacity:
-            kept = self.following[: self.covered]
-            self.following = np.empty(capacity, np.int32)
-            self.following[: len(kept)] = kept
-            self.words[FOLLOWING_AT] = address(self.following)
+        if self.covered < rows and not cover(self.at, table_at):
+            self._begin(rows)
+            group_rows(self.at, table_at)
 
     def clear(self) -> None:
         """Remove all rows, since they have new numbers."""
-        self.following = np.empty(0, np.int32)
-        self.words[FOLLOWING_AT] = 0
-        self._begin(_SMALLEST)
+        self._begin(0)
 
-    def _begin(self, size: int) -> None:
-        """Start over, with chain heads for `size` rows."""
-        self._lead(np.full(size, -1, np.int32), 0)
+    def _begin(self, rows: int) -> None:
+        """Start over, with buckets for `rows` rows and chains for newer ones."""
+        starts, grouped = np.zeros(rows + 1 if rows else 0, np.int32), np.empty(rows, np.int32)
+        heads = np.full(max(_SMALLEST, rows // 4), -1, np.int32)
+        following = np.empty(2 * len(heads), np.int32)
+        # the index is unchanged up to here, in case memory runs out
+        self.starts, self.grouped, self.heads, self.following = starts, grouped, heads, following
+        self._describe(0)
 
-    def _lead(self, heads: npt.NDArray[np.int32], covered: int) -> None:
-        self.heads = heads
-        self.words[HEADS_AT], self.words[HEADS] = address(heads), len(heads)
-        self.words[COVERED] = covered
+    def _describe(self, covered: int) -> None:
+        words = self.words
+        words[STARTS_AT], words[BUCKETS] = address(self.starts), max(len(self.starts) - 1, 0)
+        words[GROUPED_AT], words[GROUPED] = address(self.grouped), len(self.grouped)
+        words[HEADS_AT], words[HEADS] = address(self.heads), len(self.heads)
+        words[FOLLOWING_AT], words[COVERED] = address(self.following), covered
 
     def saved(self, record: Record) -> dict[str, Any]:
         return {
             "columns": self.columns,
             "pinned": self.pinned,
-            "heads": record.put(self.heads),
-            "following": record.put(self.following[: self.covered]),
+            **{name: record.put(getattr(self, name)) for name in ("starts", "grouped", "heads")},
+            "following": record.put(self.following[: self.covered - len(self.grouped)]),
         }
 
     @classmethod
-    def restored(cls, record: Record, saved: Any, arity: int, rows: int) -> Chains:
-        """Restore an index. Raises Corrupt unless chains lead to ever earlier rows, so that they end."""
+    def restored(cls, record: Record, saved: Any, arity: int, rows: int) -> Buckets:
+        """Restore an index. Raises Corrupt unless buckets hold each row once and chains end."""
         made = cls(_columns(saved["columns"], arity))
         made._plain(saved)
-        heads = record.array(saved["heads"], made.heads.dtype, None)
-        following = record.array(saved["following"], made.following.dtype, None)
-        covered = len(following)
-        expect(covered <= rows and len(heads) > 0, "invalid index size")
-        expect_within(heads, -1, covered, "row number")
-        expect_within(following, -1, covered, "row number")
-        expect((following < np.arange(covered)).all(), "a chain does not end")
-        made.following = following
-        made.words[FOLLOWING_AT] = address(following)
-        made._lead(heads, covered)
+        made.starts, made.grouped, made.heads, newer = (
+            record.array(saved[name], np.int32, None) for name in ("starts", "grouped", "heads", "following")
+        )
+        older, covered = len(made.grouped), len(made.grouped) + len(newer)
+        expect(covered <= rows and len(made.heads) > 0, "invalid index size")
+        expect(len(made.starts) == (older + 1 if older else 0), "invalid index size")
+        expect(len(newer) <= 2 * len(made.heads), "invalid index size")
+        if older:
+            expect(made.starts[0] == 0 and made.starts[-1] == older, "bucket out of bounds")
+            expect((np.diff(made.starts) >= 0).all(), "bucket out of bounds")
+            expect_within(made.grouped, 0, older, "row number")
+            expect_each(made.grouped, older)
+        for chained in (made.heads, newer):
+            expect(((chained == -1) | (chained >= older)).all(), "row number out of bounds")
+            expect_within(chained, -1, covered, "row number")
+        expect((newer < np.arange(older, covered)).all(), "a chain does not end")
+        made.following = np.empty(2 * len(made.heads), np.int32)
+        made.following[: len(newer)] = newer
+        made._describe(covered)
         return made
 
     @property
     def nbytes(self) -> int:
-        return self.heads.nbytes + self.following.nbytes
+        return self.starts.nbytes + self.grouped.nbytes + self.heads.nbytes + self.following.nbytes
 
 
 class Ordered(_Index):
@@ -138,7 +140,7 @@ class Ordered(_Index):
         super().__init__(columns)
         self.order: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
-    def cover(self, table_at: int, rows: int, data: npt.NDArray[np.int32] | npt.NDArray[np.int64]) -> None:
+    def cover(self, table_at: int, rows: int, data: npt.NDArray[np.signedinteger[Any]]) -> None:
         """Add all missing rows of the table with this descriptor and data."""
         first = self.covered
         if first == rows:

@@ -26,7 +26,7 @@ from tidelog.engine.local.kernels.layout import (
     UNSETTLED,
 )
 from tidelog.engine.local.native.calls import address, end_round, publish, settle
-from tidelog.engine.local.storage.index import longer
+from tidelog.engine.local.storage.growing import longer
 from tidelog.engine.local.storage.table import Cells, Rows, Table
 from tidelog.engine.local.storage.trace import Trace
 from tidelog.maintain.script import Assertions, Mode, View

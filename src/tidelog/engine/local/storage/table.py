@@ -40,7 +40,8 @@ from tidelog.engine.local.native.calls import (
     rehash,
     retract_rows,
 )
-from tidelog.engine.local.storage.index import Chains, Ordered, longer
+from tidelog.engine.local.storage.growing import longer
+from tidelog.engine.local.storage.index import Buckets, Ordered
 from tidelog.engine.local.storage.record import Record, expect, expect_each, expect_within
 from tidelog.engine.local.storage.trace import Trace
 from tidelog.errors import EngineError
@@ -48,10 +49,11 @@ from tidelog.errors import EngineError
 __all__ = ["Cells", "Rows", "Table"]
 
 Rows: TypeAlias = npt.NDArray[np.int64]
-Cells: TypeAlias = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+Cells: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 SMALLEST = 64
 MOST_ROWS = 2**31 - 2  # hash tables and chains hold row numbers of 32 bits
 _LOWER: Final = 0xFFFFFFFF  # the half of a slot that holds the row
+_MANY: Final = 100_000  # rows from which on tables grow more slowly
 _SAMPLE: Final = 1024  # rows
 _FEW: Final = 64  # rows up to which fan-outs are not estimated
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -70,7 +72,7 @@ class Table:
         self._slots: npt.NDArray[np.int64] = np.zeros(2 * SMALLEST, np.int64)
         self.trace: Trace | None = None
         self._alike: dict[tuple[int, ...], tuple[int, float]] = {}  # estimates, and the rows they are from
-        self.indexes: dict[tuple[int, ...], Chains] = {}
+        self.indexes: dict[tuple[int, ...], Buckets] = {}
         self.orders: dict[tuple[int, ...], Ordered] = {}
         self.described = np.zeros(layout.TABLE_WIDTH, np.int64)
         self.words = self.described.data
@@ -131,8 +133,8 @@ class Table:
         expect(type(made.highest) is int and made.highest >= 0 and type(made.unsettled) is bool, "bad ranks")
         expect(made.live == len(made.alive()), "invalid number of rows")
         for index in saved["indexes"]:
-            chains = Chains.restored(record, index, arity, rows)
-            made.indexes[chains.columns] = chains
+            buckets = Buckets.restored(record, index, arity, rows)
+            made.indexes[buckets.columns] = buckets
         for index in saved["orders"]:
             ordered = Ordered.restored(record, index, arity, rows)
             made.orders[ordered.columns] = ordered
@@ -176,12 +178,11 @@ class Table:
                     "(deleted rows count until they are compacted); open the session on Spark, "
                     "which partitions relations among processes"
                 )
-            capacity = min(max(wanted, capacity + capacity // 2), MOST_ROWS)
+            share = 2 if capacity < _MANY else 4  # larger arrays grow in place
+            capacity = min(max(wanted, capacity + capacity // share), MOST_ROWS)
             try:
                 self.cells = longer(self.cells, capacity)
                 self.given = longer(self.given, capacity)
-                for index in self.indexes.values():
-                    index.resize(capacity)
                 self.tags = longer(self.tags, capacity)  # last, since its length is the capacity
             finally:  # also if memory runs out halfway
                 self._describe()
@@ -208,12 +209,11 @@ class Table:
     @property
     def growth(self) -> int:
         """About how many bytes `grow` allocates."""
-        return self.nbytes + self.nbytes // 2
+        return self.nbytes // 2 + self._slots.nbytes
 
     def grow(self) -> None:
-        """Increase the capacity by half, up to the limit."""
-        room = MOST_ROWS - self.rows
-        self.reserve(max(1, min(max(SMALLEST, len(self.tags) // 2), room)))
+        """Increase the capacity, up to the limit."""
+        self.reserve(1)
 
     # -- rows
 
@@ -292,12 +292,12 @@ class Table:
         pairs = len(sample) * (len(sample) - 1)
         return 1.0 + (self.rows - 1) * float((counts * (counts - 1)).sum()) / pairs
 
-    def index(self, columns: tuple[int, ...]) -> Chains:
+    def index(self, columns: tuple[int, ...]) -> Buckets:
         """The index over these columns, created if missing and brought up to date."""
         index = self.indexes.get(columns)
         if index is None:
-            index = self.indexes[columns] = Chains(columns)
-        index.cover(self.at, self.rows, len(self.tags))
+            index = self.indexes[columns] = Buckets(columns)
+        index.cover(self.at, self.rows)
         return index
 
     def ordered(self, columns: tuple[int, ...]) -> Ordered:
@@ -354,7 +354,6 @@ class Table:
             self.trace.compact(kept, capacity)
         for index in self.indexes.values():
             index.clear()
-            index.resize(capacity)
         for order in self.orders.values():
             order.clear()
 

@@ -52,7 +52,7 @@ from tidelog.engine.local.native.calls import (
     soonest_queue,
     undo_weights,
 )
-from tidelog.engine.local.storage.index import longer
+from tidelog.engine.local.storage.growing import longer
 from tidelog.engine.local.storage.record import Record, expect, expect_within
 from tidelog.errors import EngineError
 

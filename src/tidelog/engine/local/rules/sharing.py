@@ -1,0 +1,112 @@
+"""Runs bytecode on several threads.
+
+The rows of the first atom are divided into parts. Each thread takes one part after another and searches for
+instances; it counts those of known heads and emits the other heads. From time to time all threads wait while
+one applies what they emitted. So rows, ranks and counts do not depend on the number of threads; only the
+order of new rows does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
+from threading import Event
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.engine.local.kernels import layout
+from tidelog.engine.local.native.calls import address, apply_emitted, run
+from tidelog.engine.local.storage.pending import Working
+
+__all__ = ["run_shared"]
+
+_Words: TypeAlias = npt.NDArray[np.int64]
+_Parts: TypeAlias = deque[tuple[int, int]]
+
+_INTERVAL: Final = 0.1  # seconds after which threads wait for each other
+_PARTS: Final = 64  # for each thread
+_STEPS: Final = 50_000  # between two looks at the other threads
+_KNOWN: Final = 1 << 14  # a power of two
+_EMITTED: Final = 1 << 16  # heads that a thread emits before it waits
+
+
+class _Searcher:
+    """A thread's copy of the bytecode, with the part that it works on."""
+
+    def __init__(self, words: _Words) -> None:
+        self._words = words.copy()
+        width = int(words[layout.WIDTH]) + layout.PENDING_MORE
+        self.emitted = np.empty((_EMITTED, width), np.int64)
+        self._known = np.zeros(_KNOWN, np.int32)  # where recent heads are among the emitted ones
+        self._is_busy = False
+        self._put(INSTANCES=0, EMITTED=0, PENDING_FROM=0, PENDING_TO=0, SEARCHES=1)
+        self._put(OUT_AT=address(self.emitted), OUT_CAP=_EMITTED, KNOWN_AT=address(self._known), KNOWN=_KNOWN)
+
+    def _put(self, **words: int) -> None:
+        for name, value in words.items():
+            self._words[getattr(layout, name)] = value
+
+    def search(self, parts: _Parts, meet: Event) -> bool:
+        """Search until there are no parts left, or the threads meet; returns whether there is more to do."""
+        late = time.perf_counter() + _INTERVAL
+        rank = int(self._words[layout.RANK])
+        while self._is_busy or self._take(parts):
+            status = run(address(self._words), rank, 0, 0, _STEPS, True)
+            self._is_busy = status != layout.DONE
+            if status == layout.GROW_OUT or time.perf_counter() > late:
+                meet.set()
+            if meet.is_set():
+                return self._is_busy or bool(parts)
+        return False
+
+    def _take(self, parts: _Parts) -> bool:
+        try:
+            first, last = parts.popleft()
+        except IndexError:
+            return False
+        self._words[layout.HEADER + layout.CURSOR], self._words[layout.HEADER + layout.END] = first, last
+        self._words[layout.LEVEL] = 0
+        self._is_busy = True
+        return True
+
+    @property
+    def instances(self) -> int:
+        return int(self._words[layout.INSTANCES])
+
+    def apply(self, target: Working, mode: int, rank: int, make_room: Callable[[int], None]) -> None:
+        """Apply what was emitted."""
+        done, count = 0, int(self._words[layout.EMITTED])
+        while done < count:
+            done, status = apply_emitted(target.table.at, mode, rank, self.emitted, count, done)
+            if status != layout.DONE:
+                make_room(status)
+        self._words[layout.EMITTED] = 0
+
+
+def run_shared(words: _Words, target: Working, threads: int, make_room: Callable[[int], None]) -> None:
+    """Run the rest of bytecode that has paused, up to its first level, on several threads.
+
+    `make_room` is called with the status of a kernel that stopped, also now and then with PAUSE. The bytecode
+    itself has nothing left to do then, except for the row of the first level that it has begun.
+    """
+    level = layout.HEADER
+    first, last = int(words[level + layout.CURSOR]), int(words[level + layout.END])
+    words[level + layout.END] = first
+    size = max(1, (last - first) // (threads * _PARTS))
+    parts: _Parts = deque((at, min(at + size, last)) for at in range(first, last, size))
+    searchers = [_Searcher(words) for _ in range(threads)]
+    mode, rank = int(words[layout.MODE]), int(words[layout.RANK])
+    with ThreadPoolExecutor(threads) as pool:
+        busy = True
+        while busy:
+            meet = Event()
+            busy = any(list(pool.map(_Searcher.search, searchers, repeat(parts), repeat(meet))))
+            for searcher in searchers:
+                searcher.apply(target, mode, rank, make_room)
+            make_room(layout.PAUSE)
+    words[layout.INSTANCES] += sum(searcher.instances for searcher in searchers)
