@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from tidelog.engine.local.kernels.cells import cell, larger, rank_of
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
-from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, cover
+from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, cover, fetch_bucket
 from tidelog.engine.local.kernels.layout import (
     ABSENT,
     ARITY,
@@ -57,6 +57,7 @@ from tidelog.engine.local.kernels.layout import (
     HEAD,
     HEADER,
     HIGHEST,
+    HINTS,
     INDEX,
     INSERT,
     INSTANCES,
@@ -115,7 +116,7 @@ from tidelog.engine.local.kernels.layout import (
     WIDTH,
     WORKLIST_AT,
 )
-from tidelog.engine.local.kernels.memory import load8, load32, load64, store32, store64
+from tidelog.engine.local.kernels.memory import load8, load32, load64, prefetch, store32, store64
 from tidelog.engine.local.kernels.ranges import agrees, enter_range, next_in_range
 from tidelog.engine.local.kernels.rows import (
     SEED,
@@ -370,6 +371,8 @@ def _put_off(code, target, at, width, highest):
 
 
 _AHEAD = 8  # rows between beginning to load a row and using it
+_ROWS_AHEAD = 4  # rows of the first level between the steps of a lookup in the second one
+_CACHED = 1 << 14  # up to so many rows are in the cache anyway
 
 
 @kernel
@@ -474,6 +477,50 @@ def _leaf(code, highest):
 
 
 @kernel
+def _half_of_key(code, level, row):
+    """Half the hash of the key that a row of the first level gives to the second level."""
+    relation, hint = load64(code, level + REL), load64(code, HINTS)
+    cells, at, wide = load64(relation, CELLS_AT), row * load64(relation, STRIDE), load64(relation, WIDE)
+    second = level + LEVEL_WIDTH
+    h = SEED
+    for j in range(load64(code, second + KEY_FROM), load64(code, second + KEY_TO), KEY_WIDTH):
+        column = load64(code, hint)
+        hint += 1
+        h = mix(
+            h, cell(cells, at + column, wide) if column >= 0 else load64(code, load64(code, j + KEY_SLOT))
+        )
+    return upper(h)
+
+
+@kernel
+def _row_at(code, level, at):
+    """The row at a position of the first level."""
+    kind = load64(code, level + KIND)
+    return at if kind == SCAN else load64(_list_of(code, level), at)
+
+
+@kernel
+def _look_ahead(code, level):
+    """Begin to load what the second level will need for later rows of the first one."""
+    at, left = load64(code, level + CURSOR), load64(code, level + END) - load64(code, level + CURSOR)
+    index, relation = load64(code, level + LEVEL_WIDTH + INDEX), load64(code, level + LEVEL_WIDTH + REL)
+    if load64(index, GROUPED) < _CACHED:
+        return 0
+    if left > 3 * _ROWS_AHEAD:
+        half = _half_of_key(code, level, _row_at(code, level, at + 3 * _ROWS_AHEAD))
+        fetch_bucket(index, half)
+    if left > 2 * _ROWS_AHEAD:
+        half = _half_of_key(code, level, _row_at(code, level, at + 2 * _ROWS_AHEAD))
+        prefetch(load64(index, GROUPED_AT), 4 * bucket_start(index, half))
+    if left > _ROWS_AHEAD:
+        half = _half_of_key(code, level, _row_at(code, level, at + _ROWS_AHEAD))
+        first = bucket_start(index, half)
+        if first < load64(index, GROUPED):
+            fetch_cells(relation, load32(load64(index, GROUPED_AT), first))
+    return 0
+
+
+@kernel
 def _descend(code, number, level, row):
     """Enter the next level with a row of this one."""
     above = load64(code, level + HIGHEST)
@@ -520,6 +567,8 @@ def _derive(code):
             store64(code, INSTANCES, load64(code, INSTANCES) + 1)
             number -= 1
         else:
+            if number == 0 and load64(code, HINTS):
+                _look_ahead(code, level)
             row = _next(code, level)
             if row < 0:
                 number -= 1

@@ -24,7 +24,16 @@ from tidelog.engine.local.kernels.layout import (
 from tidelog.engine.local.kernels.memory import load32, load64, prefetch, store32, store64
 from tidelog.engine.local.kernels.rows import SEED, mix, place, upper
 
-__all__ = ["bucket_end", "bucket_start", "chain_head", "collect", "cover", "group_rows", "merge"]
+__all__ = [
+    "bucket_end",
+    "bucket_start",
+    "chain_head",
+    "collect",
+    "cover",
+    "fetch_bucket",
+    "group_rows",
+    "merge",
+]
 
 _AHEAD = 12  # rows between beginning to load a bucket or chain and adding to it
 
@@ -57,6 +66,13 @@ def bucket_end(index, half):
 def chain_head(index, half):
     """The latest of the newer rows in a chain, or -1."""
     return load32(load64(index, HEADS_AT), place(half, load64(index, HEADS)))
+
+
+@inlined
+def fetch_bucket(index, half):
+    """Begin to load the places where a key's bucket and chain begin."""
+    prefetch(load64(index, STARTS_AT), 4 * place(half, load64(index, BUCKETS)))
+    prefetch(load64(index, HEADS_AT), 4 * place(half, load64(index, HEADS)))
 
 
 @exported

@@ -83,6 +83,7 @@ __all__ = [
     "HEADS_AT",
     "HIGH",
     "HIGHEST",
+    "HINTS",
     "INDEX",
     "INSERT",
     "INSTANCE",
@@ -234,7 +235,7 @@ LOG_ENTRY, LOG_WEIGHT, LOG_WIDTH = range(3)
 # -- the bytecode of a rule: a header
 LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)
 INSTANCES, STEPS, OUT_AT, OUT_CAP, EMITTED, TUPLE, ORIGIN = range(8, 15)
-PENDING, PENDING_FROM, PENDING_TO, SEARCHES, KNOWN_AT, KNOWN, HEADER = range(15, 22)
+PENDING, PENDING_FROM, PENDING_TO, SEARCHES, KNOWN_AT, KNOWN, HINTS, HEADER = range(15, 23)
 NOT_BEGUN = -2  # a value of LEVEL
 
 # heads that are not applied yet, each with half its hash, the highest rank of its instance, and the number of

@@ -17,7 +17,7 @@ from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import address, run
 from tidelog.engine.local.rules.compiler import Level, Stage, Variant
-from tidelog.engine.local.rules.sharing import run_shared
+from tidelog.engine.local.rules.sharing import cover_shared, run_shared
 from tidelog.engine.local.storage.index import Buckets, Ordered
 from tidelog.engine.local.storage.pending import MASKS, NEGATED, Bindings, Working
 from tidelog.engine.local.storage.table import Rows, Table
@@ -38,7 +38,7 @@ MODES: Final = {
     Mode.SUBTRACT: layout.SUBTRACT,
 }
 STEPS: Final = 1_000_000  # of a kernel before it pauses: some hundredths of a second
-_FIRST: Final = 100_000  # steps before other threads help
+_FIRST: Final = 20_000  # steps before other threads help
 _START: Final = 1024  # initial capacity for bindings
 _MANY: Final = 64  # rows per key from which on a range lookup pays off
 _SAMPLE: Final = 4096
@@ -93,6 +93,7 @@ class Bytecode:
         for number, level in enumerate(self.stage.levels):
             self._fill(layout.HEADER + number * layout.LEVEL_WIDTH, level, number == 0)
         self._header(layout.SOURCE, self._sources())
+        self._header(layout.HINTS, self._hints())
         pending = layout.MOST_PENDING * (len(self.shape) + layout.PENDING_MORE)
         self._header(layout.PENDING, self._place([0] * pending))
         self._array = np.array(self._words, np.int64)
@@ -193,6 +194,19 @@ class Bytecode:
         places = {slot: column for column, _, slot in columns}
         return self._place([places.get(self._slots + s, -1) for s in self.shape])
 
+    def _hints(self) -> int:
+        """The position of the columns of the first level that are the key of the second, -1 for constants.
+
+        0 unless the first level lists rows and the second looks them up.
+        """
+        words, first, second = self._words, layout.HEADER, layout.HEADER + layout.LEVEL_WIDTH
+        if len(self.stage.levels) < 2 or words[first] not in _DIVIDED or words[second] != layout.LOOKUP:
+            return 0
+        columns = range(words[first + layout.COL_FROM], words[first + layout.COL_TO], layout.COL_WIDTH)
+        bound = {words[i + layout.COL_SLOT]: words[i + layout.COL_COLUMN] for i in columns}
+        keys = range(words[second + layout.KEY_FROM], words[second + layout.KEY_TO], layout.KEY_WIDTH)
+        return self._place([bound.get(words[i + layout.KEY_SLOT], -1) for i in keys])
+
     # -- running
 
     def fits(self, tables: Mapping[str, Table]) -> bool:
@@ -236,6 +250,8 @@ class Bytecode:
                 out = np.concatenate([out, np.empty_like(out)], axis=1)
                 self._write_to(out)
             else:
+                if status == layout.GROW_INDEX:
+                    cover_shared(self.tables.values(), threads)
                 make_room(status, target, check, self)
                 if status == layout.PAUSE and threads > 1 and self._is_divisible:
                     run_shared(self._array, target, threads, lambda s: make_room(s, target, check, self))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from threading import Event
@@ -22,16 +22,19 @@ import numpy.typing as npt
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import address, apply_emitted, run
 from tidelog.engine.local.storage.pending import Working
+from tidelog.engine.local.storage.table import Table
 
-__all__ = ["run_shared"]
+__all__ = ["cover_shared", "run_shared"]
 
 _Words: TypeAlias = npt.NDArray[np.int64]
 _Parts: TypeAlias = deque[tuple[int, int]]
 
 _INTERVAL: Final = 0.1  # seconds after which threads wait for each other
 _PARTS: Final = 64  # for each thread
+_APART: Final = 16  # words around a thread's own, so that no other thread writes into their cache lines
 _STEPS: Final = 50_000  # between two looks at the other threads
 _KNOWN: Final = 1 << 14  # a power of two
+_MANY: Final = 1 << 14  # rows that are worth a thread
 _EMITTED: Final = 1 << 16  # heads that a thread emits before it waits
 
 
@@ -39,17 +42,23 @@ class _Searcher:
     """A thread's copy of the bytecode, with the part that it works on."""
 
     def __init__(self, words: _Words) -> None:
-        self._words = words.copy()
+        self._words = np.empty(len(words) + 2 * _APART, np.int64)[_APART:-_APART]
+        self._words[:] = words
         width = int(words[layout.WIDTH]) + layout.PENDING_MORE
         self.emitted = np.empty((_EMITTED, width), np.int64)
         self._known = np.zeros(_KNOWN, np.int32)  # where recent heads are among the emitted ones
-        self._is_busy = False
-        self._put(INSTANCES=0, EMITTED=0, PENDING_FROM=0, PENDING_TO=0, SEARCHES=1)
+        self._is_busy = True
+        self._put(EMITTED=0, SEARCHES=1)
         self._put(OUT_AT=address(self.emitted), OUT_CAP=_EMITTED, KNOWN_AT=address(self._known), KNOWN=_KNOWN)
 
     def _put(self, **words: int) -> None:
         for name, value in words.items():
             self._words[getattr(layout, name)] = value
+
+    def start_over(self) -> None:
+        """Forget the part that the bytecode is at."""
+        self._is_busy = False
+        self._put(INSTANCES=0, PENDING_FROM=0, PENDING_TO=0)
 
     def search(self, parts: _Parts, meet: Event) -> bool:
         """Search until there are no parts left, or the threads meet; returns whether there is more to do."""
@@ -88,11 +97,18 @@ class _Searcher:
         self._words[layout.EMITTED] = 0
 
 
-def run_shared(words: _Words, target: Working, threads: int, make_room: Callable[[int], None]) -> None:
-    """Run the rest of bytecode that has paused, up to its first level, on several threads.
+def cover_shared(tables: Iterable[Table], threads: int) -> None:
+    """Bring the indexes of tables up to date that lack many rows, each in a thread of its own."""
+    behind = [(t, i) for t in tables for i in t.indexes.values() if t.rows - i.covered >= _MANY]
+    if threads > 1 and len(behind) > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda pair: pair[1].cover(pair[0].at, pair[0].rows), behind))
 
-    `make_room` is called with the status of a kernel that stopped, also now and then with PAUSE. The bytecode
-    itself has nothing left to do then, except for the row of the first level that it has begun.
+
+def run_shared(words: _Words, target: Working, threads: int, make_room: Callable[[int], None]) -> None:
+    """Run the rest of bytecode that has paused on several threads.
+
+    `make_room` is called with the status of a kernel that stopped, also now and then with PAUSE.
     """
     level = layout.HEADER
     first, last = int(words[level + layout.CURSOR]), int(words[level + layout.END])
@@ -100,6 +116,8 @@ def run_shared(words: _Words, target: Working, threads: int, make_room: Callable
     size = max(1, (last - first) // (threads * _PARTS))
     parts: _Parts = deque((at, min(at + size, last)) for at in range(first, last, size))
     searchers = [_Searcher(words) for _ in range(threads)]
+    for searcher in searchers[1:]:  # the first one finishes what the bytecode has begun
+        searcher.start_over()
     mode, rank = int(words[layout.MODE]), int(words[layout.RANK])
     with ThreadPoolExecutor(threads) as pool:
         busy = True
@@ -109,4 +127,5 @@ def run_shared(words: _Words, target: Working, threads: int, make_room: Callable
             for searcher in searchers:
                 searcher.apply(target, mode, rank, make_room)
             make_room(layout.PAUSE)
-    words[layout.INSTANCES] += sum(searcher.instances for searcher in searchers)
+    words[layout.INSTANCES] = sum(searcher.instances for searcher in searchers)
+    words[layout.LEVEL], words[layout.PENDING_FROM], words[layout.PENDING_TO] = -1, 0, 0

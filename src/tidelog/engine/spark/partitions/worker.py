@@ -9,6 +9,7 @@ relations.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -87,7 +88,7 @@ class Worker:
             if inserted.num_rows or deleted.num_rows:
                 self._commits.stage(name, *(self._codes(types, rows) for rows in (inserted, deleted)))
         check()
-        stats = self._commits.run(limits, check)
+        stats = self._commits.run(replace(limits, max_threads=1), check)  # Spark has a task for each core
         self._next = program
         own = [stratum for stratum in stats.strata if stratum.name == program.strata[-1].name]
         return own[-1] if own else StratumStats(program.strata[-1].name, "update", "no change reached it")

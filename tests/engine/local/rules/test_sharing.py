@@ -1,0 +1,131 @@
+"""Threads: the number of threads changes nothing but the order of new rows."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import tidelog
+from conformance.reasoners import LocalReasoner
+from engine.local.recount import check_state
+from engine.local.snapshot import visible_state
+from oracle.generator import Generator
+from sizes import size
+from tally import tally
+from tidelog.data.zset import ZSet
+from tidelog.engine.limits import Limits
+from tidelog.engine.local import engine as engines
+from tidelog.engine.local.kernels.layout import INSTANCE
+from tidelog.engine.local.rules import bytecode, sharing
+from tidelog.engine.scheduler import Scheduler
+from tidelog.errors import EngineError
+from tidelog.program.draft import load
+
+COMPLETION = """
+input relation Below(x: int, y: int)
+input relation Has(x: int, r: int, z: int)
+input relation Ordered(r: int, q: int)
+output relation P(x: int, y: int)
+output relation Q(x: int, r: int, z: int)
+P(x, y) :- Below(x, y).
+Q(x, r, z) :- Has(x, r, z).
+P(x, z) :- P(x, y), P(y, z).
+Q(x, r, z) :- P(x, y), Q(y, r, z).
+Q(x, q, z) :- Q(x, r, z), Ordered(r, q).
+P(x, z) :- Q(x, r, z), Q(z, r, x).
+"""
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads share even the smallest work, and meet after a few heads."""
+    monkeypatch.setattr(engines, "LARGE", -1)
+    monkeypatch.setattr(bytecode, "STEPS", 3)
+    for name, value in {"_STEPS": 5, "_KNOWN": 4, "_EMITTED": 3, "_PARTS": 2}.items():
+        monkeypatch.setattr(sharing, name, value)
+
+
+def reasoner(threads: int) -> LocalReasoner:
+    made = LocalReasoner(lambda engine: Scheduler(engine, switch=None))
+    made.engine.runner.threads = threads
+    return made
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("flavour", ["positive", "negated", "guarded", "large"])
+def test_rows_ranks_and_counts_are_the_same_with_any_number_of_threads(flavour: str) -> None:
+    shared = 0
+
+    def counted(*args: object, original: object = sharing.run_shared) -> None:
+        nonlocal shared
+        shared += 1
+        original(*args)  # type: ignore[operator]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bytecode, "run_shared", counted)
+        for seed in range(size(3, 60)):
+            one, several = reasoner(1), [reasoner(2), reasoner(8)]
+            for step in Generator(seed, flavour).steps():
+                tally("commits with one, two and eight threads")
+                try:
+                    changes = one.commit(step.program, step.facts)
+                except EngineError:
+                    for other in several:
+                        with pytest.raises(EngineError):
+                            other.commit(step.program, step.facts)
+                    break
+                for other in several:
+                    assert other.commit(step.program, step.facts) == changes, (flavour, seed)
+                    assert visible_state(other) == visible_state(one), (flavour, seed)
+                    check_state(other)
+    assert shared
+
+
+@pytest.mark.parametrize("strategy", ["elastic", "dred", "differential", "recompute"])
+def test_a_large_commit_is_the_same_with_eight_threads(strategy: str) -> None:
+    concepts = size(300, 2000)
+    below = [(i, int(i * share)) for i in range(1, concepts) for share in (0.5, 0.8)]
+    has = [(i, i % 5, (i * 7) % concepts) for i in range(concepts)]
+    roles = [(r, r - 1) for r in range(1, 5)]
+    facts = {"Below": below, "Has": has, "Ordered": roles}
+    found = []
+    for threads in (1, 8):
+        db = tidelog.open(text=COMPLETION, facts=facts, strategy=strategy, max_threads=threads)
+        with db.transaction() as tx:
+            tx.delete("Below", below[::7])
+        found.append((set(db["P"]), set(db["Q"]), {name: set(tx.changes[name]) for name in "PQ"}))
+    assert found[0] == found[1]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_count_that_outgrows_its_cell_widens_the_table() -> None:
+    program = load(
+        "input relation M(g: int, x: int)\noutput relation G(g: int)\nG(g) :- M(g, _).", "groups.dl"
+    )
+    work = reasoner(8)
+    rows = [(1, x) for x in range(50)]
+    work.commit(program, {"M": ZSet.of(rows[:1])})
+    table = work.engine.tables["G"]
+    count = 2**30 - 5
+    table.set_support(table.alive(), 1, count * INSTANCE)
+    work.commit(program, {"M": ZSet.of(rows[1:])})
+    assert table.counts(table.alive()) // INSTANCE == count + 49
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_limit_ends_the_work_of_all_threads() -> None:
+    facts = {"Below": [(i, i + 1) for i in range(60)]}
+    db = tidelog.open(text=COMPLETION, max_rows=200, max_threads=8)
+    before = threading.active_count()
+    with pytest.raises(EngineError, match="max_rows"), db.transaction() as tx:
+        tx.insert("Below", facts["Below"])
+    assert threading.active_count() == before
+    assert not list(db["P"])
+
+
+def test_by_default_there_is_a_thread_for_each_core() -> None:
+    assert Limits().threads >= 1
+    assert Limits(max_threads=3).threads == 3
+    with pytest.raises(tidelog.SessionError, match="max_threads"):
+        tidelog.open(text=COMPLETION, max_threads=0)
