@@ -132,6 +132,8 @@ from tidelog.engine.local.kernels.support import apply_head, count_head, rederiv
 
 __all__ = ["run"]
 
+_CACHED = 1 << 14  # up to so many rows are in the cache anyway
+
 # -- derive
 
 
@@ -333,7 +335,7 @@ def _flush(code):
     first, last = load64(code, PENDING_FROM), load64(code, PENDING_TO)
     size = load64(code, WIDTH) + PENDING_MORE
     at = load64(code, PENDING) + first * size
-    if last - first > 2:
+    if last - first > 2 and load64(target, ROWS) > _CACHED:
         for i in range(last - first):
             fetch_row(target, load64(code, at + i * size + PENDING_HASH))
     for i in range(first, last):
@@ -372,7 +374,6 @@ def _put_off(code, target, at, width, highest):
 
 _AHEAD = 8  # rows between beginning to load a row and using it
 _ROWS_AHEAD = 4  # rows of the first level between the steps of a lookup in the second one
-_CACHED = 1 << 14  # up to so many rows are in the cache anyway
 
 
 @kernel

@@ -96,15 +96,21 @@ def cover(index, relation):
 
 
 @exported
-def group_rows(index, relation):
-    """Group all rows by their buckets. The index must have no chains, and its starts must be 0."""
+def group_rows(index, relation, buckets):
+    """Group all rows by their buckets. The index must have no chains, and its starts must be 0.
+
+    `buckets` has room for the bucket of each row.
+    """
     starts, size, grouped = load64(index, STARTS_AT), load64(index, BUCKETS), load64(index, GROUPED_AT)
     rows = load64(index, GROUPED)
-    for row in range(rows):
-        if row + _AHEAD < rows:
-            prefetch(starts, 4 * (place(_half_of(index, relation, row + _AHEAD), size) + 1))
-        at = place(_half_of(index, relation, row), size) + 1
-        store32(starts, at, load32(starts, at) + 1)
+    for row in range(rows + _AHEAD):
+        if row < rows:
+            at = place(_half_of(index, relation, row), size) + 1
+            store32(buckets, row, at)
+            prefetch(starts, 4 * at)
+        if row >= _AHEAD:
+            at = load32(buckets, row - _AHEAD)
+            store32(starts, at, load32(starts, at) + 1)
     total = 0
     for i in range(1, size + 1):
         count = load32(starts, i)
@@ -112,10 +118,10 @@ def group_rows(index, relation):
         total += count
     for row in range(rows):
         if row + 2 * _AHEAD < rows:
-            prefetch(starts, 4 * (place(_half_of(index, relation, row + 2 * _AHEAD), size) + 1))
+            prefetch(starts, 4 * load32(buckets, row + 2 * _AHEAD))
         if row + _AHEAD < rows:
-            prefetch(grouped, 4 * load32(starts, place(_half_of(index, relation, row + _AHEAD), size) + 1))
-        at = place(_half_of(index, relation, row), size) + 1
+            prefetch(grouped, 4 * load32(starts, load32(buckets, row + _AHEAD)))
+        at = load32(buckets, row)
         position = load32(starts, at)
         store32(grouped, position, row)
         store32(starts, at, position + 1)

@@ -31,6 +31,7 @@ __all__ = [
     "all_fit",
     "append",
     "assert_rows",
+    "copy_codes",
     "enlarge",
     "fetch_cells",
     "fetch_row",
@@ -161,16 +162,25 @@ def is_full(relation):
 
 # -- many at once
 
-_AHEAD = 12  # tuples between beginning to load a slot and looking there
+_BLOCK = 32  # tuples whose slots and rows are loaded together
+_CACHED = 1 << 14  # up to so many rows are in the cache anyway
 
 
-@inlined
-def _look_ahead(relation, data_at, count, i, arity):
-    """Begin to load what the search for later tuples needs."""
-    if i + 2 * _AHEAD < count:
-        fetch_slot(relation, hash_of(data_at + 8 * (i + 2 * _AHEAD) * arity, arity))
-    if i + _AHEAD < count:
-        fetch_row(relation, hash_of(data_at + 8 * (i + _AHEAD) * arity, arity))
+@kernel
+def _begin_block(relation, data_at, count, halves, i):
+    """Hash a block of tuples if it begins here, and begin to load what the search for them needs."""
+    if i % _BLOCK:
+        return 0
+    arity = load64(relation, ARITY)
+    last = i + _BLOCK if i + _BLOCK < count else count
+    for j in range(i, last):
+        half = hash_of(data_at + 8 * j * arity, arity)
+        store64(halves, j, half)
+        fetch_slot(relation, half)
+    if load64(relation, ROWS) > _CACHED:
+        for j in range(i, last):
+            fetch_row(relation, load64(halves, j))
+    return 0
 
 
 @exported
@@ -184,12 +194,14 @@ def all_fit(data_at, count):
 
 @exported
 def add_rows(relation, data_at, count, rows):
-    """Find the row of each tuple of an array; missing tuples are added as dead rows. There must be room."""
+    """Find the row of each tuple of an array; missing tuples are added as dead rows. There must be room.
+
+    As in the following kernels, the array for the results holds the hashes of a block until they are used.
+    """
     arity = load64(relation, ARITY)
     for i in range(count):
-        _look_ahead(relation, data_at, count, i, arity)
-        values = data_at + 8 * i * arity
-        half = hash_of(values, arity)
+        _begin_block(relation, data_at, count, rows, i)
+        values, half = data_at + 8 * i * arity, load64(rows, i)
         row = find(relation, values, half)
         store64(rows, i, row if row >= 0 else append(relation, values, half, row, 0, 0, 0))
     return 0
@@ -200,9 +212,8 @@ def find_rows(relation, data_at, count, rows):
     """Find the row of each tuple of an array; negative for missing tuples."""
     arity = load64(relation, ARITY)
     for i in range(count):
-        _look_ahead(relation, data_at, count, i, arity)
-        values = data_at + 8 * i * arity
-        store64(rows, i, find(relation, values, hash_of(values, arity)))
+        _begin_block(relation, data_at, count, rows, i)
+        store64(rows, i, find(relation, data_at + 8 * i * arity, load64(rows, i)))
     return 0
 
 
@@ -212,9 +223,8 @@ def retract_rows(relation, data_at, count, gone):
     arity, given = load64(relation, ARITY), load64(relation, GIVEN_AT)
     found = 0
     for i in range(count):
-        _look_ahead(relation, data_at, count, i, arity)
-        values = data_at + 8 * i * arity
-        row = find(relation, values, hash_of(values, arity))
+        _begin_block(relation, data_at, count, gone, i)
+        row = find(relation, data_at + 8 * i * arity, load64(gone, i))
         if row >= 0 and load8(given, row) == 1:
             store8(given, row, _GOING)
             store64(gone, found, row)
@@ -228,9 +238,8 @@ def assert_rows(relation, data_at, count, new):
     arity, given = load64(relation, ARITY), load64(relation, GIVEN_AT)
     found = 0
     for i in range(count):
-        _look_ahead(relation, data_at, count, i, arity)
-        values = data_at + 8 * i * arity
-        half = hash_of(values, arity)
+        _begin_block(relation, data_at, count, new, i)
+        values, half = data_at + 8 * i * arity, load64(new, i)
         row = find(relation, values, half)
         if row < 0:
             row = append(relation, values, half, row, 0, 0, 0)
@@ -239,6 +248,16 @@ def assert_rows(relation, data_at, count, new):
             store64(new, found, row)
             found += 1
     return found
+
+
+@exported
+def copy_codes(cells, stride, wide, arity, rows, count, out):
+    """Copy the codes of these rows, or of the first ones if `rows` is 0."""
+    for i in range(count):
+        at = (load64(rows, i) if rows else i) * stride
+        for c in range(arity):
+            store64(out, i * arity + c, cell(cells, at + c, wide))
+    return 0
 
 
 @inlined

@@ -25,6 +25,7 @@ __all__ = [
     "changed",
     "collect",
     "components",
+    "copy_codes",
     "count_more",
     "count_pairs",
     "cover",
@@ -55,6 +56,7 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 Grouped: TypeAlias = tuple[Integers, Integers]  # where the group of each number begins; all members
 
 _INTEGERS: Final = np.dtype(np.int64)
+_HALVES: Final = np.dtype(np.int32)
 _WORDS: Final = np.dtype(np.uint64)
 
 
@@ -110,9 +112,10 @@ def cover(index: int, relation: int) -> bool:
     return bool(_kernels.cover(index, relation))
 
 
-def group_rows(index: int, relation: int) -> None:
+def group_rows(index: int, relation: int, rows: int) -> None:
     """Group all rows of an index by their buckets. Its arrays must have the right sizes."""
-    _kernels.group_rows(index, relation)
+    buckets = np.empty(rows, np.int32)
+    _kernels.group_rows(index, relation, address(buckets))
 
 
 def soonest_queue(trace: int, iteration: int) -> int:
@@ -155,6 +158,17 @@ def find_rows(relation: int, data: Integers) -> Integers:
     rows = np.empty(len(data), np.int64)
     _kernels.find_rows(relation, _at(data), len(data), _at(rows))
     return rows
+
+
+def copy_codes(cells: npt.NDArray[np.signedinteger[Any]], arity: int, rows: Integers | int) -> Integers:
+    """The codes of these rows, or of as many from the first one on."""
+    count, at = (rows, 0) if isinstance(rows, int) else (len(rows), _at(rows))
+    codes = np.empty((count, arity), np.int64)
+    wide = cells.dtype == _INTEGERS
+    if not cells.flags.c_contiguous or cells.dtype not in (_INTEGERS, _HALVES):
+        raise ValueError(f"not contiguous cells: {cells.dtype}, {cells.strides}")
+    _kernels.copy_codes(address(cells), cells.shape[1], wide, arity, at, count, _at(codes))
+    return codes
 
 
 def assert_rows(relation: int, data: Integers) -> Integers:

@@ -38,7 +38,7 @@ MODES: Final = {
     Mode.SUBTRACT: layout.SUBTRACT,
 }
 STEPS: Final = 1_000_000  # of a kernel before it pauses: some hundredths of a second
-_FIRST: Final = 20_000  # steps before other threads help
+_FIRST: Final = 200_000  # steps before other threads help
 _START: Final = 1024  # initial capacity for bindings
 _MANY: Final = 64  # rows per key from which on a range lookup pays off
 _SAMPLE: Final = 4096
@@ -197,12 +197,15 @@ class Bytecode:
     def _hints(self) -> int:
         """The position of the columns of the first level that are the key of the second, -1 for constants.
 
-        0 unless the first level lists rows and the second looks them up.
+        0 unless the first level lists rows, accepts all of them, and the second looks them up.
         """
         words, first, second = self._words, layout.HEADER, layout.HEADER + layout.LEVEL_WIDTH
         if len(self.stage.levels) < 2 or words[first] not in _DIVIDED or words[second] != layout.LOOKUP:
             return 0
         columns = range(words[first + layout.COL_FROM], words[first + layout.COL_TO], layout.COL_WIDTH)
+        picks = any(words[i + layout.COL_OP] != layout.BIND for i in columns)
+        if picks or words[first + layout.FIL_FROM] != words[first + layout.FIL_TO]:
+            return 0
         bound = {words[i + layout.COL_SLOT]: words[i + layout.COL_COLUMN] for i in columns}
         keys = range(words[second + layout.KEY_FROM], words[second + layout.KEY_TO], layout.KEY_WIDTH)
         return self._place([bound.get(words[i + layout.KEY_SLOT], -1) for i in keys])

@@ -6,6 +6,7 @@ part that is used, so the array grows without a copy, and readers of a shorter v
 
 from __future__ import annotations
 
+import math
 import mmap
 import sys
 from contextlib import suppress
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 __all__ = ["longer"]
 
-_LARGE: Final = 2**20  # bytes from which on ranges are reserved
+_LARGE: Final = 2**25  # bytes from which on ranges are reserved; malloc reuses smaller ones
 _RESERVED: Final = 16  # times the length
 
 
@@ -32,7 +33,7 @@ def longer(array: npt.NDArray[Any], length: int) -> Any:
     if len(array) > length:  # memory ran out for other arrays after this one had grown
         return array
     shape = (length, *array.shape[1:])
-    size = array.dtype.itemsize * int(np.prod(shape))
+    size = array.dtype.itemsize * math.prod(shape)
     room: Any = array.base
     if isinstance(room, _Room) and size <= len(room):
         return np.ndarray(shape, array.dtype, room)

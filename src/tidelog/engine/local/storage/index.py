@@ -72,7 +72,7 @@ class Buckets(_Index):
         """Add all missing rows of the table with this descriptor."""
         if self.covered < rows and not cover(self.at, table_at):
             self._begin(rows)
-            group_rows(self.at, table_at)
+            group_rows(self.at, table_at, rows)
 
     def clear(self) -> None:
         """Remove all rows, since they have new numbers."""

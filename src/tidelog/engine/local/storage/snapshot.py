@@ -19,6 +19,7 @@ import numpy.typing as npt
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.dense.matrix import BitRelation
 from tidelog.engine.local.kernels.layout import OLD
+from tidelog.engine.local.native.calls import copy_codes
 from tidelog.engine.local.storage.table import Rows, Table
 
 __all__ = ["BitSnapshot", "Extent", "RowSnapshot", "live_rows", "matching"]
@@ -61,14 +62,14 @@ def matching(codes: Codes, wanted: Mapping[int, int]) -> npt.NDArray[np.bool_]:
 class RowSnapshot:
     def __init__(self, table: Table) -> None:
         self._rows = live_rows(table)
-        self._data = table.data  # replaced, never moved
+        self._cells, self._arity = table.cells, table.arity
 
     @property
     def size(self) -> int:
         return len(self._rows)
 
     def codes(self, count: int | None = None) -> Codes:
-        return self._data[self._rows[:count]].astype(np.int64)
+        return copy_codes(self._cells, self._arity, self._rows[:count])
 
     def select(self, wanted: Mapping[int, int]) -> Codes:
         codes = self.codes()

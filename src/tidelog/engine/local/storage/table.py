@@ -35,6 +35,7 @@ from tidelog.engine.local.native.calls import (
     address,
     all_fit,
     assert_rows,
+    copy_codes,
     enlarge,
     find_rows,
     rehash,
@@ -53,6 +54,7 @@ Cells: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 SMALLEST = 64
 MOST_ROWS = 2**31 - 2  # hash tables and chains hold row numbers of 32 bits
 _LOWER: Final = 0xFFFFFFFF  # the half of a slot that holds the row
+_PART: Final = 4096  # tuples added at once
 _MANY: Final = 100_000  # rows from which on tables grow more slowly
 _SAMPLE: Final = 1024  # rows
 _FEW: Final = 64  # rows up to which fan-outs are not estimated
@@ -187,7 +189,8 @@ class Table:
             finally:  # also if memory runs out halfway
                 self._describe()
         if 4 * (wanted + 1) > 3 * len(self._slots):
-            smaller, self._slots = self._slots, np.zeros(2 * (wanted + 1), np.int64)
+            room = 2 if wanted > _MANY else 4  # slots for each row
+            smaller, self._slots = self._slots, np.zeros(room * (wanted + 1), np.int64)
             self._describe()
             enlarge(self.at, smaller)
 
@@ -220,9 +223,14 @@ class Table:
     def add(self, data: Codes) -> Rows:
         """The rows of these tuples. Missing tuples are added as dead rows."""
         data = np.ascontiguousarray(data)
-        self.reserve(len(data))
         self._hold(data)
-        return add_rows(self.at, data)
+        parts, done = [], 0
+        while done < len(data):  # in parts, since few of many tuples may be missing
+            part = data[done : done + max(_PART, self.rows)]
+            self.reserve(len(part))
+            parts.append(add_rows(self.at, part))
+            done += len(part)
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int64), *parts])
 
     def find(self, data: Codes) -> Rows:
         """The rows of these tuples; negative for missing tuples."""
@@ -244,10 +252,9 @@ class Table:
         return self.cells[:, : self.arity]
 
     def codes(self, rows: Rows | None = None) -> Codes:
-        """The codes of these rows, or of all."""
-        if rows is None:
-            return self.data[: self.rows].astype(np.int64)
-        return self.cells.take(rows, axis=0)[:, : self.arity].astype(np.int64)
+        """The codes of these rows, or of all. A commit may run in another thread."""
+        wanted = self.rows if rows is None else np.ascontiguousarray(rows)
+        return copy_codes(self.cells, self.arity, wanted)
 
     def column(self, column: int, rows: Rows | None = None) -> Codes:
         """The codes of these rows, or of all, in a column."""
