@@ -253,7 +253,7 @@ class Table:
 
     def codes(self, rows: Rows | None = None) -> Codes:
         """The codes of these rows, or of all. A commit may run in another thread."""
-        wanted = self.rows if rows is None else np.ascontiguousarray(rows)
+        wanted = self.rows if rows is None else np.ascontiguousarray(rows, np.int64)
         return copy_codes(self.cells, self.arity, wanted)
 
     def column(self, column: int, rows: Rows | None = None) -> Codes:
