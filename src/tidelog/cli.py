@@ -174,6 +174,7 @@ def show(what: str, file: Path, strategy: str, modules: tuple[str, ...]) -> None
     metavar="N",
     help="Abort when a recursion exceeds N rounds; 0 for no limit.",
 )
+@click.option("--max-threads", type=int, metavar="N", help="Use at most N threads; by default one per core.")
 @click.option("--stats", is_flag=True, help="Print statistics of the run.")
 @_FUNCTIONS
 def run(
@@ -188,6 +189,7 @@ def run(
     max_rows: int | None,
     max_memory: str | None,
     max_iterations: int,
+    max_threads: int | None,
     stats: bool,
     modules: tuple[str, ...],
 ) -> None:
@@ -207,6 +209,7 @@ def run(
         max_iterations=max_iterations or None,
         max_rows=max_rows,
         max_memory=max_memory,
+        max_threads=max_threads,
         progress=line or False,
     )
     with db.transaction() as tx:

@@ -235,10 +235,9 @@ def test_a_sweep_is_looked_at_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> 
     """One row of the first atom, and all rows of the second."""
     monkeypatch.setattr(frame, "STEPS", 1000)
     db = tidelog.open(
-        text="input relation P(x: int)\noutput relation One(x: int)\nOne(x) :- P(x), x < 1, P(y).",
-        max_threads=1,
+        text="input relation P(x: int)\noutput relation One(x: int)\nOne(x) :- P(x), x < 1, P(y)."
     )
-    rows = watched(db, monkeypatch)
+    rows = watched(db, monkeypatch, max_threads=1)
     insert(db, 20_000)
     assert len(rows) > 20
 
