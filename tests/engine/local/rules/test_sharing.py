@@ -42,7 +42,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads share even the smallest work, and meet after a few heads."""
     monkeypatch.setattr(engines, "LARGE", -1)
     monkeypatch.setattr(bytecode, "STEPS", 3)
-    for name, value in {"_STEPS": 5, "_KNOWN": 4, "_EMITTED": 3, "_PARTS": 2}.items():
+    for name, value in {"_STEPS": 5, "_KNOWN": 4, "_EMITTED": 3, "_PARTS": 2, "_FEW": 1}.items():
         monkeypatch.setattr(sharing, name, value)
 
 

@@ -128,7 +128,8 @@ from tidelog.engine.local.kernels.rows import (
     mix,
     upper,
 )
-from tidelog.engine.local.kernels.support import apply_head, count_head, rederive_row
+from tidelog.engine.local.kernels.sharing import count_head
+from tidelog.engine.local.kernels.support import apply_head, rederive_row
 
 __all__ = ["run"]
 

@@ -16,6 +16,7 @@ from numba.extending import intrinsic
 __all__ = [
     "add32",
     "add64",
+    "claim64",
     "load8",
     "load32",
     "load64",
@@ -97,6 +98,22 @@ def _changer(operation: str, bits: int) -> Any:
     return change
 
 
+def _claimer() -> Any:
+    @intrinsic
+    def claim(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
+        """Store a word in place of 0, unless another thread has done so; returns the word that was there."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer, free = _pointer(context, builder, args[0], args[1], 64), ir.IntType(64)(0)
+            before = builder.cmpxchg(pointer, free, args[2], "monotonic", "monotonic")
+            return builder.extract_value(before, 0)
+
+        return types.int64(types.int64, types.int64, types.int64), codegen
+
+    return claim
+
+
+claim64 = _claimer()
 prefetch = _prefetcher()
 add32, add64, set_bits32, set_bits64 = (_changer(do, bits) for do in ("add", "or") for bits in (32, 64))
 load8, load32, load64 = _loader(8), _loader(32), _loader(64)

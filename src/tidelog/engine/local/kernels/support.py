@@ -11,15 +11,7 @@ must be widened first.
 
 from __future__ import annotations
 
-from tidelog.engine.local.kernels.cells import (
-    add_to_count,
-    count_of,
-    fits,
-    mark_count,
-    rank_of,
-    set_count,
-    set_rank,
-)
+from tidelog.engine.local.kernels.cells import count_of, fits, rank_of, set_count, set_rank
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.layout import (
     ADD,
@@ -42,10 +34,6 @@ from tidelog.engine.local.kernels.layout import (
     OLD,
     OTHERS,
     OVERDELETE,
-    PENDING_HASH,
-    PENDING_MORE,
-    PENDING_RANK,
-    PENDING_TIMES,
     REDERIVE,
     REMOVE,
     ROWS,
@@ -67,23 +55,18 @@ from tidelog.engine.local.kernels.layout import (
     WORKLIST_CAP,
 )
 from tidelog.engine.local.kernels.memory import load8, load64, store8, store64
-from tidelog.engine.local.kernels.rows import append, fetch_row, fetch_slot, find, hash_of, is_full
+from tidelog.engine.local.kernels.rows import append, find, hash_of, is_full
 from tidelog.engine.local.kernels.traces import weigh
 
 __all__ = [
-    "apply_emitted",
     "apply_head",
     "apply_heads",
     "apply_rows",
-    "count_head",
     "end_round",
     "publish",
     "rederive_row",
     "settle",
 ]
-
-
-_AHEAD = 12  # heads between beginning to load a slot and looking there
 
 
 @kernel
@@ -328,74 +311,7 @@ def _apply_row(mode, relation, row, rank):
     return UNKNOWN
 
 
-# -- by several threads
-
-_PLENTY = 2**30  # counts up to here can grow in all threads until they meet again
-
-
-@kernel
-def _count_together(relation, row, highest):
-    """Count an instance in a row while other threads do so; false if more than a count changes."""
-    tag, count = load8(load64(relation, TAG_AT), row), count_of(relation, row)
-    if count > _PLENTY:
-        return False
-    if tag & NEXT:
-        add_to_count(relation, row, INSTANCE)
-        return True
-    if not tag & ALIVE:
-        return False
-    supports = highest < rank_of(relation, row)
-    if not supports and count & OTHERS:
-        return True
-    if row < load64(relation, BASE) and not tag & LOGGED:
-        return False
-    if supports:
-        add_to_count(relation, row, INSTANCE)
-    else:
-        mark_count(relation, row, OTHERS)
-    return True
-
-
-@kernel
-def count_head(mode, relation, values, half, highest):
-    """Apply a head while other threads do so, if that changes at most a count; false if it changes more.
-
-    No other thread may add rows or change tags meanwhile.
-    """
-    row = find(relation, values, half)
-    if row < 0:
-        return mode != INSERT
-    if mode == INSERT:
-        return _count_together(relation, row, highest)
-    tag = load8(load64(relation, TAG_AT), row)
-    if mode == REMOVE:
-        return not tag & ALIVE or tag & CUR or highest >= rank_of(relation, row)
-    return not tag & ALIVE or tag & (CUR | NEXT)
-
-
 # -- many at once
-
-
-@exported
-def apply_emitted(relation, mode, rank, heads, count, out):
-    """Apply heads that searching threads emitted, from the number in `out` on, as `apply_heads` does."""
-    arity = load64(relation, ARITY)
-    size = arity + PENDING_MORE
-    for i in range(load64(out, 0), count):
-        if i + 2 * _AHEAD < count:
-            fetch_slot(relation, load64(heads, (i + 2 * _AHEAD) * size + PENDING_HASH))
-        if i + _AHEAD < count:
-            fetch_row(relation, load64(heads, (i + _AHEAD) * size + PENDING_HASH))
-        at = i * size
-        half, highest = load64(heads, at + PENDING_HASH), load64(heads, at + PENDING_RANK)
-        while load64(heads, at + PENDING_TIMES):
-            status = apply_head(mode, relation, heads + 8 * (at + PENDING_MORE), half, highest, rank)
-            if status != DONE:
-                store64(out, 0, i)
-                return status
-            store64(heads, at + PENDING_TIMES, load64(heads, at + PENDING_TIMES) - 1)
-    store64(out, 0, count)
-    return DONE
 
 
 @exported

@@ -33,7 +33,7 @@ _OPTIONS: Final = {
     "no_cfunc_wrapper": True,
     "_nrt": False,
 }
-MODULES: Final = ("closure", "derive", "indexes", "ranges", "rounds", "rows", "support", "traces")
+MODULES: Final = ("closure", "derive", "indexes", "ranges", "rounds", "rows", "sharing", "support", "traces")
 
 _STRICT: Final = {".so": ("-Wl,-z,defs",)}  # other linkers refuse what is undefined by default
 

@@ -23,6 +23,7 @@ __all__ = [
     "apply_rows",
     "assert_rows",
     "changed",
+    "close_gaps",
     "collect",
     "components",
     "copy_codes",
@@ -36,6 +37,7 @@ __all__ = [
     "group_rows",
     "grouped",
     "hurry",
+    "insert_share",
     "leads_to",
     "link",
     "merge",
@@ -213,6 +215,23 @@ def apply_emitted(
         raise ValueError(f"{count} of {len(heads)} heads")
     status = _kernels.apply_emitted(relation, mode, rank, _at(heads), count, _at(out))
     return int(out[0]), status
+
+
+def insert_share(
+    relation: int, rank: int, heads: Integers, count: int, share: int, shares: int, first: int
+) -> int:
+    """Insert the new heads of a share, from a row on; returns the next row. There must be room."""
+    out = np.array([first], np.int64)
+    if count > len(heads):
+        raise ValueError(f"{count} of {len(heads)} heads")
+    _kernels.insert_share(relation, rank, _at(heads), count, share, shares, _at(out))
+    return int(out[0])
+
+
+def close_gaps(relation: int, firsts: list[int], lasts: list[int]) -> None:
+    """Make the rows that shares inserted contiguous, and put them on the worklist."""
+    bounds = np.array([firsts, lasts], np.int64)
+    _kernels.close_gaps(relation, _at(bounds[0]), _at(bounds[1]), len(firsts))
 
 
 def apply_rows(relation: int, mode: int, rank: int, rows: Integers, done: int) -> tuple[int, int]:

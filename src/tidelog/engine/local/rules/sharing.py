@@ -1,16 +1,17 @@
 """Runs bytecode on several threads.
 
 The rows of the first atom are divided into parts. Each thread takes one part after another and searches for
-instances; it counts those of known heads and emits the other heads. From time to time all threads wait while
-one applies what they emitted. So rows, ranks and counts do not depend on the number of threads; only the
-order of new rows does.
+instances; it counts those of known heads and emits the other heads. From time to time all threads wait for
+each other. Then they insert the new heads, each those whose hashes are in its share of the hash table, and
+one applies what is left. So rows, ranks and counts do not depend on the number of threads; only the order of
+new rows does.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from threading import Event
@@ -20,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.engine.local.kernels import layout
-from tidelog.engine.local.native.calls import address, apply_emitted, run
+from tidelog.engine.local.native.calls import address, apply_emitted, close_gaps, insert_share, run
 from tidelog.engine.local.storage.pending import Working
 from tidelog.engine.local.storage.table import Table
 
@@ -35,6 +36,7 @@ _APART: Final = 16  # words around a thread's own, so that no other thread write
 _STEPS: Final = 50_000  # between two looks at the other threads
 _KNOWN: Final = 1 << 14  # a power of two
 _MANY: Final = 1 << 14  # rows that are worth a thread
+_FEW: Final = 1 << 12  # heads that one thread inserts by itself
 _EMITTED: Final = 1 << 16  # heads that a thread emits before it waits
 
 
@@ -87,9 +89,19 @@ class _Searcher:
     def instances(self) -> int:
         return int(self._words[layout.INSTANCES])
 
+    @property
+    def count(self) -> int:
+        """How many heads it has emitted since all threads met."""
+        return int(self._words[layout.EMITTED])
+
+    def sizes(self, shares: int) -> npt.NDArray[np.int64]:
+        """How many emitted heads there are in each share of the hashes."""
+        halves = self.emitted[: self.count, layout.PENDING_HASH]
+        return np.bincount((halves * shares) >> 32, minlength=shares)
+
     def apply(self, target: Working, mode: int, rank: int, make_room: Callable[[int], None]) -> None:
-        """Apply what was emitted."""
-        done, count = 0, int(self._words[layout.EMITTED])
+        """Apply what was emitted and is left."""
+        done, count = 0, self.count
         while done < count:
             done, status = apply_emitted(target.table.at, mode, rank, self.emitted, count, done)
             if status != layout.DONE:
@@ -124,8 +136,38 @@ def run_shared(words: _Words, target: Working, threads: int, make_room: Callable
         while busy:
             meet = Event()
             busy = any(list(pool.map(_Searcher.search, searchers, repeat(parts), repeat(meet))))
+            if mode == layout.INSERT:
+                _insert(searchers, target, rank, pool, make_room)
             for searcher in searchers:
                 searcher.apply(target, mode, rank, make_room)
             make_room(layout.PAUSE)
     words[layout.INSTANCES] = sum(searcher.instances for searcher in searchers)
     words[layout.LEVEL], words[layout.PENDING_FROM], words[layout.PENDING_TO] = -1, 0, 0
+
+
+def _insert(
+    searchers: Sequence[_Searcher],
+    target: Working,
+    rank: int,
+    pool: ThreadPoolExecutor,
+    make_room: Callable[[int], None],
+) -> None:
+    """Insert the new ones of the emitted heads, each thread those whose hashes are in its share."""
+    table, shares = target.table, len(searchers)
+    sizes = np.sum([searcher.sizes(shares) for searcher in searchers], axis=0)
+    emitted = int(sizes.sum())
+    if emitted < _FEW:
+        return
+    if table.rows + emitted > len(table.tags):
+        make_room(layout.GROW_TABLE)
+    table.reserve(emitted)
+    target.reserve_list(emitted)
+    firsts = (table.rows + np.cumsum(sizes) - sizes).tolist()
+
+    def insert(share: int) -> int:
+        row = firsts[share]
+        for searcher in searchers:
+            row = insert_share(table.at, rank, searcher.emitted, searcher.count, share, shares, row)
+        return int(row)
+
+    close_gaps(table.at, firsts, list(pool.map(insert, range(shares))))

@@ -113,13 +113,18 @@ class Working:
     def list_rows(self, rows_: Rows) -> None:
         """Put rows on the worklist, for the next delta."""
         words, count = self.table.words, int(self.table.words[layout.LISTED])
-        if len(self._worklist) < count + len(rows_):
-            self._worklist = longer(self._worklist, max(count + len(rows_), 2 * len(self._worklist)))
-            self._describe()
+        self.reserve_list(len(rows_))
         self.log(rows_)
         self._worklist[count : count + len(rows_)] = rows_
         self.table.tags[rows_] |= np.uint8(layout.NEXT)
         words[layout.LISTED] = count + len(rows_)
+
+    def reserve_list(self, more: int) -> None:
+        """Make room for more rows on the worklist."""
+        count = int(self.table.words[layout.LISTED])
+        if len(self._worklist) < count + more:
+            self._worklist = longer(self._worklist, max(count + more, 2 * len(self._worklist)))
+            self._describe()
 
     @property
     def growth(self) -> int:
