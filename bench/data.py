@@ -13,10 +13,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bench import files, software
+from bench import ontology as ontologies
 from tidelog import rdf as triples
 from tidelog.bench import graphs
 
-__all__ = ["Dataset", "Tables", "code", "edits", "graph", "graph_file", "rdf", "table", "universities"]
+__all__ = [
+    "Dataset",
+    "Tables",
+    "code",
+    "edits",
+    "graph",
+    "graph_file",
+    "ontology",
+    "rdf",
+    "table",
+    "universities",
+]
 
 Tables: TypeAlias = dict[str, Any]
 
@@ -46,6 +58,12 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
     "Store": ("base", "field", "from"),
     "Insert": ("c", "n", "pc", "pn"),
     "Remove": ("c", "n"),
+    "P": ("x", "y"),
+    "Q": ("x", "r", "z"),
+    "U": ("w", "r", "z"),
+    "C": ("y", "w", "z"),
+    "S": ("r", "q"),
+    "R": ("y", "u", "e"),
 }
 
 
@@ -76,6 +94,14 @@ def code(name: str, kind: str, functions: int) -> Dataset:
 
 def _software(kind: str, functions: int) -> Tables:
     return _tables(getattr(software, kind)(functions))
+
+
+def ontology(name: str, concepts: int) -> Dataset:
+    return Dataset(name, partial(_ontology, concepts))
+
+
+def _ontology(concepts: int) -> Tables:
+    return _tables(ontologies.ontology(concepts))
 
 
 # -- from files

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.data import Dataset, code, edits, graph, graph_file, rdf, universities
+from bench.data import Dataset, code, edits, graph, graph_file, ontology, rdf, universities
 from bench.programs import PROGRAMS, Program
 
 __all__ = ["Given", "Task", "batches", "updates"]
@@ -41,6 +41,7 @@ def batches(given: Given, *, quick: bool) -> list[Task]:
         *_tasks("CSPA", [code("software", "aliases", 300 if quick else 2000)]),
         *_tasks("CSDA", [code("software", "dataflow", 500 if quick else 5000)]),
         *_tasks("RDFS", [_universities(quick)]),
+        *_tasks("completion", [ontology("ontology", 1000 if quick else 16_000)]),
         *_tasks("closure", [graph_file(path) for path in given.graphs]),
     ]
     if given.triples:
@@ -55,6 +56,7 @@ def updates(given: Given, *, quick: bool) -> list[Task]:
         *_tasks("closure", [_power_law(quick)]),
         *_tasks("closure, read", [_power_law(quick)]),
         *_tasks("RDFS", [_universities(quick)]),
+        *_tasks("completion", [ontology("ontology", 1000 if quick else 16_000)]),
         *_tasks("closure", [graph_file(path) for path in given.graphs]),
         *_tasks("closure, read", [graph_file(path) for path in given.graphs]),
     ]

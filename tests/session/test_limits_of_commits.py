@@ -14,8 +14,8 @@ from tidelog.engine.local.expressions.operations import Ledger
 from tidelog.engine.local.rules import bytecode as frame
 from tidelog.engine.local.rules import rounds as loop
 from tidelog.engine.local.rules import runner
-from tidelog.engine.local.storage import pending as working
 from tidelog.engine.local.storage import growing, table
+from tidelog.engine.local.storage import pending as working
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.session.session import Session
 

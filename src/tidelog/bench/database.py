@@ -90,6 +90,10 @@ class Database:
             return np.empty((0, len(relation.columns)), np.int64)
         return np.ascontiguousarray(encode_table(self._engine.codec, relation, given).T)
 
+    def memory(self, relation: str) -> int:
+        """The bytes that the arrays of a relation take."""
+        return self._engine.tables[relation].nbytes
+
     def size(self, relation: str) -> int:
         return self._engine.size(relation)
 

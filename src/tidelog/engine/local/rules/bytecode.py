@@ -38,7 +38,7 @@ MODES: Final = {
     Mode.SUBTRACT: layout.SUBTRACT,
 }
 STEPS: Final = 1_000_000  # of a kernel before it pauses: some hundredths of a second
-_FIRST: Final = 200_000  # steps before other threads help
+_FIRST: Final = 100_000  # steps before other threads help
 _START: Final = 1024  # initial capacity for bindings
 _MANY: Final = 64  # rows per key from which on a range lookup pays off
 _SAMPLE: Final = 4096
