@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench.data import Dataset, Tables, code, graph, table, universities
+from bench.data import Dataset, Tables, code, graph, ontology, table, universities
 from bench.programs import PROGRAMS
 from bench.report import batch_table, to_json, update_table
 from bench.result import Batch, Missing, Update
@@ -51,6 +51,7 @@ SMALL: dict[str, Dataset] = {
     "CSPA": code("software", "aliases", 2),
     "CSDA": code("software", "dataflow", 3),
     "RDFS": Dataset("some triples", _some_triples),
+    "completion": ontology("ontology", 12),
     "CRDT": Dataset("some edits", _some_edits),
 }
 

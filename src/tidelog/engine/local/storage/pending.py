@@ -223,6 +223,8 @@ class Change:
     def searched(self) -> Rows:
         """The suspects that may still have instances. The others had all instances counted and lost them."""
         table, suspects = self.working.table, self.suspects
+        if not len(suspects):
+            return suspects
         return np.asarray(suspects[(table.counts(suspects) != 0) | (table.ranks(suspects) == AIMED)])
 
     @property
@@ -243,6 +245,8 @@ class Change:
         """The asserted rows that a step applies to."""
         table = self.working.table
         if step.mode is Mode.REDERIVE:
+            if not len(self.suspects):
+                return self.suspects
             rows_ = self.suspects[table.given[self.suspects] == 1]
             return np.asarray(rows_[~np.isin(rows_, self.given_inserted)])
         if step.all:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from tidelog.engine.local.codes.arrow import encode_table
 from tidelog.engine.local.codes.codec import Codec, Codes
+from tidelog.engine.local.codes.few import FEW, encode_few
 from tidelog.engine.local.kernels.layout import ALIVE
 from tidelog.engine.local.storage.lookup import lookup
 from tidelog.engine.local.storage.table import Rows, Table
@@ -45,19 +46,25 @@ class StagedData:
         self._taking = taking
 
     def insert(self, data: object) -> None:
-        table = self._taken(self._relation, data)
-        with self._encoding() as codec:
-            self.staged.insert(_codes(codec, self._relation, table))
+        self._stage(data, self.staged.insert)
 
     def delete(self, data: object) -> None:
-        table = self._taken(self._relation, data)
-        with self._encoding() as codec:
-            self.staged.delete(_codes(codec, self._relation, table))
+        self._stage(data, self.staged.delete)
 
     def upsert(self, data: object) -> None:
+        self._stage(data, self.staged.upsert)
+
+    def _stage(self, data: object, change: Callable[[Codes], None]) -> None:
+        """Encode rows, and stage them."""
+        if type(data) is list and len(data) <= FEW:
+            with self._encoding() as codec:
+                codes = encode_few(codec, self._relation, data)
+                if codes is not None:
+                    change(codes)
+                    return
         table = self._taken(self._relation, data)
         with self._encoding() as codec:
-            self.staged.upsert(_codes(codec, self._relation, table))
+            change(_codes(codec, self._relation, table))
 
     def delete_keys(self, keys: object) -> None:
         key = key_of(self._relation)
