@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -36,7 +36,7 @@ def outcome(rows: list[Any], relation: str) -> object:
 
 
 @pytest.fixture(scope="module")
-def generally() -> Iterator[Any]:
+def generally() -> Callable[[list[Any], str], object]:
     """The outcome if nothing is encoded directly."""
 
     def run(rows: list[Any], relation: str) -> object:
