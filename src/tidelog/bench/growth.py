@@ -118,7 +118,8 @@ def _materialise(
     """The time in seconds, the resulting number of tuples, and the session."""
     gc.collect()
     begun = time.perf_counter()
-    db = open_session(text=text) if spark is None else open_session(text=text, spark=spark, placement=place)
+    where: dict[str, Any] = {"max_threads": 1} if spark is None else {"spark": spark, "placement": place}
+    db = open_session(text=text, **where)
     with db.transaction() as tx:
         for name, table in tables:
             tx.insert(name, table)

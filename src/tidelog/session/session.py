@@ -244,13 +244,11 @@ def open_session(
     if path is not None and text is not None:
         raise SessionError("give the program as a file or as a text, not both")
     memory = _bytes(max_memory) if isinstance(max_memory, str) else max_memory
-    _expect_limits(
-        max_iterations=max_iterations,
-        max_rows=max_rows,
-        timeout=timeout,
-        max_memory=memory,
-        max_threads=max_threads,
-    )
+    _expect_limits(max_iterations=max_iterations, max_rows=max_rows, timeout=timeout, max_memory=memory)
+    if max_threads is not None and not (type(max_threads) is int and max_threads > 0):
+        raise SessionError(
+            f"`max_threads` is {shown(max_threads)}; give a whole number above 0, or None for one per core"
+        )
     draft = Draft()
     _expect_list(functions)
     for function in functions:

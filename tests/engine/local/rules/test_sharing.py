@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import count
+from typing import Any
 
+import numpy as np
 import pytest
 
 import tidelog
@@ -13,10 +18,12 @@ from engine.local.snapshot import visible_state
 from oracle.generator import Generator
 from sizes import size
 from tally import tally
+from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.limits import Limits
 from tidelog.engine.local import engine as engines
 from tidelog.engine.local.kernels.layout import INSTANCE
+from tidelog.engine.local.native import calls as calls_of_kernels
 from tidelog.engine.local.rules import bytecode, sharing
 from tidelog.engine.scheduler import Scheduler
 from tidelog.errors import EngineError
@@ -37,12 +44,14 @@ P(x, z) :- Q(x, r, z), Q(z, r, x).
 """
 
 
-@pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads share even the smallest work, and meet after a few heads."""
+@pytest.fixture(params=["a few heads", "many heads"])
+def tiny(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads share even the smallest work; they meet after a few heads, or after many."""
     monkeypatch.setattr(engines, "LARGE", -1)
     monkeypatch.setattr(bytecode, "STEPS", 3)
-    for name, value in {"_STEPS": 5, "_KNOWN": 4, "_EMITTED": 3, "_PARTS": 2, "_FEW": 1}.items():
+    few = {"_STEPS": 5, "_KNOWN": 4, "_EMITTED": 3, "_PARTS": 2, "_FEW": 1}
+    many = {"_STEPS": 1000, "_KNOWN": 64, "_EMITTED": 500, "_PARTS": 1, "_FEW": 1}
+    for name, value in (few if request.param == "a few heads" else many).items():
         monkeypatch.setattr(sharing, name, value)
 
 
@@ -80,6 +89,103 @@ def test_rows_ranks_and_counts_are_the_same_with_any_number_of_threads(flavour: 
                     assert visible_state(other) == visible_state(one), (flavour, seed)
                     check_state(other)
     assert shared
+
+
+@pytest.mark.usefixtures("tiny")
+def test_instances_of_one_head_count_by_their_own_ranks() -> None:
+    """Of two instances that one thread emits for a head from an earlier commit, only one supports it."""
+    program = load(
+        """
+        input relation B(x: int, z: int)
+        input relation E(x: int, y: int)
+        output relation P(x: int, z: int)
+        P(x, z) :- B(x, z).
+        P(x, z) :- E(x, y), P(y, z).
+        """,
+        "paths.dl",
+    )
+    chain: list[Row] = [(1, 11), (11, 12), (12, 2), *((i, i + 1) for i in range(30, 36)), (36, 2)]
+    one, several = reasoner(1), reasoner(2)
+    padding: list[Row] = [(100 + i, 200 + i) for i in range(20)]  # so that there is something to share
+    edges: list[Row] = [(1, 2), (1, 30), (1, 31), (1, 32)]
+    given: list[Row] = [(2, 9)]
+    steps = [
+        {"B": ZSet.of(given), "E": ZSet.of(chain)},
+        {"E": ZSet.of([*padding, *edges])},
+        {"E": -ZSet.of(edges)},
+        {"E": -ZSet.of(chain[:1])},
+    ]
+    for facts in steps:
+        changes = one.commit(program, facts)
+        assert several.commit(program, facts) == changes
+        assert visible_state(several) == visible_state(one)
+        check_state(several)
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("failing", [0, 1, 2, 5])
+def test_nothing_remains_of_rows_that_could_not_be_inserted(
+    failing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = tidelog.open(text=COMPLETION, max_threads=2)
+    edges = [(i, i + 1) for i in range(20)]
+    calls, original = count(), calls_of_kernels.insert_share
+
+    def insert(*args: Any) -> int:
+        if next(calls) == failing:
+            raise MemoryError
+        return original(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sharing, "insert_share", insert)
+        with pytest.raises(EngineError, match="out of memory"), db.transaction() as tx:
+            tx.insert("Below", edges)
+    assert not list(db["P"])
+    with db.transaction() as tx:
+        tx.insert("Below", edges)
+    assert set(db["P"]) == {(i, j) for i in range(20) for j in range(i + 1, 21)}
+    assert len(tx.changes["P"]) == 210
+
+
+@pytest.mark.usefixtures("tiny")
+def test_one_thread_does_everything_if_no_other_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def submit(*args: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    db = tidelog.open(text=COMPLETION, max_threads=8, facts={"Below": [(i, i + 1) for i in range(30)]})
+    assert len(db["P"]) == 31 * 30 // 2
+
+
+def test_an_index_stays_whole_if_there_is_no_memory_to_group_its_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    db = tidelog.open(text=COMPLETION)
+    edges = [(i, i + 1) for i in range(40)]
+    with db.transaction() as tx:
+        tx.insert("Below", edges[:10])
+    made = np.empty
+    for failing in range(6):
+        calls = count()
+
+        def empty(
+            shape: Any, dtype: Any = float, failing: int = failing, calls: Any = calls, **more: Any
+        ) -> Any:
+            if dtype is np.int32 and next(calls) == failing:
+                raise MemoryError
+            return made(shape, dtype, **more)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(np, "empty", empty)
+            with suppress(EngineError), db.transaction() as tx:
+                tx.insert("Below", edges[10:])
+                tx.commit()
+        with db.transaction() as tx:
+            tx.delete("Below", edges[10:])
+        assert len(db["P"]) == 55
+    with db.transaction() as tx:
+        tx.insert("Below", edges[10:])
+    assert len(db["P"]) == 41 * 40 // 2
 
 
 @pytest.mark.parametrize("strategy", ["elastic", "dred", "differential", "recompute"])
@@ -127,5 +233,6 @@ def test_a_limit_ends_the_work_of_all_threads() -> None:
 def test_by_default_there_is_a_thread_for_each_core() -> None:
     assert Limits().threads >= 1
     assert Limits(max_threads=3).threads == 3
-    with pytest.raises(tidelog.SessionError, match="max_threads"):
-        tidelog.open(text=COMPLETION, max_threads=0)
+    for wrong in (0, -1, 1.5, True, "2"):
+        with pytest.raises(tidelog.SessionError, match="give a whole number above 0"):
+            tidelog.open(text=COMPLETION, max_threads=wrong)  # type: ignore[arg-type]

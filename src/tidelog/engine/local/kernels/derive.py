@@ -299,12 +299,12 @@ def _list_of(code, level):
 
 @kernel
 def _emit_pending(code, at, size):
-    """Emit a pending head, or count it if it was emitted lately."""
+    """Emit a pending head, or count it if it was emitted lately, with the same rank."""
     count, out = load64(code, EMITTED), load64(code, OUT_AT)
     known, slot = load64(code, KNOWN_AT), load64(code, at + PENDING_HASH) & (load64(code, KNOWN) - 1)
     entry = load32(known, slot)
     if entry < count and load64(code, MODE) == INSERT:
-        same = True
+        same = load64(out, entry * size + PENDING_RANK) == load64(code, at + PENDING_RANK)
         for j in range(PENDING_MORE, size):
             if load64(out, entry * size + j) != load64(code, at + j):
                 same = False

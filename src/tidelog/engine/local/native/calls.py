@@ -114,9 +114,8 @@ def cover(index: int, relation: int) -> bool:
     return bool(_kernels.cover(index, relation))
 
 
-def group_rows(index: int, relation: int, rows: int) -> None:
-    """Group all rows of an index by their buckets. Its arrays must have the right sizes."""
-    buckets = np.empty(rows, np.int32)
+def group_rows(index: int, relation: int, buckets: npt.NDArray[np.int32]) -> None:
+    """Group all rows of an index by their buckets; `buckets` has room for them."""
     _kernels.group_rows(index, relation, address(buckets))
 
 

@@ -254,6 +254,7 @@ class Bytecode:
                 self._write_to(out)
             else:
                 if status == layout.GROW_INDEX:
+                    check(0)
                     cover_shared(self.tables.values(), threads)
                 make_room(status, target, check, self)
                 if status == layout.PAUSE and threads > 1 and self._is_divisible:

@@ -3,8 +3,8 @@
 The rows of the first atom are divided into parts. Each thread takes one part after another and searches for
 instances; it counts those of known heads and emits the other heads. From time to time all threads wait for
 each other. Then they insert the new heads, each those whose hashes are in its share of the hash table, and
-one applies what is left. So rows, ranks and counts do not depend on the number of threads; only the order of
-new rows does.
+one applies what is left. So rows, ranks and counts do not depend on threads; only the order of new rows does,
+which may differ from run to run.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from functools import partial
 from threading import Event
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from tidelog.engine.local.storage.table import Table
 
 __all__ = ["cover_shared", "run_shared"]
 
+_R = TypeVar("_R")
 _Words: TypeAlias = npt.NDArray[np.int64]
 _Parts: TypeAlias = deque[tuple[int, int]]
 
@@ -113,8 +115,8 @@ def cover_shared(tables: Iterable[Table], threads: int) -> None:
     """Bring the indexes of tables up to date that lack many rows, each in a thread of its own."""
     behind = [(t, i) for t in tables for i in t.indexes.values() if t.rows - i.covered >= _MANY]
     if threads > 1 and len(behind) > 1:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda pair: pair[1].cover(pair[0].at, pair[0].rows), behind))
+        with ThreadPoolExecutor(threads - 1) as pool:
+            _together(pool, [partial(i.cover, t.at, t.rows) for t, i in behind])
 
 
 def run_shared(words: _Words, target: Working, threads: int, make_room: Callable[[int], None]) -> None:
@@ -131,11 +133,11 @@ def run_shared(words: _Words, target: Working, threads: int, make_room: Callable
     for searcher in searchers[1:]:  # the first one finishes what the bytecode has begun
         searcher.start_over()
     mode, rank = int(words[layout.MODE]), int(words[layout.RANK])
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads - 1) as pool:
         busy = True
         while busy:
             meet = Event()
-            busy = any(list(pool.map(_Searcher.search, searchers, repeat(parts), repeat(meet))))
+            busy = any(_together(pool, [partial(each.search, parts, meet) for each in searchers]))
             if mode == layout.INSERT:
                 _insert(searchers, target, rank, pool, make_room)
             for searcher in searchers:
@@ -158,7 +160,7 @@ def _insert(
     emitted = int(sizes.sum())
     if emitted < _FEW:
         return
-    if table.rows + emitted > len(table.tags):
+    if not table.has_room(emitted):
         make_room(layout.GROW_TABLE)
     table.reserve(emitted)
     target.reserve_list(emitted)
@@ -170,4 +172,22 @@ def _insert(
             row = insert_share(table.at, rank, searcher.emitted, searcher.count, share, shares, row)
         return int(row)
 
-    close_gaps(table.at, firsts, list(pool.map(insert, range(shares))))
+    try:
+        lasts = _together(pool, [partial(insert, share) for share in range(shares)])
+    except BaseException:
+        table.forget_later_rows()
+        raise
+    close_gaps(table.at, firsts, lasts)
+
+
+def _together(pool: ThreadPoolExecutor, jobs: Sequence[Callable[[], _R]]) -> list[_R]:
+    """Run jobs side by side, the first one in this thread; returns when none is running any more."""
+    started: dict[int, Future[_R]] = {}
+    with suppress(RuntimeError):  # no more threads: this one does the rest
+        for number in range(1, len(jobs)):
+            started[number] = pool.submit(jobs[number])
+    try:
+        own = {number: job() for number, job in enumerate(jobs) if number not in started}
+    finally:
+        wait(started.values())
+    return [started[i].result() if i in started else own[i] for i in range(len(jobs))]

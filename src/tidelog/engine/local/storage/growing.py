@@ -10,6 +10,7 @@ import math
 import mmap
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -44,9 +45,21 @@ def longer(array: npt.NDArray[Any], length: int) -> Any:
     return made
 
 
+def _is_counted() -> bool:
+    """Whether the system counts addresses that are only reserved, against a limit or as memory in use."""
+    import resource  # not on Windows
+
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        return True
+    strict = Path("/proc/sys/vm/overcommit_memory")
+    with suppress(OSError):
+        return strict.read_text().strip() == "2"
+    return False
+
+
 def _reserved(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> npt.NDArray[Any] | None:
     """An array of zeros with room to grow; None if the system gives no room."""
-    if sys.platform == "win32":  # which counts reserved memory as used
+    if sys.platform == "win32" or _is_counted():
         return None
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
     try:

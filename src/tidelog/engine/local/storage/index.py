@@ -47,6 +47,10 @@ class _Index:
         """The number of rows in the index, which are the first ones of the table."""
         return int(self.words[COVERED])
 
+    def clear(self) -> None:
+        """Remove all rows, since they get new numbers."""
+        raise NotImplementedError
+
     def _plain(self, saved: Any) -> None:
         self.pinned = saved["pinned"]
         expect(type(self.pinned) is bool, "invalid index")
@@ -71,8 +75,9 @@ class Buckets(_Index):
     def cover(self, table_at: int, rows: int) -> None:
         """Add all missing rows of the table with this descriptor."""
         if self.covered < rows and not cover(self.at, table_at):
+            buckets = np.empty(rows, np.int32)
             self._begin(rows)
-            group_rows(self.at, table_at, rows)
+            group_rows(self.at, table_at, buckets)
 
     def clear(self) -> None:
         """Remove all rows, since they have new numbers."""

@@ -389,7 +389,8 @@ class Change:
         table = self.working.table
         changed, tags, ranks, counts = self.working.undo_log.T
         table.tags[changed] = tags
-        table.set_support(changed, ranks, counts)
+        table.support[changed, layout.CELL_RANK] = ranks  # which fit, since they were there
+        table.support[changed, layout.CELL_COUNT] = counts
         self.working.clear_undo_log()
 
 

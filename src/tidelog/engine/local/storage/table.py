@@ -169,6 +169,17 @@ class Table:
 
     # -- growing
 
+    def has_room(self, more: int) -> bool:
+        """Whether there is room for more rows."""
+        rows = self.rows + more
+        return rows <= len(self.tags) and 4 * (rows + 1) <= 3 * len(self._slots)
+
+    def forget_later_rows(self) -> None:
+        """Remove what was written beyond the last row, by threads that could not finish."""
+        self.tags[self.rows :] = 0
+        self._slots[:] = 0
+        rehash(self.at)
+
     def reserve(self, more: int) -> None:
         """Make room for more rows."""
         wanted = self.rows + more
@@ -352,17 +363,15 @@ class Table:
             cells[: len(kept), column] = np.where(old == NONE, NONE, new[np.where(old == NONE, 0, old)])
         tags, given = longer(self.tags[kept], capacity), longer(self.given[kept], capacity)
         slots = np.zeros(2 * capacity, np.int64)
+        for index in (*self.indexes.values(), *self.orders.values()):
+            index.clear()
+        if self.trace is not None:
+            self.trace.compact(kept, capacity)
         # the table is unchanged up to here, in case memory runs out
         self.cells, self.tags, self.given, self._slots = cells, tags, given, slots
         self.words[layout.ROWS] = self.words[layout.BASE] = len(kept)
         self._describe()
         rehash(self.at)
-        if self.trace is not None:
-            self.trace.compact(kept, capacity)
-        for index in self.indexes.values():
-            index.clear()
-        for order in self.orders.values():
-            order.clear()
 
     @property
     def nbytes(self) -> int:

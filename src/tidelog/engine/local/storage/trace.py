@@ -179,10 +179,10 @@ class Trace:
             numbers = np.zeros(len(self._first), np.int32)
             numbers[kept] = np.arange(len(kept))
             entries[:, ENTRY_ROW] = numbers[entries[:, ENTRY_ROW]]
-        self._first = np.zeros(capacity, np.int32)
+        first, longer_entries = np.zeros(capacity, np.int32), longer(entries, max(_SMALLEST, len(entries)))
+        # the trace is unchanged up to here, in case memory runs out
+        self._first, self._entries, self._empty = first, longer_entries, 0
         self._words[ENTRIES] = self._words[LOG_BASE] = len(entries)
-        self._entries = longer(entries, max(_SMALLEST, len(entries)))
-        self._empty = 0
         self._describe()
         link(self.at)
 
