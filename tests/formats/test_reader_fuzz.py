@@ -156,3 +156,16 @@ def test_columns_of_parquet_may_hold_anything(tmp_path: Path) -> None:
             out = io.BytesIO()
             parquet.write_table(pa.table({**columns, name: column}), out)
             expect_rows_or_an_error(MIXED, out.getvalue(), tmp_path / "f.parquet")
+
+
+def test_a_decimal_with_an_absurd_scale_is_an_error(tmp_path: Path) -> None:
+    """Arrow ends the process when it converts such a column, which a flipped bit in a schema can make."""
+    kind = pa.decimal128(9, 218_103_810)
+    column = pa.Array.from_buffers(kind, 1, [None, pa.py_buffer(bytes(16))])
+    table = to_table(MIXED, ROWS[:1])
+    file = tmp_path / "f.arrow"
+    damaged = table.set_column(3, pa.field(table.column_names[3], kind, nullable=False), column)
+    with pa.ipc.new_file(file, damaged.schema) as writer:
+        writer.write_table(damaged)
+    with pytest.raises(DataError, match="218103810 digits after the point"):
+        read_facts(MIXED, file)

@@ -56,6 +56,7 @@ _WRITE_TEXT: Final[dict[str, Callable[[Any], Iterator[bytes]]]] = {
     ".ndjson": write_lines,
     ".nt": write_ntriples,
 }
+_MOST_DIGITS: Final = 76  # of a decimal in Arrow
 TRIPLES: Final = (".nt", ".ttl")
 EXTENSIONS: Final = (*(form for form in _READ_TEXT if form not in TRIPLES), ".parquet", ".arrow", ".feather")
 
@@ -126,7 +127,7 @@ def _naming(file: Path, relation: str | None) -> Iterator[None]:
         raise error if error.file else error.in_file(str(file)) from None
     except OSError as error:
         raise DataError(relation, error.strerror or str(error)).in_file(str(file)) from error
-    except (EOFError, zlib.error, pa.ArrowException) as error:
+    except (EOFError, zlib.error, UnicodeDecodeError, pa.ArrowException) as error:
         raise DataError(relation, f"the file is corrupt or has another format: {error}").in_file(
             str(file)
         ) from error
@@ -135,10 +136,28 @@ def _naming(file: Path, relation: str | None) -> Iterator[None]:
 def _read_ipc(file: Path) -> Any:
     with pa.OSFile(str(file)) as source:
         try:
-            return pa.ipc.open_file(source).read_all()
+            table = pa.ipc.open_file(source).read_all()
         except pa.ArrowInvalid:
             source.seek(0)
-            return pa.ipc.open_stream(source).read_all()
+            table = pa.ipc.open_stream(source).read_all()
+    for column in table.columns:
+        _expect_sound(column)
+    return table
+
+
+def _expect_sound(column: Any) -> None:
+    """Raise ArrowInvalid if a column is damaged: reading its values could end the process.
+
+    Invalid UTF-8 is reported later, with its row.
+    """
+    if pa.types.is_decimal(column.type) and abs(column.type.scale) > _MOST_DIGITS:
+        raise pa.ArrowInvalid(f"a decimal has {column.type.scale} digits after the point")
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        if not pa.types.is_string(column.type):
+            raise
+        column.cast(pa.binary()).validate(full=True)
 
 
 def _write_parts(parts: Iterator[bytes], out: BinaryIO, *, packed: bool) -> None:
