@@ -119,6 +119,7 @@ from tidelog.engine.local.kernels.layout import (
 from tidelog.engine.local.kernels.memory import load8, load32, load64, prefetch, store32, store64
 from tidelog.engine.local.kernels.ranges import agrees, enter_range, next_in_range
 from tidelog.engine.local.kernels.rows import (
+    CACHED,
     SEED,
     fetch_cells,
     fetch_row,
@@ -133,7 +134,6 @@ from tidelog.engine.local.kernels.support import apply_head, rederive_row
 
 __all__ = ["run"]
 
-_CACHED = 1 << 14  # up to so many rows are in the cache anyway
 
 # -- derive
 
@@ -336,7 +336,7 @@ def _flush(code):
     first, last = load64(code, PENDING_FROM), load64(code, PENDING_TO)
     size = load64(code, WIDTH) + PENDING_MORE
     at = load64(code, PENDING) + first * size
-    if last - first > 2 and load64(target, ROWS) > _CACHED:
+    if last - first > 2 and load64(target, ROWS) > CACHED:
         for i in range(last - first):
             fetch_row(target, load64(code, at + i * size + PENDING_HASH))
     for i in range(first, last):
@@ -506,7 +506,7 @@ def _look_ahead(code, level):
     """Begin to load what the second level will need for later rows of the first one."""
     at, left = load64(code, level + CURSOR), load64(code, level + END) - load64(code, level + CURSOR)
     index, relation = load64(code, level + LEVEL_WIDTH + INDEX), load64(code, level + LEVEL_WIDTH + REL)
-    if load64(index, GROUPED) < _CACHED:
+    if load64(index, GROUPED) < CACHED:
         return 0
     if left > 3 * _ROWS_AHEAD:
         half = _half_of_key(code, level, _row_at(code, level, at + 3 * _ROWS_AHEAD))

@@ -26,6 +26,7 @@ from tidelog.engine.local.kernels.layout import (
 from tidelog.engine.local.kernels.memory import load8, load64, prefetch, store8, store64
 
 __all__ = [
+    "CACHED",
     "SEED",
     "add_rows",
     "all_fit",
@@ -163,7 +164,7 @@ def is_full(relation):
 # -- many at once
 
 _BLOCK = 32  # tuples whose slots and rows are loaded together
-_CACHED = 1 << 14  # up to so many rows are in the cache anyway
+CACHED = 1 << 14  # up to so many rows are in the cache anyway
 
 
 @kernel
@@ -177,7 +178,7 @@ def _begin_block(relation, data_at, count, halves, i):
         half = hash_of(data_at + 8 * j * arity, arity)
         store64(halves, j, half)
         fetch_slot(relation, half)
-    if load64(relation, ROWS) > _CACHED:
+    if load64(relation, ROWS) > CACHED:
         for j in range(i, last):
             fetch_row(relation, load64(halves, j))
     return 0

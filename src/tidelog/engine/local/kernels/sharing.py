@@ -81,7 +81,7 @@ def _count_together(relation, row, highest):
 def count_head(mode, relation, values, half, highest):
     """Apply a head while other threads do so, if that changes at most a count; false if it changes more.
 
-    No other thread may add rows or change tags meanwhile.
+    While threads search, none may add rows or change tags.
     """
     row = find(relation, values, half)
     if row < 0:
