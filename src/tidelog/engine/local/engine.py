@@ -274,11 +274,18 @@ class LocalEngine:
                 return None
             request = Request(0, part.views, DELTA, MODES[part.mode], self.runner.inside, ())
             bytecodes.append(self.runner.bytecode_for(variant, request))
+
+        def judge(number: int) -> None:
+            part = derivations[number]
+            assert isinstance(part, Derive)
+            self.runner.judge(bytecodes[number].variant, part.views, self.driver(part), part.mode)
+
         targets = [self._working(bytecode.variant.rule.head) for bytecode in bytecodes]
         relations = [self._working(name) for name in step.relations]
         loop = self._loop = Loop(bytecodes, targets, relations, MODES[end.mode], rank)
         try:
-            loop.run(most, max(_LITTLE, _GROWTH * sum(map(self.size_now, step.relations))), self.runner.check)
+            enough = max(_LITTLE, _GROWTH * sum(map(self.size_now, step.relations)))
+            loop.run(most, enough, self.runner.check, judge)
         finally:
             self._loop = None
         self._end(end)

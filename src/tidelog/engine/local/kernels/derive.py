@@ -14,6 +14,8 @@ all parts, and the descriptors of relations and indexes.
 
 from __future__ import annotations
 
+import numpy as np
+
 from tidelog.engine.local.kernels.cells import cell, larger, rank_of
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, cover, fetch_bucket
@@ -40,6 +42,7 @@ from tidelog.engine.local.kernels.layout import (
     EMITTED,
     END,
     EQ,
+    FAILURES,
     FIL_FROM,
     FIL_KEYS,
     FIL_LEFT,
@@ -79,6 +82,7 @@ from tidelog.engine.local.kernels.layout import (
     LT,
     MASK,
     MEMBER,
+    MINUS,
     MODE,
     MOST_PENDING,
     NE,
@@ -95,11 +99,15 @@ from tidelog.engine.local.kernels.layout import (
     PENDING_RANK,
     PENDING_TIMES,
     PENDING_TO,
+    PLUS,
     RANGE,
     RANK,
     RANKED,
     REDERIVE,
     REL,
+    RESULT_HIGH,
+    RESULT_LOW,
+    RESULT_SLOT,
     ROWS,
     SCAN,
     SEARCHES,
@@ -109,6 +117,7 @@ from tidelog.engine.local.kernels.layout import (
     TAG_AT,
     TARGET,
     TEMP,
+    TIMES,
     TUPLE,
     UNCOVERED,
     UNKNOWN,
@@ -134,6 +143,8 @@ from tidelog.engine.local.kernels.support import apply_head, rederive_row
 
 __all__ = ["run"]
 
+
+_LOWER = 0xFFFFFFFF
 
 # -- derive
 
@@ -261,8 +272,40 @@ def _is_refuted(code, at):
 
 
 @kernel
+def _high_product(x, y):
+    """The upper 64 bits of a product of 128 bits."""
+    low_x, low_y = x & _LOWER, y & _LOWER
+    high_x, high_y = x >> 32, y >> 32
+    carried = np.int64((np.uint64(low_x) * np.uint64(low_y)) >> np.uint64(32))
+    first = high_x * low_y + carried
+    second = low_x * high_y + (first & _LOWER)
+    return high_x * high_y + (first >> 32) + (second >> 32)
+
+
+@kernel
+def _computes(code, op, x, y, result):
+    """Compute a number; false if it is not in the range of its type."""
+    if op == PLUS:
+        v = x + y
+        wraps = ((x ^ v) & (y ^ v)) < 0
+    elif op == MINUS:
+        v = x - y
+        wraps = ((x ^ y) & (x ^ v)) < 0
+    else:
+        v = x * y
+        wraps = _high_product(x, y) != v >> 63
+    if wraps or v < load64(code, result + RESULT_LOW) or v > load64(code, result + RESULT_HIGH):
+        return False
+    store64(code, load64(code, result + RESULT_SLOT), v)
+    return True
+
+
+@kernel
 def _passes(code, level):
-    """1 if the conditions and negations of a level hold, 0 if not, -1 if one is unknown."""
+    """1 if the conditions and negations of a level hold, 0 if not, -1 if one is unknown.
+
+    Also computes values. An instance with a value that cannot be computed is skipped and counted.
+    """
     for at in range(load64(code, level + FIL_FROM), load64(code, level + FIL_TO), FIL_WIDTH):
         op = load64(code, at + FIL_OP)
         if op == ABSENT:
@@ -271,6 +314,11 @@ def _passes(code, level):
             continue
         x = load64(code, load64(code, at + FIL_LEFT))
         y = load64(code, load64(code, at + FIL_RIGHT))
+        if op == PLUS or op == MINUS or op == TIMES:
+            if not _computes(code, op, x, y, load64(code, at + FIL_KEYS)):
+                store64(code, FAILURES, load64(code, FAILURES) + 1)
+                return 0
+            continue
         if op == EQ:
             ok = x == y
         elif op == NE:
@@ -613,6 +661,7 @@ def run(code, rank, list_at, list_len, steps, resume):
         store64(code, RANK, rank)
         store64(code, INSTANCES, 0)
         store64(code, EMITTED, 0)
+        store64(code, FAILURES, 0)
         store64(code, ORIGIN, -1)
         store64(code, PENDING_FROM, 0)
         store64(code, PENDING_TO, 0)

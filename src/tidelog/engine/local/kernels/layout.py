@@ -55,6 +55,8 @@ __all__ = [
     "EQ",
     "EQUAL",
     "EQUAL_SOME",
+    "FAILED",
+    "FAILURES",
     "FIL_FROM",
     "FIL_KEYS",
     "FIL_LEFT",
@@ -124,6 +126,7 @@ __all__ = [
     "LT",
     "MASK",
     "MEMBER",
+    "MINUS",
     "MODE",
     "MOST_PENDING",
     "NE",
@@ -146,6 +149,7 @@ __all__ = [
     "PENDING_RANK",
     "PENDING_TIMES",
     "PENDING_TO",
+    "PLUS",
     "POSITION",
     "QUEUED",
     "QUEUES_AT",
@@ -156,6 +160,9 @@ __all__ = [
     "REDERIVE",
     "REL",
     "REMOVE",
+    "RESULT_HIGH",
+    "RESULT_LOW",
+    "RESULT_SLOT",
     "ROUNDS",
     "ROWS",
     "SCAN",
@@ -172,6 +179,7 @@ __all__ = [
     "TAG_AT",
     "TARGET",
     "TEMP",
+    "TIMES",
     "TRACE_AT",
     "TRACE_WIDTH",
     "TUPLE",
@@ -235,7 +243,7 @@ LOG_ENTRY, LOG_WEIGHT, LOG_WIDTH = range(3)
 # -- the bytecode of a rule: a header
 LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)
 INSTANCES, STEPS, OUT_AT, OUT_CAP, EMITTED, TUPLE, ORIGIN = range(8, 15)
-PENDING, PENDING_FROM, PENDING_TO, SEARCHES, KNOWN_AT, KNOWN, HINTS, HEADER = range(15, 23)
+PENDING, PENDING_FROM, PENDING_TO, SEARCHES, KNOWN_AT, KNOWN, HINTS, FAILURES, HEADER = range(15, 24)
 NOT_BEGUN = -2  # a value of LEVEL
 
 # heads that are not applied yet, each with half its hash, the highest rank of its instance, and the number of
@@ -255,9 +263,13 @@ KEY_COLUMN, KEY_SLOT, KEY_CHECKS, KEY_WIDTH = range(4)
 COL_COLUMN, COL_OP, COL_SLOT, COL_WIDTH = range(4)
 BIND, EQUAL, BIND_SOME, EQUAL_SOME = range(4)  # its operation; the last two reject `none`
 
-# a filter: an operation, then two slots, or a relation, the tags that refute, and the keys
+# a filter: an operation, then two slots and, if it computes a value, the position of its result; or a
+# relation, the tags that refute, and the keys
 FIL_OP, FIL_LEFT, FIL_RIGHT, FIL_KEYS, FIL_WIDTH = range(5)
-EQ, NE, LT, LE, GT, GE, ABSENT = range(7)  # its operation
+EQ, NE, LT, LE, GT, GE, ABSENT, PLUS, MINUS, TIMES = range(10)  # its operation
+
+# a result: its slot, and the smallest and largest value of its type
+RESULT_SLOT, RESULT_LOW, RESULT_HIGH = range(3)
 
 # the bounds of a range: a column; the slots of the bounds, or 0; whether each is excluded
 BOUNDS_COLUMN, LOW, IS_ABOVE_LOW, HIGH, IS_BELOW_HIGH, BOUNDS_WIDTH = range(6)
@@ -266,7 +278,7 @@ BOUNDS_COLUMN, LOW, IS_ABOVE_LOW, HIGH, IS_BELOW_HIGH, BOUNDS_WIDTH = range(6)
 INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT = range(8)
 
 # the status that a kernel returns
-DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, WIDEN, PAUSE, UNKNOWN = range(9)
+DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, WIDEN, PAUSE, UNKNOWN, FAILED = range(10)
 
 # -- a loop: its header, then its relations, its rules, and the number of instances of each rule
 LOOP_RULES, LOOP_RELATIONS, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FOUND, LOOP_HEADER = range(8)

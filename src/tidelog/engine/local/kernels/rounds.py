@@ -8,6 +8,8 @@ from tidelog.engine.local.kernels.layout import (
     DELTA_FROM,
     DELTA_TO,
     DONE,
+    FAILED,
+    FAILURES,
     FOUND,
     HEADER,
     INSTANCES,
@@ -32,7 +34,8 @@ def hurry(loop, most, large, enough, steps, resume):
     """Run rounds of a loop until one finds nothing or more than `large` rows, or there were `most` rounds.
 
     Except for the last round, they find at most `enough` rows and take at most `steps` steps together. It
-    returns between rounds, or when something must grow; then the bytecode at POSITION must be resumed.
+    returns between rounds, or when something must grow or bytecode had failures; then the bytecode at
+    POSITION must be resumed.
     """
     rules, relations, mode = load64(loop, LOOP_RULES), load64(loop, LOOP_RELATIONS), load64(loop, LOOP_MODE)
     first = LOOP_HEADER + relations
@@ -51,6 +54,9 @@ def hurry(loop, most, large, enough, steps, resume):
                 left -= steps - load64(code, STEPS)
                 found = first + rules + position
                 store64(loop, found, load64(loop, found) + load64(code, INSTANCES))
+                if load64(code, FAILURES):
+                    store64(loop, POSITION, position)
+                    return FAILED
             position += 1
         total = 0
         for i in range(relations):

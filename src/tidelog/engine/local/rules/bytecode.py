@@ -16,7 +16,7 @@ from tidelog.data.types import Option
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import address, run
-from tidelog.engine.local.rules.compiler import Level, Stage, Variant
+from tidelog.engine.local.rules.compiler import Arithmetic, Level, Stage, Variant
 from tidelog.engine.local.rules.sharing import cover_shared, run_shared
 from tidelog.engine.local.storage.index import Buckets, Ordered
 from tidelog.engine.local.storage.pending import MASKS, NEGATED, Bindings, Working
@@ -117,8 +117,17 @@ class Bytecode:
             columns = self._fill_atom(at, level, level.join, is_first)
         self._span(at + layout.COL_FROM, [x for c in columns for x in c])
         filters: list[int] = []
-        for op, x, y in level.comparisons:
-            filters += (op, self._slots + x, self._slots + y, 0)
+        for operation in level.operations:
+            at_result = 0
+            if isinstance(operation, Arithmetic):
+                result = self._slots + operation.slot, operation.low, operation.high
+                at_result = self._place(result)
+            filters += (
+                operation.op,
+                self._slots + operation.left,
+                self._slots + operation.right,
+                at_result,
+            )
         for refute, keys in level.refutes:
             mask = NEGATED[self.request.views[refute.position]]
             filters += (layout.ABSENT, self.tables[refute.relation].at, mask, self._place(self._keys(keys)))
@@ -220,6 +229,15 @@ class Bytecode:
     def instances(self) -> int:
         """How many instances the last run found."""
         return int(self._view[layout.INSTANCES])
+
+    @property
+    def failures(self) -> int:
+        """How many instances the last run skipped because a value could not be computed."""
+        return int(self._view[layout.FAILURES])
+
+    def forget_results(self) -> None:
+        """Forget how many instances and failures the last run found."""
+        self._view[layout.INSTANCES] = self._view[layout.FAILURES] = 0
 
     def run(
         self,

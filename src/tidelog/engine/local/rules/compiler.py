@@ -1,9 +1,9 @@
 """Compiles rules to stages of levels, keys, columns and filters.
 
 A *stage* is one run of the kernel `derive`: a chain of atoms, with the negations and plain comparisons that
-can be decided on codes alone. If a value must be computed, the stage materializes its bindings, the value is
-computed on whole columns, and the next stage continues from there. Most rules have one stage and materialize
-nothing.
+can be decided on codes alone, and sums, differences and products of integers. If another value must be
+computed, the stage materializes its bindings, the value is computed on whole columns, and the next stage
+continues from there. Most rules have one stage and materialize nothing.
 
 A compiled *variant* holds no data and no addresses. It is made once for a rule, a first literal and a join
 order.
@@ -12,11 +12,12 @@ order.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, assert_never
 
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.engine.local.codes.codec import Codes, is_direct
+from tidelog.engine.local.expressions.arithmetic import limits
 from tidelog.engine.local.kernels import layout
 from tidelog.plan.flat import FlatRule, Role
 from tidelog.plan.join_order import Compute, Filter, Join, Order, Refute
@@ -25,7 +26,7 @@ from tidelog.program.typed import Binary, Call, Cast, Constant, Expr, If, Let, M
 if TYPE_CHECKING:
     from tidelog.engine.local.rules.bytecode import Bytecode, Request
 
-__all__ = ["Level", "Stage", "Variant", "compile_variant"]
+__all__ = ["Arithmetic", "Comparison", "Level", "Stage", "Variant", "compile_variant"]
 
 _COMPARISONS = {
     "==": layout.EQ,
@@ -37,7 +38,28 @@ _COMPARISONS = {
     "is": layout.EQ,
 }
 
+_ARITHMETIC = {"+": layout.PLUS, "-": layout.MINUS, "*": layout.TIMES}
+
 Key: TypeAlias = tuple[int, int, int]  # column, slot, whether `none` matches nothing
+
+
+class Comparison(NamedTuple):
+    """A comparison of two slots."""
+
+    op: int
+    left: int
+    right: int
+
+
+class Arithmetic(NamedTuple):
+    """An operation on two slots. It fails if the result is not between the bounds."""
+
+    op: int
+    left: int
+    right: int
+    slot: int
+    low: int
+    high: int
 
 
 @dataclass(slots=True)
@@ -47,7 +69,7 @@ class Level:
     join: Join | None
     keys: list[Key] = field(default_factory=list)
     columns: list[tuple[int, int, int]] = field(default_factory=list)  # column, BIND or EQUAL, slot
-    comparisons: list[tuple[int, int, int]] = field(default_factory=list)  # operation, slot, slot
+    operations: list[Comparison | Arithmetic] = field(default_factory=list)
     refutes: list[tuple[Refute, list[Key]]] = field(default_factory=list)
     bounds: tuple[int, int | None, int, int | None, int] | None = None  # see `kernels.layout`
 
@@ -76,17 +98,23 @@ class Variant:
     bytecodes: dict[Request, Bytecode] = field(default_factory=dict)
 
 
-def compile_variant(rule: FlatRule, order: Order, given: tuple[str, ...] = ()) -> Variant:
-    """Compile a rule; `given` are variables whose values are bound before the first stage."""
-    return _Compiler(rule, given).run(order)
+def compile_variant(
+    rule: FlatRule, order: Order, given: tuple[str, ...] = (), *, computes: bool = True
+) -> Variant:
+    """Compile a rule; `given` are variables whose values are bound before the first stage.
+
+    Without `computes`, no stage computes a value, so none can fail.
+    """
+    return _Compiler(rule, given, computes).run(order)
 
 
 class _Compiler:
-    def __init__(self, rule: FlatRule, given: tuple[str, ...]) -> None:
+    def __init__(self, rule: FlatRule, given: tuple[str, ...], computes: bool) -> None:
         self.rule = rule
+        self.computes = computes
         self.slots: dict[str, int] = {}
         self.constants: list[tuple[int, Constant]] = []
-        self.places: dict[Constant, int] = {}
+        self.places: dict[Expr, int] = {}
         self.size = 0
         self.stages = [Stage()]
         if given:
@@ -107,12 +135,14 @@ class _Compiler:
                     self._filter(step)
                 case _:
                     assert_never(step)
-        head = [self._slot(v) for v in self.rule.values]
-        direct = not self.stages[-1].computed and all(slot is not None for slot in head)
-        slots = [s for s in head if s is not None]
-        return Variant(
-            self.rule, self.stages, self.slots, self.constants, slots if direct else None, max(self.size, 1)
-        )
+        return Variant(self.rule, self.stages, self.slots, self.constants, self._head(), max(self.size, 1))
+
+    def _head(self) -> list[int] | None:
+        """The slots of the head's values, if there is no need to materialize bindings for them."""
+        values = self.rule.values
+        if self.stages[-1].computed or not all(map(self._has_slot, values)):
+            return None
+        return [slot for slot in map(self._slot, values) if slot is not None]
 
     # -- slots
 
@@ -120,28 +150,54 @@ class _Compiler:
         self.size += 1
         return self.size - 1
 
-    def _slot(self, expr: Expr) -> int | None:
-        """The slot that holds an expression's value; None if it must be computed."""
+    def _has_slot(self, expr: Expr) -> bool:
+        """Whether `_slot` returns a slot."""
         match expr:
             case Var(name):
-                return self.slots.get(name)
+                return name in self.slots
             case Constant():
-                if expr not in self.places:
-                    self.places[expr] = self._new_slot()
-                    self.constants.append((self.places[expr], expr))
-                return self.places[expr]
+                return True
             case Cast(operand, types.Option(item)) if operand.type == item and not _may_be_none(item):
-                return self._slot(operand)
+                return self._has_slot(operand)
+            case Binary(op, left, right) if self._is_open and _is_arithmetic(op, left.type):
+                return expr in self.places or (self._has_slot(left) and self._has_slot(right))
             case Unary() | Binary() | If() | Let() | Call() | Cast():
-                return None
+                return False
             case _:
                 assert_never(expr)
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether the last stage can compute values."""
+        return self.computes and bool(self.stages[-1].levels) and not self.stages[-1].computed
+
+    def _slot(self, expr: Expr) -> int | None:
+        """The slot that holds an expression's value, computed if need be; None if columns are needed."""
+        if not self._has_slot(expr):
+            return None
+        match expr:
+            case Var(name):
+                return self.slots[name]
+            case Cast(operand):
+                return self._slot(operand)
+            case Constant() if expr not in self.places:
+                self.places[expr] = self._new_slot()
+                self.constants.append((self.places[expr], expr))
+            case Binary(op, left, right) if expr not in self.places:
+                x, y = self._slot(left), self._slot(right)
+                assert x is not None
+                assert y is not None
+                self.places[expr] = slot = self._new_slot()
+                operation = Arithmetic(_ARITHMETIC[op], x, y, slot, *limits(expr.type))
+                self.stages[-1].levels[-1].operations.append(operation)
+        return self.places[expr]
 
     # -- steps
 
     def _join(self, step: Join) -> None:
         if self.stages[-1].computed:
             self.stages.append(Stage([Level(None)], entered=self._bound()))
+            self.places = {e: slot for e, slot in self.places.items() if isinstance(e, Constant)}
         level = Level(step, bounds=self._bounds(step))
         for column, term in enumerate(step.terms):
             if isinstance(term, Wildcard):
@@ -195,9 +251,11 @@ class _Compiler:
             stage.levels[-1].refutes.append((step, keys))
 
     def _compute(self, step: Compute) -> None:
-        slot = self._slot(step.value)
-        if slot is not None and not self.stages[-1].computed:
+        stage = self.stages[-1]
+        slot = None if stage.computed else self._slot(step.value)
+        if slot is not None:
             self.slots[step.variable.name] = slot
+            stage.emitted = self._bound()
             return
         self.stages[-1].computed.append(step)
         if step.variable.name not in self.slots:
@@ -205,13 +263,26 @@ class _Compiler:
 
     def _filter(self, step: Filter) -> None:
         stage = self.stages[-1]
-        test = step.condition
-        if isinstance(test, Binary) and test.op in _COMPARISONS and _on_codes(test.op, test.left.type):
-            x, y = self._slot(test.left), self._slot(test.right)
-            if x is not None and y is not None and stage.levels and not stage.computed:
-                stage.levels[-1].comparisons.append((_COMPARISONS[test.op], x, y))
-                return
-        stage.computed.append(step)
+        operation = self._comparison(step.condition) if stage.levels and not stage.computed else None
+        if operation is None:
+            stage.computed.append(step)
+        else:
+            stage.levels[-1].operations.append(operation)
+
+    def _comparison(self, test: Expr) -> Comparison | None:
+        """A comparison of slots, if that is what a condition is."""
+        if (
+            not isinstance(test, Binary)
+            or test.op not in _COMPARISONS
+            or not _on_codes(test.op, test.left.type)
+        ):
+            return None
+        if not self._has_slot(test.left) or not self._has_slot(test.right):
+            return None
+        x, y = self._slot(test.left), self._slot(test.right)
+        assert x is not None
+        assert y is not None
+        return Comparison(_COMPARISONS[test.op], x, y)
 
     def _bound(self) -> list[int]:
         """The slots of the variables bound so far."""
@@ -227,6 +298,15 @@ def _matched_once(rule: FlatRule) -> frozenset[str]:
     assert isinstance(head, Match)
     names = [t.name for x in body if isinstance(x, Match) for t in x.terms if isinstance(t, Var)]
     return frozenset(t.name for t in head.terms if isinstance(t, Var) and names.count(t.name) == 1)
+
+
+def _is_arithmetic(op: str, type_: Type) -> bool:
+    """Whether a kernel can compute an operation on a type."""
+    if op not in _ARITHMETIC or not is_direct(type_):
+        return False
+    return isinstance(type_, types.Int | types.Signed | types.Bit) or (
+        isinstance(type_, types.Decimal) and op != "*"
+    )
 
 
 def _may_be_none(item: types.Scalar) -> bool:

@@ -40,7 +40,7 @@ def carefully(
     """Find all instances and apply their heads according to the mode; with no mode, only report errors."""
     rule = variant.rule
     first = next((x.join for x in variant.stages[0].levels), None) if driver is not None else None
-    joins = compile_variant(rule, _atoms_only(rule.body, first))
+    joins = compile_variant(rule, _atoms_only(rule.body, first), computes=False)
     joins.head = None
     bindings = Bindings([], np.array([[-1], [-1]], np.int64))
     if joins.stages[0].levels:

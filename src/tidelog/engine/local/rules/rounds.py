@@ -5,13 +5,14 @@ One kernel runs the bytecodes of a repetition in turn and also ends the rounds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
 
 from tidelog.engine.local.kernels.layout import (
     DONE,
+    FAILED,
     FOUND,
     LOOP_HEADER,
     LOOP_MODE,
@@ -51,15 +52,21 @@ class Loop:
         self._words[LOOP_RANK], self._words[LOOP_MODE] = rank, mode
         self._view = self._words.data
 
-    def run(self, most: int, enough: int, check: Check) -> None:
+    def run(self, most: int, enough: int, check: Check, failed: Callable[[int], None]) -> None:
         """Run up to `most` rounds, until one finds nothing or too much, or they take too long together.
 
         After `enough` rows another join order may be better, so it ends with the round that finds them.
+        `failed` is called with the number of a bytecode that has skipped instances with failures.
         """
         at = address(self._words)
         status = hurry(at, most, LARGE, enough, STEPS, False)
         while status != DONE:
-            make_room(status, self._targets[self.position], check, self._bytecodes[self.position])
+            bytecode = self._bytecodes[self.position]
+            if status == FAILED:
+                failed(self.position)
+                bytecode.forget_results()
+            else:
+                make_room(status, self._targets[self.position], check, bytecode)
             status = hurry(at, most, LARGE, enough, STEPS, True)
 
     @property

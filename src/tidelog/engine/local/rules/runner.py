@@ -34,6 +34,7 @@ __all__ = ["MOST", "Runner"]
 MOST: Final = 2**20  # bindings materialized at once
 _FIRST_PART: Final = 1024  # rows
 _AT_ONCE: Final = 2**20  # heads between two checks of the limits
+_STRICT: Final = (Mode.INSERT, Mode.SETTLE)  # in which a failure may be an error
 _LISTED: Final = (View.DELETED, View.INSERTED)  # views that need a list of rows
 
 
@@ -140,10 +141,27 @@ class Runner:
                 bytecode = self.bytecode(variant, number, views, given, does, bindings)
                 bindings = bytecode.run(target, rank, given, bindings, self.check, most, self.threads)
                 self.instances += bytecode.instances if last else 0
+                if bytecode.failures and does == layout.EMIT:
+                    self._skip(mode)
+                elif bytecode.failures:
+                    self.judge(variant, views, driver, mode)
             if head is not None and stage.levels:
                 return
             bindings = self._compute(variant, stage, views, bindings, slots, mode)
         self._apply(variant, target, bindings, slots, mode, rank)
+
+    def judge(self, variant: Variant, views: Sequence[View], driver: Rows | None, mode: Mode) -> None:
+        """Decide what instances with failures mean, which a kernel has skipped: nothing, or an error."""
+        if mode in _STRICT:
+            carefully(self, variant, views, driver, None, 0)
+        else:
+            self.passed_over = True
+
+    def _skip(self, mode: Mode) -> None:
+        """Skip instances with failures. Raises _Failed if they may be errors."""
+        if mode in _STRICT:
+            raise _Failed
+        self.passed_over = True
 
     def collect(self, variant: Variant, views: Sequence[View], driver: Rows | None) -> Codes:
         """The heads of all instances that do not fail, one column per head."""
@@ -172,6 +190,8 @@ class Runner:
                 given = driver if number == 0 else None
                 bytecode = self.bytecode(variant, number, views, given, layout.EMIT, bindings)
                 bindings = bytecode.run(target, 0, given, bindings, self.check)
+                if bytecode.failures:
+                    self._skip(mode)
             bindings = self._compute(variant, stage, views, bindings, slots, mode)
         return bindings, slots
 
@@ -261,9 +281,7 @@ class Runner:
         outcome = self.evaluator.evaluate(expr, self.columns(variant, bindings, slots, [expr]), bindings.size)
         if outcome.failures is None or not outcome.failures.any():
             return outcome.codes, bindings
-        if mode in (Mode.INSERT, Mode.SETTLE):
-            raise _Failed
-        self.passed_over = True
+        self._skip(mode)
         keep = outcome.failures == 0
         return outcome.codes[keep], Bindings(bindings.slots, np.ascontiguousarray(bindings.data[:, keep]))
 

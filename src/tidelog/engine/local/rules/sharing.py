@@ -52,7 +52,7 @@ class _Searcher:
         self.emitted = np.empty((_EMITTED, width), np.int64)
         self._known = np.zeros(_KNOWN, np.int32)  # where recent heads are among the emitted ones
         self._is_busy = True
-        self._put(EMITTED=0, SEARCHES=1)
+        self._put(EMITTED=0, FAILURES=0, SEARCHES=1)
         self._put(OUT_AT=address(self.emitted), OUT_CAP=_EMITTED, KNOWN_AT=address(self._known), KNOWN=_KNOWN)
 
     def _put(self, **words: int) -> None:
@@ -90,6 +90,10 @@ class _Searcher:
     @property
     def instances(self) -> int:
         return int(self._words[layout.INSTANCES])
+
+    @property
+    def failures(self) -> int:
+        return int(self._words[layout.FAILURES])
 
     @property
     def count(self) -> int:
@@ -144,6 +148,7 @@ def run_shared(words: _Words, target: Working, threads: int, make_room: Callable
                 searcher.apply(target, mode, rank, make_room)
             make_room(layout.PAUSE)
     words[layout.INSTANCES] = sum(searcher.instances for searcher in searchers)
+    words[layout.FAILURES] += sum(searcher.failures for searcher in searchers)
     words[layout.LEVEL], words[layout.PENDING_FROM], words[layout.PENDING_TO] = -1, 0, 0
 
 
