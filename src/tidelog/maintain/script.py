@@ -70,6 +70,7 @@ class Mode(Enum):
     REDERIVE = "rederive"
     INSERT = "insert"
     SETTLE = "settle"
+    IMPROVE = "improve"
 
     @property
     def takes_away(self) -> bool:

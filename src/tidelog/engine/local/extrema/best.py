@@ -1,183 +1,145 @@
 """Computes the best value per key. Only values are considered here, not their support.
 
 *Improvement* runs in rounds. Each round finds the candidates that follow from the values improved in the
-round before. The best candidate of a key replaces the key's current row if it is better. Intermediate values
-may be superseded, so a failing computation counts only if it also fails on the final values. At the end the
-rows are restored, and the rows to insert and to delete are returned.
+round before. A candidate that is better than the key's row takes its place. If many values were improved, the
+worse half of them waits, since it may be superseded soon, but not in every round: with negative weights, say,
+going on with the best values only could take exponential time.
+
+Intermediate values may be superseded, so a failing computation counts only if it also fails on the final
+values. At the end the rows are restored, and the rows to insert and to delete are returned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from tidelog.data.types import Type
-from tidelog.engine.local.codes.codec import Codec, Codes, is_direct
-from tidelog.engine.local.kernels.layout import ALIVE, CUR
-from tidelog.engine.local.rules.groups import distinct
+from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.kernels import layout
+from tidelog.engine.local.kernels.layout import ALIVE, CUR, NEXT
+from tidelog.engine.local.native.calls import next_improved
+from tidelog.engine.local.storage.best import BestRows
 from tidelog.engine.local.storage.lookup import lookup
-from tidelog.engine.local.storage.table import Rows, Table
-from tidelog.maintain.script import View
+from tidelog.engine.local.storage.pending import Bindings, Working
+from tidelog.engine.local.storage.table import Rows
+from tidelog.maintain.script import Mode, View
 from tidelog.plan.flat import FlatRule, Stratum
-from tidelog.program.typed import Best, Match
+from tidelog.program.typed import Match
 
-__all__ = ["Collect", "Found", "Improvement"]
+if TYPE_CHECKING:
+    from tidelog.engine.local.engine import LocalEngine
 
-Found = Iterable[tuple[str, Codes]]  # a relation and its candidates, one column per candidate
+__all__ = ["Improvement"]
 
-
-class Collect(Protocol):
-    """Returns the heads of a rule's instances over these views, starting from rows of literal `driver`."""
-
-    def __call__(
-        self, rule: FlatRule, driver: int | None, rows: Rows | None, views: Sequence[View]
-    ) -> Codes: ...
+_MANY: Final = 4096  # rows of which half may wait
+_PATIENCE: Final = 4  # rounds after which no row waits any longer
+_LIST: Final = (layout.LISTED, layout.DELTA_FROM, layout.DELTA_TO)
 
 
-@dataclass(slots=True)
-class _Kept:
-    """A relation of the stratum. `columns` are its key columns if it keeps a best value.
+class _Improved:
+    """A relation of the stratum. While values are improved, the end of its worklist holds the better rows."""
 
-    `before` holds its tags at the start, `touched` the rows whose tags may have changed since.
-    """
+    def __init__(self, working: Working) -> None:
+        self.working = working
+        words = working.table.words
+        self._before = [words[i] for i in _LIST]
+        words[layout.DELTA_FROM] = words[layout.DELTA_TO] = words[layout.LISTED]
 
-    table: Table
-    best: Best | None
-    type: Type | None
-    columns: tuple[int, ...]
-    before: npt.NDArray[np.uint8]
-    delta: Rows = field(default_factory=lambda: np.empty(0, np.int64))
-    touched: list[Rows] = field(default_factory=list)
+    def next_delta(self, *, may_wait: bool) -> None:
+        """Make the better rows the delta, or about half of them if there are many and some may wait."""
+        working = self.working
+        waiting, cut = working.listed_since, None
+        if may_wait and working.best is not None and len(waiting) > _MANY:
+            cut = working.best.middle(waiting)
+        if not next_improved(working.table.at, cut) and cut is not None:
+            next_improved(working.table.at, None)
+
+    def put_back(self) -> tuple[Rows, Rows]:
+        """Restore the rows; returns those to insert and those to delete."""
+        working, table = self.working, self.working.table
+        if working.best is None:
+            better, superseded = working.worklist[self._before[0] :].copy(), np.empty(0, np.int64)
+        else:
+            better, superseded = working.best.rows()
+        table.tags[better] &= ~np.uint8(ALIVE | CUR | NEXT)
+        table.tags[superseded] |= np.uint8(ALIVE)
+        for i, word in zip(_LIST, self._before, strict=True):
+            table.words[i] = word
+        return better, superseded
 
 
 class Improvement:
-    """Finds the best values of a stratum. `note` is called with the rows of a relation about to change."""
+    """Finds the best values of a stratum, from nothing if it `is_empty`."""
 
-    def __init__(
-        self,
-        stratum: Stratum,
-        tables: Mapping[str, Table],
-        types: Mapping[str, tuple[Type, ...]],
-        codec: Codec,
-        note: Callable[[str, Rows], None],
-    ) -> None:
-        best = dict(stratum.best)
+    def __init__(self, engine: LocalEngine, stratum: Stratum, *, is_empty: bool) -> None:
         self.stratum = stratum
-        self.codec = codec
-        self.note = note
-        self.candidates = 0
-        self.kept = {
-            name: _Kept(
-                tables[name],
-                best.get(name),
-                types[name][best[name].column] if name in best else None,
-                tuple(i for i in range(tables[name].arity) if name in best and i != best[name].column),
-                tables[name].tags[: tables[name].rows].copy(),
-            )
-            for name in stratum.relations
-        }
+        self._engine = engine
+        best = dict(stratum.best)
+        for name in stratum.relations:
+            working = engine.change(name).working
+            if name in best:
+                type_ = engine.types[name][best[name].column]
+                working.keep_best(BestRows(working.table, best[name], type_, engine.codec, is_empty=is_empty))
+        self._improved = {name: _Improved(engine.change(name).working) for name in stratum.relations}
+
+    # -- candidates
+
+    def take(self, name: str, candidates: Codes) -> None:
+        """Apply tuples as candidates, one per row."""
+        working = self._improved[name].working
+        none = Bindings([], np.full((2, len(candidates)), -1, np.int64))
+        self._engine.runner.apply(working, np.ascontiguousarray(candidates.T), none, Mode.IMPROVE, 0)
+
+    def derive(self, rule: FlatRule, driver: int | None, rows: Rows | None, views: Sequence[View]) -> None:
+        """Apply the heads of a rule's instances over these views, starting from rows of literal `driver`."""
+        engine = self._engine
+        engine.runner.run(engine.variants.first(rule, driver), views, rows, Mode.IMPROVE, 0)
 
     # -- improvement
 
-    def run(self, found: Found, collect: Collect, check_round: Callable[[], None]) -> None:
+    def run(self, check_round: Callable[[], None]) -> None:
         """Run rounds from the first candidates until nothing improves."""
-        first = list(found)
-        while first:
+        for number in count(1):
             check_round()
-            for kept in self.kept.values():
-                kept.table.tags[kept.delta] &= ~np.uint8(CUR)
-                kept.delta = kept.delta[:0]
-            for name, kept in self.kept.items():
-                heads = [h for n, h in first if n == name]
-                if heads:
-                    kept.delta = self._take(name, kept, np.concatenate(heads, axis=1))
-            first = list(self._later(collect))
-
-    def _later(self, collect: Collect) -> Iterator[tuple[str, Codes]]:
-        for rule in self.stratum.rules:
-            for position in self.inner(rule):
-                literal = rule.body[position]
-                assert isinstance(literal, Match)
-                delta = self.kept[literal.relation].delta
-                if len(delta):
-                    yield rule.head, collect(rule, position, delta, self.views(rule, View.NEW))
+            for improved in self._improved.values():
+                improved.next_delta(may_wait=number % _PATIENCE != 0)
+            if not any(improved.working.delta_size for improved in self._improved.values()):
+                return
+            for rule in self.stratum.rules:
+                for position in self.inner(rule):
+                    literal = rule.body[position]
+                    assert isinstance(literal, Match)
+                    delta = self._improved[literal.relation].working.delta
+                    if len(delta):
+                        self.derive(rule, position, delta, self.views(rule, View.NEW))
 
     def inner(self, rule: FlatRule) -> list[int]:
         """The positions of a rule's atoms over the stratum's own relations."""
-        return [i for i, x in enumerate(rule.body) if isinstance(x, Match) and x.relation in self.kept]
+        return [i for i, x in enumerate(rule.body) if isinstance(x, Match) and x.relation in self._improved]
 
     def views(self, rule: FlatRule, below: View) -> list[View]:
         own = set(self.inner(rule))
         return [View.FULL if i in own else below for i in range(len(rule.body))]
 
-    def _take(self, name: str, kept: _Kept, heads: Codes) -> Rows:
-        """Apply candidates; returns the rows that are new or better than the previous row of their key."""
-        self.candidates += heads.shape[1]
-        table = kept.table
-        candidates = np.ascontiguousarray(heads.T)
-        if kept.best is None:
-            rows = np.unique(table.add(candidates))
-            rows = rows[table.tags[rows] & ALIVE == 0]
-            self.note(name, rows)
-        else:
-            rows = self._improve(name, kept, kept.best, candidates)
-        kept.touched.append(rows)
-        table.tags[rows] |= np.uint8(ALIVE | CUR)
-        return rows
-
-    def _improve(self, name: str, kept: _Kept, best: Best, candidates: Codes) -> Rows:
-        table, column = kept.table, best.column
-        keys, numbers = distinct(candidates[:, kept.columns])
-        ranked = np.lexsort((self._order(kept, best, candidates[:, column]), numbers))
-        first = np.ones(len(ranked), np.bool_)
-        first[1:] = numbers[ranked][1:] != numbers[ranked][:-1]
-        rows = table.add(np.ascontiguousarray(candidates[ranked[first]]))  # one per key, in key order
-        held = np.full(len(rows), -1, np.int64)
-        which, holding = self._holding(kept, keys)
-        held[which] = holding
-        old = self._order(kept, best, table.column(column, np.maximum(held, 0)))
-        better = (held < 0) | (self._order(kept, best, table.column(column, rows)) < old)
-        rows, held = rows[better], held[better & (held >= 0)]
-        self.note(name, np.concatenate([rows, held]))
-        kept.touched.append(held)
-        table.tags[held] &= ~np.uint8(ALIVE | CUR)
-        return rows
-
-    def _holding(self, kept: _Kept, keys: Codes) -> tuple[Rows, Rows]:
-        """The keys that have a row, and their rows."""
-        which, rows = lookup(kept.table, kept.columns, keys)
-        alive = (kept.table.tags[rows] & ALIVE) != 0
-        return which[alive], rows[alive]
-
-    def _order(self, kept: _Kept, best: Best, codes: Codes) -> npt.NDArray[np.int64]:
-        """Numbers that are smaller for better values."""
-        assert kept.type is not None
-        if is_direct(kept.type) or not len(codes):
-            places = codes
-        else:
-            places = self.codec.dictionary(kept.type).ranks()[codes]
-        return places if best.function == "min" else ~places
-
     def put_back(self, name: str) -> tuple[Rows, Rows]:
         """Restore a relation's rows; returns the rows to insert and the rows to delete."""
-        kept = self.kept[name]
-        tags = kept.table.tags
-        rows = np.unique(np.concatenate([np.empty(0, np.int64), *kept.touched]))
-        known = rows < len(kept.before)
-        was = np.zeros(len(rows), np.bool_)
-        was[known] = kept.before[rows[known]] & ALIVE != 0
-        now = tags[rows] & ALIVE != 0
-        tags[rows] &= ~np.uint8(ALIVE | CUR)
-        tags[rows[was]] |= np.uint8(ALIVE)
-        return rows[now & ~was], rows[was & ~now]
+        return self._improved[name].put_back()
+
+    def end(self) -> None:
+        """Forget the best values."""
+        for improved in self._improved.values():
+            improved.working.keep_best(None)
 
     def given(self, name: str, rows: Rows) -> Codes:
         """The asserted facts with the same keys as these rows."""
-        kept = self.kept[name]
-        if kept.best is not None and len(rows):
-            rows = lookup(kept.table, kept.columns, kept.table.codes(rows)[:, kept.columns])[1]
-        return kept.table.codes(rows[kept.table.given[rows] == 1]).T
+        working = self._improved[name].working
+        table = working.table
+        if not table.given[: table.rows].any():
+            rows = rows[:0]
+        elif working.best is not None and len(rows):
+            columns = working.best.columns
+            rows = lookup(table, columns, table.codes(rows)[:, columns])[1]
+        return table.codes(rows[table.given[rows] == 1])

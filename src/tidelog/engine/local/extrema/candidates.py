@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.extrema.best import Improvement
 from tidelog.maintain.elastic import rederivation
 from tidelog.maintain.script import Derive, Mode, View
@@ -21,52 +20,50 @@ __all__ = ["Candidates"]
 
 
 class Candidates:
-    """Generates candidates: pairs of a relation and heads for it, one column per head."""
+    """Applies the first candidates."""
 
     def __init__(self, engine: LocalEngine, stratum: Stratum, work: Improvement) -> None:
         self.engine = engine
         self.stratum = stratum
         self.work = work
 
-    def from_nothing(self) -> Iterator[tuple[str, Codes]]:
+    def from_nothing(self) -> None:
         """Asserted facts, and heads that follow from lower strata alone."""
         for name in self.stratum.relations:
             table = self.engine.tables[name]
-            yield name, table.codes(np.flatnonzero(table.given[: table.rows])).T
+            self.work.take(name, table.codes(np.flatnonzero(table.given[: table.rows])))
         for rule in self.stratum.rules:
             if not self.work.inner(rule):
-                yield self._all(rule)
+                self._all(rule)
 
-    def from_changes(
-        self, kept: Iterable[FlatRule], inserted: Iterable[FlatRule]
-    ) -> Iterator[tuple[str, Codes]]:
+    def from_changes(self, kept: Iterable[FlatRule], inserted: Iterable[FlatRule]) -> None:
         """Candidates for the keys of suspects, and from inserted rows and facts and `inserted` rules."""
         best = dict(self.stratum.best)
         doubted = {name: self.engine.change(name).suspects for name in self.stratum.relations}
         for name, rows in doubted.items():
-            yield name, self.work.given(name, rows)
-            yield name, self.engine.tables[name].codes(self.engine.change(name).given_inserted).T
+            self.work.take(name, self.work.given(name, rows))
+            self.work.take(name, self.engine.tables[name].codes(self.engine.change(name).given_inserted))
         for rule in kept:
             if len(doubted[rule.head]):
                 asked = rederivation(rule, best[rule.head].column if rule.head in best else None)
                 tests = [View.NEW] * (len(asked.body) - len(rule.body) - 1)
                 views = [View.SUSPECTS, *self.work.views(rule, View.NEW), *tests]
-                yield rule.head, self.engine.collect(asked, 0, doubted[rule.head], views)
-            yield from self._entering(rule)
+                self.work.derive(asked, 0, doubted[rule.head], views)
+            self._entering(rule)
         for rule in inserted:
-            yield self._all(rule)
+            self._all(rule)
 
-    def _all(self, rule: FlatRule) -> tuple[str, Codes]:
-        return rule.head, self.engine.collect(rule, None, None, self.work.views(rule, View.NEW))
+    def _all(self, rule: FlatRule) -> None:
+        self.work.derive(rule, None, None, self.work.views(rule, View.NEW))
 
-    def _entering(self, rule: FlatRule) -> Iterator[tuple[str, Codes]]:
+    def _entering(self, rule: FlatRule) -> None:
         """The heads of instances that use a row inserted into a lower stratum."""
         for i in _atoms_below(rule, self.stratum.relations):
             views = self.work.views(rule, View.NEW)
             views[i] = View.INSERTED
             driver = self.engine.driver(Derive(rule, i, tuple(views), Mode.INSERT))
             if driver is not None and len(driver):
-                yield rule.head, self.engine.collect(rule, i, driver, views)
+                self.work.derive(rule, i, driver, views)
 
 
 def _atoms_below(rule: FlatRule, relations: Iterable[str]) -> list[int]:

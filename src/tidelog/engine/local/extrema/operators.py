@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tidelog.engine.local.extrema.best import Improvement
 from tidelog.engine.local.extrema.candidates import Candidates
-from tidelog.engine.local.storage.table import Rows
 from tidelog.maintain.script import Improve, View
 from tidelog.plan.flat import Stratum
 
@@ -28,12 +27,24 @@ class LocalExtrema:
     def improve(self, stratum: Stratum, step: Improve, check_round: Callable[[], None]) -> int:
         """Find the best values; returns the number of candidates seen."""
         engine = self._engine
-        tables = {name: engine.tables[name] for name in stratum.relations}
-        work = Improvement(stratum, tables, engine.types, engine.codec, self._log)
-        candidates = Candidates(engine, stratum, work)
-        found = candidates.from_nothing() if step.all else candidates.from_changes(step.kept, step.added)
+        work = Improvement(engine, stratum, is_empty=step.all)
+        try:
+            return self._improve(stratum, step, work, check_round)
+        finally:
+            work.end()
+
+    def _improve(
+        self, stratum: Stratum, step: Improve, work: Improvement, check_round: Callable[[], None]
+    ) -> int:
+        engine = self._engine
+        before = engine.runner.instances
         engine.runner.passed_over = False
-        work.run(found, engine.collect, check_round)
+        candidates = Candidates(engine, stratum, work)
+        if step.all:
+            candidates.from_nothing()
+        else:
+            candidates.from_changes(step.kept, step.added)
+        work.run(check_round)
         if engine.runner.passed_over:  # a failure counts unless its inputs were superseded
             for rule in stratum.rules:
                 engine.examine(rule, work.views(rule, View.NEW))
@@ -42,7 +53,7 @@ class LocalExtrema:
             change.aims, superseded = work.put_back(name)
             change.working.list_rows(superseded)
             change.doubted = len(change.working.worklist)
-        return work.candidates
+        return engine.runner.instances - before
 
     def aim(self, relations: Iterable[str]) -> None:
         for name in relations:
@@ -51,6 +62,3 @@ class LocalExtrema:
     def rest(self, relations: Iterable[str]) -> None:
         for name in relations:
             self._engine.change(name).rest()
-
-    def _log(self, relation: str, rows: Rows) -> None:
-        self._engine.change(relation).working.log(rows)

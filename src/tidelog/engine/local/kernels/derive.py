@@ -18,11 +18,14 @@ import numpy as np
 
 from tidelog.engine.local.kernels.cells import cell, larger, rank_of
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
+from tidelog.engine.local.kernels.extrema import fetch_best, fetch_entry, half_of_key
 from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, cover, fetch_bucket
 from tidelog.engine.local.kernels.layout import (
     ABSENT,
     ARITY,
     AT,
+    BEST_AT,
+    BEST_COLUMN,
     BIND,
     BIND_SOME,
     CELLS_AT,
@@ -385,8 +388,13 @@ def _flush(code):
     size = load64(code, WIDTH) + PENDING_MORE
     at = load64(code, PENDING) + first * size
     if last - first > 2 and load64(target, ROWS) > CACHED:
+        best = load64(target, BEST_AT)
         for i in range(last - first):
-            fetch_row(target, load64(code, at + i * size + PENDING_HASH))
+            half = load64(code, at + i * size + PENDING_HASH)
+            if best:
+                fetch_best(target, best, half)
+            else:
+                fetch_row(target, half)
     for i in range(first, last):
         values = code + 8 * (at + PENDING_MORE)
         half, highest = load64(code, at + PENDING_HASH), load64(code, at + PENDING_RANK)
@@ -414,8 +422,13 @@ def _next_pending(code, width):
 @inlined
 def _put_off(code, target, at, width, highest):
     """Add a head, whose values are at `at`, to the pending ones, and begin to load its slot."""
-    half = hash_of(code + 8 * at, width)
-    fetch_slot(target, half)
+    best = load64(target, BEST_AT)
+    if best:
+        half = half_of_key(code + 8 * at, width, load64(best, BEST_COLUMN))
+        fetch_entry(best, half)
+    else:
+        half = hash_of(code + 8 * at, width)
+        fetch_slot(target, half)
     store64(code, at - PENDING_MORE + PENDING_HASH, half)
     store64(code, at - PENDING_MORE + PENDING_RANK, highest)
     store64(code, PENDING_TO, load64(code, PENDING_TO) + 1)
@@ -425,29 +438,44 @@ _AHEAD = 8  # rows between beginning to load a row and using it
 _ROWS_AHEAD = 4  # rows of the first level between the steps of a lookup in the second one
 
 
+@inlined
+def _bind_columns(code, level, cells, at, wide):
+    for j in range(load64(code, level + COL_FROM), load64(code, level + COL_TO), COL_WIDTH):
+        store64(code, load64(code, j + COL_SLOT), cell(cells, at + load64(code, j + COL_COLUMN), wide))
+
+
+@inlined
+def _put_head(code, begins, cells, at, wide):
+    """Store the values of a head, each from the column that is its source, or else from its slot."""
+    source, head = load64(code, SOURCE), load64(code, HEAD)
+    for j in range(load64(code, WIDTH)):
+        column = load64(code, source + j)
+        if column >= 0:
+            v = cell(cells, at + column, wide)
+        else:
+            v = load64(code, load64(code, head + j))
+        store64(code, begins + j, v)
+
+
 @kernel
 def _sweep(code, level):
-    """Run the rest of a last level that only binds columns: the inner loop.
+    """Run the rest of a last level whose columns are only bound: the inner loop.
 
-    The sources in the bytecode give the column of each head value, or -1 if it is in a slot. Each instance
-    counts as one step.
+    Each instance, and each row that a condition rejects, counts as one step.
     """
     relation, target, mask = load64(code, level + REL), load64(code, TARGET), load64(code, level + MASK)
     cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
     ranked, above = load64(code, level + RANKED), load64(code, level + HIGHEST)
-    tags = load64(relation, TAG_AT)
-    kind, end = load64(code, level + KIND), load64(code, level + END)
+    tags, width = load64(relation, TAG_AT), load64(code, WIDTH)
+    kind, end, index = load64(code, level + KIND), load64(code, level + END), load64(code, level + INDEX)
     first, last = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
-    index = load64(code, level + INDEX)
+    conditions = load64(code, level + FIL_TO) - load64(code, level + FIL_FROM)
     listed, newer = 0, -1
     if kind == LOOKUP:
         listed, newer = load64(index, GROUPED_AT), load64(code, level + AT)
     elif kind != SCAN:
         listed = _list_of(code, level)
-    width, source, head = load64(code, WIDTH), load64(code, SOURCE), load64(code, HEAD)
-    instances, at, status = load64(code, INSTANCES), load64(code, level + CURSOR), DONE
-    before, steps = instances, load64(code, STEPS)
-    enough = instances + (steps if steps > 1 else 1)
+    at, steps, instances, status = load64(code, level + CURSOR), load64(code, STEPS), 0, DONE
     while True:
         if load64(code, PENDING_TO) == MOST_PENDING:
             status = _flush(code)
@@ -473,24 +501,27 @@ def _sweep(code, level):
             at += 1
         if not (mask >> load8(tags, row)) & 1:
             continue
-        begins = _next_pending(code, width)
-        for j in range(width):
-            column = load64(code, source + j)
-            if column >= 0:
-                v = cell(cells, row * stride + column, wide)
-            else:
-                v = load64(code, load64(code, head + j))
-            store64(code, begins + j, v)
-        _put_off(code, target, begins, width, larger(above, rank_of(relation, row)) if ranked else above)
-        instances += 1
-        if instances == enough:
+        passed = 1
+        if conditions:
+            _bind_columns(code, level, cells, row * stride, wide)
+            passed = _passes(code, level)
+        if passed > 0:
+            begins = _next_pending(code, width)
+            _put_head(code, begins, cells, row * stride, wide)
+            _put_off(code, target, begins, width, larger(above, rank_of(relation, row)) if ranked else above)
+            instances += 1
+        elif passed < 0:
+            status = UNKNOWN
+            break
+        steps -= 1
+        if steps <= 0:
             status = PAUSE
             break
     store64(code, level + CURSOR, at)
     if kind == LOOKUP:
         store64(code, level + AT, newer)
-    store64(code, INSTANCES, instances)
-    store64(code, STEPS, steps - (instances - before))
+    store64(code, INSTANCES, load64(code, INSTANCES) + instances)
+    store64(code, STEPS, steps)
     return status
 
 

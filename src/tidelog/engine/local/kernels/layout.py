@@ -18,6 +18,13 @@ __all__ = [
     "ARITY",
     "AT",
     "BASE",
+    "BEFORE_AT",
+    "BEST_AT",
+    "BEST_CAP",
+    "BEST_COLUMN",
+    "BEST_ENTRIES",
+    "BEST_ENTRIES_AT",
+    "BEST_WIDTH",
     "BIND",
     "BIND_SOME",
     "BOUNDS",
@@ -73,6 +80,7 @@ __all__ = [
     "GIVEN_AT",
     "GROUPED",
     "GROUPED_AT",
+    "GROW_BEST",
     "GROW_INDEX",
     "GROW_LIST",
     "GROW_OUT",
@@ -86,13 +94,16 @@ __all__ = [
     "HIGH",
     "HIGHEST",
     "HINTS",
+    "IMPROVE",
     "INDEX",
     "INSERT",
     "INSTANCE",
     "INSTANCES",
     "IS_ABOVE_LOW",
     "IS_BELOW_HIGH",
+    "IS_LARGEST",
     "ITERATION",
+    "KEYS",
     "KEY_CHECKS",
     "KEY_COLUMN",
     "KEY_FROM",
@@ -157,6 +168,7 @@ __all__ = [
     "RANGE",
     "RANK",
     "RANKED",
+    "RANKS_AT",
     "REDERIVE",
     "REL",
     "REMOVE",
@@ -209,7 +221,7 @@ NONE: Final = -(2**63)  # the code of `none`, in every column
 # -- a table: its arrays; in a commit, the worklist (the delta is a slice of it) and the undo log; its trace
 CELLS_AT, ARITY, STRIDE, WIDE, CAP, ROWS, TAG_AT, SLOTS_AT, SLOTS, BASE, GIVEN_AT = range(11)
 WORKLIST_AT, WORKLIST_CAP, LISTED, DELTA_FROM, DELTA_TO = range(11, 16)
-UNDO_AT, UNDO_CAP, UNDO_LENGTH, TRACE_AT, TABLE_WIDTH = range(16, 21)
+UNDO_AT, UNDO_CAP, UNDO_LENGTH, TRACE_AT, BEST_AT, TABLE_WIDTH = range(16, 22)
 
 # the tag of a row, in bits
 ALIVE, OLD, CUR, NEXT, LOGGED = 1, 2, 4, 8, 16
@@ -239,6 +251,12 @@ ENTRY_ROW, ITERATION, WEIGHT, FOLLOWING, QUEUED, NOTED, ENTRY_WIDTH = 0, 1, 2, 4
 
 # an entry of the log of a trace: an entry, and its weight before the commit
 LOG_ENTRY, LOG_WEIGHT, LOG_WIDTH = range(3)
+
+# -- the best values of a relation: the column; whether larger ones are better; the ranks of codes or 0; a
+# hash table of 1 more than the best row of a key and half the hash of the key; its size; its entries in use;
+# an index of the rows before by their keys or 0, and then 1 more than the row before for each entry
+BEST_COLUMN, IS_LARGEST, RANKS_AT, BEST_ENTRIES_AT, BEST_CAP, BEST_ENTRIES, KEYS, BEFORE_AT = range(8)
+BEST_WIDTH = 8
 
 # -- the bytecode of a rule: a header
 LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)
@@ -275,10 +293,11 @@ RESULT_SLOT, RESULT_LOW, RESULT_HIGH = range(3)
 BOUNDS_COLUMN, LOW, IS_ABOVE_LOW, HIGH, IS_BELOW_HIGH, BOUNDS_WIDTH = range(6)
 
 # modes: what is done with a derived head
-INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT = range(8)
+INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT, IMPROVE = range(9)
 
 # the status that a kernel returns
-DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, WIDEN, PAUSE, UNKNOWN, FAILED = range(10)
+DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, GROW_BEST = range(7)
+WIDEN, PAUSE, UNKNOWN, FAILED = range(7, 11)
 
 # -- a loop: its header, then its relations, its rules, and the number of instances of each rule
 LOOP_RULES, LOOP_RELATIONS, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FOUND, LOOP_HEADER = range(8)

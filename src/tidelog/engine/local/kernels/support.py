@@ -13,12 +13,15 @@ from __future__ import annotations
 
 from tidelog.engine.local.kernels.cells import count_of, fits, rank_of, set_count, set_rank
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
+from tidelog.engine.local.kernels.extrema import half_of_key, improve_head
 from tidelog.engine.local.kernels.layout import (
     ADD,
     AIMED,
     ALIVE,
     ARITY,
     BASE,
+    BEST_AT,
+    BEST_COLUMN,
     CUR,
     DELTA_FROM,
     DELTA_TO,
@@ -26,10 +29,10 @@ from tidelog.engine.local.kernels.layout import (
     GROW_LIST,
     GROW_TABLE,
     GROW_TRACE,
+    IMPROVE,
     INSERT,
     INSTANCE,
     LISTED,
-    LOGGED,
     NEXT,
     OLD,
     OTHERS,
@@ -41,22 +44,18 @@ from tidelog.engine.local.kernels.layout import (
     SUBTRACT,
     TAG_AT,
     UNDO_AT,
-    UNDO_CAP,
-    UNDO_COUNT,
     UNDO_LENGTH,
-    UNDO_RANK,
     UNDO_ROW,
-    UNDO_TAG,
     UNDO_WIDTH,
     UNKNOWN,
     WIDE,
     WIDEN,
     WORKLIST_AT,
-    WORKLIST_CAP,
 )
 from tidelog.engine.local.kernels.memory import load8, load64, store8, store64
 from tidelog.engine.local.kernels.rows import append, find, hash_of, is_full
 from tidelog.engine.local.kernels.traces import weigh
+from tidelog.engine.local.kernels.undo import has_room, list_row, log
 
 __all__ = [
     "apply_head",
@@ -70,46 +69,14 @@ __all__ = [
 
 
 @kernel
-def _log(relation, row, tag):
-    """Log the state of a row once per commit; new rows need no entry. Returns its current tag."""
-    if row >= load64(relation, BASE) or tag & LOGGED:
-        return tag
-    count = load64(relation, UNDO_LENGTH)
-    at = UNDO_WIDTH * count
-    log = load64(relation, UNDO_AT)
-    store64(log, at + UNDO_ROW, row)
-    store64(log, at + UNDO_TAG, tag)
-    store64(log, at + UNDO_RANK, rank_of(relation, row))
-    store64(log, at + UNDO_COUNT, count_of(relation, row))
-    store64(relation, UNDO_LENGTH, count + 1)
-    store8(load64(relation, TAG_AT), row, tag | LOGGED)
-    return tag | LOGGED
-
-
-@kernel
-def _list(relation, row):
-    count = load64(relation, LISTED)
-    store64(load64(relation, WORKLIST_AT), count, row)
-    store64(relation, LISTED, count + 1)
-    return 0
-
-
-@kernel
-def _has_room(relation):
-    if load64(relation, LISTED) >= load64(relation, WORKLIST_CAP):
-        return False
-    return load64(relation, UNDO_LENGTH) < load64(relation, UNDO_CAP)
-
-
-@kernel
 def _mark_others(relation, row, tag):
     """Record that a row has an instance that does not support it."""
     count = count_of(relation, row)
     if count & OTHERS:
         return DONE
-    if not _has_room(relation):
+    if not has_room(relation):
         return GROW_LIST
-    _log(relation, row, tag)
+    log(relation, row, tag)
     set_count(relation, row, count | OTHERS)
     return DONE
 
@@ -138,9 +105,9 @@ def _insert_row(relation, row, highest, rank):
         return _count_one(relation, row)
     if tag & ALIVE and highest >= rank_of(relation, row):
         return _mark_others(relation, row, tag)
-    if not _has_room(relation):
+    if not has_room(relation):
         return GROW_LIST
-    tag = _log(relation, row, tag)
+    tag = log(relation, row, tag)
     if tag & ALIVE:
         return _count_one(relation, row)
     if not _holds(relation, rank):
@@ -148,7 +115,7 @@ def _insert_row(relation, row, highest, rank):
     store8(tags, row, tag | NEXT)
     set_rank(relation, row, rank)
     set_count(relation, row, INSTANCE)
-    _list(relation, row)
+    list_row(relation, row)
     return DONE
 
 
@@ -178,12 +145,12 @@ def _insert_head(relation, values, half, highest, rank):
         return _insert_row(relation, row, highest, rank)
     if is_full(relation):
         return GROW_TABLE
-    if not _has_room(relation):
+    if not has_room(relation):
         return GROW_LIST
     added = append(relation, values, half, row, NEXT, rank, INSTANCE)
     if added < 0:
         return WIDEN
-    _list(relation, added)
+    list_row(relation, added)
     return DONE
 
 
@@ -193,14 +160,14 @@ def _remove_row(relation, row, highest):
     tag = load8(tags, row)
     if not tag & ALIVE or tag & CUR or highest >= rank_of(relation, row):
         return DONE
-    if not _has_room(relation):
+    if not has_room(relation):
         return GROW_LIST
-    tag = _log(relation, row, tag)
+    tag = log(relation, row, tag)
     count = count_of(relation, row) - INSTANCE
     set_count(relation, row, count)
     if count < INSTANCE and not tag & NEXT:
         store8(tags, row, tag | NEXT)
-        _list(relation, row)
+        list_row(relation, row)
     return DONE
 
 
@@ -217,10 +184,10 @@ def _overdelete_row(relation, row):
     tag = load8(tags, row)
     if not tag & ALIVE or tag & (CUR | NEXT):
         return DONE
-    if not _has_room(relation):
+    if not has_room(relation):
         return GROW_LIST
-    store8(tags, row, _log(relation, row, tag) | NEXT)
-    _list(relation, row)
+    store8(tags, row, log(relation, row, tag) | NEXT)
+    list_row(relation, row)
     return DONE
 
 
@@ -237,14 +204,14 @@ def rederive_row(relation, row, rank):
     tags = load64(relation, TAG_AT)
     tag = load8(tags, row)
     if not tag & NEXT:
-        if not _has_room(relation):
+        if not has_room(relation):
             return GROW_LIST
         if not _holds(relation, rank):
             return WIDEN
         store8(tags, row, tag | NEXT)
         set_rank(relation, row, rank)
         set_count(relation, row, 0)
-        _list(relation, row)
+        list_row(relation, row)
     return _count_one(relation, row)
 
 
@@ -290,6 +257,8 @@ def apply_head(mode, relation, values, half, highest, rank):
         return _overdelete_head(relation, values, half)
     if mode == ADD or mode == SUBTRACT:
         return _weigh_head(relation, values, half, highest, mode)
+    if mode == IMPROVE:
+        return improve_head(relation, values, half)
     return UNKNOWN
 
 
@@ -320,7 +289,7 @@ def apply_heads(relation, mode, rank, heads, count, stride, highest, origins, va
 
     Head i has value c at `c * stride + i`; `values` has room for a head. `out` then counts the heads done.
     """
-    arity = load64(relation, ARITY)
+    arity, best = load64(relation, ARITY), load64(relation, BEST_AT)
     for i in range(load64(out, 0), count):
         origin, above = load64(origins, i), load64(highest, i)
         if mode == REDERIVE and origin >= 0:
@@ -328,7 +297,11 @@ def apply_heads(relation, mode, rank, heads, count, stride, highest, origins, va
         else:
             for c in range(arity):
                 store64(values, c, load64(heads, c * stride + i))
-            status = apply_head(mode, relation, values, hash_of(values, arity), above, rank)
+            if best:
+                half = half_of_key(values, arity, load64(best, BEST_COLUMN))
+            else:
+                half = hash_of(values, arity)
+            status = apply_head(mode, relation, values, half, above, rank)
         if status != DONE:
             store64(out, 0, i)
             return status

@@ -33,7 +33,19 @@ _OPTIONS: Final = {
     "no_cfunc_wrapper": True,
     "_nrt": False,
 }
-MODULES: Final = ("closure", "derive", "indexes", "ranges", "rounds", "rows", "sharing", "support", "traces")
+MODULES: Final = (
+    "closure",
+    "derive",
+    "extrema",
+    "indexes",
+    "ranges",
+    "rounds",
+    "rows",
+    "sharing",
+    "support",
+    "traces",
+    "undo",
+)
 
 _STRICT: Final = {".so": ("-Wl,-z,defs",)}  # other linkers refuse what is undefined by default
 

@@ -32,6 +32,7 @@ __all__ = [
     "cover",
     "end_round",
     "enlarge",
+    "enlarge_best",
     "fill",
     "find_rows",
     "group_rows",
@@ -41,6 +42,7 @@ __all__ = [
     "leads_to",
     "link",
     "merge",
+    "next_improved",
     "pairs",
     "publish",
     "publish_weights",
@@ -92,6 +94,16 @@ def hurry(loop: int, most: int, large: int, enough: int, steps: int, resume: boo
 def end_round(relation: int, mode: int) -> int:
     """Make the rows put on the worklist in this round the next delta; returns their number."""
     return _kernels.end_round(relation, mode)
+
+
+def next_improved(relation: int, cut: int | None) -> int:
+    """Make the better rows that were found the next delta, up to a value; returns their number."""
+    return _kernels.next_improved(relation, cut is not None, 0 if cut is None else cut)
+
+
+def enlarge_best(best: int, smaller: Integers, before: Integers) -> None:
+    """Fill empty tables of best rows and of the rows before from smaller ones."""
+    _kernels.enlarge_best(best, _at(smaller), _at(before), len(smaller))
 
 
 def publish(relation: int, whole: bool) -> None:

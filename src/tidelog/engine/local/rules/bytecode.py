@@ -36,13 +36,22 @@ MODES: Final = {
     Mode.OVERDELETE: layout.OVERDELETE,
     Mode.ADD: layout.ADD,
     Mode.SUBTRACT: layout.SUBTRACT,
+    Mode.IMPROVE: layout.IMPROVE,
 }
 STEPS: Final = 1_000_000  # of a kernel before it pauses: some hundredths of a second
 _FIRST: Final = 100_000  # steps before other threads help
 _START: Final = 1024  # initial capacity for bindings
 _MANY: Final = 64  # rows per key from which on a range lookup pays off
 _SAMPLE: Final = 4096
-_FUSED: Final = (layout.INSERT, layout.REMOVE, layout.OVERDELETE, layout.ADD, layout.SUBTRACT)
+_FUSED: Final = (
+    layout.INSERT,
+    layout.REMOVE,
+    layout.OVERDELETE,
+    layout.ADD,
+    layout.SUBTRACT,
+    layout.SETTLE,
+    layout.IMPROVE,
+)
 _SHARED: Final = (layout.INSERT, layout.REMOVE, layout.OVERDELETE)
 _DIVIDED: Final = (layout.LIST, layout.DELTA, layout.SCAN)
 _SWEPT: Final = (layout.LIST, layout.DELTA, layout.SCAN, layout.LOOKUP)
@@ -194,8 +203,6 @@ class Bytecode:
         words, last = self._words, layout.HEADER + (len(self.stage.levels) - 1) * layout.LEVEL_WIDTH
         if self.request.mode not in _FUSED or words[last] not in _SWEPT:
             return 0
-        if words[last + layout.FIL_FROM] != words[last + layout.FIL_TO]:
-            return 0
         first, end = words[last + layout.COL_FROM], words[last + layout.COL_TO]
         columns = [words[i : i + 3] for i in range(first, end, 3)]
         if any(op != layout.BIND for _, op, _ in columns):
@@ -314,6 +321,10 @@ def make_room(status: int, target: Working, check: Check, bytecode: Bytecode | N
         target.table.grow()
     elif status == layout.GROW_TRACE:
         target.grow_trace()
+    elif status == layout.GROW_BEST:
+        assert target.best is not None
+        check(target.best.growth)
+        target.best.grow()
     elif status == layout.WIDEN:
         check(2 * target.table.cells.nbytes)
         target.table.widen()

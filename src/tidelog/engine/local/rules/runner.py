@@ -132,6 +132,8 @@ class Runner:
         """Run all stages. Raises TooMany, without effect, if over `most` bindings must be materialized."""
         target = self.working(variant.rule.head)
         slots = self.slots(variant)
+        if target.best is not None:
+            target.best.rank_values()
         for number, stage in enumerate(variant.stages):
             last = number == len(variant.stages) - 1
             head = variant.head if last else None
@@ -332,6 +334,8 @@ class Runner:
                 self.apply(target, np.ascontiguousarray(heads[:, at : at + _AT_ONCE]), part, mode, rank)
                 self.check()
             return
+        if target.best is not None:
+            target.best.rank_values()
         done = 0
         while done < bindings.size:
             done, status = apply_heads(

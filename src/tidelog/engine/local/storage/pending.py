@@ -26,6 +26,7 @@ from tidelog.engine.local.kernels.layout import (
     UNSETTLED,
 )
 from tidelog.engine.local.native.calls import address, end_round, publish, settle
+from tidelog.engine.local.storage.best import BestRows
 from tidelog.engine.local.storage.growing import longer
 from tidelog.engine.local.storage.table import Cells, Rows, Table
 from tidelog.engine.local.storage.trace import Trace
@@ -66,7 +67,7 @@ class Working:
     def __init__(self, name: str, table: Table) -> None:
         self.name = name
         self.table = table
-        self.ranked = False  # whether the table belongs to the current stratum
+        self.best: BestRows | None = None  # while values are improved
         self._undo_log = np.empty((64, UNDO_WIDTH), np.int64)
         self._worklist = np.empty(64, np.int64)
         self.table.words[layout.UNDO_LENGTH] = 0
@@ -77,6 +78,11 @@ class Working:
         words = self.table.words
         words[layout.UNDO_AT], words[layout.UNDO_CAP] = address(self._undo_log), len(self._undo_log)
         words[layout.WORKLIST_AT], words[layout.WORKLIST_CAP] = address(self._worklist), len(self._worklist)
+
+    def keep_best(self, best: BestRows | None) -> None:
+        """Record the best rows of keys from now on, or no longer."""
+        self.best = best
+        self.table.words[layout.BEST_AT] = 0 if best is None else best.at
 
     @property
     def undo_log(self) -> npt.NDArray[np.int64]:
@@ -96,6 +102,11 @@ class Working:
     def delta_size(self) -> int:
         words = self.table.words
         return int(words[layout.DELTA_TO] - words[layout.DELTA_FROM])
+
+    @property
+    def listed_since(self) -> Rows:
+        """The rows put on the worklist since the last round ended."""
+        return self._worklist[self.table.words[layout.DELTA_TO] : self.table.words[layout.LISTED]]
 
     @property
     def found_since(self) -> int:

@@ -1,0 +1,258 @@
+"""Kernels on the best values of keys, for recursive `min` and `max`.
+
+While the values of a stratum are being improved, a hash table holds the best row of each key that has one
+better than before. The rows of other keys are found by an index. A row that is superseded is dead at once. A
+better row takes part from the next round on, or later if its value is not among the best.
+"""
+
+from __future__ import annotations
+
+from tidelog.engine.local.kernels.cells import cell
+from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
+from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head
+from tidelog.engine.local.kernels.layout import (
+    ALIVE,
+    ARITY,
+    BEFORE_AT,
+    BEST_AT,
+    BEST_CAP,
+    BEST_COLUMN,
+    BEST_ENTRIES,
+    BEST_ENTRIES_AT,
+    CELLS_AT,
+    CUR,
+    DELTA_FROM,
+    DELTA_TO,
+    DONE,
+    FOLLOWING_AT,
+    GROUPED,
+    GROUPED_AT,
+    GROW_BEST,
+    GROW_LIST,
+    GROW_TABLE,
+    IS_LARGEST,
+    KEYS,
+    LISTED,
+    NEXT,
+    RANKS_AT,
+    STRIDE,
+    TAG_AT,
+    WIDE,
+    WIDEN,
+    WORKLIST_AT,
+)
+from tidelog.engine.local.kernels.memory import load8, load32, load64, prefetch, store8, store64
+from tidelog.engine.local.kernels.rows import (
+    SEED,
+    append,
+    fetch_cells,
+    find,
+    hash_of,
+    is_full,
+    mix,
+    place,
+    upper,
+)
+from tidelog.engine.local.kernels.undo import has_room, list_row, log
+
+__all__ = ["enlarge_best", "fetch_best", "fetch_entry", "half_of_key", "improve_head", "next_improved"]
+
+_LOWER = 0xFFFFFFFF
+
+
+@kernel
+def half_of_key(values, arity, column):
+    """Half the hash of the key of a tuple: all its columns except one."""
+    h = SEED
+    for c in range(arity):
+        if c != column:
+            h = mix(h, load64(values, c))
+    return upper(h)
+
+
+@kernel
+def _has_key(relation, row, values, column):
+    cells, at, wide = load64(relation, CELLS_AT), row * load64(relation, STRIDE), load64(relation, WIDE)
+    for c in range(load64(relation, ARITY)):
+        if c != column and cell(cells, at + c, wide) != load64(values, c):
+            return False
+    return True
+
+
+@inlined
+def fetch_entry(best, half):
+    """Begin to load the entry where a key would be."""
+    at = place(half, load64(best, BEST_CAP))
+    prefetch(load64(best, BEST_ENTRIES_AT), 8 * at)
+
+
+@inlined
+def fetch_best(relation, best, half):
+    """Begin to load the row of the entry where a key would be."""
+    at = place(half, load64(best, BEST_CAP))
+    entry = load64(load64(best, BEST_ENTRIES_AT), at)
+    if entry:
+        fetch_cells(relation, (entry & _LOWER) - 1)
+
+
+@kernel
+def _entry_of(relation, best, values, column, half):
+    """The position of the entry of a key, or -1 minus a free one."""
+    entries, size = load64(best, BEST_ENTRIES_AT), load64(best, BEST_CAP)
+    at = place(half, size)
+    while True:
+        entry = load64(entries, at)
+        if entry == 0:
+            return -1 - at
+        if (entry >> 32) & _LOWER == half and _has_key(relation, (entry & _LOWER) - 1, values, column):
+            return at
+        at += 1
+        if at == size:
+            at = 0
+
+
+@kernel
+def _row_of_key(relation, index, values, column, half):
+    """The row that a key has according to the index, or -1."""
+    tags, grouped = load64(relation, TAG_AT), load64(index, GROUPED_AT)
+    for at in range(bucket_start(index, half), bucket_end(index, half)):
+        row = load32(grouped, at)
+        if load8(tags, row) & ALIVE and _has_key(relation, row, values, column):
+            return row
+    row = chain_head(index, half)
+    while row >= 0:
+        if load8(tags, row) & ALIVE and _has_key(relation, row, values, column):
+            return row
+        row = load32(load64(index, FOLLOWING_AT), row - load64(index, GROUPED))
+    return -1
+
+
+@inlined
+def _is_better(best, code, other):
+    ranks = load64(best, RANKS_AT)
+    if ranks:
+        code, other = load64(ranks, code), load64(ranks, other)
+    return code > other if load64(best, IS_LARGEST) else code < other
+
+
+@kernel
+def _put_row(relation, values):
+    """Put the row of a tuple, added if need be, on the worklist; returns it, or -1 minus what must grow."""
+    if is_full(relation):
+        return -1 - GROW_TABLE
+    if not has_room(relation):
+        return -1 - GROW_LIST
+    half = hash_of(values, load64(relation, ARITY))
+    row = find(relation, values, half)
+    if row < 0:
+        row = append(relation, values, half, row, 0, 0, 0)
+        if row < 0:
+            return -1 - WIDEN
+    tags = load64(relation, TAG_AT)
+    store8(tags, row, log(relation, row, load8(tags, row)) | NEXT)
+    list_row(relation, row)
+    return row
+
+
+@kernel
+def _take_head(relation, values, half):
+    """Add a tuple of a relation without a best value, unless it is there."""
+    row = find(relation, values, half)
+    if row >= 0 and load8(load64(relation, TAG_AT), row) & (ALIVE | NEXT):
+        return DONE
+    row = _put_row(relation, values)
+    return DONE if row >= 0 else -1 - row
+
+
+@kernel
+def improve_head(relation, values, half):
+    """Make a tuple the best one of its key if it is better, or return what must grow first.
+
+    `half` is half the hash of its key, or of the tuple if its relation has no best values.
+    """
+    best = load64(relation, BEST_AT)
+    if best == 0:
+        return _take_head(relation, values, half)
+    column, tags = load64(best, BEST_COLUMN), load64(relation, TAG_AT)
+    entries, at = load64(best, BEST_ENTRIES_AT), _entry_of(relation, best, values, column, half)
+    held = -1
+    if at >= 0:
+        held = (load64(entries, at) & _LOWER) - 1
+    elif load64(best, KEYS):
+        held = _row_of_key(relation, load64(best, KEYS), values, column, half)
+    if held >= 0:
+        old = cell(
+            load64(relation, CELLS_AT), held * load64(relation, STRIDE) + column, load64(relation, WIDE)
+        )
+        if not _is_better(best, load64(values, column), old):
+            return DONE
+        if not has_room(relation):
+            return GROW_LIST
+        log(relation, held, load8(tags, held))
+    if at < 0 and 4 * (load64(best, BEST_ENTRIES) + 1) > 3 * load64(best, BEST_CAP):
+        return GROW_BEST
+    row = _put_row(relation, values)
+    if row < 0:
+        return -1 - row
+    if held >= 0:
+        store8(tags, held, load8(tags, held) & ~(ALIVE | CUR | NEXT))
+    if at < 0:
+        at = -1 - at
+        store64(best, BEST_ENTRIES, load64(best, BEST_ENTRIES) + 1)
+        if load64(best, KEYS):
+            store64(load64(best, BEFORE_AT), at, held + 1)
+    store64(entries, at, (half << 32) | (row + 1))
+    return DONE
+
+
+@exported
+def next_improved(relation, is_cut, cut):
+    """Make the rows put on the worklist in this round the next delta; returns their number.
+
+    Superseded ones are left out. If the relation has best values, the next delta takes the place of the last
+    one, and with `is_cut`, rows with a value worse than `cut` stay on the worklist.
+    """
+    best, cells, wide = load64(relation, BEST_AT), load64(relation, CELLS_AT), load64(relation, WIDE)
+    tags, listed, stride = load64(relation, TAG_AT), load64(relation, WORKLIST_AT), load64(relation, STRIDE)
+    first, last, end = load64(relation, DELTA_FROM), load64(relation, DELTA_TO), load64(relation, LISTED)
+    for i in range(first, last):
+        row = load64(listed, i)
+        store8(tags, row, load8(tags, row) & ~CUR)
+    if not best:
+        first = last
+    to = kept = first
+    for i in range(last, end):
+        row = load64(listed, i)
+        tag = load8(tags, row)
+        if not tag & NEXT:
+            continue
+        if is_cut and _is_better(best, cut, cell(cells, row * stride + load64(best, BEST_COLUMN), wide)):
+            store64(listed, kept, row)
+        else:
+            store8(tags, row, (tag & ~NEXT) | CUR | ALIVE)
+            store64(listed, kept, load64(listed, to))
+            store64(listed, to, row)
+            to += 1
+        kept += 1
+    store64(relation, DELTA_FROM, first)
+    store64(relation, DELTA_TO, to)
+    store64(relation, LISTED, kept)
+    return to - first
+
+
+@exported
+def enlarge_best(best, smaller, before, size):
+    """Fill empty tables of best rows, and of the rows before if there is an index, from smaller ones."""
+    entries, larger = load64(best, BEST_ENTRIES_AT), load64(best, BEST_CAP)
+    for i in range(size):
+        entry = load64(smaller, i)
+        if entry:
+            at = place((entry >> 32) & _LOWER, larger)
+            while load64(entries, at):
+                at += 1
+                if at == larger:
+                    at = 0
+            store64(entries, at, entry)
+            if load64(best, KEYS):
+                store64(load64(best, BEFORE_AT), at, load64(before, i))
+    return 0
