@@ -49,6 +49,8 @@ def table(relation: str, rows: npt.NDArray[np.int64]) -> Any:
 
 _COLUMNS: Mapping[str, Sequence[str]] = {
     "Edge": ("src", "dst"),
+    "Road": ("src", "dst", "km"),
+    "Last": ("n",),
     "Assign": ("to", "from"),
     "Dereference": ("pointer", "value"),
     "NullEdge": ("a", "b"),
@@ -76,6 +78,25 @@ def graph(name: str, shape: str, *args: float) -> Dataset:
 
 def _graph(shape: str, args: tuple[float, ...]) -> Tables:
     return {"Edge": table("Edge", getattr(graphs, shape)(*args))}
+
+
+def roads(name: str, nodes: int, degree: float) -> Dataset:
+    """A random graph with lengths."""
+    return Dataset(name, partial(_roads, nodes, degree))
+
+
+def _roads(nodes: int, degree: float) -> Tables:
+    edges = graphs.gnp(nodes, degree)
+    lengths = np.random.default_rng(0).integers(1, 100, len(edges))
+    return _tables({"Road": np.column_stack([edges, lengths])})
+
+
+def numbers(name: str, last: int) -> Dataset:
+    return Dataset(name, partial(_numbers, last))
+
+
+def _numbers(last: int) -> Tables:
+    return _tables({"Last": np.array([[last]])})
 
 
 def universities(name: str, count: int, departments: tuple[int, int] = (15, 25)) -> Dataset:

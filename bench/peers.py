@@ -63,6 +63,8 @@ def _compile(source: Path) -> list[str]:
 def _souffle(
     program: Program, dataset: Dataset, repeat: int, engine: str, prepare: Callable[[Path], list[str]]
 ) -> Batch:
+    if not program.is_plain:
+        raise Failed("its rules are written differently there")
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         write_facts(dataset.make(), home)

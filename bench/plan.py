@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.data import Dataset, code, edits, graph, graph_file, ontology, rdf, universities
+from bench.data import (
+    Dataset,
+    code,
+    edits,
+    graph,
+    graph_file,
+    numbers,
+    ontology,
+    rdf,
+    roads,
+    universities,
+)
 from bench.programs import PROGRAMS, Program
 
 __all__ = ["Given", "Task", "batches", "updates"]
@@ -42,6 +53,8 @@ def batches(given: Given, *, quick: bool) -> list[Task]:
         *_tasks("CSDA", [code("software", "dataflow", 500 if quick else 5000)]),
         *_tasks("RDFS", [_universities(quick)]),
         *_tasks("completion", [ontology("ontology", 1000 if quick else 16_000)]),
+        *_tasks("shortest paths", [_roads(quick)]),
+        *_tasks("counting", [numbers("numbers", 1000 if quick else 50_000)]),
         *_tasks("closure", [graph_file(path) for path in given.graphs]),
     ]
     if given.triples:
@@ -57,6 +70,7 @@ def updates(given: Given, *, quick: bool) -> list[Task]:
         *_tasks("closure, read", [_power_law(quick)]),
         *_tasks("RDFS", [_universities(quick)]),
         *_tasks("completion", [ontology("ontology", 1000 if quick else 16_000)]),
+        *_tasks("shortest paths", [_roads(quick)]),
         *_tasks("closure", [graph_file(path) for path in given.graphs]),
         *_tasks("closure, read", [graph_file(path) for path in given.graphs]),
     ]
@@ -83,6 +97,10 @@ def _power_law(quick: bool) -> Dataset:
     if quick:
         return graph("rmat2k", "rmat", 2000, 4000)
     return graph("rmat16k", "rmat", 16_000, 24_000)
+
+
+def _roads(quick: bool) -> Dataset:
+    return roads("300 places", 300, 3.0) if quick else roads("1,000 places", 1000, 3.0)
 
 
 def _universities(quick: bool) -> Dataset:

@@ -18,13 +18,17 @@ __all__ = ["PROGRAMS", "Program"]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`result` is the relation whose size is compared; `extra` is a rule to add and remove."""
+    """`result` is the relation whose size is compared; `extra` is a rule to add and remove.
+
+    `is_plain` says whether Soufflé has the same syntax for its rules.
+    """
 
     name: str
     text: str
     result: str
     sql: str | None = None
     extra: str | None = None
+    is_plain: bool = True
 
 
 CLOSURE = Program(
@@ -192,6 +196,44 @@ COMPLETION = Program(
     extra="P(x, x) :- Q(x, _, _).",
 )
 
+SHORTEST = Program(
+    "shortest paths",
+    """
+    input relation Road(src: int, dst: int, km: int)
+    output relation Distance(src: int, dst: int, km: int)
+    Distance(x, y, d) :- Road(x, y, k), var d = k.group_by(x, y).min().
+    Distance(x, z, d) :- Distance(x, y, a), Road(y, z, k), var d = (a + k).group_by(x, z).min().
+    """,
+    "Distance",
+    """
+    WITH RECURSIVE distance(src, dst, km) USING KEY (src, dst) AS (
+      SELECT src, dst, min(km) FROM Road GROUP BY src, dst
+      UNION SELECT n.src, n.dst, min(n.km)
+        FROM (SELECT d.src, r.dst, d.km + r.km AS km FROM distance d JOIN Road r ON d.dst = r.src) n
+        LEFT JOIN recurring.distance o ON o.src = n.src AND o.dst = n.dst
+        WHERE o.km IS NULL OR n.km < o.km GROUP BY n.src, n.dst
+    ) SELECT * FROM distance
+    """,
+    "Distance(y, x, d) :- Road(x, y, k), var d = k.group_by(y, x).min().",
+    is_plain=False,
+)
+
+COUNTING = Program(
+    "counting",
+    """
+    input relation Last(n: int)
+    output relation Number(x: int)
+    Number(0).
+    Number(x + 1) :- Number(x), Last(n), x < n.
+    """,
+    "Number",
+    """
+    WITH RECURSIVE number(x) AS (SELECT 0 UNION SELECT x + 1 FROM number, Last WHERE x < n)
+    SELECT * FROM number
+    """,
+    "Number(x) :- Last(x).",
+)
+
 # A text shared by replicas: every character is inserted after another one, later siblings first. Maxima are
 # negations: the first child has no later sibling. `Skip` leads only to the next visible character, not to the
 # removed ones in between: their runs are thousands long, and their pairs quadratic.
@@ -264,6 +306,8 @@ PROGRAMS = {
         CSDA,
         RDFS,
         COMPLETION,
+        SHORTEST,
+        COUNTING,
         CRDT,
     )
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench.data import Dataset, Tables, code, graph, ontology, table, universities
+from bench.data import Dataset, Tables, code, graph, numbers, ontology, roads, table, universities
 from bench.programs import PROGRAMS
 from bench.report import batch_table, to_json, update_table
 from bench.result import Batch, Missing, Update
@@ -52,6 +52,8 @@ SMALL: dict[str, Dataset] = {
     "CSDA": code("software", "dataflow", 3),
     "RDFS": Dataset("some triples", _some_triples),
     "completion": ontology("ontology", 12),
+    "shortest paths": roads("roads", 12, 2.0),
+    "counting": numbers("numbers", 30),
     "CRDT": Dataset("some edits", _some_edits),
 }
 
