@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,7 +22,9 @@ from sizes import size
 from tidelog.data.types import STRING, Decimal
 from tidelog.engine.local.codes import arrow as columns
 from tidelog.engine.local.codes import garbage as collecting
-from tidelog.engine.local.codes.codec import Codec, Dictionary
+from tidelog.engine.local.codes.codec import Codec
+from tidelog.engine.local.codes.interning import Dictionary
+from tidelog.engine.local.codes.texts import Texts
 from tidelog.engine.local.storage import index
 from tidelog.program.typed import Column, Relation, Role
 from tidelog.session.backends.local import readers as reading
@@ -106,8 +108,9 @@ def test_a_dictionary_that_decoders_share_gives_the_values_of_all_codes(
         in_threads(*(lambda d=d: decode(d) for d in decoders))
 
 
-def test_threads_that_intern_the_same_values_get_the_same_codes() -> None:
-    known = Dictionary()
+@pytest.mark.parametrize("make", [Dictionary, lambda: Texts(True)])
+def test_threads_that_intern_the_same_values_get_the_same_codes(make: Callable[[], Dictionary]) -> None:
+    known = make()
     values = [f"v{i}" for i in range(3000)]
     found: list[list[int]] = []
 
@@ -124,8 +127,11 @@ def test_threads_that_intern_the_same_values_get_the_same_codes() -> None:
     assert len(known) == 3000
 
 
-def test_the_order_of_a_dictionary_has_all_values_while_readers_ask_for_ranges() -> None:
-    known = Dictionary()
+@pytest.mark.parametrize("make", [Dictionary, lambda: Texts(True)])
+def test_the_order_of_a_dictionary_has_all_values_while_readers_ask_for_ranges(
+    make: Callable[[], Dictionary],
+) -> None:
+    known = make()
     done = threading.Event()
 
     def read() -> None:

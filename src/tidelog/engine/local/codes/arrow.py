@@ -1,10 +1,10 @@
 """Conversion of Arrow tables to arrays of codes and back, a column at a time.
 
 The codes are those that `Codec` assigns value by value: `encode_table` is `encode` for every cell, and
-`decode_table` is its inverse. Direct types are cast, or Arrow's buffers are viewed as integers. For interned
-types, only the distinct values of each chunk become Python objects. Decoding gathers from an Arrow array of
-the dictionary's values. The dictionary caches that array and extends it when a request is large enough to pay
-off.
+`decode_table` is its inverse. Direct types are cast, or Arrow's buffers are viewed as integers. Strings
+and bytes are interned by kernels (see `texts`). Of other interned types, only the distinct values of each
+chunk become Python objects. Decoding gathers from an Arrow array of the dictionary's values. The dictionary
+caches that array and extends it when a request is large enough to pay off.
 
 Codes are always fresh arrays and tables own their memory, so neither sees later changes of the other.
 """
@@ -26,11 +26,12 @@ from tidelog.engine.local.codes.codec import (
     NONE,
     Codec,
     Codes,
-    Dictionary,
     double_codes,
     doubles,
     is_direct,
 )
+from tidelog.engine.local.codes.interning import Dictionary
+from tidelog.engine.local.codes.texts import Texts
 from tidelog.errors import DataError
 from tidelog.program.typed import Column, Relation
 from tidelog.tables.arrow import UNIT, arrow_type, is_wide, schema
@@ -74,8 +75,12 @@ def _encode(codec: Codec, type_: types.Type, chunk: Any, out: Codes) -> None:
     if is_direct(item):
         out[:] = _direct_codes(item, chunk)
     else:
+        dictionary = codec.dictionary(item)
+        if isinstance(dictionary, Texts):
+            out[:] = dictionary.intern_array(chunk)
+            return
         encoded = chunk.dictionary_encode()
-        known = codec.dictionary(item).intern_many(_python_values(item, encoded.dictionary))
+        known = dictionary.intern_many(_python_values(item, encoded.dictionary))
         places = encoded.indices.fill_null(0) if chunk.null_count else encoded.indices
         out[:] = known[places.to_numpy(zero_copy_only=False)] if len(known) else NONE
     if chunk.null_count:
@@ -190,13 +195,14 @@ def _column(target: Any, fresh: npt.NDArray[Any], missing: Mask | None) -> Any:
 
 def _take(item: types.Scalar, known: Dictionary, codes: Codes, missing: Mask | None) -> Any:
     target, column = arrow_type(item), known.column
+    places = pa.array(np.where(missing, 0, codes) if missing is not None else codes, mask=missing)
+    if isinstance(known, Texts):
+        return known.take(places, target)
     least = int(codes.max(initial=-1)) + 1
     if least > (0 if column is None else len(column)):
         if len(codes) * _MOVED_PER_LOOKUP < len(known):
-            looked_up = (None if c == NONE else known.values[c] for c in codes.tolist())
-            return pa.array(_arrow_values(item, looked_up), target)
+            return pa.array(_arrow_values(item, known.decode(codes.tolist())), target)
         column = known.extended(partial(_longer, item))
-    places = pa.array(np.where(missing, 0, codes) if missing is not None else codes, mask=missing)
     return column.take(places) if least else pa.nulls(len(codes), target)
 
 

@@ -1,27 +1,31 @@
-"""Dictionaries of interned types in a record: the concatenated texts or bytes, and their lengths."""
+"""Dictionaries of interned types in a record: the bytes of their values, and their lengths in bytes."""
 
 from __future__ import annotations
 
 import decimal
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, assert_never
 
 import numpy as np
 
 from tidelog.data import types
-from tidelog.engine.local.codes.codec import Dictionary, is_direct
+from tidelog.engine.local.codes.codec import is_direct
+from tidelog.engine.local.codes.interning import Dictionary
+from tidelog.engine.local.codes.texts import Texts
 from tidelog.engine.local.storage.record import Record, expect, expect_within
 
 __all__ = ["put_dictionary", "take_dictionary"]
 
 
 def put_dictionary(record: Record, item: types.Scalar, dictionary: Dictionary) -> list[Any]:
-    values = list(dictionary.values)
-    parts: Sequence[bytes | str] = values if isinstance(item, types.Bytes) else _texts(item, values)
-    lengths = np.fromiter(map(len, parts), np.int64, len(parts))
-    blob = b"".join(parts) if isinstance(item, types.Bytes) else _encoded(parts)  # type: ignore[arg-type]
-    return [_named(item), record.put(lengths), record.put(np.frombuffer(blob, np.uint8))]
+    if isinstance(dictionary, Texts):
+        lengths, content = dictionary.contents()
+    else:
+        parts = [part.encode() for part in _texts(item, list(dictionary.values))]
+        lengths = np.fromiter(map(len, parts), np.int64, len(parts))
+        content = np.frombuffer(b"".join(parts), np.uint8)
+    return [_named(item), record.put(lengths), record.put(content)]
 
 
 def take_dictionary(record: Record, saved: Any) -> tuple[types.Scalar, Dictionary]:
@@ -29,23 +33,18 @@ def take_dictionary(record: Record, saved: Any) -> tuple[types.Scalar, Dictionar
     expect(isinstance(saved, list) and len(saved) == 3, "invalid dictionary")
     item = _type(saved[0])
     lengths = record.array(saved[1], np.int64, None)
-    blob = record.array(saved[2], np.uint8, None).tobytes()
-    whole: bytes | str = blob if isinstance(item, types.Bytes) else blob.decode("utf-8", "surrogatepass")
-    expect_within(lengths, 0, len(whole) + 1, "length of a value")
-    ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
-    expect(ends[-1] == len(whole), "invalid lengths of values")
-    parts: list[Any] = [whole[start:end] for start, end in pairwise(ends)]
-    return item, Dictionary.of(_values(item, parts))
-
-
-def _encoded(parts: Iterable[str]) -> bytes:
-    return "".join(parts).encode("utf-8", "surrogatepass")
+    content = record.array(saved[2], np.uint8, None)
+    expect_within(lengths, 0, len(content) + 1, "length of a value")
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    expect(int(ends[-1]) == len(content) and bool((np.diff(ends) >= 0).all()), "invalid lengths of values")
+    if isinstance(item, types.String | types.Bytes):
+        return item, Texts.of_contents(isinstance(item, types.String), lengths, content)
+    whole = content.tobytes().decode()
+    return item, Dictionary.of(_values(item, [whole[start:end] for start, end in pairwise(ends.tolist())]))
 
 
 def _texts(item: types.Scalar, values: Sequence[Any]) -> Sequence[str]:
     match item:
-        case types.String():
-            return values
         case types.Decimal():
             return list(map(str, values))
         case (
@@ -56,6 +55,7 @@ def _texts(item: types.Scalar, values: Sequence[Any]) -> Sequence[str]:
             | types.Signed()
             | types.Float()
             | types.Double()
+            | types.String()
             | types.Bytes()
             | types.Date()
             | types.Timestamp()
@@ -67,8 +67,6 @@ def _texts(item: types.Scalar, values: Sequence[Any]) -> Sequence[str]:
 
 def _values(item: types.Scalar, parts: list[Any]) -> list[Any]:
     match item:
-        case types.String() | types.Bytes():
-            return parts
         case types.Decimal():
             return list(map(decimal.Decimal, parts))
         case (
@@ -79,6 +77,8 @@ def _values(item: types.Scalar, parts: list[Any]) -> list[Any]:
             | types.Signed()
             | types.Float()
             | types.Double()
+            | types.String()
+            | types.Bytes()
             | types.Date()
             | types.Timestamp()
         ):

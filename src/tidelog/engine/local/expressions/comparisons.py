@@ -38,7 +38,7 @@ def keys(codec: Codec, type_: Type, columns: Sequence[Codes]) -> tuple[Sequence[
     else:
         codes, joined = np.unique(np.concatenate(columns), return_inverse=True)
         places = np.split(joined, np.cumsum([len(c) for c in columns])[:-1])
-        values = [None if c == NONE else dictionary.values[c] for c in codes.tolist()]
+        values = dictionary.decode(codes.tolist())
         order = sorted(range(len(codes)), key=lambda i: (values[i] is not None, values[i]))
         ranks = np.empty(len(codes), np.int64)
         ranks[order] = np.arange(len(codes))

@@ -126,7 +126,7 @@ class Ledger:
         """Apply a plain form to each row of arguments."""
         values: list[Value] = []
         failures: dict[int, int] = {}
-        stand_in = 0.0 if types.is_float(scalar(result)) else 0
+        stand_in = _stand_in(result)
         encode, beat = self._code_of(result), self.pulse.beat
         for number, row in enumerate(rows):
             if not number & _BETWEEN:
@@ -136,7 +136,7 @@ class Ledger:
             except (Undefined, BadValue) as problem:
                 failures[len(values)] = self.reasons.number(str(problem))
                 values.append(stand_in)
-        codes = _float_codes(values) if types.is_float(scalar(result)) else np.array(values, np.int64)
+        codes = self._codes(result, values)
         if not failures:
             return Vector(codes)
         marks = np.zeros(len(codes), np.int32)
@@ -144,12 +144,23 @@ class Ledger:
         return Vector(codes, marks)
 
     def _code_of(self, type_: Type) -> Callable[[Any], Value]:
-        """The function that encodes a canonical value; floats are returned as is, to be encoded together."""
-        if types.is_float(scalar(type_)):
+        """The function that encodes a canonical value.
+
+        Floats and strings are returned as they are, to be encoded together.
+        """
+        if types.is_float(scalar(type_)) or isinstance(type_, types.String | types.Bytes):
             return _itself
         if is_direct(type_) or isinstance(type_, types.Option):
             return partial(self.codec.encode, type_)
         return self.codec.dictionary(type_).code
+
+    def _codes(self, type_: Type, values: Sequence[Any]) -> Codes:
+        """The codes of what `_code_of` made of values."""
+        if types.is_float(scalar(type_)):
+            return _float_codes(values)
+        if isinstance(type_, types.String | types.Bytes):
+            return self.codec.dictionary(type_).intern_many(values)
+        return np.array(values, np.int64)
 
     def values(self, type_: Type, codes: Codes) -> list[Value]:
         """Decode codes; floats are decoded together."""
@@ -159,6 +170,13 @@ class Ledger:
         if isinstance(type_, types.Option):
             return [None if c == NONE else x for c, x in zip(codes.tolist(), numbers, strict=True)]
         return numbers
+
+
+def _stand_in(type_: Type) -> Value:
+    """What stands for a value that could not be computed."""
+    if types.is_float(scalar(type_)):
+        return 0.0
+    return "" if isinstance(type_, types.String) else b"" if isinstance(type_, types.Bytes) else 0
 
 
 def _itself(value: Value) -> Value:

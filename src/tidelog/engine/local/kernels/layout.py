@@ -19,6 +19,8 @@ __all__ = [
     "AT",
     "BASE",
     "BEFORE_AT",
+    "BEGINS_AT",
+    "BEGINS_CAP",
     "BEST_AT",
     "BEST_CAP",
     "BEST_COLUMN",
@@ -31,6 +33,9 @@ __all__ = [
     "BOUNDS_COLUMN",
     "BOUNDS_WIDTH",
     "BUCKETS",
+    "BYTES",
+    "BYTES_AT",
+    "BYTES_CAP",
     "CAP",
     "CELLS_AT",
     "CELLS_MORE",
@@ -191,6 +196,10 @@ __all__ = [
     "TAG_AT",
     "TARGET",
     "TEMP",
+    "TEXTS",
+    "TEXTS_WIDTH",
+    "TEXT_SLOTS",
+    "TEXT_SLOTS_AT",
     "TIMES",
     "TRACE_AT",
     "TRACE_WIDTH",
@@ -257,6 +266,9 @@ LOG_ENTRY, LOG_WEIGHT, LOG_WIDTH = range(3)
 # an index of the rows before by their keys or 0, and then 1 more than the row before for each entry
 BEST_COLUMN, IS_LARGEST, RANKS_AT, BEST_ENTRIES_AT, BEST_CAP, BEST_ENTRIES, KEYS, BEFORE_AT = range(8)
 BEST_WIDTH = 8
+
+# -- the texts of a dictionary: their bytes, where each begins, a hash table, and how much is in use
+BYTES_AT, BYTES_CAP, BYTES, BEGINS_AT, BEGINS_CAP, TEXTS, TEXT_SLOTS_AT, TEXT_SLOTS, TEXTS_WIDTH = range(9)
 
 # -- the bytecode of a rule: a header
 LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)

@@ -20,12 +20,14 @@ __all__ = [
     "load8",
     "load32",
     "load64",
+    "load_word",
     "prefetch",
     "set_bits32",
     "set_bits64",
     "store8",
     "store32",
     "store64",
+    "store_word",
 ]
 
 
@@ -48,6 +50,20 @@ def _loader(bits: int) -> Any:
     return load
 
 
+def _word_loader() -> Any:
+    @intrinsic
+    def load(typingctx: Any, address: Any, offset: Any) -> Any:
+        """Load 8 bytes at an offset in bytes, which need not be aligned."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            place = _pointer(context, builder, args[0], args[1], 8)
+            return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+
+        return types.int64(types.int64, types.int64), codegen
+
+    return load
+
+
 def _storer(bits: int) -> Any:
     @intrinsic
     def store(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
@@ -56,6 +72,21 @@ def _storer(bits: int) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             value = args[2] if bits == 64 else builder.trunc(args[2], ir.IntType(bits))
             builder.store(value, _pointer(context, builder, args[0], args[1], bits))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, types.int64), codegen
+
+    return store
+
+
+def _word_storer() -> Any:
+    @intrinsic
+    def store(typingctx: Any, address: Any, offset: Any, value: Any) -> Any:
+        """Store 8 bytes at an offset in bytes, which need not be aligned."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            place = _pointer(context, builder, args[0], args[1], 8)
+            builder.store(args[2], builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
             return context.get_dummy_value()
 
         return types.void(types.int64, types.int64, types.int64), codegen
@@ -114,6 +145,7 @@ def _claimer() -> Any:
 
 
 claim64 = _claimer()
+load_word, store_word = _word_loader(), _word_storer()
 prefetch = _prefetcher()
 add32, add64, set_bits32, set_bits64 = (_changer(do, bits) for do in ("add", "or") for bits in (32, 64))
 load8, load32, load64 = _loader(8), _loader(32), _loader(64)

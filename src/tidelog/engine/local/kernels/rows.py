@@ -43,6 +43,7 @@ __all__ = [
     "is_full",
     "mix",
     "place",
+    "put_slot",
     "rehash",
     "retract_rows",
     "upper",
@@ -262,7 +263,8 @@ def copy_codes(cells, stride, wide, arity, rows, count, out):
 
 
 @inlined
-def _put(slots, size, slot):
+def put_slot(slots, size, slot):
+    """Put a slot into a hash table."""
     at = place((slot >> 32) & _LOWER, size)
     while load64(slots, at):
         at += 1
@@ -278,7 +280,7 @@ def enlarge(relation, smaller, size):
     for i in range(size):
         slot = load64(smaller, i)
         if slot:
-            _put(slots, larger, slot)
+            put_slot(slots, larger, slot)
     return 0
 
 
@@ -291,5 +293,5 @@ def rehash(relation):
         h = SEED
         for c in range(arity):
             h = mix(h, cell(cells, row * stride + c, wide))
-        _put(slots, size, (upper(h) << 32) | (row + 1))
+        put_slot(slots, size, (upper(h) << 32) | (row + 1))
     return 0

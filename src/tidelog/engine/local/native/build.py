@@ -43,6 +43,7 @@ MODULES: Final = (
     "rows",
     "sharing",
     "support",
+    "texts",
     "traces",
     "undo",
 )

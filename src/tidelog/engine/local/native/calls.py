@@ -33,12 +33,14 @@ __all__ = [
     "end_round",
     "enlarge",
     "enlarge_best",
+    "enlarge_texts",
     "fill",
     "find_rows",
     "group_rows",
     "grouped",
     "hurry",
     "insert_share",
+    "intern_texts",
     "leads_to",
     "link",
     "merge",
@@ -250,6 +252,25 @@ def apply_rows(relation: int, mode: int, rank: int, rows: Integers, done: int) -
     out = np.array([done], np.int64)
     status = _kernels.apply_rows(relation, mode, rank, _at(rows), len(rows), _at(out))
     return int(out[0]), status
+
+
+# -- texts
+
+
+def intern_texts(
+    texts: int, given: tuple[int, bool, int, int], done: int, adds: bool, codes: Integers
+) -> int:
+    """Write the codes of texts, from the one numbered `done` on; returns how many are done.
+
+    They are given by the addresses of their offsets, whether these have 64 bits, and the addresses of the
+    content and of the marks of missing ones.
+    """
+    return _kernels.intern_texts(texts, *given, done, len(codes), adds, _at(codes))
+
+
+def enlarge_texts(texts: int, smaller: Integers) -> None:
+    """Fill an empty hash table of texts from a smaller one."""
+    _kernels.enlarge_texts(texts, _at(smaller), len(smaller))
 
 
 # -- indexes

@@ -30,7 +30,7 @@ __all__ = [
     "write_record",
 ]
 
-_MAGIC: Final = b"TIDELOG\x04"
+_MAGIC: Final = b"TIDELOG\x05"
 _ALIGNED: Final = 64
 _LENGTH: Final = struct.Struct("<q")
 _TYPES: Final = frozenset(["|u1", "<i4", "<i8", "<u8"])
