@@ -190,7 +190,7 @@ def test_an_index_stays_whole_if_there_is_no_memory_to_group_its_rows(
 
 @pytest.mark.parametrize("strategy", ["elastic", "dred", "differential", "recompute"])
 def test_a_large_commit_is_the_same_with_eight_threads(strategy: str) -> None:
-    concepts = size(300, 600)
+    concepts = size(100, 200)
     below = [(i, int(i * share)) for i in range(1, concepts) for share in (0.5, 0.8)]
     has = [(i, i % 5, (i * 7) % concepts) for i in range(concepts)]
     roles = [(r, r - 1) for r in range(1, 5)]
