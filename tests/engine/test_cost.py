@@ -15,19 +15,19 @@ def made(*, below: int = 0, asserted: int = 0, tuples: int = 0) -> StratumCost:
 
 def test_a_bootstrap_takes_longer_the_more_there_is_to_start_from() -> None:
     cost = made(below=100, tuples=500)
-    assert cost.anew(Sizes(100, 500, 100, 0)) == 2.0
-    assert cost.anew(Sizes(100, 500, 0, 50)) == 0.5
-    assert cost.anew(Sizes(300, 500, 0, 0)) == 3.0
+    assert cost.predict_bootstrap(Sizes(100, 500, 100, 0)) == 2.0
+    assert cost.predict_bootstrap(Sizes(100, 500, 0, 50)) == 0.5
+    assert cost.predict_bootstrap(Sizes(300, 500, 0, 0)) == 3.0
 
 
 def test_asserted_facts_are_taken_to_be_as_large_a_part_of_the_tuples_as_they_were() -> None:
     cost = made(asserted=100, tuples=200)
-    assert cost.anew(Sizes(0, 400, 100, 0)) == 3.0
+    assert cost.predict_bootstrap(Sizes(0, 400, 100, 0)) == 3.0
 
 
 def test_where_nothing_is_known_of_what_there_was_a_bootstrap_takes_what_it_took() -> None:
     cost = StratumCost(bootstrap=2.0)
-    assert cost.anew(Sizes(10, 10, 5, 5)) == 2.0
+    assert cost.predict_bootstrap(Sizes(10, 10, 5, 5)) == 2.0
     assert cost.predict(Sizes(10, 10, 5, 5)) is None
     assert cost.discourages(Sizes(10, 10, 5, 5)) is None
 
@@ -62,5 +62,5 @@ def test_a_prediction_that_is_followed_is_trusted_less_in_the_end() -> None:
     assert cost.discourages(Sizes(1000, 0, 100, 0)) is None
 
 
-def test_when_nothing_is_left_beginning_anew_is_best() -> None:
+def test_when_nothing_is_left_a_bootstrap_is_best() -> None:
     assert made(below=100).discourages(Sizes(100, 0, 0, 100)) == "few facts remain"

@@ -1,6 +1,6 @@
 """Scripts are data: what each strategy does to each kind of stratum is written down.
 
-Run with TIDELOG_RENEW=1 to write the expected files anew.
+Run with TIDELOG_RENEW=1 to write the expected files again.
 """
 
 from __future__ import annotations

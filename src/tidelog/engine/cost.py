@@ -55,7 +55,7 @@ class StratumCost:
         """Record a bootstrap."""
         self.bootstrap, self.below, self.asserted, self.tuples = seconds, below, asserted, tuples
 
-    def anew(self, sizes: Sizes) -> float:
+    def predict_bootstrap(self, sizes: Sizes) -> float:
         """The predicted time of a bootstrap after a change."""
         facts = self.below + self.asserted
         if not facts:
@@ -77,12 +77,12 @@ class StratumCost:
 
     def discourages(self, sizes: Sizes) -> str | None:
         """The reason to bootstrap instead of updating; None if an update is worthwhile."""
-        predicted, anew = self.predict(sizes), self.anew(sizes)
-        if predicted is None or predicted <= max(_NEGLIGIBLE, _SURE * anew):
+        predicted, bootstrap = self.predict(sizes), self.predict_bootstrap(sizes)
+        if predicted is None or predicted <= max(_NEGLIGIBLE, _SURE * bootstrap):
             return None
         return (
-            f"an update would cost about {predicted / anew:.0%} of a bootstrap"
-            if anew
+            f"an update would cost about {predicted / bootstrap:.0%} of a bootstrap"
+            if bootstrap
             else "few facts remain"
         )
 

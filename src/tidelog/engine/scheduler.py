@@ -305,4 +305,4 @@ class _Walk(Interpreter):
         """The time budget of an update in seconds; None if it has none."""
         if not memory.bootstrap or self.run.switch is None or not self.run.is_switching:
             return None
-        return self.run.switch * memory.anew(sizes)
+        return self.run.switch * memory.predict_bootstrap(sizes)

@@ -161,27 +161,27 @@ class AdaptiveBackend:
 class _MovingStaging:
     """The changes of a transaction to a relation, wherever its data currently is."""
 
-    def __init__(self, relation: Relation, home: AdaptiveBackend) -> None:
+    def __init__(self, relation: Relation, backend: AdaptiveBackend) -> None:
         self.relation = relation
-        self._home = home
-        self._of = home.current
-        self._staging: Staging = home.current.stage(relation)
+        self._backend = backend
+        self._of = backend.current
+        self._staging: Staging = backend.current.stage(relation)
 
     def here(self) -> Any:
         """The changes, in the current backend."""
-        if self._of is not self._home.current:
+        if self._of is not self._backend.current:
             assert isinstance(self._staging, StagedData)
             assert isinstance(self._of, LocalBackend)
             decoder = Decoder(self._of.engine.codec)
             inserted, deleted = (decoder.table(self.relation, codes) for codes in self._staging.staged.net())
-            self._of, self._staging = self._home.current, self._home.current.stage(self.relation)
+            self._of, self._staging = self._backend.current, self._backend.current.stage(self.relation)
             self._staging.insert(inserted)
             self._staging.delete(deleted)
         return self._staging
 
     def _for(self, data: object) -> Staging:
         if is_frame(data):
-            self._home.make_room(self.relation, data)
+            self._backend.make_room(self.relation, data)
         staging: Staging = self.here()
         return staging
 

@@ -99,7 +99,7 @@ def test_a_matrix_follows_what_comes_and_goes(seed: int) -> None:
             for name, now in facts.items()
         }
         given = Source(_codes(facts["R"]), sources["R"].inserted, sources["R"].deleted)
-        relation.update(fits, given, sources, anew=choose.random() < 0.2)
+        relation.update(fits, given, sources, starts_over=choose.random() < 0.2)
         want = set(consequences(program, facts).get("R", frozenset()))
         assert set(map(tuple, relation.inserted().codes().tolist())) == want - before
         assert set(map(tuple, relation.deleted().codes().tolist())) == before - want

@@ -279,7 +279,7 @@ def why_after_a_deletion(db: Any) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("sends", [True, False])
-def test_an_update_that_is_held_up_does_not_begin_anew(
+def test_an_update_that_is_held_up_does_not_start_over(
     parted: SparkSession, sends: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     db = chain(parted, sends=sends)
@@ -288,7 +288,7 @@ def test_an_update_that_is_held_up_does_not_begin_anew(
     assert "bootstrap" not in why_after_a_deletion(db)
 
 
-def test_an_update_that_does_too_much_work_begins_anew(
+def test_an_update_that_does_too_much_work_starts_over(
     parted: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     db = chain(parted, sends=True)

@@ -59,9 +59,9 @@ def run_whole(
         table.codes(change.given_deleted),
     )
     read = {name for rule in fits.others for name in rule.reads}
-    anew = any(other is not None and other.moves for name in read for other in [below[name][1]])
+    starts_over = any(other is not None and other.moves for name in read for other in [below[name][1]])
     sources = {name: _source(*below[name]) for name in fits.below()}
-    return kept.update(fits, given, sources, anew=anew, check=check)
+    return kept.update(fits, given, sources, starts_over=starts_over, check=check)
 
 
 def _source(table: Table, change: Change | None) -> Source:

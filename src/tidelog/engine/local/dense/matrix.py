@@ -293,26 +293,28 @@ class BitRelation:
         given: Source,
         sources: Mapping[str, Source],
         *,
-        anew: bool,
+        starts_over: bool,
         check: Check = lambda ahead=None: None,
     ) -> int:
         """Compute the new rows; returns the number of rounds, which is 0 if nothing can have changed.
 
-        `given` holds the asserted facts and the heads of rules of other forms. With `anew`, nothing is known
-        about the state before except its pairs.
+        `given` holds the asserted facts and the heads of rules of other forms. With `starts_over`, nothing
+        is known about the state before except its pairs.
         """
         if self.turned != fits.turned:
             self.load(self.rows(), fits.turned)
-        self._pattern, anew = fits, anew or self.pattern != fits
+        self._pattern, starts_over = fits, starts_over or self.pattern != fits
         for source in (given, *sources.values()):
-            self.names.add(np.ascontiguousarray((source.now if anew else source.inserted).reshape(-1, 1)))
+            self.names.add(
+                np.ascontiguousarray((source.now if starts_over else source.inserted).reshape(-1, 1))
+            )
         bases = [(given, fits.turned), *((sources[o.relation], o.turned) for o in fits.bases)]
         steps = [(sources[o.relation], o.turned) for o in fits.steps] + (bases if fits.closed else [])
         base = self._steps([self._places(source.now, turned) for source, turned in bases])
         step = base
         if not fits.closed:
             step = self._steps([self._places(source.now, turned) for source, turned in steps])
-        if not anew and self._is_idle(steps, bases, step, base):
+        if not starts_over and self._is_idle(steps, bases, step, base):
             self._next, self._changed = self.bits, self._changed[:0]
             return 0
         self._next = self._rows(step, base, check)

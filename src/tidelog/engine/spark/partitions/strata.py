@@ -125,7 +125,7 @@ class LocalStrata:
         self.leave(stratum)
         self._next_divided[stratum.relations] = outcome.divided
         for name, (inserted, deleted) in outcome.changes.items():
-            _take(work(name), inserted, deleted, anew=known is None)
+            _take(work(name), inserted, deleted, is_new=known is None)
         return outcome.stats
 
     def _known(
@@ -242,7 +242,7 @@ class LocalStrata:
         for name in sorted(stratum.relations):
             types = program.relations[name].types
             inserted, deleted = (self.checkpoints.table(types, rows) for rows in worker.changes(name))
-            _take(work(name), inserted, deleted, anew=known is None)
+            _take(work(name), inserted, deleted, is_new=known is None)
         return stats
 
     def leave(self, stratum: Stratum) -> None:
@@ -352,8 +352,8 @@ def _turned(checkpoint: Checkpoint | None, columns: Sequence[str]) -> Checkpoint
     return None if checkpoint is None else checkpoint.with_columns(checkpoint.frame.selectExpr(*columns))
 
 
-def _take(work: Work, inserted: Checkpoint, deleted: Checkpoint, *, anew: bool) -> None:
-    if anew and work.before.facts.size:
+def _take(work: Work, inserted: Checkpoint, deleted: Checkpoint, *, is_new: bool) -> None:
+    if is_new and work.before.facts.size:
         work.replace(inserted.with_columns(work.unranked(inserted.frame)), is_ranked=False)
     else:
         work.move(inserted, deleted)
