@@ -17,7 +17,7 @@ from tally import tally
 from tidelog.data.zset import ZSet
 from tidelog.errors import EngineError
 
-SEEDS = int(os.environ.get("TIDELOG_SEEDS", size(24, 600)))
+SEEDS = int(os.environ.get("TIDELOG_SEEDS", size(14, 600)))
 KEPT: list[tuple[str, int]] = []
 BLOCK = 15
 UNGROUPED = ("positive", "negated", "guarded")  # no aggregates, which the circuit does not have

@@ -6,6 +6,7 @@ import pytest
 
 from conformance.reasoners import LocalReasoner
 from oracle.generator import Generator
+from sizes import size
 from tidelog.errors import EngineError
 from tidelog.plan.flat import FlatProgram, Kind
 from tidelog.plan.flatten import flatten
@@ -21,7 +22,7 @@ class Apart(LocalReasoner):
 
 @pytest.mark.parametrize("flavour", ["positive", "negated", "guarded", "full", "typed"])
 def test_a_history_is_the_same_with_seeds(flavour: str) -> None:
-    for seed in range(12):
+    for seed in range(size(4, 60)):
         plain, apart = LocalReasoner(), Apart()
         for number, step in enumerate(Generator(seed, flavour).steps()):
             try:

@@ -42,14 +42,14 @@ def test_updates_in_tasks_are_those_of_a_session_in_process(spark: SparkSession)
     scratch = Path(there._state.checkpoints.scratch.folder)  # type: ignore[attr-defined]
     partitions = there._state.checkpoints.partitions  # type: ignore[attr-defined]
     ways: set[tuple[str, str]] = set()
-    for number in range(11):
+    for number in range(7):
         came, some = edges(random, 14 if number == 0 else 2), sorted(here["Edge"])
         went = random.sample(some, min(2, len(some)))
         made = [change(db, came, went, number) for db in (here, there)]
         for name in ("Reach", "Cheapest"):
             assert sorted(made[1].changes[name]) == sorted(made[0].changes[name]), f"commit {number}, {name}"
         ways |= {(stratum.name, stratum.strategy) for stratum in there.stats.strata}
-        if number == 5:
+        if number == 2:
             fail(there)
     assert {("Reach", "update"), ("Cheapest", "update")} <= ways
     assert len(list(scratch.iterdir())) <= 2 * partitions * 9
@@ -62,9 +62,9 @@ def change(db: tidelog.Session, came: Any, went: Any, number: int) -> Any:
     with db.transaction() as tx:
         tx.delete("Edge", went)
         tx.insert("Edge", came)
-        if number == 7:
+        if number == 4:
             tx.add_rule("Reach(y, y) :- Edge(x, y, _).")
-        if number == 9:
+        if number == 5:
             tx.remove_rule("Reach(x, z) :- Reach(x, y), Edge(y, z, _).")
     return tx
 
