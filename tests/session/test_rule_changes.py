@@ -7,6 +7,7 @@ import pytest
 import tidelog
 from session.routes import REACH, home, reach
 from tidelog import ProgramError, SessionError
+from tidelog.engine import interpreter
 
 
 def test_a_rule_is_added_and_removed() -> None:
@@ -113,6 +114,32 @@ def test_a_function_is_registered_in_a_transaction() -> None:
         tx.add_rule("Q(triple(x)) :- P(x).")
         tx.insert("P", [(2,)])
     assert list(db["Q"]) == [(6,)]
+
+
+def test_statistics_have_what_was_found_beside_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpreter, "_NOTICED", 0.0)
+    rule = "Pair(x, z) :- Left(x, y), Right(y, z)."
+    db = tidelog.open(
+        text=f"""
+        input relation Left(x: int, y: int)
+        input relation Right(y: int, z: int)
+        output relation Pair(x: int, z: int)
+        {rule}
+        """
+    )
+    with db.transaction() as tx:
+        tx.insert("Left", [(x, x % 50) for x in range(1000)])
+        tx.insert("Right", [(z % 50, z) for z in range(500)])
+    done = db.stats.by_rule[rule]
+    assert done.instances == 10_000
+    assert 8_000 < done.expected < 12_000
+    assert "10,000" in repr(db.stats)
+    assert "estimated" in repr(db.stats)
+    with db.transaction() as tx:
+        tx.insert("Left", [(5000, 1), (5001, 1)])
+    done = db.stats.by_rule[rule]
+    assert done.instances == 20
+    assert 16 < done.expected < 24
 
 
 def test_statistics_say_what_was_done_and_why() -> None:

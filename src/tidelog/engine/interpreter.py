@@ -14,7 +14,7 @@ from typing import Final, TypeVar, assert_never
 
 from tidelog.engine.limits import Limits, Watch, raise_limit
 from tidelog.engine.protocol import Engine, Extrema
-from tidelog.engine.statistics import StratumStats
+from tidelog.engine.statistics import RuleStats, StratumStats
 from tidelog.errors import EngineError
 from tidelog.maintain.script import (
     Aim,
@@ -41,6 +41,7 @@ from tidelog.progress import Progress, Report
 __all__ = ["End", "Interpreter", "TooCostly"]
 
 _ROUNDS: Final = 1000  # that an engine may run in one go
+_NOTICED: Final = 0.001  # seconds of a step from which on it is compared with an estimate
 
 
 class TooCostly(Exception):
@@ -150,13 +151,16 @@ class Interpreter:
         start = time.perf_counter()
         self.begin(step.rule.origin)
         self.adds = not step.mode.takes_away
-        self.current.instances += self.engine.derive(step, self.rank)
-        self._charge(step.rule, time.perf_counter() - start)
+        found = self.engine.derive(step, self.rank)
+        self.current.instances += found
+        self._charge(step, time.perf_counter() - start, found)
         self._check_patience()
 
-    def _charge(self, rule: FlatRule, seconds: float) -> None:
-        rules = self.current.rules
-        rules[rule.origin] = rules.get(rule.origin, 0.0) + seconds
+    def _charge(self, step: Derive, seconds: float, found: int, rows: int | None = None) -> None:
+        """Record the work of a rule. An estimate takes time, so quick steps count as expected."""
+        expected = self.engine.expected(step, rows) if seconds > _NOTICED else None
+        done = RuleStats(seconds, found, found if expected is None else expected)
+        self.current.rules.setdefault(step.rule.origin, RuleStats()).add(done)
 
     def _check_patience(self) -> None:
         late = self.deadline is not None and self.clock() > self.deadline
@@ -168,7 +172,7 @@ class Interpreter:
         """Run rounds in one call, if the engine can; their time is divided among rules by instances found."""
         if self.engine.fusion is None:
             return None
-        start = time.perf_counter()
+        start, before = time.perf_counter(), self.engine.delta(step.relations)
         most = self.limits.max_iterations
         left = _ROUNDS if most is None else min(_ROUNDS, most + 1 - self.current.rounds)
         self.work_on(part.rule for part in step.steps if isinstance(part, Derive))
@@ -185,9 +189,10 @@ class Interpreter:
         if fused.wants_claim:  # all of it is computed again
             return End.CLAIM
         seconds, total = time.perf_counter() - start, sum(fused.instances)
+        rows = before + fused.rows - self.engine.delta(step.relations)
         for part, found in zip(step.steps, fused.instances, strict=False):
             if isinstance(part, Derive) and found:
-                self._charge(part.rule, seconds * found / total)
+                self._charge(part, seconds * found / total, found, rows)
         self.current.instances += total
         self._count_rounds(fused.rounds, fused.rows, end.mode)
         self._check_patience()
@@ -245,7 +250,7 @@ class Interpreter:
 
     def _slowest(self) -> str:
         rules = self.current.rules
-        return max(rules, key=lambda r: rules[r]) if rules else self.current.name
+        return max(rules, key=lambda rule: rules[rule].seconds) if rules else self.current.name
 
     def _look(self) -> None:
         self.watch.look(self.progress)

@@ -164,6 +164,13 @@ class Operators(Protocol):
         """Find the instances of a rule and apply them to their heads; returns their number, if known."""
         ...
 
+    def expected(self, step: Derive, rows: int | None = None) -> float | None:
+        """How many instances were to be expected by what is known about relations; None if that is unknown.
+
+        `rows` is the number of rows of its first literal, if it is not that of the current round.
+        """
+        ...
+
     def end_round(self, step: EndRound) -> int | None:
         """Make the tuples found the next delta; returns its size.
 

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["Stats", "StratumStats"]
+__all__ = ["RuleStats", "Stats", "StratumStats"]
+
+
+@dataclass(slots=True)
+class RuleStats:
+    """What a commit did with one rule: the instances found, and those expected by its join orders."""
+
+    seconds: float = 0.0
+    instances: int = 0
+    expected: float = 0.0
+
+    def add(self, other: RuleStats) -> None:
+        self.seconds += other.seconds
+        self.instances += other.instances
+        self.expected += other.expected
 
 
 @dataclass(slots=True)
@@ -18,7 +32,7 @@ class StratumStats:
     instances: int = 0
     seconds: float = 0.0
     placed: str = ""
-    rules: dict[str, float] = field(default_factory=dict)
+    rules: dict[str, RuleStats] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

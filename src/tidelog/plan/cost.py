@@ -7,6 +7,7 @@ conditions and negations keep a share of them. Estimates are rough, but bad orde
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, assert_never
@@ -25,7 +26,17 @@ from tidelog.program.typed import (
     variables,
 )
 
-__all__ = ["Bound", "SizesOnly", "Statistics", "bounds_of", "cheapest", "is_bound", "key_of", "knows"]
+__all__ = [
+    "Bound",
+    "SizesOnly",
+    "Statistics",
+    "bounds_of",
+    "cheapest",
+    "expected",
+    "is_bound",
+    "key_of",
+    "knows",
+]
 
 _MOST: Final = 8  # atoms whose orders are all compared
 _MEMBER: Final = 0.5  # the share of lookups of whole tuples that find one
@@ -129,6 +140,18 @@ def cheapest(
     return search.compare_all(start) if len(atoms) <= _MOST else search.one_by_one(start)
 
 
+def expected(
+    path: Iterable[int],
+    atoms: Mapping[int, Match],
+    others: Mapping[int, Literal],
+    bound: Collection[str],
+    first: Match | Absent | None,
+    statistics: Statistics,
+) -> float:
+    """How many rows an order of atoms matches, for one row of the first literal."""
+    return _Search(atoms, others, statistics).follow(frozenset(bound), first, path)
+
+
 class _Partial(NamedTuple):
     """The beginning of an order. `varieties` are about how many values bound variables have."""
 
@@ -155,6 +178,15 @@ class _Search:
     def start(self, bound: frozenset[str], first: Match | Absent | None) -> _Partial:
         varieties = {} if first is None else self._varieties(first.relation, first.terms, {})
         return _Partial(0.0, 1.0, (), self._closed(bound), varieties)
+
+    def follow(self, bound: frozenset[str], first: Match | Absent | None, path: Iterable[int]) -> float:
+        """The rows of one order."""
+        partial = self.start(bound, first)
+        for position in path:
+            partial = self._extended(partial, position)
+        known = self.start(bound, first).bound
+        tested = (_share(literal) for literal, names in self._needed if names <= known)
+        return partial.rows * math.prod(tested)
 
     def compare_all(self, start: _Partial) -> tuple[int, ...]:
         """The cheapest of all orders; the best one of each set of atoms is extended by each other atom."""

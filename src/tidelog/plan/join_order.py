@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from tidelog.data.types import BOOL
-from tidelog.plan.cost import Bound, Statistics, bounds_of, cheapest, is_bound, key_of, knows
+from tidelog.plan.cost import Bound, Statistics, bounds_of, cheapest, expected, is_bound, key_of, knows
 from tidelog.plan.flat import FlatRule
 from tidelog.program.typed import (
     Absent,
@@ -34,7 +34,7 @@ from tidelog.program.typed import (
     Var,
 )
 
-__all__ = ["Compute", "Filter", "Join", "Order", "Refute", "Step", "order", "values_first"]
+__all__ = ["Compute", "Filter", "Join", "Order", "Refute", "Step", "order", "rows_expected", "values_first"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,20 @@ def order(rule: FlatRule, first: int | None, statistics: Statistics, given: tupl
     `given` are variables that are bound before the first atom.
     """
     return tuple(_Ordering(rule, statistics, given).run(first))
+
+
+def rows_expected(
+    rule: FlatRule, steps: Order, first: int | None, statistics: Statistics, given: tuple[str, ...] = ()
+) -> float:
+    """How many instances an order is expected to find, for one row of its first literal if there is one."""
+    body = dict(enumerate(rule.body))
+    start = None if first is None else body.pop(first)
+    assert start is None or isinstance(start, Match | Absent)
+    bound = {*given, *(t.name for t in (start.terms if start else ()) if isinstance(t, Var))}
+    atoms = {i: x for i, x in body.items() if isinstance(x, Match)}
+    others = {i: x for i, x in body.items() if not isinstance(x, Match)}
+    path = [step.position for step in steps if isinstance(step, Join) and step.position != first]
+    return expected(path, atoms, others, bound, start, statistics)
 
 
 def values_first(literals: Iterable[tuple[int, Literal]]) -> list[tuple[int, Literal]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tidelog.engine.statistics import Stats, StratumStats
+from tidelog.engine.statistics import RuleStats, Stats, StratumStats
 from tidelog.session.rendering import counted, text_table
 
 __all__ = ["CommitStats"]
@@ -40,10 +40,15 @@ class CommitStats:
     @property
     def rules(self) -> dict[str, float]:
         """The seconds spent on each rule."""
-        total: dict[str, float] = {}
+        return {rule: done.seconds for rule, done in self.by_rule.items()}
+
+    @property
+    def by_rule(self) -> dict[str, RuleStats]:
+        """For each rule the seconds, the instances found, and those expected by its join orders."""
+        total: dict[str, RuleStats] = {}
         for stratum in self.run.strata:
-            for rule, seconds in stratum.rules.items():
-                total[rule] = total.get(rule, 0.0) + seconds
+            for rule, done in stratum.rules.items():
+                total.setdefault(rule, RuleStats()).add(done)
         return total
 
     def __repr__(self) -> str:
@@ -60,9 +65,17 @@ class CommitStats:
                 lines = [[*line, u.placed] for line, u in zip(lines, self.run.strata, strict=True)]
             parts.append(text_table(headers, lines))
         if self.rules:
-            slowest = sorted(self.rules.items(), key=lambda item: -item[1])
-            lines = [[_time(seconds), " ".join(rule.split())] for rule, seconds in slowest]
-            parts.append(text_table(("time", "rule"), lines))
+            slowest = sorted(self.by_rule.items(), key=lambda item: -item[1].seconds)
+            lines = [
+                [
+                    _time(done.seconds),
+                    f"{done.instances:,}",
+                    f"{round(done.expected):,}",
+                    " ".join(rule.split()),
+                ]
+                for rule, done in slowest
+            ]
+            parts.append(text_table(("time", "instances", "estimated", "rule"), lines))
         return "\n\n".join(parts)
 
     __str__ = __repr__

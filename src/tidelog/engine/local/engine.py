@@ -202,6 +202,13 @@ class LocalEngine:
             self.runner.run(self.variants.first(step.rule, step.driver), step.views, driver, step.mode, rank)
         return self.runner.instances - before
 
+    def expected(self, step: Derive, rows: int | None = None) -> float:
+        """How many instances a rule is expected to have, from so many rows of its first literal."""
+        if rows is None:
+            driver = self.driver(step)
+            rows = 1 if driver is None else len(driver)
+        return rows * self.variants.expected(step.rule, step.driver)
+
     def _rediscover(self, step: Derive, suspects: Rows | None, rank: int) -> bool:
         """Re-derive suspects by one head variable, if binding the whole head would repeat much work."""
         if suspects is None or step.mode is not Mode.REDERIVE or len(self.change(step.rule.head).aims):

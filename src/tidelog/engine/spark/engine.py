@@ -182,6 +182,10 @@ class SparkEngine:
         """Whether there are no rows to start from."""
         return step.driver is not None and not self._range(step, step.driver).size
 
+    def expected(self, step: Derive, rows: int | None = None) -> None:
+        """Unknown: Spark's own plans decide."""
+        return
+
     def derive(self, step: Derive, rank: int) -> int:
         """Plan the search for a rule's instances. They are found and counted at the end of the round."""
         self._rank = rank

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tidelog.engine.local.rules.compiler import Variant, compile_variant
 from tidelog.plan.cost import Statistics
 from tidelog.plan.flat import FlatRule, Role
-from tidelog.plan.join_order import Order, order
+from tidelog.plan.join_order import Order, order, rows_expected
 from tidelog.program.typed import Match
 
 __all__ = ["Variants"]
@@ -29,6 +29,7 @@ class _Planned:
     magnitudes: list[int]
     order: Order
     variant: Variant
+    expected: float | None = None  # instances for one row of the first literal, if asked for
 
 
 class Variants:
@@ -39,6 +40,14 @@ class Variants:
     def first(self, rule: FlatRule, driver: int | None) -> Variant:
         """The variant of a rule that starts from the literal at a position."""
         return self._get(rule, driver, driver, ())
+
+    def expected(self, rule: FlatRule, driver: int | None) -> float:
+        """How many instances a variant is expected to find for each row that it starts from."""
+        self.first(rule, driver)
+        planned = self._known[rule.id][rule.role, driver]
+        if planned.expected is None:
+            planned.expected = rows_expected(rule, planned.order, driver, self._statistics)
+        return planned.expected
 
     def given(self, rule: FlatRule, name: str) -> Variant:
         """The variant of a rule that starts from values of a variable."""
@@ -55,7 +64,7 @@ class Variants:
             return variant
         magnitudes = self._magnitudes(planned.relations)
         if magnitudes != planned.magnitudes:
-            planned.magnitudes = magnitudes
+            planned.magnitudes, planned.expected = magnitudes, None
             found = order(rule, first, self._statistics, given)
             if found != planned.order:
                 planned.order, planned.variant = found, compile_variant(rule, found, given)
