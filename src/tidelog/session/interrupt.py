@@ -20,6 +20,10 @@ _noted: list[FrameType | None] = []  # interrupts that are not delivered yet
 _checks: list[Callable[[], None]] = []  # of the blocks that the main thread is in
 
 
+def _nothing() -> None:
+    pass
+
+
 def let_interrupt() -> None:
     """Deliver a recorded interrupt here, where the work can be abandoned."""
     if _checks and threading.current_thread() is threading.main_thread():
@@ -33,10 +37,23 @@ def is_interrupted() -> bool:
 
 @contextmanager
 def interrupts_noted() -> Iterator[Callable[[], None]]:
-    """Inside this block, interrupts are delivered only by calls of the function that it yields."""
+    """Inside this block, interrupts are delivered only by calls of the function that it yields.
+
+    Inside another such block, that one delivers them, after this one.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield _nothing
+        return
+    if _checks:
+        _checks.append(_nothing)
+        try:
+            yield _nothing
+        finally:
+            _checks.pop()
+        return
     handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield lambda: None
+    if not callable(handler):
+        yield _nothing
         return
 
     def check() -> None:
