@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import random
 from decimal import Decimal
@@ -143,3 +144,45 @@ def test_small_rounds_compute_values(strategy: str) -> None:
     with db.transaction() as tx:
         tx.delete("Stop", [(2**10,)])
     assert set(db.query("Power(x)")) == {(2**i,) for i in range(63)}
+
+
+_DOUBLES = [
+    0.0,
+    1.0,
+    -1.0,
+    0.1,
+    -2.5,
+    1e308,
+    -1.7e308,
+    5e-324,
+    2.0**-1022,
+    3.0,
+    math.inf,
+    -math.inf,
+    math.nan,
+]
+
+
+def _of_doubles(op: str, a: float, b: float) -> float | None:
+    """The result of an operation; None if it fails."""
+    if op == "/" and b == 0:
+        return None
+    found = {**_OPERATIONS, "/": operator.truediv}[op](a, b)
+    is_new = not math.isfinite(found) and math.isfinite(a) and math.isfinite(b)
+    return None if is_new else found + 0.0
+
+
+@pytest.mark.parametrize("op", ["+", "-", "*", "/"])
+def test_doubles_follow_ieee_754_and_overflow_is_an_error(op: str) -> None:
+    db = tidelog.open(text=_program("double", op))
+    results = {(a, b): _of_doubles(op, a, b) for a in _DOUBLES for b in _DOUBLES}
+    sound = {pair: found for pair, found in results.items() if found is not None}
+    with db.transaction() as tx:
+        tx.insert("P", list(sound))
+    assert {repr(row) for row in db.query("Q(a, b, c)")} == {repr((*pair, c)) for pair, c in sound.items()}
+    for pair in [pair for pair, found in results.items() if found is None]:
+        with pytest.raises(EngineError, match=r"overflow|division by zero"), db.transaction() as tx:
+            tx.insert("P", [pair])
+    with db.transaction() as tx:
+        tx.delete("P", list(sound))
+    assert not list(db.query("Q(a, b, c)"))

@@ -14,8 +14,6 @@ all parts, and the descriptors of relations and indexes.
 
 from __future__ import annotations
 
-import numpy as np
-
 from tidelog.engine.local.kernels.cells import cell, larger, rank_of
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.extrema import fetch_best, fetch_entry, half_of_key
@@ -85,7 +83,6 @@ from tidelog.engine.local.kernels.layout import (
     LT,
     MASK,
     MEMBER,
-    MINUS,
     MODE,
     MOST_PENDING,
     NE,
@@ -102,15 +99,11 @@ from tidelog.engine.local.kernels.layout import (
     PENDING_RANK,
     PENDING_TIMES,
     PENDING_TO,
-    PLUS,
     RANGE,
     RANK,
     RANKED,
     REDERIVE,
     REL,
-    RESULT_HIGH,
-    RESULT_LOW,
-    RESULT_SLOT,
     ROWS,
     SCAN,
     SEARCHES,
@@ -120,7 +113,6 @@ from tidelog.engine.local.kernels.layout import (
     TAG_AT,
     TARGET,
     TEMP,
-    TIMES,
     TUPLE,
     UNCOVERED,
     UNKNOWN,
@@ -129,6 +121,7 @@ from tidelog.engine.local.kernels.layout import (
     WORKLIST_AT,
 )
 from tidelog.engine.local.kernels.memory import load8, load32, load64, prefetch, store32, store64
+from tidelog.engine.local.kernels.numbers import computes
 from tidelog.engine.local.kernels.ranges import agrees, enter_range, next_in_range
 from tidelog.engine.local.kernels.rows import (
     CACHED,
@@ -146,8 +139,6 @@ from tidelog.engine.local.kernels.support import apply_head, rederive_row
 
 __all__ = ["run"]
 
-
-_LOWER = 0xFFFFFFFF
 
 # -- derive
 
@@ -275,35 +266,6 @@ def _is_refuted(code, at):
 
 
 @kernel
-def _high_product(x, y):
-    """The upper 64 bits of a product of 128 bits."""
-    low_x, low_y = x & _LOWER, y & _LOWER
-    high_x, high_y = x >> 32, y >> 32
-    carried = np.int64((np.uint64(low_x) * np.uint64(low_y)) >> np.uint64(32))
-    first = high_x * low_y + carried
-    second = low_x * high_y + (first & _LOWER)
-    return high_x * high_y + (first >> 32) + (second >> 32)
-
-
-@kernel
-def _computes(code, op, x, y, result):
-    """Compute a number; false if it is not in the range of its type."""
-    if op == PLUS:
-        v = x + y
-        wraps = ((x ^ v) & (y ^ v)) < 0
-    elif op == MINUS:
-        v = x - y
-        wraps = ((x ^ y) & (x ^ v)) < 0
-    else:
-        v = x * y
-        wraps = _high_product(x, y) != v >> 63
-    if wraps or v < load64(code, result + RESULT_LOW) or v > load64(code, result + RESULT_HIGH):
-        return False
-    store64(code, load64(code, result + RESULT_SLOT), v)
-    return True
-
-
-@kernel
 def _passes(code, level):
     """1 if the conditions and negations of a level hold, 0 if not, -1 if one is unknown.
 
@@ -317,8 +279,11 @@ def _passes(code, level):
             continue
         x = load64(code, load64(code, at + FIL_LEFT))
         y = load64(code, load64(code, at + FIL_RIGHT))
-        if op == PLUS or op == MINUS or op == TIMES:
-            if not _computes(code, op, x, y, load64(code, at + FIL_KEYS)):
+        if op > ABSENT:
+            fits = computes(code, op, x, y, load64(code, at + FIL_KEYS))
+            if fits < 0:
+                return -1
+            if not fits:
                 store64(code, FAILURES, load64(code, FAILURES) + 1)
                 return 0
             continue

@@ -13,6 +13,7 @@ from typing import Final
 __all__ = [
     "ABSENT",
     "ADD",
+    "ADD_DOUBLES",
     "AIMED",
     "ALIVE",
     "ARITY",
@@ -55,6 +56,7 @@ __all__ = [
     "DELTA",
     "DELTA_FROM",
     "DELTA_TO",
+    "DIVIDE_DOUBLES",
     "DONE",
     "EMIT",
     "EMITTED",
@@ -145,6 +147,7 @@ __all__ = [
     "MINUS",
     "MODE",
     "MOST_PENDING",
+    "MULTIPLY_DOUBLES",
     "NE",
     "NEXT",
     "NONE",
@@ -192,6 +195,7 @@ __all__ = [
     "STEPS",
     "STRIDE",
     "SUBTRACT",
+    "SUBTRACT_DOUBLES",
     "TABLE_WIDTH",
     "TAG_AT",
     "TARGET",
@@ -296,7 +300,8 @@ BIND, EQUAL, BIND_SOME, EQUAL_SOME = range(4)  # its operation; the last two rej
 # a filter: an operation, then two slots and, if it computes a value, the position of its result; or a
 # relation, the tags that refute, and the keys
 FIL_OP, FIL_LEFT, FIL_RIGHT, FIL_KEYS, FIL_WIDTH = range(5)
-EQ, NE, LT, LE, GT, GE, ABSENT, PLUS, MINUS, TIMES = range(10)  # its operation
+EQ, NE, LT, LE, GT, GE, ABSENT = range(7)  # its operation
+PLUS, MINUS, TIMES, ADD_DOUBLES, SUBTRACT_DOUBLES, MULTIPLY_DOUBLES, DIVIDE_DOUBLES = range(7, 14)
 
 # a result: its slot, and the smallest and largest value of its type
 RESULT_SLOT, RESULT_LOW, RESULT_HIGH = range(3)

@@ -38,6 +38,7 @@ MODULES: Final = (
     "derive",
     "extrema",
     "indexes",
+    "numbers",
     "ranges",
     "rounds",
     "rows",

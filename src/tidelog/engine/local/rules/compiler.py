@@ -1,7 +1,7 @@
 """Compiles rules to stages of levels, keys, columns and filters.
 
 A *stage* is one run of the kernel `derive`: a chain of atoms, with the negations and plain comparisons that
-can be decided on codes alone, and sums, differences and products of integers. If another value must be
+can be decided on codes alone, and arithmetic on integers and doubles. If another value must be
 computed, the stage materializes its bindings, the value is computed on whole columns, and the next stage
 continues from there. Most rules have one stage and materialize nothing.
 
@@ -39,6 +39,13 @@ _COMPARISONS = {
 }
 
 _ARITHMETIC = {"+": layout.PLUS, "-": layout.MINUS, "*": layout.TIMES}
+_OF_DOUBLES = {
+    "+": layout.ADD_DOUBLES,
+    "-": layout.SUBTRACT_DOUBLES,
+    "*": layout.MULTIPLY_DOUBLES,
+    "/": layout.DIVIDE_DOUBLES,
+}
+_ANY = -(2**63), 2**63 - 1  # the bounds of codes that are not bounded
 
 Key: TypeAlias = tuple[int, int, int]  # column, slot, whether `none` matches nothing
 
@@ -188,7 +195,7 @@ class _Compiler:
                 assert x is not None
                 assert y is not None
                 self.places[expr] = slot = self._new_slot()
-                operation = Arithmetic(_ARITHMETIC[op], x, y, slot, *limits(expr.type))
+                operation = _arithmetic(op, expr.type, x, y, slot)
                 self.stages[-1].levels[-1].operations.append(operation)
         return self.places[expr]
 
@@ -302,11 +309,19 @@ def _matched_once(rule: FlatRule) -> frozenset[str]:
 
 def _is_arithmetic(op: str, type_: Type) -> bool:
     """Whether a kernel can compute an operation on a type."""
+    if isinstance(type_, types.Double):
+        return op in _OF_DOUBLES
     if op not in _ARITHMETIC or not is_direct(type_):
         return False
     return isinstance(type_, types.Int | types.Signed | types.Bit) or (
         isinstance(type_, types.Decimal) and op != "*"
     )
+
+
+def _arithmetic(op: str, type_: Type, x: int, y: int, slot: int) -> Arithmetic:
+    if isinstance(type_, types.Double):
+        return Arithmetic(_OF_DOUBLES[op], x, y, slot, *_ANY)
+    return Arithmetic(_ARITHMETIC[op], x, y, slot, *limits(type_))
 
 
 def _may_be_none(item: types.Scalar) -> bool:
