@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Sequence, Set
 from weakref import ref
 
+from tidelog.data.overlay import copied
 from tidelog.plan.flat import (
     FlatChange,
     FlatIndex,
@@ -63,12 +64,12 @@ class _Flattener:
         extrema = _extrema(program)
         self.best: dict[str, Best] = {name: b for s in extrema for name, b in s.best}
         self.meant = {(rule.id, name): rule for s in extrema for rule in s.rules for name in s.relations}
-        self.relations = dict(self.before.relations)
-        self.rules = dict(self.before.rules)
-        self.groupings = dict(self.before.groupings)
-        self.parts = dict(self.before.index.parts)
-        self.deriving = dict(self.before.index.deriving)
-        self.readers = dict(self.before.index.readers)
+        self.relations = copied(self.before.relations)
+        self.rules = copied(self.before.rules)
+        self.groupings = copied(self.before.groupings)
+        self.parts = copied(self.before.index.parts)
+        self.deriving = copied(self.before.index.deriving)
+        self.readers = copied(self.before.index.readers)
         self.texts: dict[str, str] = {}
         self.touched: dict[str, None] = {}  # relations whose rules differ
         self.stored: dict[str, None] = {}  # relations that are new or stored otherwise

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from weakref import ref
 
+from tidelog.data.overlay import copied
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, sort
 from tidelog.program.analysis.strata import Strata, restratify, stratify
 from tidelog.program.elaborate.declarations import Declarations, declare
@@ -152,8 +153,8 @@ class Draft:
             return self._added[id_]
         return None if id_ in self._removed else self._before.rules.get(id_)
 
-    def _rules(self) -> dict[str, Rule]:
-        rules = dict(self._before.rules)
+    def _rules(self) -> Mapping[str, Rule]:
+        rules = copied(self._before.rules)
         for id_ in self._removed:
             del rules[id_]
         rules.update(self._added)

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tidelog.data.overlay import copied
 from tidelog.program.analysis.monotonicity import best_relations, check_monotone, in_order
 from tidelog.program.analysis.order import Order, components
 from tidelog.program.elaborate.problems import Problems
@@ -141,8 +142,8 @@ def _heads(rule: Rule) -> list[str]:
 
 def _with_rules(
     before: Strata, added: Sequence[Rule], removed: Sequence[Rule]
-) -> tuple[dict[str, tuple[str, ...]], dict[str, int]]:
-    deriving, sequence = dict(before.deriving), dict(before.sequence)
+) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, int]]:
+    deriving, sequence = copied(before.deriving), copied(before.sequence)
     for rule in removed:
         del sequence[rule.id]
         for head in _heads(rule):

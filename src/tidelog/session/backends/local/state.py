@@ -5,7 +5,7 @@ Invariant: outside `carry_out` and `answer` the engine holds exactly the last co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -67,6 +67,7 @@ class LocalBackend:
         self.commit = -1
         self._limits = limits
         self.report = report
+        self._places: tuple[Mapping[str, Relation], dict[str, int]] = {}, {}  # of relations, as declared
         self._work_with(LocalCommits(strategy, placed=self._where))
 
     def _work_with(self, commits: LocalCommits) -> None:
@@ -169,8 +170,7 @@ class LocalBackend:
     def _changes(self, program: Program, commit: int | None) -> Changes:
         """The changes of the current commit, including relations that it drops."""
         changed: dict[str, RelationChanges] = {}
-        pending = self.engine.changed_relations()
-        for name in filter(pending.__contains__, program.relations):
+        for name in self._as_declared(self.engine.changed_relations(), program.relations):
             relation = program.relations[name]
             inserted, deleted = self.commits.changes(name)
             if not isinstance(inserted, Difference):  # a relation with a key is never dense
@@ -185,6 +185,15 @@ class LocalBackend:
                 changed[name] = self._change(self.program.relations[name], deleted[:0], deleted)
         relations = program.relations if before is program.relations else {**before, **program.relations}
         return Changes(commit, changed, relations, self._no_change)
+
+    def _as_declared(self, names: Collection[str], relations: Mapping[str, Relation]) -> Iterable[str]:
+        """Names of relations in the order of their declarations, without names of other relations."""
+        if 4 * len(names) > len(relations):
+            return filter(names.__contains__, relations)
+        if self._places[0] is not relations:
+            self._places = relations, {name: place for place, name in enumerate(relations)}
+        places = self._places[1]
+        return sorted((name for name in names if name in places), key=places.__getitem__)
 
     def _change(
         self, relation: Relation, inserted: Codes | Difference, deleted: Codes | Difference
