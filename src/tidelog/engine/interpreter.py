@@ -127,6 +127,7 @@ class Interpreter:
     def _improve(self, step: Improve | Doubt | Aim | Rest, extrema: Extrema) -> None:
         match step:
             case Improve():
+                self.adds = False  # most of what it finds is superseded
                 self.work_on(self.at_work.rules)
                 self.current.instances += extrema.improve(self.at_work, step, self._count_round)
             case Doubt(relations):
@@ -158,7 +159,7 @@ class Interpreter:
 
     def _charge(self, step: Derive, seconds: float, found: int, rows: int | None = None) -> None:
         """Record the work of a rule. An estimate takes time, so quick steps count as expected."""
-        expected = self.engine.expected(step, rows) if seconds > _NOTICED else None
+        expected = self.engine.expected(step, rows) if seconds > _NOTICED and rows != 0 else None
         done = RuleStats(seconds, found, found if expected is None else expected)
         self.current.rules.setdefault(step.rule.origin, RuleStats()).add(done)
 
@@ -189,7 +190,8 @@ class Interpreter:
         if fused.wants_claim:  # all of it is computed again
             return End.CLAIM
         seconds, total = time.perf_counter() - start, sum(fused.instances)
-        rows = before + fused.rows - self.engine.delta(step.relations)
+        # how many rows each of several relations had is not known, so there is no estimate
+        rows = before + fused.rows - self.engine.delta(step.relations) if len(step.relations) == 1 else 0
         for part, found in zip(step.steps, fused.instances, strict=False):
             if isinstance(part, Derive) and found:
                 self._charge(part, seconds * found / total, found, rows)

@@ -231,7 +231,7 @@ class Extrema(Protocol):
         ...
 
     def improve(self, stratum: Stratum, step: Improve, check_round: Callable[[], None]) -> int:
-        """Find the best values; returns the number of candidates seen."""
+        """Find the best values; returns the number of instances of rules examined."""
         ...
 
     def aim(self, relations: Iterable[str]) -> None:

@@ -70,8 +70,14 @@ def _shown(value: object) -> str:
 # -- frames
 
 
+def _library(name: str) -> Any:
+    """A module of data frames; None if it is not imported, or another thread has only begun to import it."""
+    module = sys.modules.get(name)
+    return module if hasattr(module, "DataFrame") else None
+
+
 def _from_pandas(data: Any) -> Given | None:
-    pandas = sys.modules.get("pandas")
+    pandas = _library("pandas")
     if pandas is None or not isinstance(data, pandas.DataFrame):
         return None
     columns = tuple(data.iloc[:, i] for i in range(data.shape[1]))
@@ -81,7 +87,7 @@ def _from_pandas(data: Any) -> Given | None:
 
 
 def _from_polars(data: Any) -> Given | None:
-    polars = sys.modules.get("polars")
+    polars = _library("polars")
     if polars is None or not isinstance(data, polars.DataFrame | polars.LazyFrame):
         return None
     frame = data.collect() if isinstance(data, polars.LazyFrame) else data
@@ -150,7 +156,7 @@ def _from_columns(data: Mapping[Any, Any]) -> Given:
 
 
 def _column(name: str, column: Any) -> Any:
-    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
+    pandas, polars = _library("pandas"), _library("polars")
     if pandas is not None and isinstance(column, pandas.Series):
         return column
     if polars is not None and isinstance(column, polars.Series):

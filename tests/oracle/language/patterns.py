@@ -59,7 +59,8 @@ def _best(random: Random, item: Type, number: Type) -> Pattern:
     ]
     values = ["max(a, k)", "min(a, k)", "a"]
     if types.is_number(number) and function == "min":
-        values += ["(a + k)", "(a + abs(k))", "(a + abs(k))"]
+        # the last one is known before the next road is looked up
+        values += ["(a + k)", "(a + abs(k))", "(a + abs(k))", "max(a + a, a)"]
     rules = [
         _rule("Best(x, y, d)", "Road(x, y, k)", f"var d = k.group_by(x, y).{function}()"),
         _rule(

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import random
+from itertools import count
+from typing import Any
 
 import pytest
 
+import tidelog
 from conformance.reasoners import LocalReasoner
+from session.routes import home
 from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.local.extrema import best
+from tidelog.engine.local.kernels import layout
+from tidelog.engine.local.storage.best import BestRows
 from tidelog.engine.scheduler import Scheduler
+from tidelog.errors import EngineError
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft, load
 from tidelog.reference.chibi import Chibi
@@ -44,6 +51,13 @@ PROGRAMS = {
         W(x, s) :- E(x, _, _), var t = "n${x}", var s = t.group_by(x).max().
         W(y, s) :- W(x, t), E(x, y, _), var s = t.group_by(y).max().
     """,
+    # new values are computed before the next atom is joined
+    "large numbers": """
+        L(x, d) :- E(x, _, w), var v = w as bigint, var d = v.group_by(x).min().
+        L(y, d) :- L(x, a), E(x, y, _), var d = (a + 7).group_by(y).min().
+        M(x, d) :- E(x, _, w), var v = w as decimal(30, 2), var d = v.group_by(x).max().
+        M(y, d) :- M(x, a), E(x, y, w), w > 0, var v = a / 3.0, var d = v.group_by(y).max().
+    """,
 }
 DECLARED = """
 input relation E(a: int, b: int, w: int)
@@ -51,6 +65,8 @@ input relation Blocked(a: int)
 relation Near(a: int)
 input relation D(a: int, b: int, d: int)
 relation W(a: int, s: string)
+relation L(a: int, d: bigint)
+relation M(a: int, d: decimal(30, 2))
 """
 
 
@@ -90,3 +106,36 @@ def _edges(choose: random.Random, size: int, heaviest: int, count: int) -> ZSet[
         edge = choose.randrange(size), choose.randrange(size), choose.randint(0, heaviest)
         rows[edge] = choose.choice([1, 1, -1])
     return ZSet(rows)
+
+
+TWO = """
+input relation E(a: int, b: int, w: int)
+output relation A(x: int, d: int)
+output relation B(x: int, d: int)
+A(x, d) :- E(x, _, w), var d = w.group_by(x).min().
+A(y, d) :- B(x, a), E(x, y, w), var d = (a + w).group_by(y).min().
+B(y, d) :- A(x, a), E(x, y, w), var d = (a + w).group_by(y).min().
+"""
+
+
+def test_memory_that_runs_out_at_the_beginning_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = [(i, (7 * i + 3) % 40, i % 9) for i in range(40)]
+    db, fresh = tidelog.open(text=TWO, facts={"E": edges[:30]}), tidelog.open(text=TWO)
+    calls = count()
+
+    def exhausted(*arguments: Any, **more: Any) -> BestRows:
+        if next(calls):
+            raise MemoryError
+        return BestRows(*arguments, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(best, "BestRows", exhausted)
+        with pytest.raises(EngineError, match="memory"), db.transaction() as tx:
+            tx.insert("E", edges[30:])
+    engine = home(db).engine
+    assert not any(engine.tables[name].words[layout.BEST_AT] for name in "AB")
+    with db.transaction() as tx:
+        tx.delete("E", edges[:5])
+    with fresh.transaction() as tx:
+        tx.insert("E", edges[5:30])
+    assert [set(db[name]) for name in "AB"] == [set(fresh[name]) for name in "AB"]

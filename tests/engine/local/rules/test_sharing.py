@@ -73,7 +73,7 @@ def test_rows_ranks_and_counts_are_the_same_with_any_number_of_threads(flavour: 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bytecode, "run_shared", counted)
-        for seed in range(size(2, 15)):
+        for seed in range(size(3, 15)):
             one, several = reasoner(1), [reasoner(2), reasoner(8)]
             for step in Generator(seed, flavour).steps():
                 tally("commits with one, two and eight threads")

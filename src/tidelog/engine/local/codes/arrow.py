@@ -3,8 +3,8 @@
 The codes are those that `Codec` assigns value by value: `encode_table` is `encode` for every cell, and
 `decode_table` is its inverse. Direct types are cast, or Arrow's buffers are viewed as integers. Strings
 and bytes are interned by kernels (see `texts`). Of other interned types, only the distinct values of each
-chunk become Python objects. Decoding gathers from an Arrow array of the dictionary's values. The dictionary
-caches that array and extends it when a request is large enough to pay off.
+chunk become Python objects. Decoding gathers from an Arrow array of the dictionary's values. For strings it
+shares their memory; otherwise the dictionary caches it and extends it when a request is large enough.
 
 Codes are always fresh arrays and tables own their memory, so neither sees later changes of the other.
 """

@@ -2,8 +2,9 @@
 
 Any thread may use a dictionary: the writer interns while readers look up and decode, and the codecs of one
 session share dictionaries. Existing entries never change, so most lookups take no lock. Additions (values,
-the order, the column) are made under `ADDING`. One lock serves all dictionaries, because Python runs such
-code in one thread at a time anyway. No other lock is taken while it is held. A fork waits for it.
+the order, the column) are made under `ADDING`, and so is everything that kernels do with strings. One lock
+serves all dictionaries: only one thread interns at a time, and for moments. No other lock is taken while it
+is held. A fork waits for it.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ __all__ = ["Texts"]
 
 _START: Final = 64  # texts, and bytes
 _FEW: Final = 64  # values that are interned one by one
-_DECODED_PER_LOOKUP: Final = 16  # about so many values are decoded together in the time of one by itself
+_DECODED_PER_LOOKUP: Final = 16  # values decoded together in about the time that a single one takes
 
 
 class Texts(Dictionary):

@@ -51,6 +51,8 @@ class _Improved:
     def next_delta(self, *, may_wait: bool) -> None:
         """Make the better rows the delta, or about half of them if there are many and some may wait."""
         working = self.working
+        if working.best is not None:
+            working.best.rank_values()
         waiting, cut = working.listed_since, None
         if may_wait and working.best is not None and len(waiting) > _MANY:
             cut = working.best.middle(waiting)
@@ -78,11 +80,15 @@ class Improvement:
         self.stratum = stratum
         self._engine = engine
         best = dict(stratum.best)
-        for name in stratum.relations:
-            working = engine.change(name).working
-            if name in best:
-                type_ = engine.types[name][best[name].column]
-                working.keep_best(BestRows(working.table, best[name], type_, engine.codec, is_empty=is_empty))
+        try:
+            for name, of in best.items():
+                table, type_ = engine.tables[name], engine.types[name][of.column]
+                made = BestRows(table, of, type_, engine.codec, is_empty=is_empty)
+                engine.change(name).working.keep_best(made)
+        except BaseException:
+            for name in best:
+                engine.change(name).working.keep_best(None)
+            raise
         self._improved = {name: _Improved(engine.change(name).working) for name in stratum.relations}
 
     # -- candidates

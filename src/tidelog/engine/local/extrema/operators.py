@@ -25,7 +25,7 @@ class LocalExtrema:
             self._engine.change(name).doubt()
 
     def improve(self, stratum: Stratum, step: Improve, check_round: Callable[[], None]) -> int:
-        """Find the best values; returns the number of candidates seen."""
+        """Find the best values; returns the number of instances of rules examined."""
         engine = self._engine
         work = Improvement(engine, stratum, is_empty=step.all)
         try:

@@ -100,19 +100,19 @@ def _computes_double(code, op, x, y, slot):
 def computes(code, op, x, y, result):
     """Compute a number and store it in the slot of the result; false if it is not in the range of its type.
 
-    -1 if the operation is unknown.
+    -1 if the operation is unknown. Integers without a sign may wrap around, those with one may not.
     """
     slot = load64(code, result + RESULT_SLOT)
     if op >= ADD_DOUBLES:
         return _computes_double(code, op, x, y, slot) if op <= DIVIDE_DOUBLES else -1
     if op == PLUS:
-        v = x + y
+        v = np.int64(np.uint64(x) + np.uint64(y))
         wraps = ((x ^ v) & (y ^ v)) < 0
     elif op == MINUS:
-        v = x - y
+        v = np.int64(np.uint64(x) - np.uint64(y))
         wraps = ((x ^ y) & (x ^ v)) < 0
     elif op == TIMES:
-        v = x * y
+        v = np.int64(np.uint64(x) * np.uint64(y))
         wraps = _high_product(x, y) != v >> 63
     else:
         return -1

@@ -244,7 +244,10 @@ def _weigh_head(relation, values, half, highest, mode):
 
 @kernel
 def apply_head(mode, relation, values, half, highest, rank):
-    """Apply a head, with half its hash, according to the mode, or return what must grow first."""
+    """Apply a head according to the mode, or return what must grow first.
+
+    `half` is half its hash, or half that of its key if its relation has best values.
+    """
     if mode == INSERT:
         return _insert_head(relation, values, half, highest, rank)
     if mode == REMOVE:

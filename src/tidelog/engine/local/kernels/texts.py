@@ -1,4 +1,4 @@
-"""Kernels on dictionaries of texts: interning strings of bytes.
+"""Kernels on dictionaries of texts: interning byte strings.
 
 The texts are stored one after another. The hash table is that of a relation: 1 more than a code, and half the
 hash of the text.

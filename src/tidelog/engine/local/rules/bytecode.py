@@ -16,7 +16,7 @@ from tidelog.data.types import Option
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import address, run
-from tidelog.engine.local.rules.compiler import Arithmetic, Level, Stage, Variant
+from tidelog.engine.local.rules.compiler import Arithmetic, Comparison, Level, Refutation, Stage, Variant
 from tidelog.engine.local.rules.sharing import cover_shared, run_shared
 from tidelog.engine.local.storage.index import Buckets, Ordered
 from tidelog.engine.local.storage.pending import MASKS, NEGATED, Bindings, Working
@@ -85,7 +85,8 @@ class Bytecode:
         self.tables: dict[str, Table] = {variant.rule.head: tables[variant.rule.head]}
         self.indexes: list[tuple[Buckets | Ordered, Table]] = []
         for level in self.stage.levels:
-            names = [r.relation for r, _ in level.refutes] + ([level.join.relation] if level.join else [])
+            names = [test.refute.relation for test in level.tests if isinstance(test, Refutation)]
+            names += [level.join.relation] if level.join else []
             self.tables.update((name, tables[name]) for name in names)
         emits = request.mode == layout.EMIT
         self.shape = self.stage.emitted if emits or variant.head is None else variant.head
@@ -125,22 +126,18 @@ class Bytecode:
         else:
             columns = self._fill_atom(at, level, level.join, is_first)
         self._span(at + layout.COL_FROM, [x for c in columns for x in c])
-        filters: list[int] = []
-        for operation in level.operations:
-            at_result = 0
-            if isinstance(operation, Arithmetic):
-                result = self._slots + operation.slot, operation.low, operation.high
-                at_result = self._place(result)
-            filters += (
-                operation.op,
-                self._slots + operation.left,
-                self._slots + operation.right,
-                at_result,
-            )
-        for refute, keys in level.refutes:
-            mask = NEGATED[self.request.views[refute.position]]
-            filters += (layout.ABSENT, self.tables[refute.relation].at, mask, self._place(self._keys(keys)))
-        self._span(at + layout.FIL_FROM, filters)
+        filters = [self._filter(test) for test in level.tests]
+        self._span(at + layout.FIL_FROM, [word for words in filters for word in words])
+
+    def _filter(self, test: Comparison | Arithmetic | Refutation) -> tuple[int, int, int, int]:
+        if isinstance(test, Refutation):
+            mask = NEGATED[self.request.views[test.refute.position]]
+            table = self.tables[test.refute.relation]
+            return layout.ABSENT, table.at, mask, self._place(self._keys(test.keys))
+        result = 0
+        if isinstance(test, Arithmetic):
+            result = self._place([self._slots + test.slot, test.low, test.high])
+        return test.op, self._slots + test.left, self._slots + test.right, result
 
     def _span(self, at: int, words: Sequence[int]) -> None:
         """Add words and store where they begin and end."""

@@ -26,7 +26,7 @@ from tidelog.program.typed import Binary, Call, Cast, Constant, Expr, If, Let, M
 if TYPE_CHECKING:
     from tidelog.engine.local.rules.bytecode import Bytecode, Request
 
-__all__ = ["Arithmetic", "Comparison", "Level", "Stage", "Variant", "compile_variant"]
+__all__ = ["Arithmetic", "Comparison", "Level", "Refutation", "Stage", "Variant", "compile_variant"]
 
 _COMPARISONS = {
     "==": layout.EQ,
@@ -58,6 +58,13 @@ class Comparison(NamedTuple):
     right: int
 
 
+class Refutation(NamedTuple):
+    """A negated atom, with the slots of all its columns."""
+
+    refute: Refute
+    keys: list[Key]
+
+
 class Arithmetic(NamedTuple):
     """An operation on two slots. It fails if the result is not between the bounds."""
 
@@ -76,9 +83,15 @@ class Level:
     join: Join | None
     keys: list[Key] = field(default_factory=list)
     columns: list[tuple[int, int, int]] = field(default_factory=list)  # column, BIND or EQUAL, slot
-    operations: list[Comparison | Arithmetic] = field(default_factory=list)
-    refutes: list[tuple[Refute, list[Key]]] = field(default_factory=list)
+    tests: list[Comparison | Arithmetic | Refutation] = field(default_factory=list)
     bounds: tuple[int, int | None, int, int | None, int] | None = None  # see `kernels.layout`
+
+    def add(self, comparison: Comparison) -> None:
+        """Add a comparison, before the negated atoms at the end, which take longer."""
+        at = len(self.tests)
+        while at and isinstance(self.tests[at - 1], Refutation):
+            at -= 1
+        self.tests.insert(at, comparison)
 
 
 @dataclass(slots=True)
@@ -196,7 +209,7 @@ class _Compiler:
                 assert y is not None
                 self.places[expr] = slot = self._new_slot()
                 operation = _arithmetic(op, expr.type, x, y, slot)
-                self.stages[-1].levels[-1].operations.append(operation)
+                self.stages[-1].levels[-1].tests.append(operation)
         return self.places[expr]
 
     # -- steps
@@ -255,7 +268,7 @@ class _Compiler:
         if stage.computed or not stage.levels or len(keys) < len(step.terms):
             stage.computed.append(step)
         else:
-            stage.levels[-1].refutes.append((step, keys))
+            stage.levels[-1].tests.append(Refutation(step, keys))
 
     def _compute(self, step: Compute) -> None:
         stage = self.stages[-1]
@@ -274,7 +287,7 @@ class _Compiler:
         if operation is None:
             stage.computed.append(step)
         else:
-            stage.levels[-1].operations.append(operation)
+            stage.levels[-1].add(operation)
 
     def _comparison(self, test: Expr) -> Comparison | None:
         """A comparison of slots, if that is what a condition is."""

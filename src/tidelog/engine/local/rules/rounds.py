@@ -63,6 +63,7 @@ class Loop:
         while status != DONE:
             bytecode = self._bytecodes[self.position]
             if status == FAILED:
+                check()
                 failed(self.position)
                 bytecode.forget_results()
             else:

@@ -132,8 +132,6 @@ class Runner:
         """Run all stages. Raises TooMany, without effect, if over `most` bindings must be materialized."""
         target = self.working(variant.rule.head)
         slots = self.slots(variant)
-        if target.best is not None:
-            target.best.rank_values()
         for number, stage in enumerate(variant.stages):
             last = number == len(variant.stages) - 1
             head = variant.head if last else None
@@ -141,8 +139,10 @@ class Runner:
                 does = layout.EMIT if head is None else MODES[mode]
                 given = driver if number == 0 else None
                 bytecode = self.bytecode(variant, number, views, given, does, bindings)
+                if target.best is not None:  # values that a stage before computed may be new
+                    target.best.rank_values()
                 bindings = bytecode.run(target, rank, given, bindings, self.check, most, self.threads)
-                self.instances += bytecode.instances if last else 0
+                self.instances += bytecode.instances if head is not None else 0
                 if bytecode.failures and does == layout.EMIT:
                     self._skip(mode)
                 elif bytecode.failures:

@@ -70,7 +70,7 @@ class Working:
         self.best: BestRows | None = None  # while values are improved
         self._undo_log = np.empty((64, UNDO_WIDTH), np.int64)
         self._worklist = np.empty(64, np.int64)
-        self.table.words[layout.UNDO_LENGTH] = 0
+        self.table.words[layout.UNDO_LENGTH] = self.table.words[layout.BEST_AT] = 0
         self._describe()
         self.clear_list()
 
