@@ -16,14 +16,11 @@ from __future__ import annotations
 
 from tidelog.engine.local.kernels.cells import cell, larger, rank_of
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
-from tidelog.engine.local.kernels.extrema import fetch_best, fetch_entry, half_of_key
-from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, cover, fetch_bucket
+from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, cover
 from tidelog.engine.local.kernels.layout import (
     ABSENT,
     ARITY,
     AT,
-    BEST_AT,
-    BEST_COLUMN,
     BIND,
     BIND_SOME,
     CELLS_AT,
@@ -63,7 +60,6 @@ from tidelog.engine.local.kernels.layout import (
     HIGHEST,
     HINTS,
     INDEX,
-    INSERT,
     INSTANCES,
     KEY_CHECKS,
     KEY_COLUMN,
@@ -72,8 +68,6 @@ from tidelog.engine.local.kernels.layout import (
     KEY_TO,
     KEY_WIDTH,
     KIND,
-    KNOWN,
-    KNOWN_AT,
     LE,
     LEVEL,
     LEVEL_WIDTH,
@@ -92,12 +86,7 @@ from tidelog.engine.local.kernels.layout import (
     OUT_AT,
     OUT_CAP,
     PAUSE,
-    PENDING,
     PENDING_FROM,
-    PENDING_HASH,
-    PENDING_MORE,
-    PENDING_RANK,
-    PENDING_TIMES,
     PENDING_TO,
     RANGE,
     RANK,
@@ -106,7 +95,6 @@ from tidelog.engine.local.kernels.layout import (
     REL,
     ROWS,
     SCAN,
-    SEARCHES,
     SOURCE,
     STEPS,
     STRIDE,
@@ -120,22 +108,20 @@ from tidelog.engine.local.kernels.layout import (
     WIDTH,
     WORKLIST_AT,
 )
-from tidelog.engine.local.kernels.memory import load8, load32, load64, prefetch, store32, store64
+from tidelog.engine.local.kernels.look_ahead import list_of, look_ahead
+from tidelog.engine.local.kernels.memory import load8, load32, load64, store64
 from tidelog.engine.local.kernels.numbers import computes
+from tidelog.engine.local.kernels.pending import flush, next_pending, put_off
 from tidelog.engine.local.kernels.ranges import agrees, enter_range, next_in_range
 from tidelog.engine.local.kernels.rows import (
-    CACHED,
     SEED,
     fetch_cells,
-    fetch_row,
-    fetch_slot,
     find,
     hash_of,
     mix,
     upper,
 )
-from tidelog.engine.local.kernels.sharing import count_head
-from tidelog.engine.local.kernels.support import apply_head, rederive_row
+from tidelog.engine.local.kernels.support import rederive_row
 
 __all__ = ["run"]
 
@@ -306,101 +292,7 @@ def _passes(code, level):
     return 1
 
 
-@kernel
-def _list_of(code, level):
-    if load64(code, level + KIND) == DELTA:
-        return load64(load64(code, level + REL), WORKLIST_AT)
-    return load64(code, level + AT)
-
-
-@kernel
-def _emit_pending(code, at, size):
-    """Emit a pending head, or count it if it was emitted lately, with the same rank."""
-    count, out = load64(code, EMITTED), load64(code, OUT_AT)
-    known, slot = load64(code, KNOWN_AT), load64(code, at + PENDING_HASH) & (load64(code, KNOWN) - 1)
-    entry = load32(known, slot)
-    if entry < count and load64(code, MODE) == INSERT:
-        same = load64(out, entry * size + PENDING_RANK) == load64(code, at + PENDING_RANK)
-        for j in range(PENDING_MORE, size):
-            if load64(out, entry * size + j) != load64(code, at + j):
-                same = False
-                break
-        if same:
-            times = entry * size + PENDING_TIMES
-            store64(out, times, load64(out, times) + 1)
-            return DONE
-    if count >= load64(code, OUT_CAP):
-        return GROW_OUT
-    for j in range(size):
-        store64(out, count * size + j, load64(code, at + j))
-    store64(out, count * size + PENDING_TIMES, 1)
-    store32(known, slot, count)
-    store64(code, EMITTED, count + 1)
-    return DONE
-
-
-@kernel
-def _flush(code):
-    """Apply the pending heads, or return what must grow first.
-
-    Their slots are being loaded since they were put off. Now begins the loading of their rows, all at once,
-    so that the time of one memory access is spent for many.
-
-    A thread that only searches counts instances of known heads, and emits the others.
-    """
-    target, mode, rank = load64(code, TARGET), load64(code, MODE), load64(code, RANK)
-    first, last = load64(code, PENDING_FROM), load64(code, PENDING_TO)
-    size = load64(code, WIDTH) + PENDING_MORE
-    at = load64(code, PENDING) + first * size
-    if last - first > 2 and load64(target, ROWS) > CACHED:
-        best = load64(target, BEST_AT)
-        for i in range(last - first):
-            half = load64(code, at + i * size + PENDING_HASH)
-            if best:
-                fetch_best(target, best, half)
-            else:
-                fetch_row(target, half)
-    for i in range(first, last):
-        values = code + 8 * (at + PENDING_MORE)
-        half, highest = load64(code, at + PENDING_HASH), load64(code, at + PENDING_RANK)
-        if not load64(code, SEARCHES):
-            status = apply_head(mode, target, values, half, highest, rank)
-        elif count_head(mode, target, values, half, highest):
-            status = DONE
-        else:
-            status = _emit_pending(code, at, size)
-        if status != DONE:
-            store64(code, PENDING_FROM, i)
-            return status
-        at += size
-    store64(code, PENDING_FROM, 0)
-    store64(code, PENDING_TO, 0)
-    return DONE
-
-
-@inlined
-def _next_pending(code, width):
-    """Where the values of the next pending head go. There must be room."""
-    return load64(code, PENDING) + load64(code, PENDING_TO) * (width + PENDING_MORE) + PENDING_MORE
-
-
-@inlined
-def _put_off(code, target, at, width, highest):
-    """Add a head, whose values are at `at`, to the pending ones, and begin to load its slot."""
-    best = load64(target, BEST_AT)
-    if best:
-        half = half_of_key(code + 8 * at, width, load64(best, BEST_COLUMN))
-        fetch_entry(best, half)
-    else:
-        half = hash_of(code + 8 * at, width)
-        fetch_slot(target, half)
-    store64(code, at - PENDING_MORE + PENDING_HASH, half)
-    store64(code, at - PENDING_MORE + PENDING_RANK, highest)
-    store64(code, PENDING_TO, load64(code, PENDING_TO) + 1)
-
-
 _AHEAD = 8  # rows between beginning to load a row and using it
-_ROWS_AHEAD = 4  # rows of the first level between the steps of a lookup in the second one
 
 
 @inlined
@@ -439,11 +331,11 @@ def _sweep(code, level):
     if kind == LOOKUP:
         listed, newer = load64(index, GROUPED_AT), load64(code, level + AT)
     elif kind != SCAN:
-        listed = _list_of(code, level)
+        listed = list_of(code, level)
     at, steps, instances, status = load64(code, level + CURSOR), load64(code, STEPS), 0, DONE
     while True:
         if load64(code, PENDING_TO) == MOST_PENDING:
-            status = _flush(code)
+            status = flush(code)
             if status != DONE:
                 break
         if kind == LOOKUP:
@@ -471,9 +363,9 @@ def _sweep(code, level):
             _bind_columns(code, level, cells, row * stride, wide)
             passed = _passes(code, level)
         if passed > 0:
-            begins = _next_pending(code, width)
+            begins = next_pending(code, width)
             _put_head(code, begins, cells, row * stride, wide)
-            _put_off(code, target, begins, width, larger(above, rank_of(relation, row)) if ranked else above)
+            put_off(code, target, begins, width, larger(above, rank_of(relation, row)) if ranked else above)
             instances += 1
         elif passed < 0:
             status = UNKNOWN
@@ -512,58 +404,14 @@ def _leaf(code, highest):
     if mode == REDERIVE and origin >= 0:
         return rederive_row(load64(code, TARGET), origin, load64(code, RANK))
     if load64(code, PENDING_TO) == MOST_PENDING:
-        status = _flush(code)
+        status = flush(code)
         if status != DONE:
             return status
-    at = _next_pending(code, width)
+    at = next_pending(code, width)
     for j in range(width):
         store64(code, at + j, load64(code, load64(code, head + j)))
-    _put_off(code, load64(code, TARGET), at, width, highest)
+    put_off(code, load64(code, TARGET), at, width, highest)
     return DONE
-
-
-@kernel
-def _half_of_key(code, level, row):
-    """Half the hash of the key that a row of the first level gives to the second level."""
-    relation, hint = load64(code, level + REL), load64(code, HINTS)
-    cells, at, wide = load64(relation, CELLS_AT), row * load64(relation, STRIDE), load64(relation, WIDE)
-    second = level + LEVEL_WIDTH
-    h = SEED
-    for j in range(load64(code, second + KEY_FROM), load64(code, second + KEY_TO), KEY_WIDTH):
-        column = load64(code, hint)
-        hint += 1
-        h = mix(
-            h, cell(cells, at + column, wide) if column >= 0 else load64(code, load64(code, j + KEY_SLOT))
-        )
-    return upper(h)
-
-
-@kernel
-def _row_at(code, level, at):
-    """The row at a position of the first level."""
-    kind = load64(code, level + KIND)
-    return at if kind == SCAN else load64(_list_of(code, level), at)
-
-
-@kernel
-def _look_ahead(code, level):
-    """Begin to load what the second level will need for later rows of the first one."""
-    at, left = load64(code, level + CURSOR), load64(code, level + END) - load64(code, level + CURSOR)
-    index, relation = load64(code, level + LEVEL_WIDTH + INDEX), load64(code, level + LEVEL_WIDTH + REL)
-    if load64(index, GROUPED) < CACHED:
-        return 0
-    if left > 3 * _ROWS_AHEAD:
-        half = _half_of_key(code, level, _row_at(code, level, at + 3 * _ROWS_AHEAD))
-        fetch_bucket(index, half)
-    if left > 2 * _ROWS_AHEAD:
-        half = _half_of_key(code, level, _row_at(code, level, at + 2 * _ROWS_AHEAD))
-        prefetch(load64(index, GROUPED_AT), 4 * bucket_start(index, half))
-    if left > _ROWS_AHEAD:
-        half = _half_of_key(code, level, _row_at(code, level, at + _ROWS_AHEAD))
-        first = bucket_start(index, half)
-        if first < load64(index, GROUPED):
-            fetch_cells(relation, load32(load64(index, GROUPED_AT), first))
-    return 0
 
 
 @kernel
@@ -614,7 +462,7 @@ def _derive(code):
             number -= 1
         else:
             if number == 0 and load64(code, HINTS):
-                _look_ahead(code, level)
+                look_ahead(code, level)
             row = _next(code, level)
             if row < 0:
                 number -= 1
@@ -627,7 +475,7 @@ def _derive(code):
                     _descend(code, number, level, row)
                     number += 1
     if number < 0:
-        status = _flush(code)
+        status = flush(code)
     store64(code, LEVEL, number)
     store64(code, STEPS, steps)
     return status
