@@ -7,6 +7,7 @@ until one of its tables is replaced.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -280,7 +281,9 @@ class Bytecode:
                     cover_shared(self.tables.values(), threads)
                 make_room(status, target, check, self)
                 if status == layout.PAUSE and threads > 1 and self._is_divisible:
-                    run_shared(self._array, target, threads, lambda s: make_room(s, target, check, self))
+                    room = partial(make_room, target=target, check=check, bytecode=self)
+                    if not run_shared(self._array, target, threads, room):
+                        threads = 1
             status = run(self.at, rank, 0, 0, STEPS, True)
         emitted = self._view[layout.EMITTED]
         return Bindings(list(self.shape), np.ascontiguousarray(out[:, :emitted]))

@@ -39,6 +39,7 @@ _STEPS: Final = 50_000  # between two looks at the other threads
 _KNOWN: Final = 1 << 14  # a power of two
 _MANY: Final = 1 << 14  # rows that are worth a thread
 _FEW: Final = 1 << 12  # heads that one thread inserts by itself
+_MOST_NEW: Final = 0.6  # the share of instances with new heads up to which several threads are faster
 _EMITTED: Final = 1 << 16  # heads that a thread emits before it waits
 
 
@@ -123,8 +124,11 @@ def cover_shared(tables: Iterable[Table], threads: int) -> None:
             _together(pool, [partial(i.cover, t.at, t.rows) for t, i in behind])
 
 
-def run_shared(words: _Words, target: Working, threads: int, make_room: Callable[[int], None]) -> None:
-    """Run the rest of bytecode that has paused on several threads.
+def run_shared(words: _Words, target: Working, threads: int, make_room: Callable[[int], None]) -> bool:
+    """Run the rest of bytecode that has paused on several threads; returns whether that was worthwhile.
+
+    It is not if most instances have new heads: to write them down and insert them later takes longer than to
+    insert them at once. Then some of the rows are left for one thread.
 
     `make_room` is called with the status of a kernel that stopped, also now and then with PAUSE.
     """
@@ -137,11 +141,16 @@ def run_shared(words: _Words, target: Working, threads: int, make_room: Callable
     for searcher in searchers[1:]:  # the first one finishes what the bytecode has begun
         searcher.start_over()
     mode, rank = int(words[layout.MODE]), int(words[layout.RANK])
+    left, emitted = last, 0
     with ThreadPoolExecutor(threads - 1) as pool:
         busy = True
         while busy:
             meet = Event()
             busy = any(_together(pool, [partial(each.search, parts, meet) for each in searchers]))
+            emitted += sum(searcher.count for searcher in searchers)
+            if parts and emitted > _MOST_NEW * sum(searcher.instances for searcher in searchers):
+                left = parts[0][0]
+                parts.clear()
             if mode == layout.INSERT:
                 _insert(searchers, target, rank, pool, make_room)
             for searcher in searchers:
@@ -149,7 +158,9 @@ def run_shared(words: _Words, target: Working, threads: int, make_room: Callable
             make_room(layout.PAUSE)
     words[layout.INSTANCES] = sum(searcher.instances for searcher in searchers)
     words[layout.FAILURES] += sum(searcher.failures for searcher in searchers)
-    words[layout.LEVEL], words[layout.PENDING_FROM], words[layout.PENDING_TO] = -1, 0, 0
+    words[layout.PENDING_FROM] = words[layout.PENDING_TO] = 0
+    words[layout.LEVEL], words[level + layout.CURSOR], words[level + layout.END] = 0, left, last
+    return left == last
 
 
 def _insert(
