@@ -15,7 +15,7 @@ import pyarrow as pa
 from tidelog.engine.local.codes.interning import ADDING, Codes, Dictionary
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.kernels.layout import NONE
-from tidelog.engine.local.native.calls import address, enlarge_texts, intern_texts
+from tidelog.engine.local.native.calls import address, enlarge, intern_texts
 from tidelog.engine.local.storage.growing import longer
 
 __all__ = ["Texts"]
@@ -124,7 +124,7 @@ class Texts(Dictionary):
         if 4 * (words[layout.TEXTS] + 1) > 3 * len(self._slots):
             smaller, self._slots = self._slots, np.zeros(2 * len(self._slots), np.int64)
             self._describe()
-            enlarge_texts(self._at, smaller)
+            enlarge(self._slots, smaller)
 
     # -- codes to values
 

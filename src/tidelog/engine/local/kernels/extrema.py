@@ -51,6 +51,7 @@ from tidelog.engine.local.kernels.rows import (
     is_full,
     mix,
     place,
+    put_slot,
     upper,
 )
 from tidelog.engine.local.kernels.undo import has_room, list_row, log
@@ -247,12 +248,7 @@ def enlarge_best(best, smaller, before, size):
     for i in range(size):
         entry = load64(smaller, i)
         if entry:
-            at = place((entry >> 32) & _LOWER, larger)
-            while load64(entries, at):
-                at += 1
-                if at == larger:
-                    at = 0
-            store64(entries, at, entry)
+            at = put_slot(entries, larger, entry)
             if load64(best, KEYS):
                 store64(load64(best, BEFORE_AT), at, load64(before, i))
     return 0

@@ -264,19 +264,19 @@ def copy_codes(cells, stride, wide, arity, rows, count, out):
 
 @inlined
 def put_slot(slots, size, slot):
-    """Put a slot into a hash table."""
+    """Put a slot into a hash table; returns its position."""
     at = place((slot >> 32) & _LOWER, size)
     while load64(slots, at):
         at += 1
         if at == size:
             at = 0
     store64(slots, at, slot)
+    return at
 
 
 @exported
-def enlarge(relation, smaller, size):
-    """Fill an empty hash table from a smaller one with `size` slots."""
-    slots, larger = load64(relation, SLOTS_AT), load64(relation, SLOTS)
+def enlarge(slots, larger, smaller, size):
+    """Fill an empty hash table with `larger` slots from a smaller one with `size` slots."""
     for i in range(size):
         slot = load64(smaller, i)
         if slot:

@@ -28,9 +28,9 @@ from tidelog.engine.local.kernels.memory import (
     store64,
     store_word,
 )
-from tidelog.engine.local.kernels.rows import SEED, mix, place, put_slot, upper
+from tidelog.engine.local.kernels.rows import SEED, mix, place, upper
 
-__all__ = ["enlarge_texts", "intern_texts"]
+__all__ = ["intern_texts"]
 
 _LOWER = 0xFFFFFFFF
 _BLOCK = 32  # texts whose slots and bytes are loaded together
@@ -146,14 +146,3 @@ def intern_texts(texts, offsets, is_long, content, missing, first, count, adds, 
             store64(codes, i, code)
         done = last
     return count
-
-
-@exported
-def enlarge_texts(texts, smaller, size):
-    """Fill an empty hash table from a smaller one with `size` slots."""
-    slots, larger = load64(texts, TEXT_SLOTS_AT), load64(texts, TEXT_SLOTS)
-    for i in range(size):
-        slot = load64(smaller, i)
-        if slot:
-            put_slot(slots, larger, slot)
-    return 0

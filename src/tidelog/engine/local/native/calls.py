@@ -33,7 +33,6 @@ __all__ = [
     "end_round",
     "enlarge",
     "enlarge_best",
-    "enlarge_texts",
     "fill",
     "find_rows",
     "group_rows",
@@ -118,9 +117,9 @@ def rehash(relation: int) -> None:
     _kernels.rehash(relation)
 
 
-def enlarge(relation: int, smaller: Integers) -> None:
+def enlarge(slots: Integers, smaller: Integers) -> None:
     """Fill an empty hash table from the slots of a smaller one."""
-    _kernels.enlarge(relation, _at(smaller), len(smaller))
+    _kernels.enlarge(_at(slots), len(slots), _at(smaller), len(smaller))
 
 
 def cover(index: int, relation: int) -> bool:
@@ -266,11 +265,6 @@ def intern_texts(
     content and of the marks of missing ones.
     """
     return _kernels.intern_texts(texts, *given, done, len(codes), adds, _at(codes))
-
-
-def enlarge_texts(texts: int, smaller: Integers) -> None:
-    """Fill an empty hash table of texts from a smaller one."""
-    _kernels.enlarge_texts(texts, _at(smaller), len(smaller))
 
 
 # -- indexes

@@ -203,7 +203,7 @@ class Table:
             room = 2 if wanted > _MANY else 4  # slots for each row
             smaller, self._slots = self._slots, np.zeros(room * (wanted + 1), np.int64)
             self._describe()
-            enlarge(self.at, smaller)
+            enlarge(self._slots, smaller)
 
     @property
     def is_wide(self) -> bool:
