@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections import Counter
+from collections.abc import Collection
 
 import pytest
 
 from sizes import size
+from tidelog.plan.cost import Fixed
 from tidelog.plan.flat import FlatRule
 from tidelog.plan.flatten import flatten
 from tidelog.plan.join_order import Join, order
@@ -25,14 +28,21 @@ SOME = 3_000  # lookups and rows that do not count
 class Exact:
     """Statistics that are counted, not estimated."""
 
-    def __init__(self, data: dict[str, list[Row]]) -> None:
+    def __init__(self, data: dict[str, list[Row]], missing: Collection[tuple[str, Row]] = ()) -> None:
         self._data = data
+        self.missing = missing
 
-    def size(self, relation: str) -> int:
-        return len(self._data[relation])
+    def size(self, relation: str, fixed: Fixed = ()) -> float:
+        return len(self._having(relation, fixed))
 
-    def alike(self, relation: str, columns: tuple[int, ...]) -> float | None:
-        rows = self._data[relation]
+    def _having(self, relation: str, fixed: Fixed) -> list[Row]:
+        return [row for row in self._data[relation] if all(row[c] == x.value for c, x in fixed)]
+
+    def has_index(self, relation: str, columns: tuple[int, ...]) -> bool:
+        return (relation, columns) not in self.missing
+
+    def alike(self, relation: str, columns: tuple[int, ...], fixed: Fixed = ()) -> float | None:
+        rows = self._having(relation, fixed)
         counts = Counter(tuple(row[c] for c in columns) for row in rows)
         return sum(n * n for n in counts.values()) / max(len(rows), 1)
 
@@ -158,3 +168,38 @@ def test_an_atom_that_is_rarely_matched_precedes_one_with_many_rows_per_key() ->
         "Rare": [(i % 3, i, i) for i in range(10)],
     }
     assert atoms_of(order(rule, 0, Exact(data)))[-1] == 1  # one type, many heaps
+
+
+@pytest.mark.parametrize(("rows", "chosen"), [(1, (0, 1, 2)), (10_000, (0, 2, 1)), (math.inf, (0, 2, 1))])
+def test_few_rows_make_do_with_the_indexes_that_there_are(rows: float, chosen: tuple[int, ...]) -> None:
+    text = """
+    input relation S(x: int, y: int)
+    input relation Many(x: int, z: int)
+    input relation One(z: int, y: int)
+    output relation Q(x: int)
+    Q(x) :- S(x, y), Many(x, z), One(z, y).
+    """
+    (rule,) = flatten(load(text, "paths.dl")).rules.values()
+    data: dict[str, list[Row]] = {
+        "S": [(i, i) for i in range(40)],
+        "Many": [(i % 40, i) for i in range(400)],  # ten rows for each x
+        "One": [(i, i) for i in range(400)],
+    }
+    assert atoms_of(order(rule, 0, Exact(data, missing=[("One", (1,))]), rows=rows)) == chosen
+
+
+def test_a_rare_constant_is_looked_up_first_although_most_rows_have_a_frequent_one() -> None:
+    text = """
+    input relation D(o: int, y: int)
+    input relation T(s: int, p: int, o: int)
+    input relation U(a: int, y: int)
+    output relation Q(x: int)
+    Q(a) :- D(o, y), U(a, y), T(a, 1, o).
+    """
+    (rule,) = flatten(load(text, "triples.dl")).rules.values()
+    data: dict[str, list[Row]] = {
+        "D": [(i % 3, i) for i in range(30)],
+        "T": [*((i, 2, i % 3) for i in range(300)), *((i, 1, i % 3) for i in range(6))],
+        "U": [(i, i % 30) for i in range(300)],  # ten rows for each y
+    }
+    assert atoms_of(order(rule, 0, Exact(data))) == (0, 2, 1)

@@ -2,7 +2,8 @@
 
 The cost of an order is the number of lookups and of rows that they match, for one row of the first literal.
 Each atom multiplies the rows so far by its *fan-out*, the number of rows that it matches per lookup;
-conditions and negations keep a share of them. Estimates are rough, but bad orders cost many times as much.
+conditions and negations keep a share of them. An index that does not exist yet is charged to the rows of the
+first literal: few rows do not pay for it. Estimates are rough, but bad orders cost many times as much.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, assert_never
+from typing import Final, NamedTuple, Protocol, TypeAlias, assert_never
 
 from tidelog.program.typed import (
     Absent,
@@ -28,6 +29,7 @@ from tidelog.program.typed import (
 
 __all__ = [
     "Bound",
+    "Fixed",
     "SizesOnly",
     "Statistics",
     "bounds_of",
@@ -44,18 +46,26 @@ _KEPT: Final = {"==": 0.1, "is": 0.1, "!=": 0.9}  # the share of rows that a con
 _KEPT_BY_OTHERS: Final = 0.4
 _KEPT_BY_NEGATION: Final = 0.7
 _WITHIN: Final = (1.0, 0.35, 0.1)  # the share of rows between no, one and two bounds
+_INDEXED: Final = 0.125  # the cost of a row of a new index
 _TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-class Statistics(Protocol):
-    """What is known about the relations of a rule."""
+Fixed: TypeAlias = tuple[tuple[int, Constant], ...]
 
-    def size(self, relation: str) -> int:
+
+class Statistics(Protocol):
+    """What is known about the rows of a relation, or of those with constants in some columns (`fixed`)."""
+
+    def size(self, relation: str, fixed: Fixed = ()) -> float:
         """The number of rows."""
         ...
 
-    def alike(self, relation: str, columns: tuple[int, ...]) -> float | None:
+    def alike(self, relation: str, columns: tuple[int, ...], fixed: Fixed = ()) -> float | None:
         """How many rows share a row's values in some columns, on average over rows; None if unknown."""
+        ...
+
+    def has_index(self, relation: str, columns: tuple[int, ...]) -> bool:
+        """Whether rows can be looked up by these columns without making an index first."""
         ...
 
 
@@ -65,11 +75,14 @@ class SizesOnly:
     def __init__(self, size: Callable[[str], int]) -> None:
         self._size = size
 
-    def size(self, relation: str) -> int:
+    def size(self, relation: str, fixed: Fixed = ()) -> float:
         return self._size(relation)
 
-    def alike(self, relation: str, columns: tuple[int, ...]) -> float | None:
+    def alike(self, relation: str, columns: tuple[int, ...], fixed: Fixed = ()) -> float | None:
         return None
+
+    def has_index(self, relation: str, columns: tuple[int, ...]) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +144,15 @@ def cheapest(
     bound: Collection[str],
     first: Match | Absent | None,
     statistics: Statistics,
+    rows: float = math.inf,
 ) -> tuple[int, ...]:
-    """The positions of atoms in their cheapest order, given the first literal and the bound variables."""
+    """The positions of atoms in their cheapest order, given the first literal and the bound variables.
+
+    `rows` is how many rows the first literal has.
+    """
     if len(atoms) < 2:
         return tuple(atoms)
-    search = _Search(atoms, others, statistics)
+    search = _Search(atoms, others, statistics, rows)
     start = search.start(frozenset(bound), first)
     return search.compare_all(start) if len(atoms) <= _MOST else search.one_by_one(start)
 
@@ -165,19 +182,59 @@ class _Partial(NamedTuple):
         return other is None or self[:3] < other[:3]
 
 
+class _Known:
+    """What statistics say about an atom; computed once, since a search looks at it many times."""
+
+    def __init__(self, relation: str, terms: tuple[Term, ...], statistics: Statistics) -> None:
+        self.terms = terms
+        self._relation = relation
+        self._statistics = statistics
+        self._fixed: Fixed = tuple([(i, t) for i, t in enumerate(terms) if isinstance(t, Constant)])
+        self._alike: dict[tuple[int, ...], float] = {}
+        self.names = frozenset(t.name for t in terms if isinstance(t, Var))
+        self.size = max(statistics.size(relation, self._fixed), 1)  # of the rows with the atom's constants
+        self.varieties: dict[str, float] = {}  # about how many values each variable has
+        for column, term in enumerate(terms):
+            if isinstance(term, Var):
+                here = self.size / self.alike((column,))
+                self.varieties[term.name] = min(here, self.varieties.get(term.name, here))
+
+    def alike(self, key: tuple[int, ...]) -> float:
+        """How many rows share a row's values in some columns."""
+        if len(key) == len(self.terms):
+            return 1.0
+        found = self._alike.get(key)
+        if found is None:
+            known = self._statistics.alike(self._relation, key, self._fixed)
+            if known is None:  # as if values were spread evenly over the columns
+                known = max(self._statistics.size(self._relation), 1) ** (1 - len(key) / len(self.terms))
+            found = self._alike[key] = max(known, 1.0)
+        return found
+
+    def new_index(self, key: tuple[int, ...]) -> float:
+        """The cost of the index that a lookup needs."""
+        if not 0 < len(key) < len(self.terms) or self._statistics.has_index(self._relation, key):
+            return 0.0
+        return _INDEXED * self._statistics.size(self._relation)
+
+
 class _Search:
     def __init__(
-        self, atoms: Mapping[int, Match], others: Mapping[int, Literal], statistics: Statistics
+        self,
+        atoms: Mapping[int, Match],
+        others: Mapping[int, Literal],
+        statistics: Statistics,
+        rows: float = math.inf,
     ) -> None:
-        self._atoms = atoms
+        self._atoms = {i: _Known(x.relation, x.terms, statistics) for i, x in atoms.items()}
         self._others = others
         self._statistics = statistics
+        self._rows = max(rows, 1)
         self._needed = [(x, _needed(x)) for x in others.values()]
-        self._alike: dict[tuple[str, tuple[int, ...]], float] = {}
 
     def start(self, bound: frozenset[str], first: Match | Absent | None) -> _Partial:
-        varieties = {} if first is None else self._varieties(first.relation, first.terms, {})
-        return _Partial(0.0, 1.0, (), self._closed(bound), varieties)
+        known = {} if first is None else _Known(first.relation, first.terms, self._statistics).varieties
+        return _Partial(0.0, 1.0, (), self._closed(bound), known)
 
     def follow(self, bound: frozenset[str], first: Match | Absent | None, path: Iterable[int]) -> float:
         """The rows of one order."""
@@ -212,54 +269,39 @@ class _Search:
     def _extended(self, partial: _Partial, position: int) -> _Partial:
         """An order with one more atom."""
         atom, bound = self._atoms[position], partial.bound
-        rows = partial.rows * self._fan_out(atom, partial)
-        cost = partial.cost + partial.rows + rows
-        known = self._closed(bound | {t.name for t in atom.terms if isinstance(t, Var)})
+        key = key_of(atom.terms, bound)
+        rows = partial.rows * self._fan_out(atom, key, partial)
+        cost = partial.cost + partial.rows + rows + atom.new_index(key) / self._rows
+        known = self._closed(bound | atom.names)
         for literal, names in self._needed:
             if names <= known and not names <= bound:
                 rows *= _share(literal)
-        varieties = self._varieties(atom.relation, atom.terms, partial.varieties)
+        varieties = {**partial.varieties}
+        for name, values in atom.varieties.items():  # at most as many as in any column of the variable
+            varieties[name] = min(values, varieties.get(name, values))
         return _Partial(cost, rows, (*partial.path, position), known, varieties)
 
-    def _fan_out(self, atom: Match, partial: _Partial) -> float:
+    def _fan_out(self, atom: _Known, key: tuple[int, ...], partial: _Partial) -> float:
         """How many rows an atom matches per lookup."""
-        key, size = key_of(atom.terms, partial.bound), max(self._statistics.size(atom.relation), 1)
         if not key:
-            return size * self._within(atom, partial)
-        alike = self._alike_rows(atom.relation, key, len(atom.terms))
+            return atom.size * self._within(atom, partial)
+        alike = atom.alike(key)
         names = [t.name for i in key if isinstance(t := atom.terms[i], Var)]
         variety = max((partial.varieties.get(name, 1.0) for name in names), default=1.0)
-        hit = min(1.0, size / alike / variety)  # the share of keys that exist
+        hit = min(1.0, atom.size / alike / variety)  # the share of keys that exist
         if len(key) == len(atom.terms):
             return hit * _MEMBER
         return hit * alike * self._within(atom, partial)
 
-    def _within(self, atom: Match, partial: _Partial) -> float:
+    def _within(self, atom: _Known, partial: _Partial) -> float:
+        if not self._others:
+            return 1.0
         return _WITHIN[len(bounds_of(atom.terms, partial.bound, self._others.values()))]
-
-    def _varieties(
-        self, relation: str, terms: tuple[Term, ...], before: Mapping[str, float]
-    ) -> dict[str, float]:
-        """About how many values variables have after an atom: at most as many as in any of their columns."""
-        found = dict(before)
-        size = max(self._statistics.size(relation), 1)
-        for column, term in enumerate(terms):
-            if isinstance(term, Var):
-                here = size / self._alike_rows(relation, (column,), len(terms))
-                found[term.name] = min(here, before.get(term.name, here))
-        return found
-
-    def _alike_rows(self, relation: str, key: tuple[int, ...], arity: int) -> float:
-        found = self._alike.get((relation, key))
-        if found is None:
-            known = self._statistics.alike(relation, key)
-            if known is None:  # as if values were spread evenly over the columns
-                known = float(max(self._statistics.size(relation), 1) ** (1 - len(key) / arity))
-            found = self._alike[relation, key] = max(known, 1.0)
-        return found
 
     def _closed(self, bound: frozenset[str]) -> frozenset[str]:
         """The bound variables, and those that equations bind then."""
+        if not self._others:
+            return bound
         found = set(bound)
         size = -1
         while size != len(found):

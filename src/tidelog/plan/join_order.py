@@ -15,6 +15,7 @@ only by its `var`, since another equation might exclude a row before that value 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
@@ -77,12 +78,18 @@ Step: TypeAlias = Join | Refute | Compute | Filter
 Order: TypeAlias = tuple[Step, ...]
 
 
-def order(rule: FlatRule, first: int | None, statistics: Statistics, given: tuple[str, ...] = ()) -> Order:
+def order(
+    rule: FlatRule,
+    first: int | None,
+    statistics: Statistics,
+    given: tuple[str, ...] = (),
+    rows: float = math.inf,
+) -> Order:
     """The steps of a rule's body, starting with the atom at position `first`, negated or not.
 
-    `given` are variables that are bound before the first atom.
+    `given` are variables that are bound before the first atom; `rows` is how many rows it has.
     """
-    return tuple(_Ordering(rule, statistics, given).run(first))
+    return tuple(_Ordering(rule, statistics, given, rows).run(first))
 
 
 def rows_expected(
@@ -105,12 +112,13 @@ def values_first(literals: Iterable[tuple[int, Literal]]) -> list[tuple[int, Lit
 
 
 class _Ordering:
-    def __init__(self, rule: FlatRule, statistics: Statistics, given: tuple[str, ...]) -> None:
+    def __init__(self, rule: FlatRule, statistics: Statistics, given: tuple[str, ...], rows: float) -> None:
         self.bound = set(given)
         self.atoms = {i: x for i, x in enumerate(rule.body) if isinstance(x, Match)}
         self.others = {i: x for i, x in enumerate(rule.body) if not isinstance(x, Match)}
         self.matched = {t.name for x in self.atoms.values() for t in x.terms if isinstance(t, Var)}
         self.statistics = statistics
+        self.rows = rows
 
     def run(self, first: int | None) -> Iterator[Step]:
         start: Match | Absent | None = None
@@ -120,7 +128,7 @@ class _Ordering:
             start = literal
             yield self._join(first, literal.relation, literal.terms)
         yield from self._ready()
-        for position in cheapest(self.atoms, self.others, self.bound, start, self.statistics):
+        for position in cheapest(self.atoms, self.others, self.bound, start, self.statistics, self.rows):
             atom = self.atoms[position]
             yield self._join(position, atom.relation, atom.terms)
             yield from self._ready()

@@ -33,6 +33,7 @@ from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check, FusedRounds, Tell
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, Repeat, View
+from tidelog.plan.cost import Fixed
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
@@ -49,11 +50,19 @@ class _Statistics:
     def __init__(self, engine: LocalEngine) -> None:
         self._engine = engine
 
-    def size(self, relation: str) -> int:
-        return self._engine.size_now(relation)
+    def size(self, relation: str, fixed: Fixed = ()) -> float:
+        size = self._engine.size_now(relation)
+        return size * self._engine.tables[relation].share(self._codes(fixed)) if fixed else size
 
-    def alike(self, relation: str, columns: tuple[int, ...]) -> float | None:
-        return self._engine.tables[relation].alike(columns)
+    def alike(self, relation: str, columns: tuple[int, ...], fixed: Fixed = ()) -> float | None:
+        return self._engine.tables[relation].alike(columns, self._codes(fixed))
+
+    def _codes(self, fixed: Fixed) -> tuple[tuple[int, int], ...]:
+        encode = self._engine.codec.encode
+        return tuple([(column, encode(c.type, c.value)) for column, c in fixed])
+
+    def has_index(self, relation: str, columns: tuple[int, ...]) -> bool:
+        return columns in self._engine.tables[relation].indexes
 
 
 class LocalEngine:
@@ -199,7 +208,9 @@ class LocalEngine:
             return 0
         before = self.runner.instances
         if not self._rediscover(step, driver, rank):
-            self.runner.run(self.variants.first(step.rule, step.driver), step.views, driver, step.mode, rank)
+            rows = None if driver is None else len(driver)
+            variant = self.variants.first(step.rule, step.driver, rows)
+            self.runner.run(variant, step.views, driver, step.mode, rank)
         return self.runner.instances - before
 
     def expected(self, step: Derive, rows: int | None = None) -> float:

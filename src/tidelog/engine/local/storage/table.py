@@ -44,6 +44,7 @@ from tidelog.engine.local.native.calls import (
 from tidelog.engine.local.storage.growing import longer
 from tidelog.engine.local.storage.index import Buckets, Ordered
 from tidelog.engine.local.storage.record import Record, expect, expect_each, expect_within
+from tidelog.engine.local.storage.sample import Fixed, Sample
 from tidelog.engine.local.storage.trace import Trace
 from tidelog.errors import EngineError
 
@@ -56,9 +57,7 @@ MOST_ROWS = 2**31 - 2  # hash tables and chains hold row numbers of 32 bits
 _LOWER: Final = 0xFFFFFFFF  # the half of a slot that holds the row
 _PART: Final = 4096  # tuples added at once
 _MANY: Final = 100_000  # rows from which on tables grow more slowly
-_SAMPLE: Final = 1024  # rows
 _FEW: Final = 64  # rows up to which fan-outs are not estimated
-_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 _NEARLY: Final = 7 / 8  # of `MOST_ROWS`; any unused row is compacted above this
 
 
@@ -73,7 +72,7 @@ class Table:
         self.given: npt.NDArray[np.uint8] = np.zeros(SMALLEST, np.uint8)
         self._slots: npt.NDArray[np.int64] = np.zeros(2 * SMALLEST, np.int64)
         self.trace: Trace | None = None
-        self._alike: dict[tuple[int, ...], tuple[int, float]] = {}  # estimates, and the rows they are from
+        self._samples: dict[Fixed, Sample] = {}
         self.indexes: dict[tuple[int, ...], Buckets] = {}
         self.orders: dict[tuple[int, ...], Ordered] = {}
         self.described = np.zeros(layout.TABLE_WIDTH, np.int64)
@@ -293,22 +292,23 @@ class Table:
     def alive(self) -> Rows:
         return np.flatnonzero(self.tags[: self.rows] & layout.ALIVE)
 
-    def alike(self, columns: tuple[int, ...]) -> float | None:
-        """Estimate from a sample how many rows share a row's values in these columns; None for few rows."""
-        rows = self.rows
-        if rows < _FEW:
-            return None
-        known = self._alike.get(columns)
-        if known is None or not known[0] // 2 <= rows <= known[0] * 2:
-            known = self._alike[columns] = rows, self._estimate(columns)
-        return known[1]
+    def share(self, fixed: Fixed) -> float:
+        """Estimate which share of the rows has these codes in these columns."""
+        return self._sample(fixed).share
 
-    def _estimate(self, columns: tuple[int, ...]) -> float:
-        """The row itself, and as many others as pairs of rows in a sample suggest."""
-        sample = self.data[: self.rows : max(self.rows // _SAMPLE, 1), columns].astype(np.int64)
-        _, counts = np.unique(_mixed(sample), return_counts=True)
-        pairs = len(sample) * (len(sample) - 1)
-        return 1.0 + (self.rows - 1) * float((counts * (counts - 1)).sum()) / pairs
+    def alike(self, columns: tuple[int, ...], fixed: Fixed = ()) -> float | None:
+        """Estimate how many rows share a row's values in these columns; None for few rows.
+
+        The average is over the rows with the codes `fixed`.
+        """
+        return None if self.rows < _FEW else self._sample(fixed).alike(columns)
+
+    def _sample(self, fixed: Fixed) -> Sample:
+        """A sample of the rows with these codes; another one when the number of rows has changed much."""
+        known = self._samples.get(fixed)
+        if known is None or not known.rows // 2 <= self.rows <= known.rows * 2:
+            known = self._samples[fixed] = Sample(self.data[: self.rows], fixed)
+        return known
 
     def index(self, columns: tuple[int, ...]) -> Buckets:
         """The index over these columns, created if missing and brought up to date."""
@@ -386,12 +386,3 @@ def _fits(numbers: int | Codes) -> bool:
     if isinstance(numbers, int):
         return -(2**31) <= numbers < 2**31
     return all_fit(np.ascontiguousarray(numbers, np.int64))
-
-
-def _mixed(tuples: Codes) -> npt.NDArray[np.uint64]:
-    """A hash of each tuple."""
-    mixed = np.zeros(len(tuples), np.uint64)
-    for column in range(tuples.shape[1]):
-        mixed = (mixed ^ tuples[:, column].astype(np.uint64)) * _SPREAD
-        mixed ^= mixed >> np.uint64(29)
-    return mixed
