@@ -123,16 +123,33 @@ def check(files: tuple[Path, ...], modules: tuple[str, ...], strict: bool) -> No
 @main.command()
 @click.argument("what", type=click.Choice(["tree", *_STAGES, "script"]))
 @click.argument("file", type=_FILE)
+@click.option(
+    "-F",
+    "--facts",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="With plan: run the program over the facts in FOLDER, and show estimated and found instances.",
+)
 @_STRATEGY
 @_FUNCTIONS
-def show(what: str, file: Path, strategy: str, modules: tuple[str, ...]) -> None:
+def show(what: str, file: Path, facts: Path | None, strategy: str, modules: tuple[str, ...]) -> None:
     """Print a program at one of its stages.
 
     tree: the syntax tree. program: relations, functions and rules with names and types resolved. strata: the
-    strata in evaluation order, with recursive ones marked. plan: the join orders of each rule. indexes: the
-    columns that relations are looked up by. script: the steps of a commit under a strategy.
+    strata in evaluation order, with recursive ones marked. plan: the join orders of each rule; with facts,
+    those at their sizes. indexes: the columns that relations are looked up by. script: the steps of a commit
+    under a strategy.
     """
     text, name = _read(file)
+    if facts is not None:
+        if what != "plan":
+            raise click.UsageError(f"--facts applies to show plan, not to show {what}")
+        db = tidelog.open(functions=_functions(modules), strategy=strategy)
+        with db.transaction() as tx:
+            tx.load(text, name)
+            _insert(tx, facts, allow_missing=False, header=True)
+        click.echo(db.plan())
+        return
     if what == "tree":
         click.echo(outline(parse(text, name)))
         return

@@ -251,6 +251,22 @@ def test_show_plan_tells_the_join_orders(folder: Path) -> None:
     assert "    from Edge(y, z): scan Edge(y, z), look up Reach(x, y) by dst" in shown
 
 
+def test_show_plan_with_facts_tells_what_was_estimated_and_found(folder: Path) -> None:
+    shown = run("show", "plan", "-F", folder / "facts", folder / "program.dl").stdout.splitlines()
+    assert any(
+        re.match(r"    from Edge\(y, z\): .* \(about [\d.,]+ instances? per row\)", line) for line in shown
+    )
+    assert any(
+        re.match(r"    last commit: [\d,]+ instances found, [\d.,]+ estimated", line) for line in shown
+    )
+
+
+def test_show_accepts_facts_only_for_plans(folder: Path) -> None:
+    done = run("show", "strata", "-F", folder / "facts", folder / "program.dl")
+    assert done.exit_code == 2
+    assert "--facts applies to show plan, not to show strata" in done.stderr
+
+
 def test_show_indexes_tells_what_is_looked_up(folder: Path) -> None:
     assert run("show", "indexes", folder / "program.dl").stdout == "Edge by src\nReach by dst\n"
 

@@ -1,30 +1,45 @@
 """Formats plans for people: the output of `tidelog show plan` and `show indexes`.
 
-All relations count as equally large here, so an engine, which knows the sizes, may choose another join order.
+Without statistics, all relations count as equally large, so an engine, which knows the sizes, may choose
+another join order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final, assert_never
 
-from tidelog.plan.cost import SizesOnly
+from tidelog.plan.cost import SizesOnly, Statistics
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
-from tidelog.plan.join_order import Compute, Filter, Join, Refute, Step, order
+from tidelog.plan.join_order import Compute, Filter, Join, Order, Refute, Step, order, rows_expected
 from tidelog.program.text import print_body_literal, print_value
 from tidelog.program.typed import Absent, Binary, Bind, Literal, Match, Test
 
 __all__ = ["demanded_indexes", "describe_indexes", "describe_plan", "print_flat_literal"]
 
 
-def describe_plan(program: FlatProgram) -> str:
-    """Each stratum with its rules, and each rule's join order from nothing and from each of its atoms."""
+def describe_plan(
+    program: FlatProgram,
+    statistics: Statistics | None = None,
+    found: Mapping[str, tuple[int, float]] | None = None,
+) -> str:
+    """Each stratum with its rules, and each rule's join order from nothing and from each of its atoms.
+
+    With statistics, each order has an estimate of its instances. `found` are the instances of rules that a
+    commit found, and those that were expected.
+    """
     strata = (stratum for stratum in program.strata if stratum.rules or stratum.grouping)
-    return "\n\n".join("\n".join(_unit(program, stratum)) for stratum in strata)
+    parts = ("\n".join(_unit(program, stratum, statistics, found or {})) for stratum in strata)
+    return "\n\n".join(parts)
 
 
-def _unit(program: FlatProgram, stratum: Stratum) -> Iterator[str]:
+def _unit(
+    program: FlatProgram,
+    stratum: Stratum,
+    statistics: Statistics | None,
+    found: Mapping[str, tuple[int, float]],
+) -> Iterator[str]:
     yield f"{stratum.name}{' (recursive)' if stratum.recursive else ''}"
     for name, best in stratum.best:
         yield f"  keeps the {best.function} of {program.columns(name, [best.column])} of {name} per key"
@@ -37,8 +52,27 @@ def _unit(program: FlatProgram, stratum: Stratum) -> Iterator[str]:
         yield f"  {rule.origin}"
         for first in (None, *_atoms(rule)):
             start = "nothing" if first is None else print_flat_literal(program, rule.body[first])
-            steps = [_step(program, rule, step) for step in order(rule, first, _EQUAL)]
-            yield f"    from {start}: {', '.join(steps) or 'nothing to look up'}"
+            chosen = order(rule, first, statistics or _EQUAL)
+            steps = [_step(program, rule, step) for step in chosen]
+            about = "" if statistics is None else _estimate(rule, chosen, first, statistics)
+            yield f"    from {start}: {', '.join(steps) or 'nothing to look up'}{about}"
+        if rule.origin in found:
+            number, expected = found[rule.origin]
+            yield f"    last commit: {_instances(number)} found, {_number(expected)} estimated"
+
+
+def _estimate(rule: FlatRule, chosen: Order, first: int | None, statistics: Statistics) -> str:
+    """How many instances an order is expected to find."""
+    expected = rows_expected(rule, chosen, first, statistics)
+    return f" (about {_instances(expected)}{'' if first is None else ' per row'})"
+
+
+def _instances(number: float) -> str:
+    return f"{_number(number)} {'instance' if _number(number) == '1' else 'instances'}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2g}" if value < 10 else f"{round(value):,}"
 
 
 def print_flat_literal(program: FlatProgram, literal: Literal) -> str:

@@ -69,7 +69,8 @@ class LocalEngine:
     def __init__(self) -> None:
         self.codec = Codec()
         self.tables: dict[str, Table] = {}
-        self.variants = Variants(_Statistics(self))
+        self.statistics = _Statistics(self)
+        self.variants = Variants(self.statistics)
         self.pending: dict[str, Change] = {}
         self._made: dict[str, None] = {}  # tables that the commit created
         self.types: dict[str, tuple[Type, ...]] = {}

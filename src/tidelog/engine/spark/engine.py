@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from typing import assert_never
 
 from pyspark.sql import functions as F
@@ -189,12 +190,13 @@ class SparkEngine:
     def derive(self, step: Derive, rank: int) -> int:
         """Plan the search for a rule's instances. They are found and counted at the end of the round."""
         self._rank = rank
-        if self.is_idle(step):
+        ranges = cache(partial(self._range, step))
+        if any(isinstance(x, Match) and not ranges(i).size for i, x in enumerate(step.rule.body)):
             return 0
         found = find(
             step.rule,
             step.driver,
-            lambda position: self._range(step, position),
+            ranges,
             self._size_now,
             self.checkpoints,
             self._functions,
@@ -432,7 +434,8 @@ class SparkEngine:
         source, target = self.work(grouping.instances), self.work(grouping.results)
         instances, old = source.now.facts, target.before.facts
         keys = None
-        if not step.all and not source.is_booting and grouping.keys:
+        is_large = instances.size > self.checkpoints.small  # otherwise all groups are soon computed
+        if is_large and not step.all and not source.is_booting and grouping.keys:
             names = source.names[: grouping.keys]
             moved = union([checkpoint.frame.select(*names) for checkpoint in self._moved(source)])
             keys = self.checkpoints.make(moved.distinct())
@@ -441,7 +444,7 @@ class SparkEngine:
             if keys is None
             else same(instances.frame, keys.small, source.types[: grouping.keys])
         )
-        new = results(grouping, chosen, source.types, target.types, self.checkpoints)
+        new = results(grouping, chosen, instances.size, source.types, target.types, self.checkpoints)
         if keys is None:
             target.replace(new, is_ranked=True)
             return

@@ -87,6 +87,9 @@ class AdaptiveBackend:
     def placed(self) -> list[tuple[Stratum, str]]:
         return self.current.placed()
 
+    def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
+        return self.current.plan(found)
+
     def still(self) -> AbstractContextManager[None]:
         return self.current.still()
 

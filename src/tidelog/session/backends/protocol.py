@@ -94,6 +94,10 @@ class Backend(Protocol):
         """The strata of the program, with where they are evaluated, and why."""
         ...
 
+    def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
+        """The join orders of the rules at the current sizes; see `plan.describe` for `found`."""
+        ...
+
     def still(self) -> AbstractContextManager[None]:
         """Inside this block, the data in this process does not change, and others can read it."""
         ...

@@ -96,17 +96,21 @@ def test_tasks_leave_their_files_beside_those_of_frames(spark: SparkSession, in_
 
 
 @pytest.mark.parametrize("placement", ["tasks", "shuffled"])
-def test_commits_do_not_pile_files_up(spark: SparkSession, in_files: Path, placement: Any) -> None:
+def test_commits_do_not_pile_files_up(
+    spark: SparkSession, in_files: Path, placement: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidelog.engine.spark.frames.relation_state._DEPTH", 1)
     reasoner = import_module("engine.spark.reasoner").SparkReasoner(spark, placement)
     reasoner.engine.sends = False
     program = load(PROGRAM)
     counts = []
-    for i in range(3):
+    for i in range(5):
         reasoner.commit(program, {"Edge": ZSet.of([(i, i + 1)])})
         gc.collect()
         counts.append(len(held(in_files)))
-    assert len(reasoner.contents["Reach"]) == 6
-    assert 0 < counts[0] == counts[1] == counts[2]
+    assert len(reasoner.contents["Reach"]) == 15
+    assert 0 < counts[0] == counts[2] == counts[4]  # every second commit is combined with the one before
+    assert counts[1] == counts[3]
 
 
 def test_files_of_a_commit_that_failed_are_gone_after_the_next(spark: SparkSession, in_files: Path) -> None:

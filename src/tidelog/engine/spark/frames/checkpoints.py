@@ -158,6 +158,18 @@ class Checkpoints:
             raise EngineError(problem)
         return checkpoint.with_columns(checkpoint.frame.drop(PROBLEM))
 
+    def checked_rows(self, table: Any) -> Checkpoint:
+        """Rows computed in the driver, with a column of problems; EngineError if there is one.
+
+        They are persisted when they are first read.
+        """
+        problems = table.column(PROBLEM).drop_null()
+        if len(problems):
+            raise EngineError(problems[0].as_py())
+        held = self._hold(self.sessions.made(table.drop_columns([PROBLEM])))
+        self._cost += _JOB + table.num_rows * _ROW
+        return Checkpoint(held.frame, table.num_rows, held)
+
     def empty(self, schema: str) -> Checkpoint:
         """A frame without rows; `schema` is Spark's."""
         if schema not in self._empty:

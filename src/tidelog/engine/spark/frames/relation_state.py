@@ -41,6 +41,7 @@ COUNT: Final = "count"
 _MORE: Final = "more"
 _DEPTH: Final = 8  # commits whose changes may be stored beside the tuples from before them
 _SHARE: Final = 0.25  # of a relation's tuples may be in such changes
+_FEW: Final = 1000  # tuples that may be in any case
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,12 +284,23 @@ class Work:
         if not old.size or not facts.size:
             self.inserted, self.deleted = facts, old
         else:
-            there = looked_up(facts.frame, facts.size)
-            self.inserted = self.checkpoints.make(
-                without(facts.frame, looked_up(old.frame, old.size), self.types)
-            )
-            self.deleted = self.checkpoints.make(without(old.frame, there, self.types))
+            new = without(facts.frame, looked_up(old.frame, old.size), self.types)
+            gone = without(old.frame, looked_up(facts.frame, facts.size), self.types)
+            self.inserted, self.deleted = self._differences(new, gone, old.size + facts.size)
         self._finish(facts, is_ranked=is_ranked)
+
+    def _differences(self, new: DataFrame, gone: DataFrame, most: int) -> tuple[Checkpoint, Checkpoint]:
+        """The tuples inserted and deleted, evaluated together if there are few, in one job."""
+        if most > self.checkpoints.small:
+            return self.checkpoints.make(new), self.checkpoints.make(gone)
+        both = union(
+            [
+                frame.selectExpr(*self.names, f"{is_new} as new")
+                for frame, is_new in ((new, True), (gone, False))
+            ]
+        )
+        made, (inserted, deleted) = self.checkpoints.asked(both, "count_if(new)", "count_if(not new)")
+        return made.part("new", inserted, self.names), made.part("not new", deleted, self.names)
 
     def move(self, inserted: Checkpoint, deleted: Checkpoint) -> None:
         """Insert and delete tuples; ranks and counts become unknown."""
@@ -308,7 +320,7 @@ class Work:
         made = self.checkpoints.combined(
             union(frames), old.size + inserted.size - deleted.size, old, inserted, deleted
         )
-        is_much = made.held.depth > _DEPTH or inserted.size + deleted.size > _SHARE * old.size
+        is_much = inserted.size + deleted.size > max(_SHARE * old.size, _FEW) or made.held.depth > _DEPTH
         return self.checkpoints.make(made.frame) if is_much else made
 
     def unranked(self, tuples: DataFrame) -> DataFrame:

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
-from tidelog.engine.spark.frames.layout import columns, named
+from tidelog.engine.spark.frames.layout import columns
 from tidelog.engine.spark.frames.relation_state import RelationState
 from tidelog.engine.spark.ingest import is_frame, take_in
 from tidelog.engine.spark.joins.matching import without
@@ -115,10 +115,11 @@ def expect_one_each(relation: Relation, inserted: Checkpoint, now: RelationState
     keys = inserted.frame.selectExpr(*(f"{name} as k{k}" for k, name in enumerate(names)))
     equal = " and ".join(f"{name} <=> k{k}" for k, name in enumerate(names))
     there = now.facts.frame.join(keys.hint("broadcast"), F.expr(equal), "left_semi")
-    twice = there.groupBy(*names).count().where("count > 1").select(*names)
-    found = there.join(twice.limit(1).hint("broadcast"), names, "left_semi").select(*now.names)
-    rows = [tuple(row) for row in named(found, relation).take(2)]
-    if len(rows) == 2:
+    row = f"struct({', '.join(now.names)})"
+    twice = there.groupBy(*names).agg(F.expr(f"min({row}) as one"), F.expr(f"max({row}) as other"))
+    found = twice.where("not (one <=> other)").selectExpr("first(struct(one, other))").collect()[0][0]
+    if found is not None:
+        rows = [tuple(row) for row in found]
         key = ", ".join(f"{relation.columns[i].name} = {shown(rows[1][i])}" for i in relation.key)
         remedy = "keep one of them, or use upsert to replace the existing row"
         problem = f"the key {key} would have two rows: {shown(rows[0])} and {shown(rows[1])}; {remedy}"

@@ -64,24 +64,25 @@ def _optional(type_: Type) -> Type:
     return type_ if isinstance(type_, Option) else Option(type_)
 
 
-def evaluate(given: DataFrame, remainder: Remainder, checkpoints: Checkpoints) -> DataFrame:
+def evaluate(
+    given: DataFrame, most: int | None, remainder: Remainder, checkpoints: Checkpoints
+) -> DataFrame | pa.Table:
     """The heads of bindings, the variables in `asked`, `top`, and the problem, if there is one.
 
-    `given` has the columns of the bound variables, then `top`. Few bindings are evaluated in the driver,
-    because starting tasks would take longer.
+    `given` has the columns of the bound variables, then `top`, and at most `most` rows, if that is known.
+    Few bindings are evaluated in the driver, because starting tasks would take longer; then the result is an
+    Arrow table, unless it is empty.
     """
-    checkpoint = checkpoints.make(given)
     made = zip(remainder.names, remainder.made, strict=True)
     schema = ", ".join(f"{name} {spark_type(type_)}" for name, type_ in made)
     schema = f"{schema}, top bigint, {PROBLEM} string"
-    if checkpoint.size <= checkpoints.small:
-        batches = list(_run(remainder, checkpoint.frame.toArrow().to_batches(), checkpoints.check))
-        return (
-            checkpoints.sessions.made(pa.Table.from_batches(batches))
-            if batches
-            else checkpoints.empty(schema).frame
-        )
-    return checkpoint.frame.mapInArrow(partial(_run, remainder), schema)
+    if most is None or most > checkpoints.small:
+        checkpoint = checkpoints.make(given)
+        given, most = checkpoint.frame, checkpoint.size
+    if most > checkpoints.small:
+        return given.mapInArrow(partial(_run, remainder), schema)
+    batches = list(_run(remainder, given.toArrow().to_batches(), checkpoints.check))
+    return pa.Table.from_batches(batches) if batches else checkpoints.empty(schema).frame
 
 
 def _run(

@@ -25,12 +25,20 @@ __all__ = ["results"]
 def results(
     grouping: Grouping,
     instances: DataFrame,
+    most: int,
     given: Sequence[Type],
     made: Sequence[Type],
     checkpoints: Checkpoints,
 ) -> Checkpoint:
-    """A row for each group of the instances, with a rank and a count like any tuple."""
+    """A row for each group of the instances, with a rank and a count like any tuple.
+
+    There are at most `most` instances.
+    """
     names = columns(len(given))
+    if not most:
+        return checkpoints.empty(_schema(made))
+    if most <= checkpoints.small:
+        return _here(grouping, instances.select(*names, "count").toArrow(), given, made, checkpoints)
     rows = checkpoints.make(instances.select(*names, "count"))
     if rows.size <= checkpoints.small:
         return _here(grouping, rows.frame.toArrow(), given, made, checkpoints)
@@ -55,8 +63,7 @@ def _here(
     """Aggregate few rows in the driver, because starting tasks would take longer."""
     if not rows.num_rows:
         return checkpoints.empty(_schema(made))
-    table = _aggregated(grouping, rows, given, made, checkpoints.check)
-    return checkpoints.checked(checkpoints.sessions.made(table))
+    return checkpoints.checked_rows(_aggregated(grouping, rows, given, made, checkpoints.check))
 
 
 def _aggregated(

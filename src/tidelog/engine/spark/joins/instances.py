@@ -85,6 +85,7 @@ class _Search:
     loose: set[str] = field(default_factory=set)  # variables that only the head to rederive has bound
     found: DataFrame | None = None
     size: int | None = None  # of `found`, if known
+    most: int = 1  # at least the size of `found`
     in_place: bool = True
     left: list[tuple[int, Literal]] = field(default_factory=list)
 
@@ -122,6 +123,7 @@ class _Search:
         over = self.ranges(position)
         is_suspects = self._is_rederivation and position == 0
         frame, links = self._atom(position, terms, over, is_suspects)
+        self.most *= over.size
         if self.found is None:
             self.found, self.size = frame, over.size
         else:
@@ -242,12 +244,15 @@ class _Search:
             self.rule, body, dict(self.bound), dict(self.types), tuple(asked.values()), dict(functions)
         )
         given = found.selectExpr(*self.bound.values(), f"{self._top()} as {TOP}")
-        self.found = evaluate(given, remainder, self.checkpoints)
+        names = columns(len(self.rule.values))
+        made = evaluate(given, self.most, remainder, self.checkpoints)
+        if not isinstance(made, DataFrame) and not refuted:
+            return self.checkpoints.checked_rows(made).frame.select(*names, TOP)
+        self.found = made if isinstance(made, DataFrame) else self.checkpoints.sessions.made(made)
         self.bound = {name: f"x{i}" for i, name in enumerate(asked)}
         self.loose = set()
         for position, literal_ in refuted:
             self._refute(position, literal_.terms)
-        names = columns(len(self.rule.values))
         return self.checkpoints.checked(self.found.select(*names, TOP, PROBLEM)).frame
 
     def _wanted(self, frame: DataFrame) -> DataFrame:

@@ -21,6 +21,7 @@ from tidelog.engine.local.storage.record import Record
 from tidelog.engine.local.storage.saved_state import Saved
 from tidelog.engine.statistics import Stats
 from tidelog.maintain.strategy import Strategy
+from tidelog.plan.describe import describe_plan
 from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.program.analysis.strata import reads
@@ -133,6 +134,10 @@ class LocalBackend:
 
     def placed(self) -> list[tuple[Stratum, str]]:
         return [(stratum, self._place) for stratum in self.flat.strata]
+
+    def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
+        with self.locks.turn:
+            return describe_plan(self.flat, self.engine.statistics, found)
 
     @contextmanager
     def still(self) -> Iterator[None]:

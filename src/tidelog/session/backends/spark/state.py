@@ -25,6 +25,8 @@ from tidelog.engine.spark.runtime.progress import Ticker
 from tidelog.engine.statistics import Stats
 from tidelog.errors import SessionError
 from tidelog.maintain.strategy import STRATEGIES, Strategy
+from tidelog.plan.cost import SizesOnly
+from tidelog.plan.describe import describe_plan
 from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
@@ -166,6 +168,10 @@ class SparkBackend:
     def placed(self) -> list[tuple[Stratum, str]]:
         with self.locks.turn:
             return [(stratum, self.engine.placed(stratum)) for stratum in self.commits.program.strata]
+
+    def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
+        with self.locks.turn:
+            return describe_plan(self.commits.program, SizesOnly(self.engine.size), found)
 
     def still(self) -> AbstractContextManager[None]:
         return nullcontext()
