@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,9 +10,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from bench.batch import run_tidelog
+from bench.executables import is_installed
 from bench.peers import PEERS
 from bench.plan import Given, Task, batches, updates
-from bench.report import batch_table, to_json, update_table
+from bench.programs import PROGRAMS
+from bench.report import batch_table, to_json, update_table, winner_table
 from bench.result import Batch, Missing, Update
 from bench.switch import choice_table, measure_choices
 from bench.updates import measure_updates
@@ -25,13 +26,14 @@ ENGINES = {"tidelog": run_tidelog, **PEERS}
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    given = Given(options.graph, options.rdf, options.crdt)
+    given = Given(options.graph, options.rdf, options.crdt, _folders(options.facts))
     missing: list[Missing] = []
     done: list[Batch] = []
     changed: list[Update] = []
     if options.part in ("all", "batch"):
         done = _batches(_chosen(batches(given, quick=options.quick), options.only), options, missing)
         print(batch_table(done, missing), flush=True)
+        print("\n" + winner_table(done), flush=True)
     if options.part == "switch":
         tasks = _chosen(updates(given, quick=options.quick), options.only)
         work = [partial(measure_choices, task.program, task.dataset, options.repeat) for task in tasks]
@@ -64,6 +66,14 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rdf", type=Path, nargs="+", default=[], help="N-Triples files, read as one graph")
     parser.add_argument("--crdt", type=Path, help="a folder with insert.txt.gz and remove.txt.gz")
     parser.add_argument(
+        "--facts",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("PROGRAM", "FOLDER"),
+        help="a folder with the facts of a program, as numbers",
+    )
+    parser.add_argument(
         "--no-updates", nargs="+", default=[], metavar="DATA", help="no updates for these data sets"
     )
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
@@ -74,7 +84,17 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--json", type=Path, help="write the results to this file")
     parser.add_argument("--plot", type=Path, help="plot the ratios to this file")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    for program, folder in options.facts:
+        if program not in PROGRAMS:
+            parser.error(f"--facts: unknown program {program!r}; known are {', '.join(PROGRAMS)}")
+        if not Path(folder).is_dir():
+            parser.error(f"--facts: no folder {folder}")
+    return options
+
+
+def _folders(given: Sequence[tuple[str, str]]) -> list[tuple[str, Path]]:
+    return [(program, Path(folder)) for program, folder in given]
 
 
 def _chosen(tasks: list[Task], only: str) -> list[Task]:
@@ -83,9 +103,10 @@ def _chosen(tasks: list[Task], only: str) -> list[Task]:
 
 def _batches(tasks: list[Task], options: argparse.Namespace, missing: list[Missing]) -> list[Batch]:
     done = []
-    engines = [e for e in options.engines if not e.startswith("souffle") or shutil.which("souffle")]
-    if engines != options.engines:
-        print("souffle is not installed; skipping it", file=sys.stderr)
+    engines = [engine for engine in options.engines if is_installed(engine)]
+    for engine in options.engines:
+        if engine not in engines:
+            print(f"{engine} is not installed; skipping it", file=sys.stderr)
     for task in tasks:
         for engine in engines:
             work = partial(ENGINES[engine], task.program, task.dataset, options.repeat)

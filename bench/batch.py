@@ -3,51 +3,61 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 from bench.data import Dataset, Tables
 from bench.programs import Program
-from bench.result import Batch, best
+from bench.result import Batch, Run, best
 from tidelog.bench.database import Database
 from tidelog.bench.isolate import peak_memory
 
-__all__ = ["bootstrap", "run_tidelog", "warm_up"]
+__all__ = ["Loaded", "bootstrap", "run_tidelog", "warm_up"]
 
 FEW = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A database with its facts, the wall and processor time to load them, and the instances found."""
+
+    db: Database
+    seconds: float
+    cpu: float
+    instances: int
 
 
 def run_tidelog(program: Program, dataset: Dataset, repeat: int) -> Batch:
     tables = dataset.make()
     warm_up(program, tables)
     before = peak_memory()
-    last: list[tuple[Database, int]] = []
+    last: list[Loaded] = []
 
-    def once() -> tuple[float, int]:
+    def once() -> Run:
         last.clear()  # hold only one state in memory at a time
-        db, seconds, instances = bootstrap(program, tables)
-        last.append((db, instances))
-        return seconds, db.size(program.result)
+        last.append(bootstrap(program, tables))
+        return Run(last[0].seconds, last[0].cpu, last[0].db.size(program.result))
 
-    seconds, size = best(once, repeat)
-    db, instances = last[0]
+    run = best(once, repeat)
+    db = last[0].db
     return Batch(
         program.name,
         dataset.name,
         "tidelog",
-        seconds,
-        size,
+        run.seconds,
+        run.cpu,
+        run.size,
         peak_memory() - before,
         db.tuples(),
-        instances,
+        last[0].instances,
         db.nbytes,
     )
 
 
-def bootstrap(program: Program, tables: Tables) -> tuple[Database, float, int]:
-    """A database with these facts, the time to load them, and the number of instances found."""
+def bootstrap(program: Program, tables: Tables) -> Loaded:
     db = Database(program.text)
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     done = db.commit(tables)
-    return db, time.perf_counter() - start, done.instances
+    return Loaded(db, time.perf_counter() - start, time.process_time() - used, done.instances)
 
 
 def warm_up(program: Program, tables: Tables) -> None:

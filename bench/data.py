@@ -12,20 +12,28 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from bench import borrows as loans
 from bench import files, software
 from bench import ontology as ontologies
+from bench.programs import TERMS
 from tidelog import rdf as triples
 from tidelog.bench import graphs
+from tidelog.bench.isolate import Failed
 
 __all__ = [
     "Dataset",
     "Tables",
+    "borrows",
     "code",
     "edits",
+    "facts",
     "graph",
     "graph_file",
+    "numbered",
+    "numbers",
     "ontology",
     "rdf",
+    "roads",
     "table",
     "universities",
 ]
@@ -48,6 +56,7 @@ def table(relation: str, rows: npt.NDArray[np.int64]) -> Any:
 
 
 _COLUMNS: Mapping[str, Sequence[str]] = {
+    "T": ("s", "p", "o"),
     "Edge": ("src", "dst"),
     "Road": ("src", "dst", "km"),
     "Last": ("n",),
@@ -66,6 +75,22 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
     "C": ("y", "w", "z"),
     "S": ("r", "q"),
     "R": ("y", "u", "e"),
+    "Flow": ("from", "to"),
+    "Define": ("variable", "point"),
+    "Use": ("variable", "point"),
+    "Drop": ("variable", "point"),
+    "UseReads": ("variable", "origin"),
+    "DropReads": ("variable", "origin"),
+    "Child": ("path", "parent"),
+    "Root": ("path", "variable"),
+    "Assigned": ("path", "point"),
+    "Moved": ("path", "point"),
+    "Issued": ("origin", "loan", "point"),
+    "Killed": ("loan", "point"),
+    "Invalidated": ("loan", "point"),
+    "Universal": ("origin",),
+    "Known": ("a", "b"),
+    "Outlives": ("a", "b", "point"),
 }
 
 
@@ -125,7 +150,40 @@ def _ontology(concepts: int) -> Tables:
     return _tables(ontologies.ontology(concepts))
 
 
+def borrows(name: str, sections: int) -> Dataset:
+    """Facts about one function, for a borrow checker."""
+    return Dataset(name, partial(_borrows, sections))
+
+
+def _borrows(sections: int) -> Tables:
+    return _tables(loans.borrows(sections))
+
+
+def numbered(triples: Dataset) -> Dataset:
+    """Triples whose terms were interned beforehand: numbers, those of `TERMS` first."""
+    return Dataset(triples.name, partial(_numbered, triples.make))
+
+
+def _numbered(make: Callable[[], Tables]) -> Tables:
+    columns = make()["T"].columns
+    size = len(columns[0])
+    terms = pa.chunked_array([pa.array(TERMS, columns[0].type), *(c for col in columns for c in col.chunks)])
+    codes = terms.combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)[len(TERMS) :]
+    return {"T": table("T", codes.reshape(len(columns), size).T)}
+
+
 # -- from files
+
+
+def facts(folder: Path) -> Dataset:
+    return Dataset(folder.name, partial(_facts, folder))
+
+
+def _facts(folder: Path) -> Tables:
+    found = files.read_facts(folder)
+    if unknown := sorted(found.keys() - _COLUMNS.keys()):
+        raise Failed(f"unknown relations in {folder}: {', '.join(unknown)}")
+    return _tables(found)
 
 
 def graph_file(path: Path) -> Dataset:

@@ -1,4 +1,4 @@
-"""Reads real data: graphs as CSV, the edits of a shared text as numbers."""
+"""Reads real data: graphs as CSV, the edits of a shared text and facts in general as numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv
 
-__all__ = ["read_edits", "read_graph"]
+__all__ = ["read_edits", "read_facts", "read_graph"]
 
 
 def read_graph(path: Path) -> npt.NDArray[np.int64]:
@@ -25,6 +25,22 @@ def read_edits(folder: Path) -> dict[str, npt.NDArray[np.int64]]:
         "Insert": _numbers(folder / "insert.txt.gz", 4),
         "Remove": _numbers(folder / "remove.txt.gz", 2),
     }
+
+
+def read_facts(folder: Path) -> dict[str, npt.NDArray[np.int64]]:
+    """The relations of a folder, by the stems of its files: numbers with tabs (.facts) or commas (.csv)."""
+    separators = {".facts": "\t", ".csv": ","}
+    paths = sorted(path for path in folder.iterdir() if path.suffix in separators and path.stat().st_size)
+    return {path.stem: _separated(path, separators[path.suffix]) for path in paths}
+
+
+def _separated(path: Path, separator: str) -> npt.NDArray[np.int64]:
+    table = csv.read_csv(
+        path,
+        csv.ReadOptions(autogenerate_column_names=True),
+        csv.ParseOptions(delimiter=separator),
+    )
+    return np.stack([column.cast(pa.int64()).to_numpy() for column in table.columns], axis=1)
 
 
 def _numbers(path: Path, columns: int) -> npt.NDArray[np.int64]:

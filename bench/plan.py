@@ -8,10 +8,13 @@ from pathlib import Path
 
 from bench.data import (
     Dataset,
+    borrows,
     code,
     edits,
+    facts,
     graph,
     graph_file,
+    numbered,
     numbers,
     ontology,
     rdf,
@@ -40,6 +43,7 @@ class Given:
     graphs: Sequence[Path] = ()
     triples: Sequence[Path] = ()
     edits: Path | None = None
+    facts: Sequence[tuple[str, Path]] = ()  # the name of a program, and a folder with its facts
 
 
 def batches(given: Given, *, quick: bool) -> list[Task]:
@@ -52,13 +56,16 @@ def batches(given: Given, *, quick: bool) -> list[Task]:
         *_tasks("CSPA", [code("software", "aliases", 300 if quick else 2000)]),
         *_tasks("CSDA", [code("software", "dataflow", 500 if quick else 5000)]),
         *_tasks("RDFS", [_universities(quick)]),
-        *_tasks("completion", [ontology("ontology", 1000 if quick else 16_000)]),
+        *_tasks("RDFS, numbers", [numbered(_universities(quick))]),
+        *_tasks("completion", [_ontology(quick)]),
+        *_tasks("borrows", [_function(quick)]),
         *_tasks("shortest paths", [_roads(quick)]),
         *_tasks("counting", [numbers("numbers", 1000 if quick else 50_000)]),
         *_tasks("closure", [graph_file(path) for path in given.graphs]),
+        *_folders(given),
     ]
     if given.triples:
-        tasks += _tasks("RDFS", [rdf(given.triples)])
+        tasks += _triples(given)
     if given.edits is not None:
         tasks += _tasks("CRDT", [edits(given.edits)])
     return tasks
@@ -69,14 +76,26 @@ def updates(given: Given, *, quick: bool) -> list[Task]:
         *_tasks("closure", [_power_law(quick)]),
         *_tasks("closure, read", [_power_law(quick)]),
         *_tasks("RDFS", [_universities(quick)]),
-        *_tasks("completion", [ontology("ontology", 1000 if quick else 16_000)]),
+        *_tasks("RDFS, numbers", [numbered(_universities(quick))]),
+        *_tasks("completion", [_ontology(quick)]),
+        *_tasks("borrows", [_function(quick)]),
         *_tasks("shortest paths", [_roads(quick)]),
         *_tasks("closure", [graph_file(path) for path in given.graphs]),
         *_tasks("closure, read", [graph_file(path) for path in given.graphs]),
+        *_folders(given),
     ]
     if given.triples:
-        tasks += _tasks("RDFS", [rdf(given.triples)])
+        tasks += _triples(given)
     return tasks
+
+
+def _triples(given: Given) -> list[Task]:
+    graph = rdf(given.triples)
+    return [*_tasks("RDFS", [graph]), *_tasks("RDFS, numbers", [numbered(graph)])]
+
+
+def _folders(given: Given) -> list[Task]:
+    return [Task(PROGRAMS[program], facts(folder)) for program, folder in given.facts]
 
 
 def _tasks(program: str, datasets: Sequence[Dataset]) -> list[Task]:
@@ -105,3 +124,11 @@ def _roads(quick: bool) -> Dataset:
 
 def _universities(quick: bool) -> Dataset:
     return universities("1 small university", 1, (4, 5)) if quick else universities("10 universities", 10)
+
+
+def _ontology(quick: bool) -> Dataset:
+    return ontology("ontology", 1000 if quick else 16_000)
+
+
+def _function(quick: bool) -> Dataset:
+    return borrows("one function", 8 if quick else 120)

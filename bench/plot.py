@@ -16,7 +16,7 @@ from matplotlib import pyplot  # after choosing a backend that needs no screen
 
 __all__ = ["plot"]
 
-ENGINES = ("duckdb", "souffle", "souffle compiled")
+ENGINES = ("duckdb", "souffle", "souffle compiled", "flowlog")
 
 
 def plot(batches: Sequence[Batch], updates: Sequence[Update], path: Path) -> None:
@@ -39,7 +39,7 @@ def _peers(axes: Any, batches: Sequence[Batch], tasks: Sequence[tuple[str, str]]
         ]
         if found:
             places, ratios = zip(*found, strict=True)
-            axes.barh([p + 0.27 * (i - 1) for p in places], ratios, height=0.25, label=engine)
+            axes.barh([p + 0.2 * (i - 1.5) for p in places], ratios, height=0.19, label=engine)
     axes.set_yticks(range(len(tasks)), [" / ".join(task) for task in tasks])
     axes.set_title("time of others / ours (right of 1: we are faster)")
     _finish(axes)

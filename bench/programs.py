@@ -8,19 +8,21 @@ is correct as long as no schema triple follows from the data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tidelog.rdf.rdfs import RDFS as RDFS_TEXT
 from tidelog.rdf.terms import DOMAIN, RANGE, SUBCLASS, SUBPROPERTY, TYPE
+from tidelog.syntax.printer import quote
 
-__all__ = ["PROGRAMS", "Program"]
+__all__ = ["PROGRAMS", "TERMS", "Program"]
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """`result` is the relation whose size is compared; `extra` is a rule to add and remove.
 
-    `is_plain` says whether Soufflé has the same syntax for its rules.
+    `dialects` has the rules as Soufflé and FlowLog write them, if they differ from ours.
     """
 
     name: str
@@ -28,7 +30,7 @@ class Program:
     result: str
     sql: str | None = None
     extra: str | None = None
-    is_plain: bool = True
+    dialects: Mapping[str, str] = field(default_factory=dict)
 
 
 CLOSURE = Program(
@@ -176,6 +178,25 @@ RDFS = Program(
     f'T(x, "{SUBCLASS}", x) :- T(_, "{TYPE}", x).',
 )
 
+# the numbers of the terms in the rules; all others follow
+TERMS = (TYPE, SUBCLASS, SUBPROPERTY, DOMAIN, RANGE)
+
+
+def _numbered(text: str, marks: Sequence[str]) -> str:
+    """The text with the number of each term instead of the term in quotes."""
+    for number, mark in enumerate(marks):
+        text = text.replace(mark, str(number))
+    return text.replace(": string", ": int")
+
+
+RDFS_NUMBERS = Program(
+    "RDFS, numbers",
+    _numbered(RDFS.text, [quote(term) for term in TERMS]),
+    "T",
+    _numbered(RDFS.sql or "", [f"'{term}'" for term in TERMS]),
+    _numbered(RDFS.extra or "", [quote(term) for term in TERMS]),
+)
+
 COMPLETION = Program(
     "completion",
     """
@@ -194,6 +215,79 @@ COMPLETION = Program(
     """,
     "Q",
     extra="P(x, x) :- Q(x, _, _).",
+)
+
+# What a borrow checker asks, in the form of Polonius' naive rules: where paths are initialized and variables
+# live, which origins are subsets of others at a point, which loans are live there, and which accesses and
+# subsets are errors. Errors of moves are left out: a path is uninitialized at nearly all points, which would
+# take a row for each path and point.
+BORROWS = Program(
+    "borrows",
+    """
+    input relation Flow(from: int, to: int)
+    input relation Define(variable: int, point: int)
+    input relation Use(variable: int, point: int)
+    input relation Drop(variable: int, point: int)
+    input relation UseReads(variable: int, origin: int)
+    input relation DropReads(variable: int, origin: int)
+    input relation Child(path: int, parent: int)
+    input relation Root(path: int, variable: int)
+    input relation Assigned(path: int, point: int)
+    input relation Moved(path: int, point: int)
+    input relation Issued(origin: int, loan: int, point: int)
+    input relation Killed(loan: int, point: int)
+    input relation Invalidated(loan: int, point: int)
+    input relation Universal(origin: int)
+    input relation Known(a: int, b: int)
+    input relation Outlives(a: int, b: int, point: int)
+    relation Point(point: int)
+    relation Inside(path: int, above: int)
+    relation Of(path: int, variable: int)
+    relation Assigns(path: int, point: int)
+    relation Moves(path: int, point: int)
+    relation Filled(path: int, point: int)
+    relation Held(variable: int, point: int)
+    relation UseLive(variable: int, point: int)
+    relation DropLive(variable: int, point: int)
+    relation Live(origin: int, point: int)
+    output relation Subset(a: int, b: int, point: int)
+    output relation Contains(origin: int, loan: int, point: int)
+    output relation LoanLive(loan: int, point: int)
+    output relation LoanError(loan: int, point: int)
+    output relation SubsetError(a: int, b: int, point: int)
+    Point(p) :- Flow(p, _).
+    Point(p) :- Flow(_, p).
+    Inside(x, y) :- Child(x, y).
+    Inside(x, z) :- Inside(x, y), Child(y, z).
+    Of(x, v) :- Root(x, v).
+    Of(x, v) :- Inside(x, y), Root(y, v).
+    Assigns(x, p) :- Assigned(x, p).
+    Assigns(x, p) :- Inside(x, y), Assigned(y, p).
+    Moves(x, p) :- Moved(x, p).
+    Moves(x, p) :- Inside(x, y), Moved(y, p).
+    Filled(x, p) :- Assigns(x, p).
+    Filled(x, q) :- Filled(x, p), Flow(p, q), not Moves(x, q).
+    Held(v, p) :- Filled(x, p), Of(x, v).
+    UseLive(v, p) :- Use(v, p).
+    UseLive(v, p) :- UseLive(v, q), Flow(p, q), not Define(v, p).
+    DropLive(v, q) :- Drop(v, q), Flow(p, q), Held(v, p).
+    DropLive(v, p) :- DropLive(v, q), Flow(p, q), Held(v, p), not Define(v, p).
+    Live(o, p) :- UseLive(v, p), UseReads(v, o).
+    Live(o, p) :- DropLive(v, p), DropReads(v, o).
+    Live(o, p) :- Universal(o), Point(p).
+    Subset(a, b, p) :- Outlives(a, b, p).
+    Subset(a, c, p) :- Subset(a, b, p), Subset(b, c, p), a != c.
+    Subset(a, b, q) :- Subset(a, b, p), Flow(p, q), Live(a, q), Live(b, q).
+    Contains(o, l, p) :- Issued(o, l, p).
+    Contains(b, l, p) :- Contains(a, l, p), Subset(a, b, p).
+    Contains(o, l, q) :- Contains(o, l, p), not Killed(l, p), Flow(p, q), Live(o, q).
+    LoanLive(l, p) :- Contains(o, l, p), Live(o, p).
+    LoanError(l, p) :- Invalidated(l, p), LoanLive(l, p).
+    Known(a, c) :- Known(a, b), Known(b, c).
+    SubsetError(a, b, p) :- Subset(a, b, p), Universal(a), Universal(b), not Known(a, b), a != b.
+    """,
+    "Subset",
+    extra="Live(o, p) :- Issued(o, _, p).",
 )
 
 SHORTEST = Program(
@@ -215,7 +309,17 @@ SHORTEST = Program(
     ) SELECT * FROM distance
     """,
     "Distance(y, x, d) :- Road(x, y, k), var d = k.group_by(y, x).min().",
-    is_plain=False,
+    dialects={
+        "souffle": """
+    Distance(x, y, k) :- Road(x, y, k).
+    Distance(x, z, a + k) :- Distance(x, y, a), Road(y, z, k).
+    Distance(x, y, a) <= Distance(x, y, b) :- b <= a.
+    """,
+        "flowlog": """
+    Distance(x, y, min(k)) :- Road(x, y, k).
+    Distance(x, z, min(a + k)) :- Distance(x, y, a), Road(y, z, k).
+    """,
+    },
 )
 
 COUNTING = Program(
@@ -305,7 +409,9 @@ PROGRAMS = {
         CSPA,
         CSDA,
         RDFS,
+        RDFS_NUMBERS,
         COMPLETION,
+        BORROWS,
         SHORTEST,
         COUNTING,
         CRDT,

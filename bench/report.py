@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from bench.result import Batch, Missing, Update
 
-__all__ = ["batch_table", "to_json", "update_table"]
+__all__ = ["batch_table", "to_json", "update_table", "winner_table"]
 
 OURS = "tidelog"
 
@@ -22,6 +22,7 @@ def batch_table(batches: Sequence[Batch], missing: Iterable[Missing]) -> str:
         "engine",
         "time",
         "/ ours",
+        "CPU",
         "result",
         "tuples",
         "instances",
@@ -36,10 +37,36 @@ def batch_table(batches: Sequence[Batch], missing: Iterable[Missing]) -> str:
         else:
             ratio = f"{b.seconds / own.seconds:.2f}" + ("" if b.size == own.size else " (differs)")
         per_tuple = f"{b.bytes_per_tuple:.0f}" if b.tuples else ""
-        line = [b.program, b.data, b.engine, _time(b.seconds), ratio, f"{b.size:,}"]
+        line = [b.program, b.data, b.engine, _time(b.seconds), ratio, _time(b.cpu), f"{b.size:,}"]
         lines.append([*line, _count(b.tuples), _count(b.instances), _memory(b.memory), per_tuple])
     lines += [[m.program, m.data, m.engine, m.why] for m in missing]
     return _aligned(lines)
+
+
+def winner_table(batches: Sequence[Batch]) -> str:
+    """A line for each program and data: which engine is the fastest, and by how much.
+
+    Engines whose result has another size than ours don't take part. `ours` is our time relative to the
+    fastest other engine. The last columns have the engines that use the least processor time and memory.
+    """
+    sizes = {(b.program, b.data): b.size for b in batches if b.engine == OURS}
+    right = [b for b in batches if b.size == sizes.get((b.program, b.data), b.size)]
+    lines = [["program", "data", "fastest", "time", "next", "time", "ours", "least CPU", "least memory"]]
+    for task in dict.fromkeys((b.program, b.data) for b in right):
+        found = sorted((b for b in right if (b.program, b.data) == task), key=lambda b: b.seconds)
+        first, *others = found
+        following = [others[0].engine, _time(others[0].seconds)] if others else ["", ""]
+        cpu = min(found, key=lambda b: b.cpu).engine
+        memory = min(found, key=lambda b: b.memory).engine
+        lines.append([*task, first.engine, _time(first.seconds), *following, _ours(found), cpu, memory])
+    return _aligned(lines)
+
+
+def _ours(found: Sequence[Batch]) -> str:
+    """Our time divided by that of the fastest other engine."""
+    own = [b.seconds for b in found if b.engine == OURS]
+    others = [b.seconds for b in found if b.engine != OURS]
+    return f"{min(own) / min(others):.2f}" if own and others else ""
 
 
 def update_table(updates: Iterable[Update]) -> str:

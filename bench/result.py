@@ -5,17 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Batch", "Missing", "Update", "best"]
+__all__ = ["Batch", "Missing", "Run", "Update", "best"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Run:
+    """One repeat: wall time, processor time (user and system, of all threads), and the size of the result."""
+
+    seconds: float
+    cpu: float
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """From input tables to a readable result; `memory` is the growth of the peak in bytes."""
+    """From input tables to a readable result; `memory` is the growth of the peak in bytes.
+
+    `cpu` is the processor time of the best run.
+    """
 
     program: str
     data: str
     engine: str
     seconds: float
+    cpu: float
     size: int
     memory: int
     tuples: int = 0
@@ -63,9 +76,9 @@ class Missing:
     why: str
 
 
-def best(work: Callable[[], tuple[float, int]], repeat: int) -> tuple[float, int]:
-    """The shortest time of all repeats, and the size, which must be the same in all of them."""
+def best(work: Callable[[], Run], repeat: int) -> Run:
+    """The run with the shortest time; the size must be the same in all of them."""
     runs = [work() for _ in range(repeat)]
-    if len({size for _, size in runs}) != 1:
-        raise ValueError(f"sizes differ between repeats: {sorted({size for _, size in runs})}")
+    if len({run.size for run in runs}) != 1:
+        raise ValueError(f"sizes differ between repeats: {sorted({run.size for run in runs})}")
     return min(runs)

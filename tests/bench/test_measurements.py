@@ -6,12 +6,25 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from bench.data import Dataset, Tables, code, graph, numbers, ontology, roads, table, universities
+from bench.data import (
+    Dataset,
+    Tables,
+    borrows,
+    code,
+    graph,
+    numbered,
+    numbers,
+    ontology,
+    roads,
+    table,
+    universities,
+)
+from bench.executables import EXECUTABLES, is_installed
 from bench.programs import PROGRAMS
-from bench.report import batch_table, to_json, update_table
+from bench.report import batch_table, to_json, update_table, winner_table
 from bench.result import Batch, Missing, Update
-from bench.souffle import translate
 from bench.updates import measure_updates
 
 from tidelog.bench.database import Database
@@ -42,6 +55,15 @@ def _some_edits() -> Tables:
     }
 
 
+def _some_loans() -> Tables:
+    """The first points of a function, with one origin of the parameters below another."""
+    tables = borrows("one function", 1).make()
+    for name, column in {"Flow": "to", "Outlives": "point"}.items():
+        tables[name] = tables[name].filter(tables[name][column].to_numpy() < 60)
+    below = table("Outlives", np.array([[3, 0, 5]], np.int64))
+    return {**tables, "Outlives": pa.concat_tables([tables["Outlives"], below])}
+
+
 SMALL: dict[str, Dataset] = {
     "closure": graph("rmat", "rmat", 20, 40),
     "closure, read": graph("rmat", "rmat", 20, 40),
@@ -51,7 +73,9 @@ SMALL: dict[str, Dataset] = {
     "CSPA": code("software", "aliases", 2),
     "CSDA": code("software", "dataflow", 3),
     "RDFS": Dataset("some triples", _some_triples),
+    "RDFS, numbers": numbered(Dataset("some triples", _some_triples)),
     "completion": ontology("ontology", 12),
+    "borrows": Dataset("a small function", _some_loans),
     "shortest paths": roads("roads", 12, 2.0),
     "counting": numbers("numbers", 30),
     "CRDT": Dataset("some edits", _some_edits),
@@ -90,6 +114,16 @@ def test_sql_gives_what_the_reference_gives(name: str) -> None:
     assert found == expected[program.result]
 
 
+@pytest.mark.parametrize("engine", EXECUTABLES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_installed_engines_find_as_much_as_the_reference(name: str, engine: str) -> None:
+    if not is_installed(engine):
+        pytest.skip(f"{engine} is not on the path")
+    program, tables = PROGRAMS[name], SMALL[name].make()
+    expected = consequences(load(program.text), {n: _rows(t) for n, t in tables.items()})
+    assert EXECUTABLES[engine](program, SMALL[name], 1).size == len(expected[program.result])
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_updates_are_compared_with_a_recomputation(name: str) -> None:
     found = measure_updates(PROGRAMS[name], SMALL[name], repeat=1, singles=3)
@@ -99,29 +133,44 @@ def test_updates_are_compared_with_a_recomputation(name: str) -> None:
     assert all(u.seconds <= u.worst for u in found)
 
 
-def test_programs_are_translated_for_souffle() -> None:
-    text = """
-    input relation P(a: int, b: string)
-    relation Q(a: int)
-    Q(x) :- P(x, "not p"), not R(x), x != 3.
-    """
-    lines = [line.strip() for line in translate(text, "Q").splitlines() if line.strip()]
-    assert lines == [
-        ".decl P(c_a: number, c_b: symbol)",
-        ".input P",
-        ".decl Q(c_a: number)",
-        ".printsize Q",
-        'Q(x) :- P(x, "not p"), !R(x), x != 3.',
-    ]
+def test_numbers_instead_of_terms_give_as_many_triples() -> None:
+    words, numbers_ = (PROGRAMS[name] for name in ("RDFS", "RDFS, numbers"))
+    found = []
+    for program in (words, numbers_):
+        db = Database(program.text)
+        db.commit(SMALL[program.name].make())
+        found.append(db.size("T"))
+    assert found[0] == found[1]
+    assert not any(character in numbers_.text for character in '"<')
+
+
+def test_errors_of_loans_and_subsets_are_found() -> None:
+    db = Database(PROGRAMS["borrows"].text)
+    db.commit(SMALL["borrows"].make())
+    assert db.size("SubsetError") > 0
+    assert db.size("LoanLive") > 0
 
 
 def test_reports_show_ratios_and_what_is_missing() -> None:
-    ours = Batch("p", "d", "tidelog", 0.5, 7, 2**20, tuples=10, instances=20, state=500)
-    theirs = Batch("p", "d", "duckdb", 1.0, 8, 2**20)
+    ours = Batch("p", "d", "tidelog", 0.5, 0.75, 7, 2**20, tuples=10, instances=20, state=500)
+    theirs = Batch("p", "d", "duckdb", 1.0, 1.5, 8, 2**20)
     update = Update("p", "d", "delete 1.0%", 3, 0.01, 0.02, 0.5, 4, 5, 20, "update", equal=False)
     gap = Missing("p", "d", "souffle", "not installed")
     shown = batch_table([ours, theirs], [gap])
     assert "2.00 (differs)" in shown
+    assert "750.0 ms" in shown
     assert "not installed" in shown
     assert "NO" in update_table([update])
     assert '"ratio": 0.02' in to_json([ours], [update], [gap])
+
+
+def test_the_fastest_engine_with_the_right_result_wins() -> None:
+    ours = Batch("p", "d", "tidelog", 0.5, 0.75, 7, 2**20)
+    theirs = Batch("p", "d", "souffle", 0.2, 0.9, 7, 2**10)
+    wrong = Batch("p", "d", "duckdb", 0.1, 0.1, 8, 1)
+    assert winner_table([ours, theirs, wrong]).splitlines()[1].split() == [
+        *("p", "d", "souffle", "200.0", "ms", "tidelog", "500.0", "ms", "2.50", "tidelog", "souffle")
+    ]
+    assert winner_table([ours]).splitlines()[1].split() == [
+        *("p", "d", "tidelog", "500.0", "ms", "tidelog", "tidelog")
+    ]
