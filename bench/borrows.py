@@ -24,12 +24,13 @@ _STEPS = 400  # points in a section
 _VARIABLES = 54  # of a section
 _DEFINES = 0.83  # the share of statements that define a variable
 _REACH = 28  # a source is one of so many variables defined last
-_ORIGINS = 3  # in the type of a variable that has any
+_REFERENCES = 0.5  # the share of variables with origins in their types
+_ORIGINS = 3  # in the type of such a variable
 _UNIVERSAL = 6  # the origins of the function's own parameters, numbered first
 _CALLS = 0.7  # the share of definitions with a second source
 _EQUAL = 0.6  # the share of types that are equal, rather than one below the other
 _BORROWS = 0.07  # the share of definitions that borrow
-_USES = 0.2  # the share of sources that are variables; others are values in place
+_USES = 0.2  # the share of sources whose use keeps the variable live
 _CLEANUPS = 220  # points of unwinding that invalidate a loan that has to be cleaned up
 
 
@@ -109,9 +110,8 @@ def _variables(rng: np.random.Generator, sections: int, made: _Definitions) -> F
 
 def _origins(rng: np.random.Generator, sections: int, made: _Definitions) -> Facts:
     """The origins in types, and which outlive which where a variable is defined."""
-    variables = np.arange(sections * _VARIABLES)
-    reads = np.concatenate([_rows(variables, _origin(variables, i)) for i in range(_ORIGINS)])
-    reads = reads[_has_origins(reads[:, 0])]
+    typed = _some(rng, sections * _VARIABLES, _REFERENCES)
+    reads = np.concatenate([_rows(typed, _origin(typed, i)) for i in range(_ORIGINS)])
     pairs = []
     for place, sources in enumerate(made.sources):
         chosen = np.arange(len(made.points)) if place == 0 else _some(rng, len(made.points), _CALLS)
@@ -166,12 +166,6 @@ def _fresh(sections: int, made: _Definitions, place: int) -> Column:
     """An origin of its own for each definition and place."""
     start = _UNIVERSAL + sections * _VARIABLES * _ORIGINS
     return start + np.arange(len(made.points)) * 2 * _ORIGINS + place
-
-
-def _has_origins(variables: Column) -> npt.NDArray[np.bool_]:
-    mixed = variables * 2654435761 >> 7
-    even: npt.NDArray[np.bool_] = mixed % 2 == 0
-    return even
 
 
 def _some(rng: np.random.Generator, count: int, share: float) -> Column:

@@ -31,24 +31,24 @@ __all__ = ["EXECUTABLES", "NAMES", "THREADS", "is_installed", "sizes"]
 THREADS = 2
 _SIZES = re.compile(r"^(?:(\w+)\t|\[size\]\[(\w+)\] .*size=)(\d+)$", re.MULTILINE)
 
-# makes a command of the program's source file, whose folder has the facts
+# makes a command of the program's source file; it is run in the folder with the facts
 Prepare: TypeAlias = Callable[[Program, Path], list[str]]
 
 
 def _interpret(_program: Program, source: Path) -> list[str]:
-    return ["souffle", f"-j{THREADS}", "-F", str(source.parent), str(source)]
+    return ["souffle", f"-j{THREADS}", str(source)]
 
 
 def _compile_souffle(_program: Program, source: Path) -> list[str]:
     binary = str(source.with_suffix(""))
     _build(["souffle", f"-j{THREADS}", "-o", binary, str(source)])
-    return [binary, f"-j{THREADS}", "-F", str(source.parent)]
+    return [binary, f"-j{THREADS}"]
 
 
 def _compile_flowlog(program: Program, source: Path) -> list[str]:
     binary = str(source.with_suffix(""))
     options = ["--str-intern"] if has_strings(program) else []
-    _build(["flowlog-compiler", str(source), "-F", str(source.parent), "-o", binary, "-D", "-", *options])
+    _build(["flowlog-compiler", str(source), "-o", binary, "-D", "-", *options])
     return [binary, "-w", str(THREADS)]
 
 
@@ -68,16 +68,16 @@ def _measure(
         source.write_text(translate(program, dialect), encoding="utf-8")
         command = prepare(program, source)
         peaks: list[int] = []
-        run = best(lambda: _execute(command, program.result, peaks), repeat)
+        run = best(lambda: _execute(command, source.parent, program.result, peaks), repeat)
     return Batch(program.name, dataset.name, engine, run.seconds, run.cpu, run.size, max(peaks))
 
 
-def _execute(command: list[str], result: str, peaks: list[int]) -> Run:
+def _execute(command: list[str], facts: Path, result: str, peaks: list[int]) -> Run:
     # terminated after the time limit, end the engine as well: it would disturb later measurements
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryFile("w+") as output:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, cwd=facts, stdout=output, stderr=subprocess.STDOUT)
         try:
             status, cpu, peak = _wait(process.pid)
         except BaseException:

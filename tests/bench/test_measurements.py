@@ -56,12 +56,14 @@ def _some_edits() -> Tables:
 
 
 def _some_loans() -> Tables:
-    """The first points of a function, with one origin of the parameters below another."""
+    """The first points of a function, with an error of each kind: in its parameters, and in a loan to one."""
     tables = borrows("one function", 1).make()
     for name, column in {"Flow": "to", "Outlives": "point"}.items():
         tables[name] = tables[name].filter(tables[name][column].to_numpy() < 60)
-    below = table("Outlives", np.array([[3, 0, 5]], np.int64))
-    return {**tables, "Outlives": pa.concat_tables([tables["Outlives"], below])}
+    errors = {"Outlives": [3, 0, 5], "Issued": [0, 1000, 5], "Invalidated": [1000, 9]}
+    for name, row in errors.items():
+        tables[name] = pa.concat_tables([tables[name], table(name, np.array([row], np.int64))])
+    return tables
 
 
 SMALL: dict[str, Dataset] = {
@@ -148,7 +150,7 @@ def test_errors_of_loans_and_subsets_are_found() -> None:
     db = Database(PROGRAMS["borrows"].text)
     db.commit(SMALL["borrows"].make())
     assert db.size("SubsetError") > 0
-    assert db.size("LoanLive") > 0
+    assert db.size("LoanError") > 0
 
 
 def test_reports_show_ratios_and_what_is_missing() -> None:
