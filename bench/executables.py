@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -73,16 +74,11 @@ def _measure(
 
 
 def _execute(command: list[str], facts: Path, result: str, peaks: list[int]) -> Run:
-    # terminated after the time limit, end the engine as well: it would disturb later measurements
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryFile("w+") as output:
         start = time.perf_counter()
         process = subprocess.Popen(command, cwd=facts, stdout=output, stderr=subprocess.STDOUT)
-        try:
+        with _ending(process):
             status, cpu, peak = _wait(process.pid)
-        except BaseException:
-            process.kill()
-            raise
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
@@ -93,6 +89,22 @@ def _execute(command: list[str], facts: Path, result: str, peaks: list[int]) -> 
             raise Failed(f"printed no size of {result}")
         peaks.append(peak)
         return Run(seconds, cpu, found[result])
+
+
+@contextmanager
+def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """End the engine if this process is terminated, as it is after its time limit.
+
+    The engine would go on and disturb later measurements.
+    """
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        yield
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def sizes(output: str) -> dict[str, int]:

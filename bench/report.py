@@ -46,12 +46,13 @@ def batch_table(batches: Sequence[Batch], missing: Iterable[Missing]) -> str:
 def winner_table(batches: Sequence[Batch]) -> str:
     """A line for each program and data: which engine is the fastest, and by how much.
 
-    Engines whose result has another size than ours don't take part. `ours` is our time relative to the
-    fastest other engine. The last columns have the engines that use the least processor time and memory.
+    Engines whose result has another size than ours don't take part. `/ ours` is the time of the
+    fastest other engine relative to ours. The last columns have the engines that use the least processor time
+    and memory.
     """
     sizes = {(b.program, b.data): b.size for b in batches if b.engine == OURS}
     right = [b for b in batches if b.size == sizes.get((b.program, b.data), b.size)]
-    lines = [["program", "data", "fastest", "time", "next", "time", "ours", "least CPU", "least memory"]]
+    lines = [["program", "data", "fastest", "time", "next", "time", "/ ours", "least CPU", "least memory"]]
     for task in dict.fromkeys((b.program, b.data) for b in right):
         found = sorted((b for b in right if (b.program, b.data) == task), key=lambda b: b.seconds)
         first, *others = found
@@ -63,10 +64,10 @@ def winner_table(batches: Sequence[Batch]) -> str:
 
 
 def _ours(found: Sequence[Batch]) -> str:
-    """Our time divided by that of the fastest other engine."""
+    """The time of the fastest other engine divided by ours."""
     own = [b.seconds for b in found if b.engine == OURS]
     others = [b.seconds for b in found if b.engine != OURS]
-    return f"{min(own) / min(others):.2f}" if own and others else ""
+    return f"{min(others) / min(own):.2f}" if own and others else ""
 
 
 def update_table(updates: Iterable[Update]) -> str:

@@ -171,7 +171,7 @@ def test_the_fastest_engine_with_the_right_result_wins() -> None:
     theirs = Batch("p", "d", "souffle", 0.2, 0.9, 7, 2**10)
     wrong = Batch("p", "d", "duckdb", 0.1, 0.1, 8, 1)
     assert winner_table([ours, theirs, wrong]).splitlines()[1].split() == [
-        *("p", "d", "souffle", "200.0", "ms", "tidelog", "500.0", "ms", "2.50", "tidelog", "souffle")
+        *("p", "d", "souffle", "200.0", "ms", "tidelog", "500.0", "ms", "0.40", "tidelog", "souffle")
     ]
     assert winner_table([ours]).splitlines()[1].split() == [
         *("p", "d", "tidelog", "500.0", "ms", "tidelog", "tidelog")
