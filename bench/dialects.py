@@ -24,7 +24,10 @@ def translate(program: Program, dialect: str) -> str:
     given = [line for line in program.text.splitlines() if line.strip()]
     declared = [line for text in given for line in _declaration(text, program.result)]
     rules = [_rule(line) for line in given if _DECLARATION.match(line) is None]
-    return "\n".join([*declared, *program.dialects.get(dialect, "\n".join(rules)).splitlines()]) + "\n"
+    lines = [*declared, *program.dialects.get(dialect, "\n".join(rules)).splitlines()]
+    if dialect == "souffle" and program.souffle_order is not None:
+        lines.insert(0, f'.pragma "RamSIPS" "{program.souffle_order}"')
+    return "\n".join(lines) + "\n"
 
 
 def has_strings(program: Program) -> bool:

@@ -60,6 +60,12 @@ def test_a_dialect_replaces_rules_but_not_declarations() -> None:
         assert "group_by" not in translated
 
 
+def test_only_souffle_is_told_how_to_order_joins() -> None:
+    program = PROGRAMS["points-to"]
+    assert translate(program, "souffle").startswith('.pragma "RamSIPS" "delta-max-bound"\n')
+    assert "pragma" not in translate(program, "flowlog")
+
+
 def test_input_relations_without_facts_get_an_empty_file(tmp_path: Path) -> None:
     text = "input relation A(x: int)\ninput relation B(x: int)\noutput relation C(x: int)\n"
     tables = {"A": CHAIN.make()["Edge"]}
