@@ -9,7 +9,7 @@ from bench.data import Dataset, Tables
 from bench.programs import Program
 from bench.result import Batch, Run, best
 from tidelog.bench.database import Database
-from tidelog.bench.isolate import peak_memory
+from tidelog.bench.isolate import peak_memory, reset_peak_memory
 
 __all__ = ["Loaded", "bootstrap", "run_tidelog", "warm_up"]
 
@@ -29,7 +29,7 @@ class Loaded:
 def run_tidelog(program: Program, dataset: Dataset, repeat: int) -> Batch:
     tables = dataset.make()
     warm_up(program, tables)
-    before = peak_memory()
+    before = reset_peak_memory()
     last: list[Loaded] = []
 
     def once() -> Run:

@@ -14,7 +14,7 @@ from bench.data import Dataset, Tables
 from bench.executables import EXECUTABLES, THREADS
 from bench.programs import Program
 from bench.result import Batch, Run, best
-from tidelog.bench.isolate import Failed, peak_memory
+from tidelog.bench.isolate import Failed, peak_memory, reset_peak_memory
 
 __all__ = ["PEERS"]
 
@@ -23,7 +23,7 @@ def run_duckdb(program: Program, dataset: Dataset, repeat: int) -> Batch:
     if program.sql is None:
         raise Failed("not expressible in recursive SQL")
     tables = dataset.make()
-    before = peak_memory()
+    before = reset_peak_memory()
     run = best(lambda: _query(program.sql or "", tables), repeat)
     grown = peak_memory() - before
     return Batch(program.name, dataset.name, "duckdb", run.seconds, run.cpu, run.size, grown)

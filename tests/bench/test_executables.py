@@ -13,7 +13,7 @@ from bench.dialects import translate, write_facts
 from bench.executables import EXECUTABLES, is_installed, sizes
 from bench.programs import PROGRAMS, Program
 
-from tidelog.bench.isolate import Failed, isolated
+from tidelog.bench.isolate import Failed, isolated, peak_memory, reset_peak_memory
 
 CHAIN = graph("chain", "chain", 4)
 COUNT = """\
@@ -123,3 +123,15 @@ def test_engines_that_are_not_on_the_path_are_not_installed(monkeypatch: pytest.
     assert not is_installed("souffle compiled")
     assert not is_installed("flowlog")
     assert is_installed("tidelog")
+
+
+def test_memory_that_is_free_again_does_not_hide_later_growth() -> None:
+    ballast = bytearray(200 * 2**20)
+    high = peak_memory()
+    del ballast
+    before = reset_peak_memory()
+    if before > high - 150 * 2**20:
+        pytest.skip("this kernel cannot reset the peak")
+    ballast = bytearray(100 * 2**20)
+    assert peak_memory() - before > 80 * 2**20
+    del ballast
