@@ -109,7 +109,13 @@ def _graphs(quick: bool) -> list[Dataset]:
         graph("grid", "grid", 30, 30) if quick else graph("grid", "grid", 60, 60),
         graph("tree", "tree", 20_000 if quick else 200_000, 2),
         graph("chain", "chain", 500 if quick else 1500),
+        _mesh(quick),
     ]
+
+
+def _mesh(quick: bool) -> Dataset:
+    """An acyclic graph whose closure has 7 % of all pairs."""
+    return graph("mesh2k", "mesh", 98, 23) if quick else graph("mesh45k", "mesh", 442, 102)
 
 
 def _power_law(quick: bool) -> Dataset:

@@ -22,6 +22,7 @@ SHAPES: dict[str, Callable[[], graphs.Edges]] = {
     "grid": lambda: graphs.grid(5, 4),
     "tree": lambda: graphs.tree(40, 3),
     "chain": lambda: graphs.chain(30),
+    "mesh": lambda: graphs.mesh(6, 5),
 }
 
 
@@ -47,6 +48,7 @@ def test_graphs_have_the_sizes_that_were_asked_for() -> None:
     assert graphs.rmat(50, 200).max() < 50
     assert len(graphs.grid(5, 4)) == 4 * 4 + 5 * 3
     assert len(graphs.tree(40, 3)) == 39
+    assert len(graphs.mesh(5, 4)) == 3 * (5 + 4 + 4) + 2 * 5
     assert graphs.chain(4).tolist() == [[0, 1], [1, 2], [2, 3]]
     assert len(graphs.gnp(1000, 3.0)) == pytest.approx(3000, rel=0.1)
 

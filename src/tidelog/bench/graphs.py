@@ -1,4 +1,4 @@
-"""Directed graphs of five shapes, as arrays of edges.
+"""Directed graphs of six shapes, as arrays of edges.
 
 Edges are distinct and have no loops. The same arguments give the same edges: every random choice depends on
 the seed. Nodes are numbered from 0.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Edges", "chain", "gnp", "grid", "rmat", "tree"]
+__all__ = ["Edges", "chain", "gnp", "grid", "mesh", "rmat", "tree"]
 
 Edges = npt.NDArray[np.int64]
 
@@ -49,6 +49,15 @@ def grid(width: int, height: int) -> Edges:
     right = np.stack([cells[:, :-1].ravel(), cells[:, 1:].ravel()], axis=1)
     down = np.stack([cells[:-1].ravel(), cells[1:].ravel()], axis=1)
     return np.concatenate([right, down]).astype(np.int64)
+
+
+def mesh(width: int, layers: int, seed: int = 0) -> Edges:
+    """Layers of triangles, in random numbers: edges to three neighbours in the next layer and one beyond."""
+    nodes = np.random.default_rng(seed).permutation(width * layers).reshape(layers, width)
+    upper, lower = nodes[:-1], nodes[1:]
+    parts = [(upper, lower), (upper[:, 1:], lower[:, :-1]), (upper[:, :-1], lower[:, 1:])]
+    parts.append((nodes[:-2], nodes[2:]))
+    return np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in parts]).astype(np.int64)
 
 
 def tree(nodes: int, fan: int = 2) -> Edges:

@@ -17,10 +17,10 @@ from tidelog.engine.local.dense.conversion import (
     WHY,
     asserted_only,
     domain_size,
-    is_cyclic,
     run_whole,
     with_rows,
 )
+from tidelog.engine.local.dense.estimate import begins_dense
 from tidelog.engine.local.dense.matrix import BitRelation, Pattern, pattern, pays, sparse
 from tidelog.engine.local.kernels.layout import OLD
 from tidelog.engine.local.storage.pending import Change, Working
@@ -92,11 +92,15 @@ class DenseForms:
         """Begin a bootstrap; returns true if the stratum should be a matrix from the start."""
         self._booting = relations
         self._domains.clear()
-        for name in relations:
-            fits = self._patterns.get(name)
-            if fits is not None and not self.is_read(name) and is_cyclic(fits, self._engine.tables):
-                return True
-        return False
+        return any(self._begins_dense(name) for name in relations)
+
+    def _begins_dense(self, name: str) -> bool:
+        fits, engine = None if self.is_read(name) else self._patterns.get(name), self._engine
+        if fits is None:
+            return False
+        table = engine.tables[name]
+        asserted = table.codes(np.flatnonzero(table.given[: table.rows]))
+        return begins_dense(fits, engine.size_now, engine.rows, asserted, engine.runner.check)
 
     def wants(self, relations: Iterable[str]) -> bool:
         """Whether a relation that is being bootstrapped is dense enough to be a matrix."""

@@ -8,14 +8,14 @@ from typing import Final
 import numpy as np
 
 from tidelog.engine.local.codes.codec import Codes
-from tidelog.engine.local.dense.matrix import BitRelation, Pattern, Source, pays
+from tidelog.engine.local.dense.matrix import BitRelation, Pattern, Source
 from tidelog.engine.local.kernels.layout import ALIVE, OLD
 from tidelog.engine.local.storage.pending import Change
 from tidelog.engine.local.storage.table import Table
 from tidelog.engine.protocol import Check
 from tidelog.plan.flat import FlatRule
 
-__all__ = ["WHY", "asserted_only", "domain_size", "is_cyclic", "run_whole", "with_rows"]
+__all__ = ["WHY", "asserted_only", "domain_size", "run_whole", "with_rows"]
 
 WHY: Final = "the relation is dense and stored as a bit matrix"
 
@@ -26,17 +26,6 @@ def domain_size(fits: Pattern, tables: Mapping[str, Table]) -> int:
     for name in {*fits.below(), fits.relation}:
         values.add(tables[name].codes().reshape(-1, 1))
     return values.rows
-
-
-def is_cyclic(fits: Pattern, tables: Mapping[str, Table]) -> bool:
-    """Whether the steps of a recursion alone make it dense: one component contains many of the values."""
-    steps = [(tables[o.relation], o.turned) for o in (fits.bases if fits.closed else fits.steps)]
-    rows = sum(table.rows for table, _ in steps)
-    if not pays(rows * rows, rows):  # not even if all values were in one component
-        return False
-    kept = BitRelation()
-    largest = kept.largest_component([(table.codes(table.alive()), turned) for table, turned in steps])
-    return pays(largest * largest, kept.names.rows)
 
 
 def run_whole(

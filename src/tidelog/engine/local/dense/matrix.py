@@ -247,8 +247,7 @@ class BitRelation:
         """Set the state before the commit from rows."""
         self.names.add(np.ascontiguousarray(rows.reshape(-1, 1)))
         self.turned = turned
-        nowhere = self._steps([])
-        self.bits = self._rows(nowhere, self._steps([self._places(rows, turned)]))
+        self.bits = self._rows(self.grouped([]), self.grouped([(rows, turned)]))
 
     def rename(self, codes: Codes) -> None:
         """Give the values new codes; holders of the old names are not affected."""
@@ -310,10 +309,10 @@ class BitRelation:
             )
         bases = [(given, fits.turned), *((sources[o.relation], o.turned) for o in fits.bases)]
         steps = [(sources[o.relation], o.turned) for o in fits.steps] + (bases if fits.closed else [])
-        base = self._steps([self._places(source.now, turned) for source, turned in bases])
+        base = self.grouped([(source.now, turned) for source, turned in bases])
         step = base
         if not fits.closed:
-            step = self._steps([self._places(source.now, turned) for source, turned in steps])
+            step = self.grouped([(source.now, turned) for source, turned in steps])
         if not starts_over and self._is_idle(steps, bases, step, base):
             self._next, self._changed = self.bits, self._changed[:0]
             return 0
@@ -330,8 +329,10 @@ class BitRelation:
             )
         return columns[::-1] if turned else columns
 
-    def _steps(self, parts: Iterable[Codes]) -> calls.Grouped:
-        together = np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1)
+    def grouped(self, parts: Iterable[tuple[Codes, bool]]) -> calls.Grouped:
+        """Group pairs of values with a name, turned if so marked, by the place of their first element."""
+        places = [self._places(pairs, turned) for pairs, turned in parts]
+        together = np.concatenate([np.empty((2, 0), np.int64), *places], axis=1)
         return calls.grouped(together[0], together[1], self.names.rows)
 
     def _rows(self, step: calls.Grouped, base: calls.Grouped, check: Check = lambda ahead=None: None) -> Bits:
@@ -371,13 +372,6 @@ class BitRelation:
             for source, turned in parts
             for x, z in self._places(source.inserted, turned).T.tolist()
         )
-
-    def largest_component(self, parts: list[tuple[Codes, bool]]) -> int:
-        """The size of the largest strongly connected component."""
-        for pairs, _ in parts:
-            self.names.add(pairs.reshape(-1, 1))
-        component, count = calls.components(self._steps([self._places(*part) for part in parts]))
-        return int(np.bincount(component, minlength=1).max()) if count else 0
 
     def commit(self) -> None:
         if self._next is not None:

@@ -16,7 +16,17 @@ import numpy as np
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.memory import load8, load64, store8, store64
 
-__all__ = ["changed", "components", "count_more", "count_pairs", "fill", "group", "leads_to", "pairs"]
+__all__ = [
+    "changed",
+    "components",
+    "count_more",
+    "count_pairs",
+    "fill",
+    "group",
+    "leads_to",
+    "lowest_ranks",
+    "pairs",
+]
 
 _ONE = np.uint64(1)
 _PAIRS, _QUADS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
@@ -156,6 +166,31 @@ def fill(step, to, base_step, base, component, members, first, count, joined, ro
             most -= load64(step, x + 1) - load64(step, x) + 1
             most -= load64(base_step, x + 1) - load64(base_step, x)
     return count
+
+
+@inlined
+def _keep_lowest(lowest, ranks, width):
+    for k in range(width):
+        _lower(lowest, k, load64(ranks, k))
+
+
+@exported
+def lowest_ranks(step, to, base_step, base, component, members, first, count, ranks, width, lowest):
+    """The lowest ranks of the values that each component is paired with, `width` of each.
+
+    `members` are as in `fill`. `lowest` begins as the largest rank.
+    """
+    for c in range(count):
+        own = lowest + 8 * width * c
+        for m in range(load64(first, c), load64(first, c + 1)):
+            x = load64(members, m)
+            for i in range(load64(base_step, x), load64(base_step, x + 1)):
+                _keep_lowest(own, ranks + 8 * width * load64(base, i), width)
+            for i in range(load64(step, x), load64(step, x + 1)):
+                d = load64(component, load64(to, i))
+                if d != c:
+                    _keep_lowest(own, lowest + 8 * width * d, width)
+    return 0
 
 
 @exported

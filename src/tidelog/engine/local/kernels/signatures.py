@@ -33,6 +33,7 @@ SIGNATURES: Final = {
     "intern_texts": "texts offsets is_long content missing first count adds codes",
     "leads_to": "starts targets x goal_starts goal z most seen queue",
     "link": "trace",
+    "lowest_ranks": "step to base_step base component members first count ranks width lowest",
     "merge": "relation index fresh size merged",
     "next_improved": "relation is_cut cut",
     "pairs": "nodes count rows words ids size less less_words less_ids less_size out",

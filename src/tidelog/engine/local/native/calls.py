@@ -42,6 +42,7 @@ __all__ = [
     "intern_texts",
     "leads_to",
     "link",
+    "lowest_ranks",
     "merge",
     "next_improved",
     "pairs",
@@ -334,6 +335,18 @@ def fill(
         start,
         most,
     )
+
+
+def lowest_ranks(
+    steps: Grouped, base: Grouped, component: Integers, members: Grouped, ranks: Integers, largest: int
+) -> Integers:
+    """The lowest ranks of the values that each component is paired with; `largest` if there is none."""
+    first, of = members
+    lowest = np.full((len(first) - 1, ranks.shape[1]), largest, np.int64)
+    _kernels.lowest_ranks(
+        *map(_at, (*steps, *base, component, of, first)), len(lowest), _at(ranks), ranks.shape[1], _at(lowest)
+    )
+    return lowest
 
 
 def changed(old_rows: Words, old: Integers, rows: Words, ids: Integers) -> Integers:

@@ -1,0 +1,73 @@
+"""Estimates the size of a recursion before its first round, to decide whether it begins as bits.
+
+The largest strongly connected component is a lower bound. If that is too small, the number of pairs is
+estimated as in Cohen's size-estimation framework: every value draws random ranks, and each component keeps
+the smallest rank of all values that it is paired with, which takes one pass over the steps. The smallest of n
+uniform ranks is 1 / (n + 1) on average. So an estimate takes time and space by the steps, not by the pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.dense.matrix import BitRelation, Operand, Pattern, pays
+from tidelog.engine.local.native import calls
+from tidelog.engine.protocol import Check
+
+__all__ = ["begins_dense"]
+
+_RANKS: Final = 8  # drawn in one pass
+_PASSES: Final = 4
+_SURE: Final = 4  # an estimate that exceeds the limit, or is below it, so many times decides at once
+_LARGEST: Final = 2**62  # ranks are below
+
+
+def begins_dense(
+    fits: Pattern,
+    size: Callable[[str], int],
+    pairs: Callable[[str], Codes],
+    asserted: Codes,
+    check: Check,
+) -> bool:
+    """Whether a recursion will be dense, given the sizes and the pairs of the relations that it reads."""
+    operands = fits.bases if fits.closed else fits.steps
+    rows = sum(size(o.relation) for o in operands) + len(asserted) * fits.closed
+    if not pays(rows * rows, rows):  # not even if all values were paired
+        return False
+    known = {name: pairs(name) for name in fits.below()}
+    kept = BitRelation()
+    for part in (*known.values(), asserted):
+        kept.names.add(part.reshape(-1, 1))
+
+    def parts(operands: tuple[Operand, ...]) -> list[tuple[Codes, bool]]:
+        return [(known[o.relation], o.turned) for o in operands]
+
+    base = kept.grouped([*parts(fits.bases), (asserted, fits.turned)])
+    step = base if fits.closed else kept.grouped(parts(fits.steps))
+    check()
+    component, count = calls.components(step)
+    largest = int(np.bincount(component, minlength=1).max()) if count else 0
+    places = kept.names.rows
+    return pays(largest * largest, places) or _is_expected(step, base, component, count, places, check)
+
+
+def _is_expected(
+    step: calls.Grouped, base: calls.Grouped, component: Codes, count: int, places: int, check: Check
+) -> bool:
+    """Whether the number of pairs, estimated with more and more ranks, is enough."""
+    random, sums, drawn = np.random.default_rng(0), np.zeros(count), 0
+    members = calls.grouped(component, np.arange(len(component)), count)
+    for _ in range(_PASSES):
+        check(8 * _RANKS * (places + count))
+        ranks = random.integers(_LARGEST, size=(places, _RANKS))
+        sums += (calls.lowest_ranks(step, base, component, members, ranks, _LARGEST) / _LARGEST).sum(axis=1)
+        drawn += _RANKS
+        each = np.minimum(drawn / np.maximum(sums, 1 / _LARGEST) - 1, places)
+        expected = int(np.maximum(each, 0)[component].sum())
+        if pays(expected, places) is pays(expected // _SURE, places) is pays(expected * _SURE, places):
+            break
+    return pays(expected, places)
