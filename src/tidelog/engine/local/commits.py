@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from tidelog.engine.commit import Commits
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.codes.codec import Codes
-from tidelog.engine.local.dense.matrix import Difference
+from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import Record
 from tidelog.engine.local.storage.saved_state import Saved, restored

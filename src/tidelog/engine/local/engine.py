@@ -16,8 +16,8 @@ import numpy.typing as npt
 from tidelog.data.types import Scalar, Type
 from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.local.codes.garbage import Collector
+from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.dense.claims import DenseForms
-from tidelog.engine.local.dense.matrix import Difference
 from tidelog.engine.local.extrema.operators import LocalExtrema
 from tidelog.engine.local.kernels.layout import DELTA
 from tidelog.engine.local.native.calls import end_round
@@ -52,9 +52,17 @@ class _Statistics:
 
     def size(self, relation: str, fixed: Fixed = ()) -> float:
         size = self._engine.size_now(relation)
-        return size * self._engine.tables[relation].share(self._codes(fixed)) if fixed else size
+        if not fixed:
+            return size
+        bits = self._engine.dense.bits.get(relation)
+        if bits is not None:
+            return bits.alike(tuple(column for column, _ in fixed))
+        return size * self._engine.tables[relation].share(self._codes(fixed))
 
     def alike(self, relation: str, columns: tuple[int, ...], fixed: Fixed = ()) -> float | None:
+        bits = self._engine.dense.bits.get(relation)
+        if bits is not None:
+            return bits.alike(columns)
         return self._engine.tables[relation].alike(columns, self._codes(fixed))
 
     def _codes(self, fixed: Fixed) -> tuple[tuple[int, int], ...]:
@@ -62,7 +70,7 @@ class _Statistics:
         return tuple([(column, encode(c.type, c.value)) for column, c in fixed])
 
     def has_index(self, relation: str, columns: tuple[int, ...]) -> bool:
-        return columns in self._engine.tables[relation].indexes
+        return relation in self._engine.dense.bits or columns in self._engine.tables[relation].indexes
 
 
 class LocalEngine:
@@ -75,13 +83,13 @@ class LocalEngine:
         self._made: dict[str, None] = {}  # tables that the commit created
         self.types: dict[str, tuple[Type, ...]] = {}
         self._functions: Mapping[str, Function | PythonFunction] = {}
-        self.runner = Runner(self._working, self.tables, self.codec)
+        self.dense = DenseForms(self)
+        self.runner = Runner(self._working, self.tables, self.dense.bits, self.codec)
         self._program: FlatProgram | None = None
         self._program_before: FlatProgram | None = None
         self._holds = FlatProgram()  # the program of the last commit
         self._queried: set[str] = set()  # relations that queries have read since indexes were dropped
         self._loop: Loop | None = None  # while it runs
-        self.dense = DenseForms(self)
         self._collector = Collector(self.tables, self.dense.bits, self.types)
         self.traces = Iterations(self)
         self.extrema = LocalExtrema(self)
@@ -131,7 +139,9 @@ class LocalEngine:
 
     def size_now(self, relation: str) -> int:
         """About how many rows a relation has in the current commit."""
-        change = self.pending.get(relation)
+        bits, change = self.dense.bits.get(relation), self.pending.get(relation)
+        if bits is not None:
+            return bits.next_size
         return self.size(relation) if change is None else change.size
 
     def change(self, relation: str) -> Change:
@@ -171,16 +181,22 @@ class LocalEngine:
     def has_changed(self, relation: str) -> bool:
         """Whether the rows or asserted facts of a relation differ from those before the commit."""
         change = self.pending.get(relation)
-        return change is not None and (change.moves or change.is_asserted)
+        return change is not None and (self._moves(relation, change) or change.is_asserted)
+
+    def _moves(self, relation: str, change: Change) -> bool:
+        bits = self.dense.bits.get(relation)
+        return change.moves if bits is None else len(bits.changed) > 0
 
     def was_touched(self, relation: str) -> bool:
         """Whether any row of a relation was inserted, deleted or given another count."""
         change = self.pending.get(relation)
-        return change is not None and change.is_touched
+        return change is not None and (change.is_touched or self._moves(relation, change))
 
     def changed_rows(self, relation: str) -> tuple[int, int]:
         """How many rows were inserted and deleted."""
-        change = self.pending.get(relation)
+        bits, change = self.dense.bits.get(relation), self.pending.get(relation)
+        if bits is not None:
+            return bits.changed_sizes()
         return (0, 0) if change is None else (len(change.inserted), len(change.deleted))
 
     def asserted_changes(self, relation: str) -> tuple[int, int]:
@@ -218,8 +234,16 @@ class LocalEngine:
         """How many instances a rule is expected to have, from so many rows of its first literal."""
         if rows is None:
             driver = self.driver(step)
-            rows = 1 if driver is None else len(driver)
+            rows = 1 if driver is None else self._driver_size(step, driver)
         return rows * self.variants.expected(step.rule, step.driver)
+
+    def _driver_size(self, step: Derive, driver: Rows) -> int:
+        """How many rows a driver stands for."""
+        assert step.driver is not None
+        literal = step.rule.body[step.driver]
+        assert isinstance(literal, Match | Absent)
+        bits = self.dense.bits.get(literal.relation)
+        return len(driver) if bits is None else bits.changed_sizes()[not _is_inserted(step, literal)]
 
     def _rediscover(self, step: Derive, suspects: Rows | None, rank: int) -> bool:
         """Re-derive suspects by one head variable, if binding the whole head would repeat much work."""
@@ -239,20 +263,22 @@ class LocalEngine:
         return True
 
     def driver(self, step: Derive) -> Rows | None:
+        """The rows that a step starts from, or, if they are bits, the places whose rows have changed."""
         if step.driver is None:
             return None
         literal = step.rule.body[step.driver]
         assert isinstance(literal, Match | Absent)
-        change = self.pending.get(literal.relation)
+        change, bits = self.pending.get(literal.relation), self.dense.bits.get(literal.relation)
         if change is None:
             return _EMPTY
+        if bits is not None:
+            return bits.changed if bits.changed_sizes()[not _is_inserted(step, literal)] else _EMPTY
         view = step.views[step.driver]
         if view is View.DELTA:
             return change.working.delta
         if view is View.SUSPECTS:
             return change.searched
-        positive = isinstance(literal, Match)
-        return change.inserted if (view is View.INSERTED) == positive else change.deleted
+        return change.inserted if _is_inserted(step, literal) else change.deleted
 
     def assertions(self, step: Assertions, rank: int) -> int:
         """Apply asserted facts as instances with an empty body; returns their number."""
@@ -452,6 +478,11 @@ class LocalEngine:
         table = self.tables[relation]
         return table.codes(table.alive())
 
+    def rows_now(self, relation: str) -> Codes:
+        """The tuples of a relation in the current commit."""
+        bits = self.dense.bits.get(relation)
+        return self.rows(relation) if bits is None else bits.rows_now()
+
     def changes(self, relation: str) -> tuple[Codes | Difference, Codes | Difference]:
         """The tuples that the current commit inserted and deleted; computed later for dense relations."""
         if relation in self.dense.bits:
@@ -475,3 +506,9 @@ class LocalEngine:
             known = rows < len(given)  # later rows were added since
             given[rows[known]] = before[known]
         return given
+
+
+def _is_inserted(step: Derive, literal: Match | Absent) -> bool:
+    """Whether a step starts from the rows inserted into a relation, and not from those deleted."""
+    assert step.driver is not None
+    return (step.views[step.driver] is View.INSERTED) == isinstance(literal, Match)

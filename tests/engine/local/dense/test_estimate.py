@@ -11,7 +11,8 @@ import tidelog
 from session.routes import home
 from tidelog.bench import graphs
 from tidelog.engine.local.dense.estimate import begins_dense
-from tidelog.engine.local.dense.matrix import BitRelation, Operand, Pattern, Source, pays
+from tidelog.engine.local.dense.matrix import BitRelation, Source, pays
+from tidelog.engine.local.dense.patterns import Operand, Pattern
 from tidelog.engine.local.native import calls
 
 PROGRAM = """

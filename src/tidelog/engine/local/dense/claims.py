@@ -15,13 +15,15 @@ import numpy as np
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.dense.conversion import (
     WHY,
+    Below,
     asserted_only,
     domain_size,
     run_whole,
     with_rows,
 )
 from tidelog.engine.local.dense.estimate import begins_dense
-from tidelog.engine.local.dense.matrix import BitRelation, Pattern, pattern, pays, sparse
+from tidelog.engine.local.dense.matrix import BitRelation, pays, sparse
+from tidelog.engine.local.dense.patterns import Pattern, pattern
 from tidelog.engine.local.kernels.layout import OLD
 from tidelog.engine.local.storage.pending import Change, Working
 from tidelog.engine.local.storage.table import Table
@@ -68,10 +70,6 @@ class DenseForms:
         self.is_allowed = False
         self._patterns, self._patterns_before = {}, {}
 
-    def is_read(self, name: str) -> bool:
-        """Whether a rule of the program before reads the rows of a relation: then they must be rows."""
-        return name not in self._patterns_before and self._engine.existed(name)
-
     def fitting(self) -> set[str]:
         """The dense relations whose bit rows were computed from the program's current rules."""
         return {name for name, bits in self.bits.items() if bits.pattern == self._patterns.get(name)}
@@ -95,24 +93,24 @@ class DenseForms:
         return any(self._begins_dense(name) for name in relations)
 
     def _begins_dense(self, name: str) -> bool:
-        fits, engine = None if self.is_read(name) else self._patterns.get(name), self._engine
+        fits, engine = self._patterns.get(name), self._engine
         if fits is None:
             return False
         table = engine.tables[name]
         asserted = table.codes(np.flatnonzero(table.given[: table.rows]))
-        return begins_dense(fits, engine.size_now, engine.rows, asserted, engine.runner.check)
+        return begins_dense(fits, engine.size_now, engine.rows_now, asserted, engine.runner.check)
 
     def wants(self, relations: Iterable[str]) -> bool:
         """Whether a relation that is being bootstrapped is dense enough to be a matrix."""
         return any(self._is_dense(name) for name in relations if name in self._booting)
 
     def _is_dense(self, name: str) -> bool:
-        fits = None if self.is_read(name) else self._patterns.get(name)
+        fits = self._patterns.get(name)
         rows = self._engine.tables[name].rows
         if fits is None or not pays(rows, 0):  # too small to count the values
             return False
         if name not in self._domains:
-            self._domains[name] = domain_size(fits, self._engine.tables)
+            self._domains[name] = domain_size(self._below(other) for other in {*fits.below(), name})
         return pays(rows, self._domains[name])
 
     # -- claims
@@ -134,9 +132,12 @@ class DenseForms:
             self._to_rows(name, kept)
             return None
         engine = self._engine
-        below = {other: (table, engine.pending.get(other)) for other, table in engine.tables.items()}
+        below = {other: self._below(other) for other in stratum.reads}
         rounds = run_whole(kept, fits, engine.change(name), below, self._all_heads, engine.runner.check)
         return Claimed(rounds, WHY, rows=kept.next_size)
+
+    def _below(self, name: str) -> Below:
+        return Below(self._engine.tables[name], self._engine.pending.get(name), self.bits.get(name))
 
     def _all_heads(self, rule: FlatRule) -> Codes:
         """The heads that a rule derives from the new state, one per row; raises if an instance fails."""
@@ -190,13 +191,10 @@ class DenseForms:
 
 
 def _changed(program: FlatProgram, before: FlatProgram) -> set[str]:
-    """The relations whose strata or readers differ."""
-    if program.is_addition:
-        return {name for rule in program.rules.values() for name in (rule.head, *rule.reads)}
+    """The relations whose strata differ, and those that have none any more."""
     change = program.since(before)
     changed = {name for number in change.strata for name in program.strata[number].relations}
-    changed.update(name for id_ in change.added for name in program.rules[id_].reads)
-    changed.update(name for id_ in change.removed for name in before.rules[id_].reads)
+    changed.update(before.rules[id_].head for id_ in change.removed)
     return changed
 
 

@@ -14,7 +14,8 @@ from typing import Final
 import numpy as np
 
 from tidelog.engine.local.codes.codec import Codes
-from tidelog.engine.local.dense.matrix import BitRelation, Operand, Pattern, pays
+from tidelog.engine.local.dense.matrix import BitRelation, pays
+from tidelog.engine.local.dense.patterns import Operand, Pattern
 from tidelog.engine.local.native import calls
 from tidelog.engine.protocol import Check
 

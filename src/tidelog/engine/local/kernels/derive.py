@@ -14,11 +14,13 @@ all parts, and the descriptors of relations and indexes.
 
 from __future__ import annotations
 
+from tidelog.engine.local.kernels.bit_atoms import accept_pair, enter_pairs, next_pair
 from tidelog.engine.local.kernels.cells import cell, larger, rank_of
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
+from tidelog.engine.local.kernels.conditions import passes
 from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, cover
 from tidelog.engine.local.kernels.layout import (
-    ABSENT,
+    AGAIN,
     ARITY,
     AT,
     BIND,
@@ -39,22 +41,14 @@ from tidelog.engine.local.kernels.layout import (
     EMIT,
     EMITTED,
     END,
-    EQ,
     FAILURES,
     FIL_FROM,
-    FIL_KEYS,
-    FIL_LEFT,
-    FIL_OP,
-    FIL_RIGHT,
     FIL_TO,
-    FIL_WIDTH,
     FOLLOWING_AT,
-    GE,
     GROUPED,
     GROUPED_AT,
     GROW_INDEX,
     GROW_OUT,
-    GT,
     HEAD,
     HEADER,
     HIGHEST,
@@ -68,18 +62,15 @@ from tidelog.engine.local.kernels.layout import (
     KEY_TO,
     KEY_WIDTH,
     KIND,
-    LE,
     LEVEL,
     LEVEL_WIDTH,
     LEVELS,
     LIST,
     LOOKUP,
-    LT,
     MASK,
     MEMBER,
     MODE,
     MOST_PENDING,
-    NE,
     NONE,
     NOT_BEGUN,
     ORIGIN,
@@ -88,6 +79,7 @@ from tidelog.engine.local.kernels.layout import (
     PAUSE,
     PENDING_FROM,
     PENDING_TO,
+    PLACES_LIST,
     RANGE,
     RANK,
     RANKED,
@@ -110,7 +102,6 @@ from tidelog.engine.local.kernels.layout import (
 )
 from tidelog.engine.local.kernels.look_ahead import list_of, look_ahead
 from tidelog.engine.local.kernels.memory import load8, load32, load64, store64
-from tidelog.engine.local.kernels.numbers import computes
 from tidelog.engine.local.kernels.pending import flush, next_pending, put_off
 from tidelog.engine.local.kernels.ranges import agrees, enter_range, next_in_range
 from tidelog.engine.local.kernels.rows import (
@@ -155,6 +146,8 @@ def _enter(code, level):
         store64(code, level + END, bucket_end(index, half))
         store64(code, level + AT, chain_head(index, half))
         return bucket_start(index, half)
+    if kind > TEMP:
+        return enter_pairs(code, level)
     values = code + 8 * load64(code, TUPLE)
     for j in range(first, last, KEY_WIDTH):
         v = load64(code, load64(code, j + KEY_SLOT))
@@ -169,7 +162,7 @@ def _enter(code, level):
 
 @kernel
 def _next(code, level):
-    """The next row of a level that matches its key, or a negative number."""
+    """The next row of a level that matches its key, or a negative number: AGAIN if there may be more."""
     kind, relation, at = (
         load64(code, level + KIND),
         load64(code, level + REL),
@@ -201,6 +194,8 @@ def _next(code, level):
         return at
     if kind == RANGE:
         return next_in_range(code, level)
+    if kind > TEMP:
+        return next_pair(code, level)
     if at >= load64(code, level + END):
         return -1
     store64(code, level + CURSOR, at + 1)
@@ -214,8 +209,14 @@ def _next(code, level):
 @kernel
 def _accept(code, level, row):
     """Whether a row is visible and matches its terms; binds its columns to slots."""
-    first, last = load64(code, level + COL_FROM), load64(code, level + COL_TO)
-    if load64(code, level + KIND) == TEMP:
+    first, last, kind = (
+        load64(code, level + COL_FROM),
+        load64(code, level + COL_TO),
+        load64(code, level + KIND),
+    )
+    if kind > TEMP:
+        return accept_pair(code, level, row)
+    if kind == TEMP:
         base, length = load64(code, level + AT), load64(code, level + END)
         for j in range(first, last, COL_WIDTH):
             column, slot = load64(code, j + COL_COLUMN), load64(code, j + COL_SLOT)
@@ -235,61 +236,6 @@ def _accept(code, level, row):
         elif v != load64(code, load64(code, j + COL_SLOT)):
             return False
     return True
-
-
-@kernel
-def _is_refuted(code, at):
-    """Whether the relation of a negation contains the negated tuple."""
-    relation, keys = load64(code, at + FIL_LEFT), load64(code, at + FIL_KEYS)
-    values = code + 8 * load64(code, TUPLE)
-    for j in range(keys, keys + KEY_WIDTH * load64(relation, ARITY), KEY_WIDTH):
-        v = load64(code, load64(code, j + KEY_SLOT))
-        if v == NONE and load64(code, j + KEY_CHECKS):
-            return False
-        store64(values, load64(code, j + KEY_COLUMN), v)
-    row = find(relation, values, hash_of(values, load64(relation, ARITY)))
-    return row >= 0 and (load64(code, at + FIL_RIGHT) >> load8(load64(relation, TAG_AT), row)) & 1 != 0
-
-
-@kernel
-def _passes(code, level):
-    """1 if the conditions and negations of a level hold, 0 if not, -1 if one is unknown.
-
-    Also computes values. An instance with a value that cannot be computed is skipped and counted.
-    """
-    for at in range(load64(code, level + FIL_FROM), load64(code, level + FIL_TO), FIL_WIDTH):
-        op = load64(code, at + FIL_OP)
-        if op == ABSENT:
-            if _is_refuted(code, at):
-                return 0
-            continue
-        x = load64(code, load64(code, at + FIL_LEFT))
-        y = load64(code, load64(code, at + FIL_RIGHT))
-        if op > ABSENT:
-            fits = computes(code, op, x, y, load64(code, at + FIL_KEYS))
-            if fits < 0:
-                return -1
-            if not fits:
-                store64(code, FAILURES, load64(code, FAILURES) + 1)
-                return 0
-            continue
-        if op == EQ:
-            ok = x == y
-        elif op == NE:
-            ok = x != y
-        elif op == LT:
-            ok = x < y
-        elif op == LE:
-            ok = x <= y
-        elif op == GT:
-            ok = x > y
-        elif op == GE:
-            ok = x >= y
-        else:
-            return -1
-        if not ok:
-            return 0
-    return 1
 
 
 _AHEAD = 8  # rows between beginning to load a row and using it
@@ -361,7 +307,7 @@ def _sweep(code, level):
         passed = 1
         if conditions:
             _bind_columns(code, level, cells, row * stride, wide)
-            passed = _passes(code, level)
+            passed = passes(code, level)
         if passed > 0:
             begins = next_pending(code, width)
             _put_head(code, begins, cells, row * stride, wide)
@@ -465,9 +411,9 @@ def _derive(code):
                 look_ahead(code, level)
             row = _next(code, level)
             if row < 0:
-                number -= 1
+                number -= row != AGAIN
             elif _accept(code, level, row):
-                passed = _passes(code, level)
+                passed = passes(code, level)
                 if passed < 0:
                     status = UNKNOWN
                     break
@@ -511,7 +457,7 @@ def run(code, rank, list_at, list_len, steps, resume):
         store64(code, PENDING_TO, 0)
         store64(code, LEVEL, NOT_BEGUN)
         kind = load64(code, HEADER + KIND)
-        if kind == LIST or kind == TEMP:
+        if kind == LIST or kind == TEMP or kind == PLACES_LIST:
             store64(code, HEADER + AT, list_at)
             store64(code, HEADER + END, list_len)
     if load64(code, LEVEL) == NOT_BEGUN:

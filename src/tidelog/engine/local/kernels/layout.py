@@ -12,8 +12,10 @@ from typing import Final
 
 __all__ = [
     "ABSENT",
+    "ABSENT_PAIR",
     "ADD",
     "ADD_DOUBLES",
+    "AGAIN",
     "AIMED",
     "ALIVE",
     "ARITY",
@@ -30,6 +32,8 @@ __all__ = [
     "BEST_WIDTH",
     "BIND",
     "BIND_SOME",
+    "BITS",
+    "BIT_RELATION_WIDTH",
     "BOUNDS",
     "BOUNDS_COLUMN",
     "BOUNDS_WIDTH",
@@ -42,6 +46,7 @@ __all__ = [
     "CELLS_MORE",
     "CELL_COUNT",
     "CELL_RANK",
+    "COLUMN",
     "COLUMNS",
     "COLUMNS_FROM",
     "COL_COLUMN",
@@ -56,6 +61,7 @@ __all__ = [
     "DELTA",
     "DELTA_FROM",
     "DELTA_TO",
+    "DIAGONAL",
     "DIVIDE_DOUBLES",
     "DONE",
     "EMIT",
@@ -101,6 +107,7 @@ __all__ = [
     "HIGH",
     "HIGHEST",
     "HINTS",
+    "IDS_AT",
     "IMPROVE",
     "INDEX",
     "INSERT",
@@ -143,11 +150,13 @@ __all__ = [
     "LOW",
     "LT",
     "MASK",
+    "MATRIX_WIDTH",
     "MEMBER",
     "MINUS",
     "MODE",
     "MOST_PENDING",
     "MULTIPLY_DOUBLES",
+    "NAMES_AT",
     "NE",
     "NEXT",
     "NONE",
@@ -160,6 +169,8 @@ __all__ = [
     "OUT_AT",
     "OUT_CAP",
     "OVERDELETE",
+    "PAIR",
+    "PAIRS",
     "PAUSE",
     "PENDING",
     "PENDING_FROM",
@@ -168,6 +179,9 @@ __all__ = [
     "PENDING_RANK",
     "PENDING_TIMES",
     "PENDING_TO",
+    "PLACE",
+    "PLACES",
+    "PLACES_LIST",
     "PLUS",
     "POSITION",
     "QUEUED",
@@ -184,8 +198,12 @@ __all__ = [
     "RESULT_LOW",
     "RESULT_SLOT",
     "ROUNDS",
+    "ROW",
     "ROWS",
+    "ROWS_AT",
+    "ROW_WORDS",
     "SCAN",
+    "SCANNED",
     "SEARCHES",
     "SETTLE",
     "SLOTS",
@@ -207,6 +225,7 @@ __all__ = [
     "TIMES",
     "TRACE_AT",
     "TRACE_WIDTH",
+    "TRANSPOSED",
     "TUPLE",
     "UNCOVERED",
     "UNDO_AT",
@@ -225,6 +244,7 @@ __all__ = [
     "WIDE",
     "WIDEN",
     "WIDTH",
+    "WORD",
     "WORKLIST_AT",
     "WORKLIST_CAP",
 ]
@@ -254,6 +274,13 @@ AIMED, UNSETTLED = -1, 2**62
 # -- an index: rows by buckets and newer ones in chains, or sorted rows; then its columns
 STARTS_AT, BUCKETS, GROUPED_AT, GROUPED, HEADS_AT, HEADS, FOLLOWING_AT, COVERED, ORDER_AT = range(9)
 COLUMNS, COLUMNS_FROM = range(9, 11)
+
+# -- a matrix: its rows, their words, the row of each place, and the number of places
+ROWS_AT, ROW_WORDS, IDS_AT, PLACES, MATRIX_WIDTH = range(5)
+
+# a relation as bit rows: the matrices before and after the commit, the same transposed (or 0), and a table of
+# the values of places
+TRANSPOSED, NAMES_AT, BIT_RELATION_WIDTH = 2 * MATRIX_WIDTH, 4 * MATRIX_WIDTH, 4 * MATRIX_WIDTH + 1
 
 # -- a trace: its arrays and how much of them is in use
 ENTRIES_AT, ENTRIES_CAP, ENTRIES, FIRST_AT, FIRST_CAP, QUEUES_AT, QUEUES_CAP = range(7)
@@ -287,8 +314,14 @@ PENDING_HASH, PENDING_RANK, PENDING_TIMES, PENDING_MORE = range(4)
 
 # a level for each atom, and one for the head
 KIND, REL, MASK, INDEX, KEY_FROM, KEY_TO, COL_FROM, COL_TO = range(8)
-FIL_FROM, FIL_TO, RANKED, AT, END, CURSOR, HIGHEST, BOUNDS, LEVEL_WIDTH = range(8, 17)
+FIL_FROM, FIL_TO, RANKED, AT, END, CURSOR, HIGHEST, BOUNDS = range(8, 16)
 LIST, DELTA, SCAN, LOOKUP, RANGE, MEMBER, TEMP = range(7)  # its KIND
+
+# a level over bit rows: a place of its current pair, the next word of its row, the bits of the word before
+# that are left, and how many rows were searched for a bit; its KIND says which places are given, if any
+PLACE, WORD, BITS, SCANNED, LEVEL_WIDTH = range(16, 21)
+PLACES_LIST, PAIRS, ROW, COLUMN, PAIR, DIAGONAL = range(7, 13)
+AGAIN = -(2**62)  # instead of a row: there may be more
 
 # a key: a column, a slot, and whether `none` in it matches nothing
 KEY_COLUMN, KEY_SLOT, KEY_CHECKS, KEY_WIDTH = range(4)
@@ -302,6 +335,7 @@ BIND, EQUAL, BIND_SOME, EQUAL_SOME = range(4)  # its operation; the last two rej
 FIL_OP, FIL_LEFT, FIL_RIGHT, FIL_KEYS, FIL_WIDTH = range(5)
 EQ, NE, LT, LE, GT, GE, ABSENT = range(7)  # its operation
 PLUS, MINUS, TIMES, ADD_DOUBLES, SUBTRACT_DOUBLES, MULTIPLY_DOUBLES, DIVIDE_DOUBLES = range(7, 14)
+ABSENT_PAIR = 14  # like ABSENT, over bit rows
 
 # a result: its slot, and the smallest and largest value of its type
 RESULT_SLOT, RESULT_LOW, RESULT_HIGH = range(3)

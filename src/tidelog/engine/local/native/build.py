@@ -34,7 +34,9 @@ _OPTIONS: Final = {
     "_nrt": False,
 }
 MODULES: Final = (
+    "bit_atoms",
     "closure",
+    "conditions",
     "derive",
     "extrema",
     "indexes",

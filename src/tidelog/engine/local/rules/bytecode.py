@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tidelog.data.types import Option
 from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.dense.matrix import BitRelation
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import address, run
 from tidelog.engine.local.rules.compiler import Arithmetic, Comparison, Level, Refutation, Stage, Variant
@@ -79,16 +80,25 @@ class Request(NamedTuple):
 
 
 class Bytecode:
-    def __init__(self, variant: Variant, request: Request, codes: Codes, tables: Mapping[str, Table]) -> None:
+    def __init__(
+        self,
+        variant: Variant,
+        request: Request,
+        codes: Codes,
+        tables: Mapping[str, Table],
+        bits: Mapping[str, BitRelation],
+    ) -> None:
         self.variant = variant
         self.stage: Stage = variant.stages[request.stage]
         self.request = request
         self.tables: dict[str, Table] = {variant.rule.head: tables[variant.rule.head]}
+        self.bits: dict[str, tuple[BitRelation, bool]] = {}  # and whether they were turned
         self.indexes: list[tuple[Buckets | Ordered, Table]] = []
         for level in self.stage.levels:
             names = [test.refute.relation for test in level.tests if isinstance(test, Refutation)]
             names += [level.join.relation] if level.join else []
             self.tables.update((name, tables[name]) for name in names)
+            self.bits.update((name, (bits[name], bits[name].turned)) for name in names if name in bits)
         emits = request.mode == layout.EMIT
         self.shape = self.stage.emitted if emits or variant.head is None else variant.head
         count = len(self.stage.levels)
@@ -124,6 +134,8 @@ class Bytecode:
     def _fill(self, at: int, level: Level, is_first: bool) -> None:
         if level.join is None:
             columns = self._fill_bindings(at)
+        elif level.join.relation in self.bits:
+            columns = self._fill_pairs(at, level, level.join, is_first)
         else:
             columns = self._fill_atom(at, level, level.join, is_first)
         self._span(at + layout.COL_FROM, [x for c in columns for x in c])
@@ -133,6 +145,14 @@ class Bytecode:
     def _filter(self, test: Comparison | Arithmetic | Refutation) -> tuple[int, int, int, int]:
         if isinstance(test, Refutation):
             mask = NEGATED[self.request.views[test.refute.position]]
+            if test.refute.relation in self.bits:
+                kept, turned = self.bits[test.refute.relation]
+                return (
+                    layout.ABSENT_PAIR,
+                    kept.at,
+                    mask,
+                    self._place(self._keys(test.keys[:: 1 - 2 * turned])),
+                )
             table = self.tables[test.refute.relation]
             return layout.ABSENT, table.at, mask, self._place(self._keys(test.keys))
         result = 0
@@ -176,6 +196,22 @@ class Bytecode:
         self._span(at + layout.KEY_FROM, self._keys(level.keys))
         self._fill_kind(at, level, table)
         return columns
+
+    def _fill_pairs(self, at: int, level: Level, join: Join, is_first: bool) -> list[tuple[int, int, int]]:
+        """Fill in an atom over bit rows; returns its columns: 0 is PLACE, 1 the place that is found."""
+        words, view = self._words, self.request.views[join.position]
+        kept, turned = self.bits[join.relation]
+        negated = isinstance(self.variant.rule.body[join.position], Absent)
+        words[at + layout.REL], words[at + layout.MASK] = kept.at, (NEGATED if negated else MASKS)[view]
+        listed = is_first and self.request.first >= 0
+        columns = [(column ^ turned, op, self._slots + slot) for column, op, slot in level.columns]
+        # the key of a first atom consists of constants, which are compared
+        if listed:
+            words[at + layout.KIND] = layout.PLACES_LIST
+            return [(c ^ turned, layout.EQUAL, self._slots + slot) for c, slot, _ in level.keys] + columns
+        self._span(at + layout.KEY_FROM, self._keys(level.keys[:: 1 - 2 * turned]))
+        words[at + layout.KIND] = kind = _kind_of_pairs(level, turned)
+        return [(1 - c, op, slot) for c, op, slot in columns] if kind == layout.COLUMN else columns
 
     def _fill_kind(self, at: int, level: Level, table: Table) -> None:
         words = self._words
@@ -226,9 +262,11 @@ class Bytecode:
 
     # -- running
 
-    def fits(self, tables: Mapping[str, Table]) -> bool:
-        """Whether it refers to the current tables."""
-        return all(tables.get(name) is table for name, table in self.tables.items())
+    def fits(self, tables: Mapping[str, Table], bits: Mapping[str, BitRelation]) -> bool:
+        """Whether it refers to the current tables and bit rows."""
+        return all(tables.get(name) is table for name, table in self.tables.items()) and all(
+            bits.get(name) is kept and kept.turned == turned for name, (kept, turned) in self.bits.items()
+        )
 
     @property
     def instances(self) -> int:
@@ -306,6 +344,15 @@ class Bytecode:
                 index.cover(table.at, table.rows)
             else:
                 index.cover(table.at, table.rows, table.data)
+
+
+def _kind_of_pairs(level: Level, turned: bool) -> int:
+    """How the pairs of an atom over bit rows are found."""
+    keys = [column ^ turned for column, _, _ in level.keys]
+    if keys:
+        return layout.PAIR if len(keys) == 2 else layout.COLUMN if keys[0] else layout.ROW
+    slots = [slot for _, _, slot in level.columns]
+    return layout.DIAGONAL if len(slots) == 2 and slots[0] == slots[1] else layout.PAIRS
 
 
 def make_room(status: int, target: Working, check: Check, bytecode: Bytecode | None = None) -> None:

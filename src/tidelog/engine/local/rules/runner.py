@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tidelog.data.types import Option
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes
+from tidelog.engine.local.dense.matrix import BitRelation
 from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import apply_heads, apply_rows
@@ -43,11 +44,21 @@ class _Failed(Exception):
 
 
 class Runner:
-    """Runs variants. `inside` holds the relations of the current stratum; `check` is called regularly."""
+    """Runs variants. `inside` holds the relations of the current stratum; `check` is called regularly.
 
-    def __init__(self, working: Callable[[str], Working], tables: Mapping[str, Table], codec: Codec) -> None:
+    Relations in `bits` are read as bit rows. Then the rows of a first atom are given as places.
+    """
+
+    def __init__(
+        self,
+        working: Callable[[str], Working],
+        tables: Mapping[str, Table],
+        bits: Mapping[str, BitRelation],
+        codec: Codec,
+    ) -> None:
         self.working = working
         self.tables = tables
+        self.bits = bits
         self.codec = codec
         self.inside: frozenset[str] = frozenset()
         self.check: Check = lambda ahead=None: None
@@ -72,8 +83,13 @@ class Runner:
         try:
             self._run_part(variant, views, driver, mode, rank, MOST)
         except TooMany:
-            rows = np.arange(self.working(first.relation).table.rows) if driver is None else driver
+            rows = self._all_rows(first.relation) if driver is None else driver
             self._run_parts(variant, views, rows, mode, rank)
+
+    def _all_rows(self, relation: str) -> Rows:
+        """All rows of a relation, or, if it is stored as bits, all places."""
+        bits = self.bits.get(relation)
+        return np.arange(self.tables[relation].rows if bits is None else bits.names.rows)
 
     def _run_parts(
         self, variant: Variant, views: Sequence[View], driver: Rows, mode: Mode, rank: int
@@ -221,8 +237,9 @@ class Runner:
 
     def bytecode_for(self, variant: Variant, request: Request) -> Bytecode:
         known = variant.bytecodes.get(request)
-        if known is None or not known.fits(self.tables):
-            known = variant.bytecodes[request] = Bytecode(variant, request, self.slots(variant), self.tables)
+        if known is None or not known.fits(self.tables, self.bits):
+            known = Bytecode(variant, request, self.slots(variant), self.tables, self.bits)
+            variant.bytecodes[request] = known
         return known
 
     # -- columns
@@ -302,8 +319,10 @@ class Runner:
             for t in step.terms
             if not isinstance(t, Wildcard)
         ]
-        table = self.working(step.relation).table
+        table, bits = self.working(step.relation).table, self.bits.get(step.relation)
         data = np.array(codes, np.int64).reshape(len(codes), size).T
+        if bits is not None:
+            return ~bits.shows(data, NEGATED[view])
         rows = table.find(np.ascontiguousarray(data))
         visible = (NEGATED[view] >> table.tags[np.maximum(rows, 0)].astype(np.int64)) & 1
         terms = [t for t in step.terms if not isinstance(t, Wildcard)]

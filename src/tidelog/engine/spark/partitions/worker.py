@@ -17,7 +17,7 @@ import numpy as np
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.commits import LocalCommits
-from tidelog.engine.local.dense.matrix import Difference
+from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.storage.record import Corrupt, Record
 from tidelog.engine.scheduler import SWITCH
 from tidelog.engine.spark.frames.layout import arrow_schema, decode, encode

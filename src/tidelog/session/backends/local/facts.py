@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tidelog.engine.local.codes.codec import Codes
-from tidelog.engine.local.dense.matrix import Difference
+from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.storage.snapshot import Extent, matching
 from tidelog.engine.local.storage.table import Table
 from tidelog.program.typed import Relation

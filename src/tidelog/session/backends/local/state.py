@@ -15,7 +15,7 @@ from tidelog.data.types import Scalar
 from tidelog.engine.limits import Limits, memory_errors
 from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.local.commits import LocalCommits
-from tidelog.engine.local.dense.matrix import Difference
+from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import Record
 from tidelog.engine.local.storage.saved_state import Saved
