@@ -29,10 +29,12 @@ input relation Link(src: int, dst: int)
 input relation Hidden(item: string)
 output relation Cheap(item: string)
 output relation Reach(src: int, dst: int)
+output relation Back(src: int, dst: int)
 output relation Items(cents: int, count: int)
 Cheap(i) :- Price(i, c), c < 50, not Hidden(i).
 Reach(x, y) :- Link(x, y).
 Reach(x, z) :- Reach(x, y), Link(y, z).
+Back(y, x) :- Link(x, y), Reach(y, x).
 Items(c, n) :- Price(i, c), var n = i.group_by(c).count().
 """
 _NODES: Final = 14
@@ -53,6 +55,7 @@ class Model:
     @cached_property
     def relations(self) -> dict[str, Rows]:
         counts: dict[int, int] = {}
+        reach = self._reach()
         for cents in self.prices.values():
             counts[cents] = counts.get(cents, 0) + 1
         return {
@@ -60,7 +63,8 @@ class Model:
             "Link": frozenset(self.links),
             "Hidden": frozenset((item,) for item in self.hidden),
             "Cheap": frozenset((i,) for i, c in self.prices.items() if c < 50 and i not in self.hidden),
-            "Reach": self._reach(),
+            "Reach": reach,
+            "Back": frozenset((y, x) for x, y in self.links if (y, x) in reach),
             "Items": frozenset(counts.items()),
         }
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import io
+from typing import Any
+
 import pytest
 
 import tidelog
 from session.routes import home
-from tidelog import Session
+from tidelog import EngineError, Session
+from tidelog.engine.local.dense import matrix
+from tidelog.engine.local.native import calls
+from tidelog.engine.local.storage.record import read_record, write_record
 
 SIZE = 600
 PROGRAM = """
@@ -88,3 +94,166 @@ def test_a_strategy_that_follows_scripts_makes_no_matrix_of_what_was_saved() -> 
         tx.insert("Edge", [(i, (i + 1) % 60) for i in range(60)])
     assert len(other["Reach"]) == 3600
     assert not home(other).engine.dense.bits
+
+
+# -- rules that read a matrix
+
+READERS = """
+output relation Cyclic(x: int)
+output relation Into(x: int)
+output relation Lost(x: int, y: int)
+output relation Fan(x: int, n: int)
+Cyclic(x) :- Reach(x, x).
+Into(x) :- Reach(x, 7).
+Lost(x, y) :- Edge(x, _), Edge(_, y), not Reach(x, y).
+Fan(x, n) :- Reach(x, y), var n = y.group_by(x).count().
+"""
+NODES = 40
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix, "_ENOUGH_ROWS", 100)
+
+
+def _expected(edges: set[tuple[int, int]]) -> dict[str, set[tuple[int, ...]]]:
+    """What the relations hold, by sets alone."""
+    reach: set[tuple[int, ...]] = set(edges)
+    while more := {(x, z) for x, y in reach for y2, z in edges if y == y2} - reach:
+        reach |= more
+    lost: set[tuple[int, ...]] = {(x, y) for x, _ in edges for _, y in edges}
+    return {
+        "Reach": reach,
+        "Cyclic": {(x,) for x, y in reach if x == y},
+        "Into": {(x,) for x, y in reach if y == 7},
+        "Lost": lost - reach,
+        "Fan": {(x, sum(x == other for other, _ in reach)) for x, _ in reach},
+    }
+
+
+def _shown(db: Session) -> dict[str, set[tuple[int, ...]]]:
+    return {name: set(db[name]) for name in ("Reach", "Cyclic", "Into", "Lost", "Fan")}
+
+
+def _rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many pairs matrices give away from now on, whenever they do."""
+    listed: list[int] = []
+    pairs = calls.pairs
+
+    def counted(*args: Any) -> Any:
+        found = pairs(*args)
+        listed.append(len(found))
+        return found
+
+    monkeypatch.setattr(calls, "pairs", counted)
+    return listed
+
+
+@pytest.mark.usefixtures("small")
+def test_readers_follow_a_matrix_without_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = tidelog.open(text=PROGRAM + READERS)
+    listed = _rows(monkeypatch)
+    edges = {(i, (i + 1) % NODES) for i in range(NODES)}
+    with db.transaction() as tx:
+        tx.insert("Edge", sorted(edges))
+    for change in ({(3, 4)}, {(3, 4)}, {(0, NODES), (NODES, 7)}, {(20, 21), (5, 6)}, {(5, 6)}):
+        inserted, deleted = change - edges, change & edges
+        with db.transaction() as tx:
+            tx.insert("Edge", sorted(inserted))
+            tx.delete("Edge", sorted(deleted))
+        edges = (edges | inserted) - deleted
+        assert "Reach" in home(db).engine.dense.bits
+        assert not listed
+        assert set(db.query("Reach(x, x)")) == set(db["Cyclic"])
+        assert not listed
+        assert _shown(db) == _expected(edges)
+        listed.clear()
+
+
+@pytest.mark.usefixtures("small")
+def test_readers_may_come_and_go() -> None:
+    db = tidelog.open(text=PROGRAM)
+    edges = {(i, (i + 1) % NODES) for i in range(NODES)}
+    with db.transaction() as tx:
+        tx.insert("Edge", sorted(edges))
+    for _ in range(2):
+        with db.transaction() as tx:
+            rules = tx.load(READERS)
+            tx.delete("Edge", [(3, 4)])
+        assert _shown(db) == _expected(edges - {(3, 4)})
+        assert "Reach" in home(db).engine.dense.bits
+        with db.transaction() as tx:
+            for rule in rules:
+                tx.remove_rule(rule)
+            for name in ("Cyclic", "Into", "Lost", "Fan"):
+                tx.drop(name)
+            tx.insert("Edge", [(3, 4)])
+        assert set(tx.changes["Cyclic"].deleted) == set()
+        assert set(db["Reach"]) == _expected(edges)["Reach"]
+        assert "Reach" in home(db).engine.dense.bits
+
+
+@pytest.mark.usefixtures("small")
+def test_a_preview_or_a_failure_leaves_readers_and_matrix_as_they_were() -> None:
+    db = tidelog.open(text=PROGRAM + READERS + "output relation Bad(x: int)\n")
+    edges = {(i, (i + 1) % NODES) for i in range(NODES)}
+    with db.transaction() as tx:
+        tx.insert("Edge", sorted(edges))
+    with db.transaction() as tx:
+        tx.delete("Edge", [(3, 4)])
+        told = tx.preview()
+        tx.rollback()
+    assert set(told["Cyclic"].deleted) == _expected(edges)["Cyclic"]
+    tx = db.transaction()
+    tx.delete("Edge", [(3, 4)])
+    tx.add_rule("Bad(1 / (x - x)) :- Into(x), not Cyclic(x).")
+    with pytest.raises(EngineError, match="zero"):
+        tx.commit()
+    assert _shown(db) == _expected(edges)
+    with db.transaction() as tx:
+        tx.delete("Edge", [(3, 4)])
+    assert _shown(db) == _expected(edges - {(3, 4)})
+
+
+@pytest.mark.usefixtures("small")
+def test_readers_go_on_from_a_saved_state() -> None:
+    db = tidelog.open(text=PROGRAM + READERS)
+    edges = {(i, (i + 1) % NODES) for i in range(NODES)}
+    with db.transaction() as tx:
+        tx.insert("Edge", sorted(edges))
+    other = tidelog.open(text="")
+    written = io.BytesIO()
+    write_record(written, home(db).saved().record())
+    assert home(other).resume(db.program, read_record(written.getvalue()))
+    for step in ({(3, 4)}, {(9, 10)}):
+        with other.transaction() as tx:
+            tx.delete("Edge", sorted(step))
+        edges -= step
+        assert "Reach" in home(other).engine.dense.bits
+        assert _shown(other) == _expected(edges)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_matrix_that_becomes_sparse_or_part_of_a_larger_recursion_is_rows_again() -> None:
+    db = tidelog.open(text=PROGRAM + READERS)
+    edges = {(i, (i + 1) % NODES) for i in range(NODES)}
+    with db.transaction() as tx:
+        tx.insert("Edge", sorted(edges))
+    with db.transaction() as tx:
+        rule = tx.add_rule("Reach(x, x) :- Cyclic(x).")
+    assert not home(db).engine.dense.bits
+    assert _shown(db) == _expected(edges)
+    with db.transaction() as tx:
+        tx.remove_rule(rule)
+    assert _shown(db) == _expected(edges)
+    kept = {(i, i + 1) for i in range(0, NODES, 4)}
+    with db.transaction() as tx:
+        tx.clear("Edge")
+        tx.insert("Edge", sorted(kept))
+    for _ in range(2):  # the commit after the one in which it becomes small
+        assert _shown(db) == _expected(kept)
+        with db.transaction() as tx:
+            tx.insert("Edge", [(1, 7)])
+        kept |= {(1, 7)}
+    assert not home(db).engine.dense.bits
+    assert _shown(db) == _expected(kept)

@@ -7,8 +7,10 @@ import random
 import numpy as np
 import pytest
 
+import tidelog
 from conformance.reasoners import LocalReasoner
 from engine.local.recount import check_state
+from session.routes import home
 from sizes import size
 from tally import tally
 from tidelog.bench import graphs
@@ -103,6 +105,8 @@ def test_readers_find_what_they_would_over_rows(seed: int, monkeypatch: pytest.M
     if choose.random() < 0.3:  # bindings are materialized in small parts
         monkeypatch.setattr(runner, "MOST", 4)
         monkeypatch.setattr(runner, "_FIRST_PART", 2)
+    if choose.random() < 0.4:
+        monkeypatch.setattr(BitRelation, "worth_transposing", -1)
     program = load(DECLARED + choose.choice(RECURSIVE))
     reference, local = Chibi(), LocalReasoner()
     values = choose.choice([3, 5, 8])
@@ -196,6 +200,49 @@ def test_pairs_have_the_tags_that_rows_would_have(fits: Pattern) -> None:
             for pair, shown in zip(asked.tolist(), relation.shows(asked, mask).tolist(), strict=True):
                 tag = ALIVE * (tuple(pair) in after) + OLD * (tuple(pair) in before)
                 assert shown == bool(tag and mask >> tag & 1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_transposed_rows_have_the_pairs_the_other_way_round(seed: int) -> None:
+    choose = random.Random(seed)
+    values = choose.choice([1, 5, 63, 64, 65, 300])
+    steps = {(choose.randrange(values), choose.randrange(values)) for _ in range(choose.choice([0, 5, 200]))}
+    before = _relation(set(), steps, LINEAR).now
+    room = before.transposed_room(_no_limit)
+    after = before.transposed(room, _no_limit)
+    assert sorted(after.pairs()[:, ::-1].tolist()) == sorted(before.pairs().tolist())
+
+
+def _no_limit(ahead: int | None = None) -> None:
+    pass
+
+
+def test_columns_are_transposed_when_that_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bits, "_SEARCHED", 0.001)
+    db = tidelog.open(text=DECLARED + RECURSIVE[1] + "P(x, y) :- N(y), R(x, y).")
+    with db.transaction() as tx:
+        tx.insert("E", list(map(tuple, graphs.mesh(98, 23).tolist())))
+    columns: list[tuple[int, int]] = []
+    for i in range(3):  # what was searched in a commit decides about the next one
+        with db.transaction() as tx:
+            tx.insert("N", [(n,) for n in range(i * 50, i * 50 + 50)])
+        columns += tx.changes["P"].inserted
+    assert home(db).engine.dense.bits["R"].is_transposed
+    assert sorted(columns) == sorted((x, y) for x, y in db["R"] if y < 150)
+
+
+def test_columns_are_not_transposed_if_memory_is_short() -> None:
+    def check(ahead: int | None = None) -> None:
+        if ahead:
+            raise EngineError("the commit exceeded the memory limit")
+
+    relation = _relation(set(), {(1, 2), (2, 3)}, LINEAR)
+    found: list[bool] = []
+    for limit in (check, _no_limit):
+        relation.transpose(limit)
+        found.append(relation.is_transposed)
+    relation.commit()  # keeps those of the new state
+    assert [*found, relation.is_transposed] == [False, True, True]
 
 
 @pytest.mark.parametrize("fits", [LINEAR, TURNED])

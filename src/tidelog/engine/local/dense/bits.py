@@ -14,11 +14,13 @@ import numpy.typing as npt
 
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.native import calls
+from tidelog.engine.protocol import Check
 
 __all__ = ["NO_BITS", "Bits", "Difference", "Places"]
 
 Places: TypeAlias = npt.NDArray[np.int64]
 
+_LINE: Final = 8  # words of a cache line
 _SAMPLE: Final = 64  # rows from which fan-outs are estimated
 
 
@@ -59,6 +61,20 @@ class Bits:
         sample = np.unpackbits(self.rows[self.ids[::step]].view(np.uint8), axis=1)
         counts = sample.sum(axis=1 - column, dtype=np.int64) * (step if column else 1)
         return max(float((counts * counts).sum()) / max(int(counts.sum()), 1), 1.0)
+
+    def transposed_room(self, check: Check) -> npt.NDArray[np.uint64]:
+        """Empty rows for `transposed`. Raises if memory does not suffice."""
+        shape = 64 * self.rows.shape[1], max(-(-len(self.ids) // 64), 1)
+        check(8 * shape[0] * shape[1])
+        return np.zeros(shape, np.uint64)
+
+    def transposed(self, rows: npt.NDArray[np.uint64], check: Check) -> Bits:
+        """The same pairs, by their second place, in rows that are empty."""
+        words = self.rows.shape[1]
+        for first in range(0, words, _LINE):
+            check()
+            calls.transpose(self.rows, self.ids, first, min(first + _LINE, words), rows)
+        return Bits(rows, np.arange(len(rows)), self.size)
 
     def described(self) -> tuple[int, ...]:
         """The words of its descriptor (see `kernels.layout`)."""

@@ -36,6 +36,7 @@ __all__ = ["BitRelation", "Source", "pays", "sparse"]
 _ENOUGH_ROWS = 20_000
 _FEW: Final = 64  # changes up to which testing whether they make a difference pays off
 _STEPS: Final = 20_000  # steps that the test may examine
+_SEARCHED: Final = 2  # rows that are searched for a bit in the time that a word is transposed
 _WORDS: Final = 2**26  # words of rows filled between two checks of the limits
 
 
@@ -71,6 +72,7 @@ class BitRelation:
         self._changed: Places = np.empty(0, np.int64)
         self._sizes: tuple[int, int] | None = None  # of the differences, if they were asked for
         self._alike: dict[tuple[int, ...], tuple[int, float]] = {}  # estimates, and the sizes they are from
+        self._transposed: list[tuple[Bits, Bits]] = []  # matrices and the same transposed
         self._described = np.zeros(layout.BIT_RELATION_WIDTH, np.int64)
         self.at = calls.address(self._described)
         self._describe()
@@ -78,8 +80,33 @@ class BitRelation:
     def _describe(self) -> None:
         words = self._described
         words[: layout.TRANSPOSED] = [*self.bits.described(), *self.now.described()]
-        words[layout.TRANSPOSED : layout.NAMES_AT] = 0
         words[layout.NAMES_AT] = self.names.at
+        self._transposed = [(of, by) for of, by in self._transposed if of is self.bits or of is self.now]
+        found = [by for of in (self.bits, self.now) for it, by in self._transposed if it is of]
+        words[layout.TRANSPOSED : layout.NAMES_AT] = 0
+        if len(found) == 2:
+            words[layout.TRANSPOSED : layout.NAMES_AT] = [w for by in found for w in by.described()]
+
+    def transpose(self, check: Check) -> None:
+        """Have the columns as rows, too, until the pairs change; without effect if memory is short."""
+        check()
+        for of in (self.bits, self.now):
+            if not any(it is of for it, _ in self._transposed):
+                try:
+                    room = of.transposed_room(check)
+                except (EngineError, MemoryError):  # the columns are searched as before
+                    return
+                self._transposed.append((of, of.transposed(room, check)))
+        self._describe()
+
+    @property
+    def is_transposed(self) -> bool:
+        return bool(self._described[layout.TRANSPOSED])
+
+    @property
+    def worth_transposing(self) -> int:
+        """How many rows are searched for a bit in the time that `transpose` takes."""
+        return int(_SEARCHED * self.now.rows.shape[1] * len(self.now.ids))
 
     @property
     def now(self) -> Bits:

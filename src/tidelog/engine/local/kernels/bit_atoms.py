@@ -190,14 +190,17 @@ def _next_in_column(code, level):
     at, end, y = load64(code, level + CURSOR), load64(code, level + END), load64(code, level + PLACE)
     last = at + _BLOCK if at + _BLOCK < end else end
     is_diagonal = load64(code, level + KIND) == DIAGONAL
-    for x in range(at, last):
-        if _has(relation, mask, x, x if is_diagonal else y):
-            store64(code, level + CURSOR, x + 1)
-            if is_diagonal:
-                store64(code, level + PLACE, x)
-            return x
-    store64(code, level + CURSOR, last)
-    store64(code, level + SCANNED, load64(code, level + SCANNED) + last - at)
+    x = at
+    while x < last and not _has(relation, mask, x, x if is_diagonal else y):
+        x += 1
+    found = x < last
+    after = x + 1 if found else last
+    store64(code, level + CURSOR, after)
+    store64(code, level + SCANNED, load64(code, level + SCANNED) + after - at)
+    if found:
+        if is_diagonal:
+            store64(code, level + PLACE, x)
+        return x
     return AGAIN if last < end else -1
 
 

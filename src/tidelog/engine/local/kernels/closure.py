@@ -26,6 +26,7 @@ __all__ = [
     "leads_to",
     "lowest_ranks",
     "pairs",
+    "transpose",
 ]
 
 _ONE = np.uint64(1)
@@ -262,6 +263,46 @@ def pairs(nodes, count, rows, words, ids, size, less, less_words, less_ids, less
                 store64(out, 2 * n + 1, w * 64 + _bits(~word & (word - _ONE)))
                 n += 1
                 word &= word - _ONE
+    return 0
+
+
+@kernel
+def _transpose_block(block):
+    """Transpose a block of 64 words: bit j of word i becomes bit i of word j."""
+    half, mask = 32, np.uint64(0xFFFFFFFF)
+    while half:
+        i = 0
+        while i < 64:
+            low, high = np.uint64(load64(block, i)), np.uint64(load64(block, i + half))
+            moved = ((low >> np.uint64(half)) ^ high) & mask
+            store64(block, i, np.int64(low ^ (moved << np.uint64(half))))
+            store64(block, i + half, np.int64(high ^ moved))
+            i = (i + half + 1) & ~half
+        half >>= 1
+        mask ^= mask << np.uint64(half)
+    return 0
+
+
+@exported
+def transpose(rows, words, ids, size, first, last, block, out, out_words):
+    """Write the columns in the words `first` to `last` of rows as rows, initially 0, of their own.
+
+    `block` has room for 64 words. The words of a cache line are read together.
+    """
+    for x in range(0, size, 64):
+        count = 64 if x + 64 < size else size - x
+        for w in range(first, last):
+            together = 0
+            for i in range(count):
+                word = load64(rows, load64(ids, x + i) * words + w)
+                store64(block, i, word)
+                together |= word
+            if together:
+                for i in range(count, 64):
+                    store64(block, i, 0)
+                _transpose_block(block)
+                for i in range(64):
+                    store64(out, (w * 64 + i) * out_words + (x >> 6), load64(block, i))
     return 0
 
 

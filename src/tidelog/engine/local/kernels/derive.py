@@ -214,9 +214,9 @@ def _accept(code, level, row):
         load64(code, level + COL_TO),
         load64(code, level + KIND),
     )
-    if kind > TEMP:
-        return accept_pair(code, level, row)
-    if kind == TEMP:
+    if kind >= TEMP:
+        if kind > TEMP:
+            return accept_pair(code, level, row)
         base, length = load64(code, level + AT), load64(code, level + END)
         for j in range(first, last, COL_WIDTH):
             column, slot = load64(code, j + COL_COLUMN), load64(code, j + COL_SLOT)
@@ -411,7 +411,8 @@ def _derive(code):
                 look_ahead(code, level)
             row = _next(code, level)
             if row < 0:
-                number -= row != AGAIN
+                if row != AGAIN:
+                    number -= 1
             elif _accept(code, level, row):
                 passed = passes(code, level)
                 if passed < 0:

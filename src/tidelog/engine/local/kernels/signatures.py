@@ -45,5 +45,6 @@ SIGNATURES: Final = {
     "settle": "relation whole inserted deleted out",
     "sift": "relation iteration departing arriving out",
     "soonest_queue": "trace iteration",
+    "transpose": "rows words ids size first last block out out_words",
     "undo_weights": "trace",
 }

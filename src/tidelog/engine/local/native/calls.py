@@ -54,6 +54,7 @@ __all__ = [
     "settle",
     "sift",
     "soonest_queue",
+    "transpose",
     "undo_weights",
 ]
 
@@ -384,6 +385,16 @@ def _compared(
 ) -> tuple[int, ...]:
     own = (_at(rows), rows.shape[1], _at(ids), len(ids))
     return (_at(nodes), len(nodes), *own, _at(less), less.shape[1], _at(less_ids), len(less_ids))
+
+
+def transpose(rows: Words, ids: Integers, first: int, last: int, out: Words) -> None:
+    """Write the columns in some words of the rows of all nodes to the rows `out`, which begin as 0."""
+    if out.shape[0] < 64 * last or 64 * out.shape[1] < len(ids) or last > rows.shape[1]:
+        raise ValueError(f"{rows.shape} of {len(ids)} nodes transposed to {out.shape}")
+    block = np.empty(64, np.uint64)
+    _kernels.transpose(
+        _at(rows), rows.shape[1], _at(ids), len(ids), first, last, _at(block), _at(out), out.shape[1]
+    )
 
 
 def leads_to(steps: Grouped, x: int, goals: Grouped, z: int, most: int) -> int:

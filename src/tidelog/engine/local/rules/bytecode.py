@@ -93,6 +93,7 @@ class Bytecode:
         self.request = request
         self.tables: dict[str, Table] = {variant.rule.head: tables[variant.rule.head]}
         self.bits: dict[str, tuple[BitRelation, bool]] = {}  # and whether they were turned
+        self._searched: list[tuple[int, BitRelation]] = []  # levels that look up columns of bit rows
         self.indexes: list[tuple[Buckets | Ordered, Table]] = []
         for level in self.stage.levels:
             names = [test.refute.relation for test in level.tests if isinstance(test, Refutation)]
@@ -211,6 +212,8 @@ class Bytecode:
             return [(c ^ turned, layout.EQUAL, self._slots + slot) for c, slot, _ in level.keys] + columns
         self._span(at + layout.KEY_FROM, self._keys(level.keys[:: 1 - 2 * turned]))
         words[at + layout.KIND] = kind = _kind_of_pairs(level, turned)
+        if kind == layout.COLUMN:
+            self._searched.append((at, kept))
         return [(1 - c, op, slot) for c, op, slot in columns] if kind == layout.COLUMN else columns
 
     def _fill_kind(self, at: int, level: Level, table: Table) -> None:
@@ -303,6 +306,7 @@ class Bytecode:
             held = np.ascontiguousarray(bindings.data)
             size = bindings.size
         emits = self.request.mode == layout.EMIT
+        self.transpose(check)
         out = np.empty((len(self.shape) + 2, _START if emits else 0), np.int64)
         self._write_to(out)
         status = run(self.at, rank, 0 if held is None else address(held), size, min(_FIRST, STEPS), False)
@@ -330,9 +334,19 @@ class Bytecode:
     def _is_divisible(self) -> bool:
         """Whether several threads can share what is left to do."""
         first = layout.HEADER
+        if not all(kept.is_transposed for _, kept in self._searched):  # only one thread can transpose
+            return False
         if self.request.mode not in _SHARED or self._view[first + layout.KIND] not in _DIVIDED:
             return False
         return bool(self._view[first + layout.END] - self._view[first + layout.CURSOR] > 1)
+
+    def transpose(self, check: Check) -> None:
+        """Transpose bit rows whose columns were searched for as long as that takes."""
+        for level, kept in self._searched:
+            if self._view[level + layout.SCANNED] > kept.worth_transposing:
+                self._view[level + layout.SCANNED] = 0
+                if not kept.is_transposed:
+                    kept.transpose(check)
 
     def _write_to(self, out: npt.NDArray[np.int64]) -> None:
         self._view[layout.OUT_AT], self._view[layout.OUT_CAP] = address(out), out.shape[1]
@@ -380,6 +394,8 @@ def make_room(status: int, target: Working, check: Check, bytecode: Bytecode | N
         bytecode.cover()
     elif status == layout.PAUSE:
         check()
+        if bytecode is not None:
+            bytecode.transpose(check)
     elif status != layout.DONE:
         raise AssertionError(f"a kernel stopped at an unknown operation, with status {status}")
 
