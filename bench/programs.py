@@ -53,7 +53,7 @@ CLOSURE = Program(
     "Reach(x, x) :- Edge(x, _).",
 )
 
-# another rule reads the closure, so it is stored as rows, whatever its density
+# another rule reads the closure
 READ = Program(
     "closure, read",
     CLOSURE.text

@@ -27,6 +27,23 @@ NEGATIONS: Final = (
         "Q(x, y) :- E(x, y), not U(x, _, y).",
     ),
 )
+READ: Final = (  # closures, which may be stored as bits, and rules that read them by either column or both
+    ("P(x, y) :- E(x, y).", "P(x, z) :- P(x, y), E(y, z).", "R(x) :- P(x, x).", "Q(y, x) :- P(x, y), F(y)."),
+    ("P(x, y) :- E(x, y).", "P(x, z) :- E(x, y), P(y, z).", "S(y) :- F(x), P(x, y).", "R(x) :- P(x, 1)."),
+    ("P(x, y) :- E(x, y).", "P(x, z) :- P(x, y), P(y, z).", "U(x, y, z) :- P(x, y), E(y, z), P(z, x)."),
+    (
+        "P(x, y) :- E(x, y).",
+        "P(x, z) :- P(x, y), E(y, z).",
+        "Q(x, y) :- P(x, y).",
+        "Q(x, z) :- Q(x, y), P(y, z).",
+    ),
+    (
+        "P(x, y) :- E(x, y).",
+        "P(x, z) :- P(x, y), E(y, z).",
+        "R(y) :- F(y).",
+        "R(y) :- R(x), P(x, y), E(y, x).",
+    ),
+)
 COMPUTED: Final = (
     ("P(x, y) :- E(x, y).", "P(x, w) :- P(x, y), E(y, z), var w = (y + z) % {n}."),
     ("R(x) :- F(x).", "R(w) :- R(x), E(x, y), w == (x + y) % {n}, E(w, _)."),
@@ -96,12 +113,12 @@ def families(flavour: str) -> tuple[tuple[str, ...], ...]:
     """The families whose rules a flavour may contain."""
     match flavour:
         case "positive":
-            return CLOSURES[:6] + CLOSURES[7:]
+            return CLOSURES[:6] + CLOSURES[7:] + READ
         case "negated":
-            return CLOSURES + NEGATIONS
+            return CLOSURES + NEGATIONS + READ
         case "guarded":
-            return CLOSURES + NEGATIONS + COMPUTED
+            return CLOSURES + NEGATIONS + READ + COMPUTED
         case "typed":
             return TYPED + KEPT_BEST[3:] + CLOSURES[:3]
         case _:
-            return CLOSURES + NEGATIONS + COMPUTED + AGGREGATED + KEPT_BEST[:3]
+            return CLOSURES + NEGATIONS + READ + COMPUTED + AGGREGATED + KEPT_BEST[:3]

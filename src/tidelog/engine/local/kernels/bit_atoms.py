@@ -32,6 +32,7 @@ from tidelog.engine.local.kernels.layout import (
     COLUMN,
     CURSOR,
     DIAGONAL,
+    DIAGONAL_LIST,
     END,
     FIL_KEYS,
     FIL_LEFT,
@@ -64,7 +65,7 @@ from tidelog.engine.local.kernels.layout import (
 from tidelog.engine.local.kernels.memory import load64, store64
 from tidelog.engine.local.kernels.rows import find, hash_of
 
-__all__ = ["accept_pair", "enter_pairs", "is_pair_refuted", "next_pair"]
+__all__ = ["accept_pair", "enter_pairs", "is_pair_refuted", "name_of", "next_pair"]
 
 _BLOCK = 64  # rows that one step examines
 
@@ -141,7 +142,7 @@ def enter_pairs(code, level):
     kind, relation = load64(code, level + KIND), load64(code, level + REL)
     store64(code, level + BITS, 0)
     store64(code, level + WORD, _most(relation, ROW_WORDS))
-    if kind == PLACES_LIST:
+    if kind == PLACES_LIST or kind == DIAGONAL_LIST:
         return 0
     if kind == PAIRS or kind == DIAGONAL:
         store64(code, level + END, _most(relation, PLACES))
@@ -185,22 +186,39 @@ def _next_in_row(code, level, matrices, end):
 
 @kernel
 def _next_in_column(code, level):
-    """The next place whose row has the bit of PLACE, or of itself on the diagonal."""
+    """The next place whose row has the bit of PLACE."""
     relation, mask = load64(code, level + REL), load64(code, level + MASK)
     at, end, y = load64(code, level + CURSOR), load64(code, level + END), load64(code, level + PLACE)
     last = at + _BLOCK if at + _BLOCK < end else end
-    is_diagonal = load64(code, level + KIND) == DIAGONAL
     x = at
-    while x < last and not _has(relation, mask, x, x if is_diagonal else y):
+    while x < last and not _has(relation, mask, x, y):
         x += 1
     found = x < last
     after = x + 1 if found else last
     store64(code, level + CURSOR, after)
     store64(code, level + SCANNED, load64(code, level + SCANNED) + after - at)
     if found:
-        if is_diagonal:
-            store64(code, level + PLACE, x)
         return x
+    return AGAIN if last < end else -1
+
+
+@kernel
+def _next_on_diagonal(code, level):
+    """The next place, of all or of those in a list, whose row has its own bit."""
+    relation, mask, listed = (
+        load64(code, level + REL),
+        load64(code, level + MASK),
+        load64(code, level + KIND) == DIAGONAL_LIST,
+    )
+    at, end = load64(code, level + CURSOR), load64(code, level + END)
+    last = at + _BLOCK if at + _BLOCK < end else end
+    for i in range(at, last):
+        x = load64(load64(code, level + AT), i) if listed else i
+        if _has(relation, mask, x, x):
+            store64(code, level + CURSOR, i + 1)
+            store64(code, level + PLACE, x)
+            return x
+    store64(code, level + CURSOR, last)
     return AGAIN if last < end else -1
 
 
@@ -212,10 +230,13 @@ def next_pair(code, level):
         found = load64(code, level + CURSOR)
         store64(code, level + CURSOR, -1)
         return found
-    if kind == DIAGONAL or (kind == COLUMN and not load64(code, level + INDEX)):
-        return _next_in_column(code, level)
     if kind == ROW or kind == COLUMN:
-        return _next_in_row(code, level, load64(code, level + INDEX), load64(code, level + END))
+        matrices = load64(code, level + INDEX)
+        if not matrices:
+            return _next_in_column(code, level)
+        return _next_in_row(code, level, matrices, load64(code, level + END))
+    if kind >= DIAGONAL:
+        return _next_on_diagonal(code, level)
     found = _next_in_row(code, level, relation, _most(relation, ROW_WORDS))
     at = load64(code, level + CURSOR)
     if found >= 0 or at >= load64(code, level + END):
@@ -228,7 +249,7 @@ def next_pair(code, level):
 
 
 @inlined
-def _name(names, x):
+def name_of(names, x):
     return cell(load64(names, CELLS_AT), x * load64(names, STRIDE), load64(names, WIDE))
 
 
@@ -237,7 +258,7 @@ def accept_pair(code, level, y):
     """Whether a pair matches its terms; binds its columns to slots."""
     names = load64(load64(code, level + REL), NAMES_AT)
     for j in range(load64(code, level + COL_FROM), load64(code, level + COL_TO), COL_WIDTH):
-        v = _name(names, y if load64(code, j + COL_COLUMN) else load64(code, level + PLACE))
+        v = name_of(names, y if load64(code, j + COL_COLUMN) else load64(code, level + PLACE))
         op = load64(code, j + COL_OP)
         if op == BIND or op == BIND_SOME:
             store64(code, load64(code, j + COL_SLOT), v)

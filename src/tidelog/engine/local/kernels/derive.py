@@ -15,6 +15,7 @@ all parts, and the descriptors of relations and indexes.
 from __future__ import annotations
 
 from tidelog.engine.local.kernels.bit_atoms import accept_pair, enter_pairs, next_pair
+from tidelog.engine.local.kernels.bit_sweep import sweep_pairs
 from tidelog.engine.local.kernels.cells import cell, larger, rank_of
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.conditions import passes
@@ -37,6 +38,7 @@ from tidelog.engine.local.kernels.layout import (
     DELTA,
     DELTA_FROM,
     DELTA_TO,
+    DIAGONAL_LIST,
     DONE,
     EMIT,
     EMITTED,
@@ -395,7 +397,7 @@ def _derive(code):
             break
         if number == swept:
             store64(code, STEPS, steps)
-            status = _sweep(code, level)
+            status = sweep_pairs(code, level) if load64(code, level + KIND) > TEMP else _sweep(code, level)
             steps = load64(code, STEPS)
             if status != DONE:
                 break
@@ -458,7 +460,7 @@ def run(code, rank, list_at, list_len, steps, resume):
         store64(code, PENDING_TO, 0)
         store64(code, LEVEL, NOT_BEGUN)
         kind = load64(code, HEADER + KIND)
-        if kind == LIST or kind == TEMP or kind == PLACES_LIST:
+        if kind == LIST or kind == TEMP or kind == PLACES_LIST or kind == DIAGONAL_LIST:
             store64(code, HEADER + AT, list_at)
             store64(code, HEADER + END, list_len)
     if load64(code, LEVEL) == NOT_BEGUN:

@@ -62,6 +62,7 @@ __all__ = [
     "DELTA_FROM",
     "DELTA_TO",
     "DIAGONAL",
+    "DIAGONAL_LIST",
     "DIVIDE_DOUBLES",
     "DONE",
     "EMIT",
@@ -320,7 +321,7 @@ LIST, DELTA, SCAN, LOOKUP, RANGE, MEMBER, TEMP = range(7)  # its KIND
 # a level over bit rows: a place of its current pair, the next word of its row, the bits of the word before
 # that are left, and how many rows were searched for a bit; its KIND says which places are given, if any
 PLACE, WORD, BITS, SCANNED, LEVEL_WIDTH = range(16, 21)
-PLACES_LIST, PAIRS, ROW, COLUMN, PAIR, DIAGONAL = range(7, 13)
+PLACES_LIST, PAIRS, ROW, COLUMN, PAIR, DIAGONAL, DIAGONAL_LIST = range(7, 14)
 AGAIN = -(2**62)  # instead of a row: there may be more
 
 # a key: a column, a slot, and whether `none` in it matches nothing

@@ -35,6 +35,7 @@ _OPTIONS: Final = {
 }
 MODULES: Final = (
     "bit_atoms",
+    "bit_sweep",
     "closure",
     "conditions",
     "derive",

@@ -56,7 +56,16 @@ _FUSED: Final = (
 )
 _SHARED: Final = (layout.INSERT, layout.REMOVE, layout.OVERDELETE)
 _DIVIDED: Final = (layout.LIST, layout.DELTA, layout.SCAN)
-_SWEPT: Final = (layout.LIST, layout.DELTA, layout.SCAN, layout.LOOKUP)
+_SWEPT: Final = (
+    layout.LIST,
+    layout.DELTA,
+    layout.SCAN,
+    layout.LOOKUP,
+    layout.PLACES_LIST,
+    layout.PAIRS,
+    layout.ROW,
+    layout.COLUMN,
+)
 
 
 class TooMany(Exception):
@@ -208,7 +217,8 @@ class Bytecode:
         columns = [(column ^ turned, op, self._slots + slot) for column, op, slot in level.columns]
         # the key of a first atom consists of constants, which are compared
         if listed:
-            words[at + layout.KIND] = layout.PLACES_LIST
+            is_diagonal = _kind_of_pairs(level, turned) == layout.DIAGONAL
+            words[at + layout.KIND] = layout.DIAGONAL_LIST if is_diagonal else layout.PLACES_LIST
             return [(c ^ turned, layout.EQUAL, self._slots + slot) for c, slot, _ in level.keys] + columns
         self._span(at + layout.KEY_FROM, self._keys(level.keys[:: 1 - 2 * turned]))
         words[at + layout.KIND] = kind = _kind_of_pairs(level, turned)
