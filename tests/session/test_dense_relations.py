@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ import pytest
 import tidelog
 from session.routes import home
 from tidelog import EngineError, Session
+from tidelog.engine.local.codes import garbage
 from tidelog.engine.local.dense import matrix
 from tidelog.engine.local.native import calls
+from tidelog.engine.local.rules import bytecode
+from tidelog.engine.local.rules.sharing import run_shared
 from tidelog.engine.local.storage.record import read_record, write_record
 
 SIZE = 600
@@ -257,3 +261,67 @@ def test_a_matrix_that_becomes_sparse_or_part_of_a_larger_recursion_is_rows_agai
         kept |= {(1, 7)}
     assert not home(db).engine.dense.bits
     assert _shown(db) == _expected(kept)
+
+
+WORDS = """
+input relation Edge(src: string, dst: string)
+output relation Reach(src: string, dst: string)
+output relation Cyclic(x: string)
+Reach(x, y) :- Edge(x, y).
+Reach(x, z) :- Edge(x, y), Reach(y, z).
+Cyclic(x) :- Edge(x, _), Reach(x, x), not Reach(x, "out").
+"""
+
+
+@pytest.mark.usefixtures("small")
+def test_readers_follow_when_values_get_new_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage, "SMALLEST", 50)
+    db = tidelog.open(text=WORDS)
+    for turn in range(4):  # each turn has values of its own, and those of the turn before are forgotten
+        nodes = [f"{turn}-{i}" for i in range(30)]
+        with db.transaction() as tx:
+            tx.clear("Edge")
+            tx.insert("Edge", list(pairwise([*nodes, nodes[0]])))
+        assert "Reach" in home(db).engine.dense.bits
+        assert set(db["Cyclic"]) == {(n,) for n in nodes}
+        for way in ("insert", "delete"):
+            with db.transaction() as tx:
+                getattr(tx, way)("Edge", [(nodes[3], "out")])
+            assert len(db["Cyclic"]) == (0 if way == "insert" else 30)
+            assert len(db.query('Reach(x, "out")')) == (30 if way == "insert" else 0)
+
+
+def test_threads_read_a_matrix_as_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads share the rows of a first atom, and each reads bits for its own."""
+    monkeypatch.setattr(matrix.BitRelation, "worth_transposing", -1)
+    shared: list[bool] = []
+
+    def counted(*args: Any) -> bool:
+        shared.append(True)
+        return run_shared(*args)
+
+    monkeypatch.setattr(bytecode, "run_shared", counted)
+    program = PROGRAM + "input relation Node(x: int)\noutput relation Near(x: int, y: int)\n"
+    program += "Near(x, z) :- Node(x), Reach(x, y), Reach(z, y), not Reach(z, x), z < x + 40.\n"
+    found = []
+    for threads in (1, 2):
+        db = tidelog.open(text=program, max_threads=threads)
+        with db.transaction() as tx:
+            tx.insert("Edge", [(i, i + 1) for i in range(SIZE)] + [(i, i + 7) for i in range(0, SIZE, 3)])
+            tx.insert("Node", [(i,) for i in range(0, SIZE, 10)])
+        assert "Reach" in home(db).engine.dense.bits
+        found.append(sorted(db["Near"]))
+    assert found[0] == found[1]
+    assert found[0]
+    assert shared
+
+
+def test_a_reader_that_takes_too_long_is_stopped() -> None:
+    db = tidelog.open(text=PROGRAM, timeout=2)
+    with db.transaction() as tx:
+        tx.insert("Edge", [(i, (i + 1) % SIZE) for i in range(SIZE)])
+    tx = db.transaction()
+    tx.load("output relation Far(n: int)\nFar(1) :- Reach(x, y), Reach(y, z), Reach(z, w), x != w.")
+    with pytest.raises(EngineError, match="time limit"):
+        tx.commit()
+    assert len(db["Reach"]) == SIZE * SIZE
