@@ -87,7 +87,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     for program, folder in options.facts:
         if program not in PROGRAMS:
-            parser.error(f"--facts: unknown program {program!r}; known are {', '.join(PROGRAMS)}")
+            parser.error(f"--facts: unknown program {program!r}; known are {', '.join(map(repr, PROGRAMS))}")
         if not Path(folder).is_dir():
             parser.error(f"--facts: no folder {folder}")
     return options
