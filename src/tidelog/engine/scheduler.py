@@ -10,25 +10,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from tidelog.engine.agenda import Agenda
 from tidelog.engine.cost import UNFINISHED, Sizes, StratumCost
 from tidelog.engine.interpreter import End, Interpreter, TooCostly
 from tidelog.engine.limits import Limits, Watch, memory_errors
 from tidelog.engine.protocol import Claimed, Engine
+from tidelog.engine.rounds import Part, in_rounds
 from tidelog.engine.statistics import Stats, StratumStats
 from tidelog.errors import EngineError
-from tidelog.maintain.script import (
-    Regroup,
-    Update,
-)
+from tidelog.maintain.script import Regroup
 from tidelog.maintain.strategy import ELASTIC, RuleChanges, Strategy
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.progress import Report
 
 __all__ = ["SWITCH", "Scheduler"]
 
+Scripts: TypeAlias = tuple[tuple[Part, ...], ...]
 
 SWITCH: Final = 0.6  # an update's time budget, as a fraction of the time of a bootstrap
 _LATER: Final = 1.6  # times the budget is allowed once deletion is done, since little work is left then
@@ -65,7 +64,7 @@ class Scheduler:
         self.clock = clock
         self._walk: _Walk | None = None
         self.costs: dict[frozenset[str], StratumCost] = {}
-        self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Update]] = {}
+        self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Scripts]] = {}
         if not self.is_switching:
             engine.follow_scripts()
 
@@ -132,11 +131,11 @@ class Scheduler:
     def memory(self, stratum: Stratum) -> StratumCost:
         return self.costs.setdefault(stratum.relations, StratumCost())
 
-    def update(self, stratum: Stratum, rules: RuleChanges) -> Update:
+    def update(self, stratum: Stratum, rules: RuleChanges) -> Scripts:
         """The scripts of an update; cached while no rule of the stratum changes."""
         known = self._updates.get(stratum.relations)
         if rules.added or rules.removed or known is None or known[0] != rules.kept:
-            known = rules.kept, self.strategy.update(stratum, rules)
+            known = rules.kept, tuple(map(in_rounds, self.strategy.update(stratum, rules)))
         if not rules.added and not rules.removed:
             self._updates[stratum.relations] = known
         return known[1]
@@ -261,7 +260,7 @@ class _Walk(Interpreter):
         self.engine.enter(stratum)
         self.rank, self.rows, self.asserted, self.deadline, self.current.instances = 0, 0, 0, None, 0
         begun = self.run.clock()
-        if self.execute(self.run.strategy.bootstrap(stratum)) is End.CLAIM:
+        if self.execute(in_rounds(self.run.strategy.bootstrap(stratum))) is End.CLAIM:
             self.work_on(stratum.rules)
             claimed = None if self.engine.claims is None else self.engine.claims.claim(stratum, start=True)
             if claimed is None:

@@ -19,20 +19,21 @@ from tidelog.engine.local.codes.garbage import Collector
 from tidelog.engine.local.dense.claims import DenseForms
 from tidelog.engine.local.dense.matrix import Difference
 from tidelog.engine.local.extrema.operators import LocalExtrema
-from tidelog.engine.local.kernels.layout import DELTA
+from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import end_round
-from tidelog.engine.local.rules.bytecode import MODES, Bytecode, Request
+from tidelog.engine.local.rules.bytecode import MODES
 from tidelog.engine.local.rules.cache import Variants
 from tidelog.engine.local.rules.groups import regroup
 from tidelog.engine.local.rules.iterations import Iterations
-from tidelog.engine.local.rules.rounds import LARGE, Loop
+from tidelog.engine.local.rules.rounds import LARGE, Loops, source
 from tidelog.engine.local.rules.runner import Runner
 from tidelog.engine.local.rules.suspects import worth_filtering
 from tidelog.engine.local.storage.pending import Change, Working
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check, FusedRounds, Tell
+from tidelog.engine.rounds import Rounds
 from tidelog.errors import EngineError
-from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, Repeat, View
+from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
@@ -70,7 +71,7 @@ class LocalEngine:
         self._program_before: FlatProgram | None = None
         self._holds = FlatProgram()  # the program of the last commit
         self._queried: set[str] = set()  # relations that queries have read since indexes were dropped
-        self._loop: Loop | None = None  # while it runs
+        self._loops = Loops(self.variants, self.runner, self.derive, self.driver)
         self.dense = DenseForms(self)
         self._collector = Collector(self.tables, self.dense.bits, self.types)
         self.traces = Iterations(self)
@@ -84,6 +85,7 @@ class LocalEngine:
         if program is not self._program:
             self._make_tables(program)
             self._program = program
+            self._loops.clear()
             self.dense.prepare(program, self._program_before)
         # removed rules may use functions that are removed with them
         self.runner.evaluate_with({**self._functions, **program.functions})
@@ -234,13 +236,15 @@ class LocalEngine:
         change = self.pending.get(literal.relation)
         if change is None:
             return _EMPTY
-        view = step.views[step.driver]
-        if view is View.DELTA:
-            return change.working.delta
-        if view is View.SUSPECTS:
-            return change.searched
-        positive = isinstance(literal, Match)
-        return change.inserted if (view is View.INSERTED) == positive else change.deleted
+        match source(step):
+            case layout.INSERTED_AT:
+                return change.inserted
+            case layout.DELETED_AT:
+                return change.deleted
+            case layout.SEARCHED_AT:
+                return change.search()
+            case _:
+                return change.working.delta
 
     def assertions(self, step: Assertions, rank: int) -> int:
         """Apply asserted facts as instances with an empty body; returns their number."""
@@ -265,49 +269,34 @@ class LocalEngine:
         if step.mode is Mode.REMOVE:
             for name in step.relations:
                 change = self.change(name)
-                change.suspects = change.working.worklist
+                change.suspect(change.working.worklist)
 
-    def run_rounds(self, step: Repeat, rank: int, most: int) -> FusedRounds | None:
-        """Run rounds of a repetition in one call, if deltas are small and nothing is computed on columns."""
-        *derivations, end = step.steps
-        assert isinstance(end, EndRound)
-        if self.delta(step.relations) > LARGE:
+    def run_rounds(self, rounds: Rounds, rank: int, most: int) -> FusedRounds | None:
+        """Run rounds in one call, if deltas are small and nothing is computed on columns."""
+        relations = rounds.end.relations
+        if sum(self.change(name).working.unfinished for name in relations) > LARGE:
             return None
-        bytecodes: list[Bytecode] = []
-        for part in derivations:
-            assert isinstance(part, Derive)
-            variant = self.variants.first(part.rule, part.driver)
-            if len(variant.stages) > 1 or variant.head is None:
-                return None
-            request = Request(0, part.views, DELTA, MODES[part.mode], self.runner.inside, ())
-            bytecodes.append(self.runner.bytecode_for(variant, request))
-
-        def judge(number: int) -> None:
-            part = derivations[number]
-            assert isinstance(part, Derive)
-            self.runner.judge(bytecodes[number].variant, part.views, self.driver(part), part.mode)
-
-        targets = [self._working(bytecode.variant.rule.head) for bytecode in bytecodes]
-        relations = [self._working(name) for name in step.relations]
-        loop = self._loop = Loop(bytecodes, targets, relations, MODES[end.mode], rank)
-        try:
-            enough = max(_LITTLE, _GROWTH * sum(map(self.size_now, step.relations)))
-            loop.run(most, enough, self.runner.check, judge)
-        finally:
-            self._loop = None
-        self._end(end)
-        return FusedRounds(loop.rounds, loop.found, loop.instances, self.dense.wants(step.relations))
+        if rounds.end.mode is Mode.REDERIVE:
+            for name in relations:
+                self.change(name).search()
+        enough = max(_LITTLE, _GROWTH * sum(map(self.size_now, relations)))
+        loop = self._loops.run(rounds, rank, most, enough)
+        if loop is None:
+            return None
+        self._end(rounds.end)
+        return FusedRounds(loop.rounds, loop.found, loop.instances, self.dense.wants(relations))
 
     def running(self) -> tuple[int, int]:
-        """The number of the step in the running repetition, and how many of its rounds have ended."""
-        return (0, 0) if self._loop is None else (self._loop.position, self._loop.rounds)
+        """The number of the running derivation of fused rounds, and how many of them have ended."""
+        loop = self._loops.at_work
+        return (0, 0) if loop is None else (loop.at_work, loop.rounds)
 
     def watch(self, check: Check, tell: Tell) -> None:
         self.runner.check = check
 
     def found_so_far(self, relations: Iterable[str]) -> int:
         """How many rows were put on the worklist since the last round counted by the scheduler."""
-        ended = 0 if self._loop is None else self._loop.found
+        ended = 0 if self._loops.at_work is None else self._loops.at_work.found
         changes = (self.pending.get(name) for name in relations)
         return ended + sum(change.working.found_since for change in changes if change is not None)
 

@@ -87,9 +87,9 @@ def run(code: int, rank: int, list_at: int, list_len: int, steps: int, resume: b
     return _kernels.run(code, rank, list_at, list_len, steps, resume)
 
 
-def hurry(loop: int, most: int, large: int, enough: int, steps: int, resume: bool) -> int:
-    """Run rounds of a loop; returns the status of the bytecode that it stopped at."""
-    return _kernels.hurry(loop, most, large, enough, steps, resume)
+def hurry(loop: int, rank: int, most: int, large: int, enough: int, steps: int, how: int) -> int:
+    """Run rounds of a loop; returns the status of the step that it stopped at."""
+    return _kernels.hurry(loop, rank, most, large, enough, steps, how)
 
 
 def end_round(relation: int, mode: int) -> int:

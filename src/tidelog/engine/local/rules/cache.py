@@ -36,6 +36,7 @@ class Variants:
     def __init__(self, statistics: Statistics) -> None:
         self._statistics = statistics
         self._known: dict[str, dict[tuple[Role, _Start], _Planned]] = {}  # by the id of the rule
+        self.version = 0  # of all variants and their bytecodes
 
     def first(self, rule: FlatRule, driver: int | None) -> Variant:
         """The variant of a rule that starts from the literal at a position."""
@@ -60,10 +61,11 @@ class Variants:
             relations = sorted({x.relation for x in rule.body if isinstance(x, Match)})
             found = order(rule, first, self._statistics, given)
             variant = compile_variant(rule, found, given)
-            variants[key] = _Planned(relations, self._magnitudes(relations), found, variant)
+            variants[key] = _Planned(relations, self.magnitudes(relations), found, variant)
             return variant
-        magnitudes = self._magnitudes(planned.relations)
+        magnitudes = self.magnitudes(planned.relations)
         if magnitudes != planned.magnitudes:
+            self.version += 1
             planned.magnitudes, planned.expected = magnitudes, None
             found = order(rule, first, self._statistics, given)
             if found != planned.order:
@@ -71,18 +73,20 @@ class Variants:
             planned.variant.bytecodes.clear()  # the kind of an index depends on sizes, too
         return planned.variant
 
-    def _magnitudes(self, relations: list[str]) -> list[int]:
+    def magnitudes(self, relations: list[str]) -> list[int]:
         """The sizes of relations, equal up to a factor of 8."""
         return [self._statistics.size(name).bit_length() // 3 for name in relations]
 
     def clear(self) -> None:
         """Drop all variants, since their codes of constants are invalid."""
         self._known.clear()
+        self.version += 1
 
     def forget(self, rules: Iterable[str]) -> None:
         """Drop the variants of these rules."""
         for id_ in rules:
-            self._known.pop(id_, None)
+            if self._known.pop(id_, None) is not None:
+                self.version += 1
 
     def indexes(self, rules: Iterable[str]) -> set[int]:
         """The addresses of the descriptors of all indexes that the variants of these rules use."""

@@ -73,6 +73,7 @@ class Working:
         self.table.words[layout.UNDO_LENGTH] = self.table.words[layout.BEST_AT] = 0
         self._describe()
         self.clear_list()
+        self.unlist()
 
     def _describe(self) -> None:
         words = self.table.words
@@ -104,6 +105,12 @@ class Working:
         return int(words[layout.DELTA_TO] - words[layout.DELTA_FROM])
 
     @property
+    def unfinished(self) -> int:
+        """How many rows are in the delta, or were put on the worklist since."""
+        words = self.table.words
+        return int(words[layout.LISTED] - words[layout.DELTA_FROM])
+
+    @property
     def listed_since(self) -> Rows:
         """The rows put on the worklist since the last round ended."""
         return self._worklist[self.table.words[layout.DELTA_TO] : self.table.words[layout.LISTED]]
@@ -113,6 +120,24 @@ class Working:
         """How many rows were put on the worklist since the last round ended."""
         words = self.table.words
         return int(words[layout.LISTED] - words[layout.DELTA_TO])
+
+    def list_changes(self, inserted: Rows, deleted: Rows) -> None:
+        """Let rules start from these rows. The caller keeps them as long as the commit runs."""
+        self._point(layout.INSERTED_AT, inserted)
+        self._point(layout.DELETED_AT, deleted)
+
+    def list_searched(self, rows: Rows) -> None:
+        """Let rules start from these suspects. The caller keeps them until there are others."""
+        self._point(layout.SEARCHED_AT, rows)
+
+    def _point(self, at: int, rows: Rows) -> None:
+        words, count = self.table.words, len(rows)
+        words[at], words[at + 1] = address(rows) if count else 0, count
+
+    def unlist(self) -> None:
+        """Forget all lists, at the end of the commit."""
+        words = self.table.words
+        words[layout.INSERTED] = words[layout.DELETED] = words[layout.SEARCHED] = 0
 
     def clear_list(self) -> None:
         words = self.table.words
@@ -197,6 +222,7 @@ class Change:
     given_deleted: Rows = field(default_factory=lambda: _EMPTY)
     whole: tuple[npt.NDArray[np.uint8], Cells] | None = None
     suspects: Rows = field(default_factory=lambda: _EMPTY)
+    _searched: Rows | None = None  # see `search`, if it was called
     aims: Rows = field(default_factory=lambda: _EMPTY)  # rows to be given a rank
     doubted: int = 0  # how many rows of the worklist precede those that only need another rank
     unsettled: bool | None = None  # whether rows were left without a rank; None if not determined
@@ -231,14 +257,6 @@ class Change:
         return self.whole is not None or len(self.working.undo_log) > 0 or table.rows > table.base
 
     @property
-    def searched(self) -> Rows:
-        """The suspects that may still have instances. The others had all instances counted and lost them."""
-        table, suspects = self.working.table, self.suspects
-        if not len(suspects):
-            return suspects
-        return np.asarray(suspects[(table.counts(suspects) != 0) | (table.ranks(suspects) == AIMED)])
-
-    @property
     def trace(self) -> Trace:
         """The trace of the relation, which must have one."""
         trace = self.working.table.trace
@@ -252,6 +270,23 @@ class Change:
             return np.arange(table.rows)
         return np.concatenate([self.working.undo_log[:, UNDO_ROW], np.arange(table.base, table.rows)])
 
+    def suspect(self, rows: Rows) -> None:
+        """Make rows the suspects."""
+        self.suspects, self._searched = rows, None
+
+    def search(self) -> Rows:
+        """The suspects that may still have instances. The others had all instances counted and lost them.
+
+        They are determined once, before any is re-derived, and listed for rules to start from.
+        """
+        if self._searched is None:
+            table, rows = self.working.table, self.suspects
+            if len(rows):
+                rows = rows[(table.counts(rows) != 0) | (table.ranks(rows) == AIMED)]
+            self._searched = rows
+            self.working.list_searched(rows)
+        return self._searched
+
     def asserted(self, step: Assertions) -> Rows:
         """The asserted rows that a step applies to."""
         table = self.working.table
@@ -259,6 +294,8 @@ class Change:
             if not len(self.suspects):
                 return self.suspects
             rows_ = self.suspects[table.given[self.suspects] == 1]
+            if not len(rows_) or not len(self.given_inserted):
+                return np.asarray(rows_)
             return np.asarray(rows_[~np.isin(rows_, self.given_inserted)])
         if step.all:
             return np.flatnonzero(table.given[: table.rows])
@@ -283,7 +320,8 @@ class Change:
         table.support[table.base : table.rows] = 0
         self.working.clear_list()
         self.working.clear_undo_log()
-        self.suspects = self.aims = _EMPTY
+        self.suspect(_EMPTY)
+        self.aims = _EMPTY
         self.highest = self.doubted = 0
 
     def renew_trace(self, traced: bool) -> None:
@@ -331,7 +369,7 @@ class Change:
         """Make the rows that should be alive but have no rank suspects."""
         self.aims = np.concatenate([self.aims, self.working.worklist[self.doubted :]])
         self.working.table.set_support(self.aims, AIMED, 0)
-        self.suspects = self.aims
+        self.suspect(self.aims)
 
     def rest(self) -> None:
         """Insert the remaining `aims` without a rank."""
@@ -347,7 +385,8 @@ class Change:
         working, table = self.working, self.working.table
         size = table.rows if self.whole is not None else len(working.undo_log) + table.rows - table.base
         self.inserted, self.deleted = map(_trimmed, settle(table.at, self.whole is not None, size))
-        self.suspects = _EMPTY
+        working.list_changes(self.inserted, self.deleted)
+        self.suspect(_EMPTY)
         working.clear_list()
 
     def moved(self) -> Codes:
@@ -367,6 +406,7 @@ class Change:
         table = self.working.table
         publish(table.at, self.whole is not None)
         table.live += len(self.inserted) - len(self.deleted)
+        self.working.unlist()
         table.highest = self.highest
         table.unsettled = table.unsettled if self.unsettled is None else self.unsettled
         table.base = table.rows
@@ -379,6 +419,7 @@ class Change:
     def undo(self) -> None:
         """Restore the table. New rows stay as dead rows; if they are many, the table is compacted."""
         table = self.working.table
+        self.working.unlist()
         if self.whole is not None:
             table.tags[: table.base], table.support[: table.base] = self.whole
             self.working.clear_undo_log()
