@@ -6,6 +6,7 @@ contiguous and of the right type, and sizes are those of arrays.
 
 from __future__ import annotations
 
+from ctypes import addressof, c_char
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -65,16 +66,22 @@ _HALVES: Final = np.dtype(np.int32)
 _WORDS: Final = np.dtype(np.uint64)
 
 
+_byte: Final[Any] = c_char.from_buffer
+
+
 def address(array: npt.NDArray[Any]) -> int:
     """The address of an array's first value."""
-    return int(array.__array_interface__["data"][0])
+    try:
+        return addressof(_byte(array))
+    except (TypeError, ValueError, BufferError):  # empty, or not to be written
+        return int(array.__array_interface__["data"][0])
 
 
 def _at(array: Integers | Words) -> int:
     """The address of a contiguous array of 64-bit numbers."""
     if not array.flags.c_contiguous or array.dtype not in (_INTEGERS, _WORDS):
         raise ValueError(f"not a contiguous array of 64-bit numbers: {array.dtype}, {array.strides}")
-    return int(array.__array_interface__["data"][0])
+    return address(array)
 
 
 _kernels: Final = Kernels()
