@@ -35,12 +35,13 @@ from tidelog.maintain.script import (
     Rest,
     View,
 )
-from tidelog.plan.flat import FlatRule, Stratum
+from tidelog.plan.flat import Stratum
 from tidelog.progress import Progress, Report
 
 __all__ = ["End", "Interpreter", "TooCostly"]
 
 _ROUNDS: Final = 1000  # that an engine may run in one go
+_NO_STRATUM: Final = Stratum(frozenset(), (), recursive=False)
 _NOTICED: Final = 0.001  # seconds of a step from which on it is compared with an estimate
 
 
@@ -78,7 +79,7 @@ class Interpreter:
     fused: tuple[str, ...] = ()  # the rules of the repetition whose rounds run in one call
     adds: bool = False  # whether the current step adds rows
     current: StratumStats = field(default_factory=lambda: StratumStats("", "", ""))
-    at_work: Stratum = field(default_factory=lambda: Stratum(frozenset(), (), recursive=False))
+    at_work: Stratum = _NO_STRATUM
 
     # -- steps
 
@@ -130,7 +131,7 @@ class Interpreter:
         match step:
             case Improve():
                 self.adds = False  # most of what it finds is superseded
-                self.work_on(self.at_work.rules)
+                self.begin(self.at_work.origins)
                 self.current.instances += extrema.improve(self.at_work, step, self._count_round)
             case Doubt(relations):
                 extrema.doubt(relations)
@@ -154,24 +155,26 @@ class Interpreter:
         if self.engine.is_idle(step):
             return
         start = time.perf_counter()
-        self.begin(step.rule.origin)
+        self.begin((step.rule.origin,))
         self.adds = not step.mode.takes_away
         found = self.engine.derive(step, self.rank)
         self.current.instances += found
         self._charge(step, time.perf_counter() - start, found)
         self._check_patience()
+        self._look()
 
     def _charge(self, step: Derive, seconds: float, found: int, rows: int | None = None) -> None:
         """Record the work of a rule. An estimate takes time, so quick steps count as expected."""
         expected = self.engine.expected(step, rows) if seconds > _NOTICED and rows != 0 else None
         done = RuleStats(seconds, found, found if expected is None else expected)
-        self.current.rules.setdefault(step.rule.origin, RuleStats()).add(done)
+        known = self.current.rules.setdefault(step.rule.origin, done)
+        if known is not done:
+            known.add(done)
 
     def _check_patience(self) -> None:
         late = self.deadline is not None and self.clock() > self.deadline
         if late and self.current.instances > self.patience:
             raise TooCostly
-        self._look()
 
     def _fuse(self, rounds: Rounds) -> End | None:
         """Run rounds in one call, if the engine can; their time is divided among rules by instances found."""
@@ -180,7 +183,7 @@ class Interpreter:
         start, before = time.perf_counter(), self.engine.delta(rounds.end.relations)
         most = self.limits.max_iterations
         left = _ROUNDS if most is None else min(_ROUNDS, most + 1 - self.current.rounds)
-        self.begin(*rounds.rules)
+        self.begin(rounds.rules)
         self.adds = not rounds.end.mode.takes_away
         self.fused = rounds.rules
         try:
@@ -280,15 +283,12 @@ class Interpreter:
             self.found,
         )
 
-    def work_on(self, rules: Iterable[FlatRule]) -> None:
+    def begin(self, rules: tuple[str, ...]) -> None:
         """Record which rules run from now on."""
-        self.begin(*dict.fromkeys(rule.origin for rule in rules))
-
-    def begin(self, *rules: str) -> None:
         self.watch.at_work = rules
-        self._tell(*rules)
+        self._tell(rules)
 
-    def _tell(self, *rules: str) -> None:
+    def _tell(self, rules: tuple[str, ...] = ()) -> None:
         if self.begun is not None:
             self.begun(replace(self.progress(), rule=rules[0] if len(rules) == 1 else ""))
 

@@ -52,7 +52,7 @@ class Claimed(NamedTuple):
 
 
 class FusedRounds(NamedTuple):
-    """Rounds that ran in one call: how many, the rows they found, and the instances of each derivation.
+    """Rounds that ran in one call: how many, the rows they found, and any instances, of each derivation.
 
     `wants_claim` is true if the engine wants to claim the stratum now (see `Claims`).
     """

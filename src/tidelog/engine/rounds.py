@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tidelog.maintain.script import Derive, EndRound, Repeat, Script, Step
+from tidelog.maintain.script import Derive, EndRound, Repeat, Script, Step, View
+from tidelog.program.typed import Absent, Match
 
 __all__ = ["Part", "Rounds", "in_rounds"]
 
@@ -20,15 +21,18 @@ class Rounds:
     """Consecutive rounds; the steps from number `repeated` on are repeated while there is a delta.
 
     Every derivation starts from the rows of a literal. Every round ends with a step equal to `end`, also the
-    last one. `rules` are the texts of the rules that the derivations evaluate, one for each. `rest` is the
-    repetition alone, if there are rounds before it.
+    last one; `ends` is the number of those that are not repeated. `rules` are the texts of the rules that the
+    derivations evaluate, one for each; they start from rows of the relations `starts`, or from the delta.
+    `rest` is the repetition alone, if there are rounds before it.
     """
 
     steps: tuple[Derive | EndRound, ...]
     repeated: int
     end: EndRound
+    ends: int
     derivations: tuple[Derive, ...]
     rules: tuple[str, ...]
+    starts: tuple[str, ...]
     rest: Rounds | None
 
     @property
@@ -84,4 +88,14 @@ def _rounds(steps: tuple[Derive | EndRound, ...], repetition: Rounds | None, rep
     assert isinstance(end, EndRound)
     derivations = tuple(step for step in (*steps, *more) if isinstance(step, Derive))
     rules = tuple(derivation.rule.origin for derivation in derivations)
-    return Rounds((*steps, *more), repeated, end, derivations, rules, repetition)
+    starts = tuple(dict.fromkeys(start for d in derivations if (start := _start(d)) is not None))
+    ends = sum(isinstance(step, EndRound) for step in steps[:repeated])
+    return Rounds((*steps, *more), repeated, end, ends, derivations, rules, starts, repetition)
+
+
+def _start(step: Derive) -> str | None:
+    """The relation whose rows a derivation starts from; None if that is the delta."""
+    assert step.driver is not None
+    literal = step.rule.body[step.driver]
+    assert isinstance(literal, Match | Absent)
+    return None if step.views[step.driver] is View.DELTA else literal.relation

@@ -63,9 +63,11 @@ class LocalEngine:
         self.tables: dict[str, Table] = {}
         self.variants = Variants(_Statistics(self))
         self.pending: dict[str, Change] = {}
+        self._workings: dict[str, Working] = {}  # those of earlier commits
         self._made: dict[str, None] = {}  # tables that the commit created
         self.types: dict[str, tuple[Type, ...]] = {}
         self._functions: Mapping[str, Function | PythonFunction] = {}
+        self._evaluated: tuple[object, object] = None, None  # functions of the old and the new program in use
         self.runner = Runner(self._working, self.tables, self.codec)
         self._program: FlatProgram | None = None
         self._program_before: FlatProgram | None = None
@@ -88,7 +90,9 @@ class LocalEngine:
             self._loops.clear()
             self.dense.prepare(program, self._program_before)
         # removed rules may use functions that are removed with them
-        self.runner.evaluate_with({**self._functions, **program.functions})
+        if self._evaluated[0] is not self._functions or self._evaluated[1] is not program.functions:
+            self._evaluated = self._functions, program.functions
+            self.runner.evaluate_with({**self._functions, **program.functions})
 
     def _make_tables(self, program: FlatProgram) -> None:
         for name in program.since(self._program or FlatProgram()).relations:
@@ -113,6 +117,7 @@ class LocalEngine:
         for name in change.dropped:
             if name in self.tables:
                 del self.tables[name], self.types[name]
+                self._workings.pop(name, None)
                 self.dense.bits.pop(name, None)
         self.variants.forget(change.removed)
         self._functions, self._holds = program.functions, program
@@ -132,7 +137,12 @@ class LocalEngine:
         if change is None:
             table = self.tables[relation]
             table.base = table.rows
-            change = self.pending[relation] = Change(Working(relation, table), highest=table.highest)
+            working = self._workings.get(relation)
+            if working is None or working.table is not table:
+                working = self._workings[relation] = Working(relation, table)
+            else:
+                working.start_over()
+            change = self.pending[relation] = Change(working, table.highest)
         return change
 
     def _working(self, relation: str) -> Working:
@@ -144,7 +154,7 @@ class LocalEngine:
         """Change the asserted facts. Inserting an asserted row or deleting a missing one has no effect."""
         change = self.change(relation)
         new, gone = change.working.table.assert_rows(inserted, deleted)
-        change.given_before += [(gone, np.ones(len(gone), np.uint8)), (new, np.zeros(len(new), np.uint8))]
+        change.given_before += [(gone, True), (new, False)]
         if not len(change.given_inserted) and not len(change.given_deleted):
             change.given_inserted, change.given_deleted = new, gone
             return
@@ -274,17 +284,28 @@ class LocalEngine:
     def run_rounds(self, rounds: Rounds, rank: int, most: int) -> FusedRounds | None:
         """Run rounds in one call, if deltas are small and nothing is computed on columns."""
         relations = rounds.end.relations
-        if sum(self.change(name).working.unfinished for name in relations) > LARGE:
+        waiting, size = 0, 0
+        for name in relations:
+            change = self.change(name)
+            waiting, size = waiting + change.working.unfinished, size + change.size
+        if waiting > LARGE:
             return None
         if rounds.end.mode is Mode.REDERIVE:
             for name in relations:
                 self.change(name).search()
-        enough = max(_LITTLE, _GROWTH * sum(map(self.size_now, relations)))
-        loop = self._loops.run(rounds, rank, most, enough)
+        if not waiting and not any(map(self._is_listed, rounds.starts)):  # the rounds find nothing
+            self._end(rounds.end)
+            return FusedRounds(rounds.ends, 0, ())
+        loop = self._loops.run(rounds, rank, most, enough=max(_LITTLE, _GROWTH * size))
         if loop is None:
             return None
         self._end(rounds.end)
         return FusedRounds(loop.rounds, loop.found, loop.instances, self.dense.wants(relations))
+
+    def _is_listed(self, relation: str) -> bool:
+        """Whether rules may have rows of a relation to start from, besides its delta."""
+        change = self.pending.get(relation)
+        return change is not None and (change.moves or len(change.suspects) > 0)
 
     def running(self) -> tuple[int, int]:
         """The number of the running derivation of fused rounds, and how many of them have ended."""
@@ -301,7 +322,10 @@ class LocalEngine:
         return ended + sum(change.working.found_since for change in changes if change is not None)
 
     def delta(self, relations: Iterable[str]) -> int:
-        return sum(self.change(name).working.delta_size for name in relations)
+        total = 0
+        for name in relations:
+            total += self.change(name).working.delta_size
+        return total
 
     def clear(self, relations: Iterable[str], traced: bool) -> bool:
         """Empty relations, including anything the commit inserted so far."""
@@ -399,6 +423,7 @@ class LocalEngine:
             self._queried.update(name for id_ in added for name in self._program.rules[id_].reads)
         self._program = self._program_before
         for name in self._made:
+            self._workings.pop(name, None)
             self.tables.pop(name, None)
             self.types.pop(name, None)
         self._made.clear()
@@ -436,9 +461,8 @@ class LocalEngine:
         table = self.tables[relation]
         change = self.pending.get(relation)
         if change is None:
-            nothing = np.empty((0, table.arity), np.int64)
-            return nothing, nothing
-        return table.codes(change.inserted), table.codes(change.deleted)
+            return _codes(table, _EMPTY), _codes(table, _EMPTY)
+        return _codes(table, change.inserted), _codes(table, change.deleted)
 
     def given_before(self, relation: str, table: Table) -> npt.NDArray[np.uint8]:
         """Which rows of a relation's table were asserted as of the last commit.
@@ -449,6 +473,9 @@ class LocalEngine:
         changes = [self.pending.get(relation), *self.dense.before.get(relation, ())[:1]]
         change = next((c for c in changes if c is not None and c.working.table is table), None)
         for rows, before in reversed(list(change.given_before)) if change is not None else ():
-            known = rows < len(given)  # later rows were added since
-            given[rows[known]] = before[known]
+            given[rows[rows < len(given)]] = before  # later rows were added since
         return given
+
+
+def _codes(table: Table, rows: Rows) -> Codes:
+    return table.codes(rows) if len(rows) else np.empty((0, table.arity), np.int64)

@@ -205,10 +205,12 @@ def retract_rows(relation: int, data: Integers) -> Integers:
 
 
 def settle(relation: int, whole: bool, size: int) -> tuple[Integers, Integers]:
-    """The rows that a commit inserted and deleted, at most `size` of each."""
-    inserted, deleted, counts = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(2, np.int64)
-    _kernels.settle(relation, whole, _at(inserted), _at(deleted), _at(counts))
-    return inserted[: counts[0]], deleted[: counts[1]]
+    """The rows that a commit inserted and deleted, at most `size` of each, in one array."""
+    found = np.empty(2 + 2 * size, np.int64)
+    at = _at(found)
+    _kernels.settle(relation, whole, at + 16, at + 16 + 8 * size, at)
+    inserted, deleted = found[:2].tolist()
+    return found[2 : 2 + inserted], found[2 + size : 2 + size + deleted]
 
 
 def apply_heads(

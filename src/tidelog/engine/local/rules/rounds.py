@@ -125,8 +125,8 @@ class Loop:
     @property
     def instances(self) -> tuple[int, ...]:
         """How many instances each derivation found."""
-        first = self._first + layout.STEP_INSTANCES
-        return tuple(self._view[first + place * STEP_WIDTH] for place in self._places)
+        found = self._words[self._first + layout.STEP_INSTANCES :: STEP_WIDTH].tolist()
+        return tuple(map(found.__getitem__, self._places))
 
 
 class _Built(NamedTuple):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,9 @@ from tidelog.engine.local.storage.trace import Trace
 from tidelog.maintain.script import Assertions, Mode, View
 
 __all__ = ["MASKS", "NEGATED", "Bindings", "Change", "Working"]
+
+_SHORT: Final = 64  # rows that lists have room for at first
+_MANY: Final = 4096
 
 
 def _mask(visible: Callable[[int], bool]) -> int:
@@ -67,11 +71,22 @@ class Working:
     def __init__(self, name: str, table: Table) -> None:
         self.name = name
         self.table = table
-        self.best: BestRows | None = None  # while values are improved
-        self._undo_log = np.empty((64, UNDO_WIDTH), np.int64)
-        self._worklist = np.empty(64, np.int64)
-        self.table.words[layout.UNDO_LENGTH] = self.table.words[layout.BEST_AT] = 0
+        self._undo_log = np.empty((_SHORT, UNDO_WIDTH), np.int64)
+        self._worklist = np.empty(_SHORT, np.int64)
         self._describe()
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Begin a commit. Lists that an earlier one has filled are used again unless they have grown."""
+        self.best: BestRows | None = None  # while values are improved
+        if len(self._undo_log) > _SHORT or len(self._worklist) > _SHORT:
+            self._undo_log, self._worklist = (
+                np.empty((_SHORT, UNDO_WIDTH), np.int64),
+                np.empty(_SHORT, np.int64),
+            )
+            self._describe()
+        words = self.table.words
+        words[layout.UNDO_LENGTH] = words[layout.BEST_AT] = 0
         self.clear_list()
         self.unlist()
 
@@ -209,30 +224,32 @@ class Bindings:
         return int(self.data.shape[1])
 
 
-_EMPTY = np.empty(0, np.int64)
+_EMPTY: Final[Rows] = np.empty(0, np.int64)
 
 
-@dataclass(slots=True)
 class Change:
     """What a commit has done to one relation so far."""
 
-    working: Working
-    given_before: list[tuple[Rows, npt.NDArray[np.uint8]]] = field(default_factory=list)
-    given_inserted: Rows = field(default_factory=lambda: _EMPTY)
-    given_deleted: Rows = field(default_factory=lambda: _EMPTY)
-    whole: tuple[npt.NDArray[np.uint8], Cells] | None = None
-    suspects: Rows = field(default_factory=lambda: _EMPTY)
-    _searched: Rows | None = None  # see `search`, if it was called
-    aims: Rows = field(default_factory=lambda: _EMPTY)  # rows to be given a rank
-    doubted: int = 0  # how many rows of the worklist precede those that only need another rank
-    unsettled: bool | None = None  # whether rows were left without a rank; None if not determined
-    arriving: Rows = field(default_factory=lambda: _EMPTY)  # rows inserted at the current iteration
-    replaced: list[Trace | None] = field(
-        default_factory=list
-    )  # the trace before the commit, if it was replaced
-    inserted: Rows = field(default_factory=lambda: _EMPTY)
-    deleted: Rows = field(default_factory=lambda: _EMPTY)
-    highest: int = 0
+    __slots__ = (
+        "_searched", "aims", "arriving", "deleted", "doubted", "given_before", "given_deleted",
+        "given_inserted", "highest", "inserted", "replaced", "suspects", "unsettled", "whole", "working",
+    )  # fmt: skip
+
+    def __init__(self, working: Working, highest: int = 0) -> None:
+        self.working = working
+        self.highest = highest
+        # rows, and whether they were asserted before they changed
+        self.given_before: list[tuple[Rows, bool]] = []
+        self.given_inserted = self.given_deleted = _EMPTY
+        self.whole: tuple[npt.NDArray[np.uint8], Cells] | None = None
+        self.suspects = _EMPTY
+        self._searched: Rows | None = None  # see `search`, if it was called
+        self.aims = _EMPTY  # rows to be given a rank
+        self.doubted = 0  # how many rows of the worklist precede those that only need another rank
+        self.unsettled: bool | None = None  # whether rows were left without a rank; None if not determined
+        self.arriving = _EMPTY  # rows inserted at the current iteration
+        self.replaced: list[Trace | None] = []  # the trace before the commit, if it was replaced
+        self.inserted = self.deleted = _EMPTY
 
     @property
     def size(self) -> int:
@@ -447,5 +464,6 @@ class Change:
 
 
 def _trimmed(rows: Rows) -> Rows:
-    """Rows that are the beginning of a list; copied if they are few, to free the rest."""
-    return rows if rows.base is None or 2 * len(rows) > len(rows.base) else rows.copy()
+    """Rows that are a part of a long list; copied if they are few, to free the rest."""
+    whole = rows.base
+    return rows if whole is None or len(whole) <= max(_MANY, 4 * len(rows)) else rows.copy()
