@@ -178,16 +178,16 @@ class Interpreter:
 
     def _fuse(self, rounds: Rounds) -> End | None:
         """Run rounds in one call, if the engine can; their time is divided among rules by instances found."""
-        if self.engine.fusion is None:
+        fusion, most = self.engine.fusion, self.limits.max_iterations
+        if fusion is None:
             return None
-        start, before = time.perf_counter(), self.engine.delta(rounds.end.relations)
-        most = self.limits.max_iterations
+        start = time.perf_counter()
         left = _ROUNDS if most is None else min(_ROUNDS, most + 1 - self.current.rounds)
         self.begin(rounds.rules)
         self.adds = not rounds.end.mode.takes_away
         self.fused = rounds.rules
         try:
-            fused = self.engine.fusion.run_rounds(rounds, self.rank, left)
+            fused = fusion.run_rounds(rounds, self.rank, left)
         finally:
             self.fused = ()
         if fused is None:
@@ -195,16 +195,16 @@ class Interpreter:
         if fused.wants_claim:  # all of it is computed again
             return End.CLAIM
         if any(fused.instances):
-            self._charge_each(rounds, fused, before, time.perf_counter() - start)
+            self._charge_each(rounds, fused, time.perf_counter() - start)
         self._count_rounds(fused.rounds, fused.rows, rounds.end.mode)
         self._check_patience()
         return End.DONE
 
-    def _charge_each(self, rounds: Rounds, fused: FusedRounds, before: int, seconds: float) -> None:
-        """Record the work of the rules of fused rounds, which began with so many rows in the delta."""
-        total, relations = sum(fused.instances), rounds.end.relations
+    def _charge_each(self, rounds: Rounds, fused: FusedRounds, seconds: float) -> None:
+        """Record the work of the rules of fused rounds."""
+        total = sum(fused.instances)
         # how many rows each of several relations had is not known, so there is no estimate
-        rows = before + fused.rows - self.engine.delta(relations) if len(relations) == 1 else 0
+        rows = fused.started if len(rounds.end.relations) == 1 else 0
         for part, found in zip(rounds.derivations, fused.instances, strict=True):
             if found:
                 own = rows if View.DELTA in part.views else None

@@ -54,12 +54,14 @@ class Claimed(NamedTuple):
 class FusedRounds(NamedTuple):
     """Rounds that ran in one call: how many, the rows they found, and any instances, of each derivation.
 
-    `wants_claim` is true if the engine wants to claim the stratum now (see `Claims`).
+    `started` is the number of rows in the deltas that derivations started from. `wants_claim` is true if the
+    engine wants to claim the stratum now (see `Claims`).
     """
 
     rounds: int
-    rows: int
-    instances: tuple[int, ...]
+    rows: int = 0
+    instances: tuple[int, ...] = ()
+    started: int = 0
     wants_claim: bool = False
 
 

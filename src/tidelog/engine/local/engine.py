@@ -295,12 +295,14 @@ class LocalEngine:
                 self.change(name).search()
         if not waiting and not any(map(self._is_listed, rounds.starts)):  # the rounds find nothing
             self._end(rounds.end)
-            return FusedRounds(rounds.ends, 0, ())
+            return FusedRounds(rounds.ends)
+        before = self.delta(relations)
         loop = self._loops.run(rounds, rank, most, enough=max(_LITTLE, _GROWTH * size))
         if loop is None:
             return None
         self._end(rounds.end)
-        return FusedRounds(loop.rounds, loop.found, loop.instances, self.dense.wants(relations))
+        started = before + loop.found - self.delta(relations)
+        return FusedRounds(loop.rounds, loop.found, loop.instances, started, self.dense.wants(relations))
 
     def _is_listed(self, relation: str) -> bool:
         """Whether rules may have rows of a relation to start from, besides its delta."""
