@@ -11,6 +11,7 @@ from bench.data import Dataset, Tables, code, graph, numbers, ontology, roads, t
 from bench.programs import PROGRAMS
 from bench.report import batch_table, to_json, update_table
 from bench.result import Batch, Missing, Update
+from bench.single_facts import measure as measure_single_facts
 from bench.souffle import translate
 from bench.updates import measure_updates
 
@@ -125,3 +126,8 @@ def test_reports_show_ratios_and_what_is_missing() -> None:
     assert "not installed" in shown
     assert "NO" in update_table([update])
     assert '"ratio": 0.02' in to_json([ours], [update], [gap])
+
+
+def test_single_facts_are_deleted_and_inserted_again() -> None:
+    for times in measure_single_facts(_some_triples()["T"], facts=10, repeat=2):
+        assert 0 < times.best <= times.median <= times.late
