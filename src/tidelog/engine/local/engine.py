@@ -282,7 +282,7 @@ class LocalEngine:
                 change.suspect(change.working.worklist)
 
     def run_rounds(self, rounds: Rounds, rank: int, most: int) -> FusedRounds | None:
-        """Run rounds in one call, if deltas are small and nothing is computed on columns."""
+        """Run rounds in one call, if deltas are small."""
         relations = rounds.end.relations
         waiting, size = 0, 0
         for name in relations:

@@ -290,6 +290,7 @@ class Change:
     def suspect(self, rows: Rows) -> None:
         """Make rows the suspects."""
         self.suspects, self._searched = rows, None
+        self.working.list_searched(_EMPTY)
 
     def search(self) -> Rows:
         """The suspects that may still have instances. The others had all instances counted and lost them.
