@@ -22,8 +22,9 @@ class Rounds:
 
     Every derivation starts from the rows of a literal. Every round ends with a step equal to `end`, also the
     last one; `ends` is the number of those that are not repeated. `rules` are the texts of the rules that the
-    derivations evaluate, one for each; they start from rows of the relations `starts`, or from the delta.
-    `rest` is the repetition alone, if there are rounds before it.
+    derivations evaluate, one for each. `starts` has a derivation, and the relation of its first literal, for
+    each list of rows that derivations start from, except the delta. `rest` is the repetition alone, if there
+    are rounds before it.
     """
 
     steps: tuple[Derive | EndRound, ...]
@@ -32,7 +33,7 @@ class Rounds:
     ends: int
     derivations: tuple[Derive, ...]
     rules: tuple[str, ...]
-    starts: tuple[str, ...]
+    starts: tuple[tuple[str, Derive], ...]
     rest: Rounds | None
 
     @property
@@ -88,14 +89,20 @@ def _rounds(steps: tuple[Derive | EndRound, ...], repetition: Rounds | None, rep
     assert isinstance(end, EndRound)
     derivations = tuple(step for step in (*steps, *more) if isinstance(step, Derive))
     rules = tuple(derivation.rule.origin for derivation in derivations)
-    starts = tuple(dict.fromkeys(start for d in derivations if (start := _start(d)) is not None))
+    starts: dict[object, tuple[str, Derive]] = {}
+    for derivation in derivations:
+        view, literal = _start(derivation)
+        if view is not View.DELTA:
+            starts[view, literal.relation, type(literal)] = literal.relation, derivation
     ends = sum(isinstance(step, EndRound) for step in steps[:repeated])
-    return Rounds((*steps, *more), repeated, end, ends, derivations, rules, starts, repetition)
+    return Rounds(
+        (*steps, *more), repeated, end, ends, derivations, rules, tuple(starts.values()), repetition
+    )
 
 
-def _start(step: Derive) -> str | None:
-    """The relation whose rows a derivation starts from; None if that is the delta."""
+def _start(step: Derive) -> tuple[View, Match | Absent]:
+    """The literal that a derivation starts from, and the view of its relation."""
     assert step.driver is not None
     literal = step.rule.body[step.driver]
     assert isinstance(literal, Match | Absent)
-    return None if step.views[step.driver] is View.DELTA else literal.relation
+    return step.views[step.driver], literal

@@ -293,7 +293,7 @@ class LocalEngine:
         if rounds.end.mode is Mode.REDERIVE:
             for name in relations:
                 self.change(name).search()
-        if not waiting and not any(map(self._is_listed, rounds.starts)):  # the rounds find nothing
+        if not waiting and not any(n in self.pending and not self.is_idle(s) for n, s in rounds.starts):
             self._end(rounds.end)
             return FusedRounds(rounds.ends)
         before = self.delta(relations)
@@ -303,11 +303,6 @@ class LocalEngine:
         self._end(rounds.end)
         started = before + loop.found - self.delta(relations)
         return FusedRounds(loop.rounds, loop.found, loop.instances, started, self.dense.wants(relations))
-
-    def _is_listed(self, relation: str) -> bool:
-        """Whether rules may have rows of a relation to start from, besides its delta."""
-        change = self.pending.get(relation)
-        return change is not None and (change.moves or len(change.suspects) > 0)
 
     def running(self) -> tuple[int, int]:
         """The number of the running derivation of fused rounds, and how many of them have ended."""
