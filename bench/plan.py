@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.data import (
@@ -49,7 +49,7 @@ class Given:
 def batches(given: Given, *, quick: bool) -> list[Task]:
     tasks = [
         *_tasks("closure", _graphs(quick)),
-        *_mesh(quick),
+        *_tasks("closure", [_mesh(quick)]),
         *_tasks("closure, read", [graph_file(path) for path in given.graphs[:1]]),
         *_tasks("nonlinear", [graph("grid", "grid", 20, 20) if quick else graph("grid", "grid", 40, 40)]),
         *_tasks("same generation", [graph("tree", "tree", 800 if quick else 3000, 3)]),
@@ -113,12 +113,9 @@ def _graphs(quick: bool) -> list[Dataset]:
     ]
 
 
-def _mesh(quick: bool) -> list[Task]:
-    """The closure of an acyclic graph has 7 % of all pairs: at full size, too many for other engines."""
-    if quick:
-        return _tasks("closure", [graph("mesh2k", "mesh", 98, 23)])
-    alone = replace(PROGRAMS["closure"], sql=None, is_plain=False)
-    return [Task(alone, graph("mesh45k", "mesh", 442, 102))]
+def _mesh(quick: bool) -> Dataset:
+    """An acyclic graph whose closure has 7 % of all pairs."""
+    return graph("mesh2k", "mesh", 98, 23) if quick else graph("mesh45k", "mesh", 442, 102)
 
 
 def _power_law(quick: bool) -> Dataset:

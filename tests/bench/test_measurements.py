@@ -25,6 +25,7 @@ from bench.executables import EXECUTABLES, is_installed
 from bench.programs import PROGRAMS
 from bench.report import batch_table, to_json, update_table, winner_table
 from bench.result import Batch, Missing, Update
+from bench.single_facts import measure as measure_single_facts
 from bench.updates import measure_updates
 
 from tidelog.bench.database import Database
@@ -176,3 +177,8 @@ def test_the_fastest_engine_with_the_right_result_wins() -> None:
     assert winner_table([ours]).splitlines()[1].split() == [
         *("p", "d", "tidelog", "500.0", "ms", "tidelog", "tidelog")
     ]
+
+
+def test_single_facts_are_deleted_and_inserted_again() -> None:
+    for times in measure_single_facts(_some_triples()["T"], facts=10, repeat=2):
+        assert 0 < times.best <= times.median <= times.late

@@ -7,10 +7,13 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from random import Random
+from time import sleep
 
 import pytest
 
 import tidelog
+from sizes import size
 from tidelog.engine.local.codes import arrow as columns
 from tidelog.session import interrupt
 
@@ -148,3 +151,39 @@ def test_a_commit_that_waits_for_a_query_of_another_thread_is_interrupted() -> N
         OVER.set()
         asking.join()
     assert list(db["P"]) == [(1,)]
+
+
+PATHS = """
+input relation E(x: int, y: int)
+output relation R(x: int, y: int)
+R(x, y) :- E(x, y).
+R(x, z) :- R(x, y), E(y, z).
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that sends signals")
+def test_an_interrupt_at_any_moment_of_a_small_commit_leaves_no_trace() -> None:
+    """Each transaction is interrupted after some microseconds, or ends before that."""
+    db, random, hits = tidelog.open(text=PATHS, facts={"E": [(i, i + 1) for i in range(20)]}), Random(1), 0
+    handler = signal.getsignal(signal.SIGINT)
+    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        for number in range(size(400, 5000)):
+            tx = db.transaction()
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 + 5e-4 * random.random())
+                (tx.insert if number % 2 else tx.delete)("E", [(number % 7, number % 11)])
+                tx.commit()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                sleep(0)  # an alarm that has just gone off interrupts here
+            except KeyboardInterrupt:
+                hits += 1
+            if tx.is_open:
+                tx.rollback()
+            assert (interrupt._checks, interrupt._noted) == ([], [])
+            assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert hits
+    assert sorted(db["R"]) == sorted(tidelog.open(text=PATHS, facts={"E": list(db["E"])})["R"])

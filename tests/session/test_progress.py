@@ -109,7 +109,7 @@ def test_a_line_is_gone_when_the_work_is_done(fails: bool) -> None:
     except tidelog.EngineError:
         assert fails
     text = stream.getvalue()
-    assert "Reach (2 of 5), round 1, delta 5, 5 rows, 0.0 s" in text
+    assert "Reach (2 of 5), round 6, delta 15, 15 rows, 0.0 s" in text
     assert text.endswith("\x1b[2K")
 
 

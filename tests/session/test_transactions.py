@@ -10,9 +10,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tidelog
 from session.routes import REACH, reach
+from sizes import size
 from tidelog import DataError, ProgramError, SessionError
 
 
@@ -77,6 +80,35 @@ def test_the_last_word_on_a_row_counts() -> None:
         tx.insert("Edge", [("a", "b"), ("b", "c")])
         tx.delete("Edge", [("b", "c")])
     assert not tx.changes
+
+
+@pytest.mark.parametrize("copies", [1, 600])  # a few rows, and many
+@given(calls=st.lists(st.tuples(st.sampled_from("+-0?"), st.lists(st.integers(0, 3))), max_size=5))
+@settings(deadline=None, max_examples=size(60, 1000))
+def test_what_calls_say_about_a_row_is_what_the_last_one_says(
+    copies: int, calls: list[tuple[str, list[int]]]
+) -> None:
+    """`0` clears the relation, and `?` previews the transaction."""
+    db = tidelog.open(text="input relation A(x: int)", facts={"A": [(0,), (1,)]})
+    wanted = before = {0, 1}
+    with db.transaction() as tx:
+        for call, values in calls:
+            rows, said = [(value,) for value in values] * copies, set(values)
+            if call == "+":
+                tx.insert("A", rows)
+            elif call == "-":
+                tx.delete("A", rows)
+            elif call == "0":
+                tx.clear("A")
+            else:
+                assert dict(tx.preview()["A"]) == signs(before, wanted)
+            wanted = {"+": wanted | said, "-": wanted - said, "0": set(), "?": wanted}[call]
+    assert dict(tx.changes["A"]) == signs(before, wanted)
+    assert set(db["A"]) == {(value,) for value in wanted}
+
+
+def signs(before: set[int], after: set[int]) -> dict[tuple[int], int]:
+    return {(value,): 1 if value in after else -1 for value in before ^ after}
 
 
 def test_facts_may_be_asserted_into_any_relation() -> None:

@@ -18,9 +18,9 @@ Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Generic, TypeVar
 
 from tidelog.engine.limits import Limits
 from tidelog.engine.protocol import StoringEngine
@@ -95,17 +95,30 @@ class Commits(Generic[Given, Changed]):
             self._storage.forget(self.program)
         self._next = None
 
-    @contextmanager
-    def attempt(self, program: FlatProgram) -> Iterator[None]:
+    def attempt(self, program: FlatProgram) -> AbstractContextManager[None]:
         """Run a commit that is rolled back at the end of the block unless it was published."""
-        try:
-            self.begin(program)
-            yield
-        finally:
-            if self.is_at_work:
-                self.roll_back()
+        return _Attempt(self, program)
 
     @property
     def _at_work(self) -> FlatProgram:
         assert self._next is not None, "no commit has begun"
         return self._next
+
+
+class _Attempt(AbstractContextManager[None]):
+    __slots__ = ("_commits", "_program")
+
+    def __init__(self, commits: Commits[Any, Any], program: FlatProgram) -> None:
+        self._commits = commits
+        self._program = program
+
+    def __enter__(self) -> None:
+        try:
+            self._commits.begin(self._program)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *error: object) -> None:
+        if self._commits.is_at_work:
+            self._commits.roll_back()

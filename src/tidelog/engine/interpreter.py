@@ -13,7 +13,8 @@ from enum import Enum
 from typing import Final, TypeVar, assert_never
 
 from tidelog.engine.limits import Limits, Watch, raise_limit
-from tidelog.engine.protocol import Engine, Extrema
+from tidelog.engine.protocol import Engine, Extrema, FusedRounds
+from tidelog.engine.rounds import Part, Rounds, in_rounds
 from tidelog.engine.statistics import RuleStats, StratumStats
 from tidelog.errors import EngineError
 from tidelog.maintain.script import (
@@ -32,15 +33,15 @@ from tidelog.maintain.script import (
     Regroup,
     Repeat,
     Rest,
-    Script,
-    Step,
+    View,
 )
-from tidelog.plan.flat import FlatRule, Stratum
+from tidelog.plan.flat import Stratum
 from tidelog.progress import Progress, Report
 
 __all__ = ["End", "Interpreter", "TooCostly"]
 
 _ROUNDS: Final = 1000  # that an engine may run in one go
+_NO_STRATUM: Final = Stratum(frozenset(), (), recursive=False)
 _NOTICED: Final = 0.001  # seconds of a step from which on it is compared with an estimate
 
 
@@ -78,19 +79,21 @@ class Interpreter:
     fused: tuple[str, ...] = ()  # the rules of the repetition whose rounds run in one call
     adds: bool = False  # whether the current step adds rows
     current: StratumStats = field(default_factory=lambda: StratumStats("", "", ""))
-    at_work: Stratum = field(default_factory=lambda: Stratum(frozenset(), (), recursive=False))
+    at_work: Stratum = _NO_STRATUM
 
     # -- steps
 
-    def execute(self, script: Script) -> End:
-        for step in script:
-            end = self._do(step)
+    def execute(self, parts: Iterable[Part]) -> End:
+        for part in parts:
+            end = self._do(part)
             if end is not End.DONE:
                 return end
         return End.DONE
 
-    def _do(self, step: Step) -> End:
+    def _do(self, step: Part) -> End:
         match step:
+            case Rounds():
+                return self._run_rounds(step)
             case Derive():
                 self._derive(step)
             case Assertions():
@@ -100,7 +103,7 @@ class Interpreter:
             case EndRound():
                 return self._end_round(step)
             case Repeat():
-                return self._repeat(step)
+                return self.execute(in_rounds((step,)))
             case Iterate(relations, steps):
                 traces = _able(self.engine.traces, "keep derivations by iteration")
                 while traces.pending(relations):
@@ -128,7 +131,7 @@ class Interpreter:
         match step:
             case Improve():
                 self.adds = False  # most of what it finds is superseded
-                self.work_on(self.at_work.rules)
+                self.begin(self.at_work.origins)
                 self.current.instances += extrema.improve(self.at_work, step, self._count_round)
             case Doubt(relations):
                 extrema.doubt(relations)
@@ -139,66 +142,74 @@ class Interpreter:
             case _:
                 assert_never(step)
 
-    def _repeat(self, step: Repeat) -> End:
-        while self.engine.delta(step.relations):
-            end = self._run_rounds(step) or self.execute(step.steps)
-            if end is not End.DONE:
-                return end
-        return End.DONE
+    def _run_rounds(self, rounds: Rounds) -> End:
+        end = End.DONE
+        if rounds.repeated:
+            end = self._fuse(rounds) or self.execute(rounds.once)
+        again = rounds.repetition
+        while again is not None and end is End.DONE and self.engine.delta(again.end.relations):
+            end = self._fuse(again) or self.execute(again.steps)
+        return end
 
     def _derive(self, step: Derive) -> None:
         if self.engine.is_idle(step):
             return
         start = time.perf_counter()
-        self.begin(step.rule.origin)
+        self.begin((step.rule.origin,))
         self.adds = not step.mode.takes_away
         found = self.engine.derive(step, self.rank)
         self.current.instances += found
         self._charge(step, time.perf_counter() - start, found)
         self._check_patience()
+        self._look()
 
     def _charge(self, step: Derive, seconds: float, found: int, rows: int | None = None) -> None:
         """Record the work of a rule. An estimate takes time, so quick steps count as expected."""
         expected = self.engine.expected(step, rows) if seconds > _NOTICED and rows != 0 else None
         done = RuleStats(seconds, found, found if expected is None else expected)
-        self.current.rules.setdefault(step.rule.origin, RuleStats()).add(done)
+        known = self.current.rules.setdefault(step.rule.origin, done)
+        if known is not done:
+            known.add(done)
 
     def _check_patience(self) -> None:
         late = self.deadline is not None and self.clock() > self.deadline
         if late and self.current.instances > self.patience:
             raise TooCostly
-        self._look()
 
-    def _run_rounds(self, step: Repeat) -> End | None:
+    def _fuse(self, rounds: Rounds) -> End | None:
         """Run rounds in one call, if the engine can; their time is divided among rules by instances found."""
-        if self.engine.fusion is None:
+        fusion, most = self.engine.fusion, self.limits.max_iterations
+        if fusion is None:
             return None
-        start, before = time.perf_counter(), self.engine.delta(step.relations)
-        most = self.limits.max_iterations
+        start = time.perf_counter()
         left = _ROUNDS if most is None else min(_ROUNDS, most + 1 - self.current.rounds)
-        self.work_on(part.rule for part in step.steps if isinstance(part, Derive))
-        end = step.steps[-1]
-        assert isinstance(end, EndRound)
-        self.adds = not end.mode.takes_away
-        self.fused = tuple(part.rule.origin for part in step.steps if isinstance(part, Derive))
+        self.begin(rounds.rules)
+        self.adds = not rounds.end.mode.takes_away
+        self.fused = rounds.rules
         try:
-            fused = self.engine.fusion.run_rounds(step, self.rank, left)
+            fused = fusion.run_rounds(rounds, self.rank, left)
         finally:
             self.fused = ()
         if fused is None:
             return None
         if fused.wants_claim:  # all of it is computed again
             return End.CLAIM
-        seconds, total = time.perf_counter() - start, sum(fused.instances)
-        # how many rows each of several relations had is not known, so there is no estimate
-        rows = before + fused.rows - self.engine.delta(step.relations) if len(step.relations) == 1 else 0
-        for part, found in zip(step.steps, fused.instances, strict=False):
-            if isinstance(part, Derive) and found:
-                self._charge(part, seconds * found / total, found, rows)
-        self.current.instances += total
-        self._count_rounds(fused.rounds, fused.rows, end.mode)
+        if any(fused.instances):
+            self._charge_each(rounds, fused, time.perf_counter() - start)
+        self._count_rounds(fused.rounds, fused.rows, rounds.end.mode)
         self._check_patience()
         return End.DONE
+
+    def _charge_each(self, rounds: Rounds, fused: FusedRounds, seconds: float) -> None:
+        """Record the work of the rules of fused rounds."""
+        total = sum(fused.instances)
+        # how many rows each of several relations had is not known, so there is no estimate
+        rows = fused.started if len(rounds.end.relations) == 1 else 0
+        for part, found in zip(rounds.derivations, fused.instances, strict=True):
+            if found:
+                own = rows if View.DELTA in part.views else None
+                self._charge(part, seconds * found / total, found, own)
+        self.current.instances += total
 
     def _end_round(self, step: EndRound) -> End:
         self._tell()
@@ -272,15 +283,12 @@ class Interpreter:
             self.found,
         )
 
-    def work_on(self, rules: Iterable[FlatRule]) -> None:
+    def begin(self, rules: tuple[str, ...]) -> None:
         """Record which rules run from now on."""
-        self.begin(*dict.fromkeys(rule.origin for rule in rules))
-
-    def begin(self, *rules: str) -> None:
         self.watch.at_work = rules
-        self._tell(*rules)
+        self._tell(rules)
 
-    def _tell(self, *rules: str) -> None:
+    def _tell(self, rules: tuple[str, ...] = ()) -> None:
         if self.begun is not None:
             self.begun(replace(self.progress(), rule=rules[0] if len(rules) == 1 else ""))
 

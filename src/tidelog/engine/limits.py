@@ -14,10 +14,11 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from traceback import clear_frames
+from types import TracebackType
 from typing import Final
 
 from tidelog.errors import EngineError
@@ -121,16 +122,26 @@ class Watch:
             )
 
 
-@contextmanager
-def memory_errors(blame: Callable[[], str] = lambda: _TAKING_IN) -> Iterator[None]:
+def _taking_in() -> str:
+    return _TAKING_IN
+
+
+class _MemoryErrors(AbstractContextManager[None]):
+    __slots__ = ("_blame",)
+
+    def __init__(self, blame: Callable[[], str]) -> None:
+        self._blame = blame
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, MemoryError):
+            clear_frames(trace)
+            remedy = "set `max_memory` to end such a commit before memory runs out"
+            raise EngineError(f"out of memory; {self._blame()}; {remedy}") from None
+
+
+def memory_errors(blame: Callable[[], str] = _taking_in) -> AbstractContextManager[None]:
     """Turn MemoryError into EngineError and release the memory that the failed frames hold."""
-    try:
-        yield
-    except MemoryError as error:
-        clear_frames(error.__traceback__)
-        raise EngineError(
-            f"out of memory; {blame()}; set `max_memory` to end such a commit before memory runs out"
-        ) from None
+    return _MemoryErrors(blame)
 
 
 def raise_limit(name: str) -> str:

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Regroup, Repeat
+from tidelog.engine.rounds import Rounds
+from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Regroup
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 
 __all__ = [
@@ -51,14 +52,16 @@ class Claimed(NamedTuple):
 
 
 class FusedRounds(NamedTuple):
-    """Rounds that ran in one call: how many, the rows they found, and the instances of each step.
+    """Rounds that ran in one call: how many, the rows they found, and any instances, of each derivation.
 
-    `wants_claim` is true if the engine wants to claim the stratum now (see `Claims`).
+    `started` is the number of rows in the deltas that derivations started from. `wants_claim` is true if the
+    engine wants to claim the stratum now (see `Claims`).
     """
 
     rounds: int
-    rows: int
-    instances: tuple[int, ...]
+    rows: int = 0
+    instances: tuple[int, ...] = ()
+    started: int = 0
     wants_claim: bool = False
 
 
@@ -246,12 +249,15 @@ class Extrema(Protocol):
 class Fusion(Protocol):
     """Running several rounds in one call."""
 
-    def run_rounds(self, step: Repeat, rank: int, most: int) -> FusedRounds | None:
-        """Run up to `most` rounds of a repetition while deltas are small; None to request single steps."""
+    def run_rounds(self, rounds: Rounds, rank: int, most: int) -> FusedRounds | None:
+        """Run rounds while deltas are small; None, without effect, to request single steps.
+
+        It may end before a repetition, and does so after `most` rounds.
+        """
         ...
 
     def running(self) -> tuple[int, int]:
-        """While rounds run: the number of the step at work, and how many rounds have ended."""
+        """While rounds run: the number of the derivation at work, and how many rounds have ended."""
         ...
 
 

@@ -10,25 +10,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from itertools import chain
+from typing import Final, TypeAlias
 
 from tidelog.engine.agenda import Agenda
 from tidelog.engine.cost import UNFINISHED, Sizes, StratumCost
 from tidelog.engine.interpreter import End, Interpreter, TooCostly
 from tidelog.engine.limits import Limits, Watch, memory_errors
 from tidelog.engine.protocol import Claimed, Engine
+from tidelog.engine.rounds import Part, in_rounds
 from tidelog.engine.statistics import Stats, StratumStats
 from tidelog.errors import EngineError
-from tidelog.maintain.script import (
-    Regroup,
-    Update,
-)
+from tidelog.maintain.script import Regroup
 from tidelog.maintain.strategy import ELASTIC, RuleChanges, Strategy
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.progress import Report
 
 __all__ = ["SWITCH", "Scheduler"]
 
+Scripts: TypeAlias = tuple[tuple[Part, ...], ...]
 
 SWITCH: Final = 0.6  # an update's time budget, as a fraction of the time of a bootstrap
 _LATER: Final = 1.6  # times the budget is allowed once deletion is done, since little work is left then
@@ -65,7 +65,7 @@ class Scheduler:
         self.clock = clock
         self._walk: _Walk | None = None
         self.costs: dict[frozenset[str], StratumCost] = {}
-        self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Update]] = {}
+        self._updates: dict[frozenset[str], tuple[tuple[FlatRule, ...], Scripts]] = {}
         if not self.is_switching:
             engine.follow_scripts()
 
@@ -90,7 +90,7 @@ class Scheduler:
         stats = Stats()
         watch = Watch(limits, check, report)
         removed: dict[str, list[FlatRule]] = {}
-        for id_ in sorted(new.since(old).removed):
+        for id_ in () if new is old else sorted(new.since(old).removed):
             removed.setdefault(old.rules[id_].head, []).append(old.rules[id_])
         walk = _Walk(
             engine=self.engine,
@@ -132,11 +132,11 @@ class Scheduler:
     def memory(self, stratum: Stratum) -> StratumCost:
         return self.costs.setdefault(stratum.relations, StratumCost())
 
-    def update(self, stratum: Stratum, rules: RuleChanges) -> Update:
+    def update(self, stratum: Stratum, rules: RuleChanges) -> Scripts:
         """The scripts of an update; cached while no rule of the stratum changes."""
         known = self._updates.get(stratum.relations)
         if rules.added or rules.removed or known is None or known[0] != rules.kept:
-            known = rules.kept, self.strategy.update(stratum, rules)
+            known = rules.kept, tuple(map(in_rounds, self.strategy.update(stratum, rules)))
         if not rules.added and not rules.removed:
             self._updates[stratum.relations] = known
         return known[1]
@@ -155,12 +155,8 @@ class _Walk(Interpreter):
 
     def maintain(self, stratum: Stratum) -> None:
         """Bring a stratum to its new state, if a change reaches it."""
-        rules = RuleChanges(
-            tuple(r for r in stratum.rules if r.id in self.old.rules),
-            tuple(r for r in stratum.rules if r.id not in self.old.rules),
-            tuple(r for name in sorted(stratum.relations) for r in self.removed.get(name, ())),
-        )
         before = self.old.stratum_of(next(iter(stratum.relations)))
+        rules = self._rules(stratum, before)
         same = self._is_kept_alike(before, stratum) or self._merge(stratum)
         changed = rules.added or rules.removed or not same
         if not (changed or self._is_reached(stratum) or self.engine.must_bootstrap(stratum)):
@@ -168,7 +164,7 @@ class _Walk(Interpreter):
         start = time.perf_counter()
         self.current, self.at_work = StratumStats(stratum.name, "", ""), stratum
         self.rows, self.found, self.deadline, self.adds = 0, 0, None, False
-        self.work_on(stratum.rules)
+        self.begin(stratum.origins)
         self._bring_up_to_date(stratum, rules, same)
         self.engine.finish(stratum)
         self.current.placed = self.run.placed(stratum)
@@ -176,8 +172,19 @@ class _Walk(Interpreter):
         self.stats.strata.append(self.current)
         self.current = StratumStats("", "", "")
 
+    def _rules(self, stratum: Stratum, before: Stratum | None) -> RuleChanges:
+        if stratum is before:
+            return RuleChanges(stratum.rules, (), ())
+        return RuleChanges(
+            tuple(r for r in stratum.rules if r.id in self.old.rules),
+            tuple(r for r in stratum.rules if r.id not in self.old.rules),
+            tuple(r for name in sorted(stratum.relations) for r in self.removed.get(name, ())),
+        )
+
     def _is_kept_alike(self, before: Stratum | None, stratum: Stratum) -> bool:
         """Whether the stratum has the state that an update needs."""
+        if stratum is before:
+            return True
         strategy = self.run.strategy
         if before is None or before.relations != stratum.relations:
             return False
@@ -201,21 +208,22 @@ class _Walk(Interpreter):
     def _is_reached(self, stratum: Stratum) -> bool:
         if stratum.grouping is not None:
             return self.engine.was_touched(stratum.grouping.instances)
-        return any(self.engine.has_changed(n) for n in stratum.reads | stratum.relations)
+        return any(map(self.engine.has_changed, chain(stratum.relations, stratum.below)))
 
     def _bring_up_to_date(self, stratum: Stratum, rules: RuleChanges, same: bool) -> None:
         if stratum.grouping is not None:
             self.engine.enter(stratum)
             self._explain("update" if same else "bootstrap", "only touched groups")
-            self.begin(stratum.grouping.origin)
+            self.begin((stratum.grouping.origin,))
             self.execute((Regroup(stratum.grouping, all=not same),))
             return
         claimed = None if self.engine.claims is None else self.engine.claims.claim(stratum)
         if claimed is not None:
             self._take_claimed(claimed)
             return
-        why = self._why_bootstrap(stratum, same and not self.engine.must_bootstrap(stratum))
-        if why is None and not self._update(stratum, rules):
+        sizes = self._sizes(stratum)
+        why = self._why_bootstrap(stratum, same and not self.engine.must_bootstrap(stratum), sizes)
+        if why is None and not self._update(stratum, rules, sizes):
             why = "the update turned out to cost more"
         if why is not None:
             self._bootstrap(stratum, why)
@@ -226,32 +234,32 @@ class _Walk(Interpreter):
         self.rows = claimed.rows
         self.check_rows()
 
-    def _why_bootstrap(self, stratum: Stratum, same: bool) -> str | None:
+    def _why_bootstrap(self, stratum: Stratum, same: bool, sizes: Sizes) -> str | None:
         if not same:
             return "it is new or its set of relations changed"
-        if not any(self.engine.size(name) for name in stratum.reads | stratum.relations):
+        if not sizes.below and not sizes.tuples:
             return "it and all relations that it reads were empty"
         if not self.run.strategy.updates:
             return f"the strategy is {self.run.strategy.name}"
         memory = self.run.memory(stratum)
         if not memory.bootstrap or not self.run.is_switching:
             return None
-        why = memory.discourages(self._sizes(stratum))
+        why = memory.discourages(sizes)
         if why is not None:
             memory.doubt()
         return why
 
     def _sizes(self, stratum: Stratum) -> Sizes:
         """The sizes of a stratum and its inputs, and how many rows changed or were asserted or retracted."""
-        below = stratum.reads - stratum.relations
-        counts = [self.engine.changed_rows(n) for n in below]
-        counts += [self.engine.asserted_changes(n) for n in stratum.relations]
-        return Sizes(
-            sum(map(self.engine.size, below)),
-            sum(map(self.engine.size, stratum.relations)),
-            sum(inserted for inserted, _ in counts),
-            sum(deleted for _, deleted in counts),
-        )
+        engine, below, inserted, deleted = self.engine, 0, 0, 0
+        for name in stratum.below:
+            more, fewer = engine.changed_rows(name)
+            below, inserted, deleted = below + engine.size(name), inserted + more, deleted + fewer
+        tuples = 0
+        for name in stratum.relations:
+            more, fewer = engine.asserted_changes(name)
+            tuples, inserted, deleted = tuples + engine.size(name), inserted + more, deleted + fewer
+        return Sizes(below, tuples, inserted, deleted)
 
     def _explain(self, strategy: str, why: str) -> None:
         self.current.strategy, self.current.why = strategy, why
@@ -261,8 +269,8 @@ class _Walk(Interpreter):
         self.engine.enter(stratum)
         self.rank, self.rows, self.asserted, self.deadline, self.current.instances = 0, 0, 0, None, 0
         begun = self.run.clock()
-        if self.execute(self.run.strategy.bootstrap(stratum)) is End.CLAIM:
-            self.work_on(stratum.rules)
+        if self.execute(in_rounds(self.run.strategy.bootstrap(stratum))) is End.CLAIM:
+            self.begin(stratum.origins)
             claimed = None if self.engine.claims is None else self.engine.claims.claim(stratum, start=True)
             if claimed is None:
                 raise EngineError(f"internal error: {stratum.name} was claimed but not evaluated")
@@ -271,21 +279,20 @@ class _Walk(Interpreter):
             )
             return
         self.engine.raise_highest(stratum.relations, self.rank)
-        seconds, below = self.run.clock() - begun, stratum.reads - stratum.relations
+        seconds, below = self.run.clock() - begun, stratum.below
         moved = sum(inserted - deleted for inserted, deleted in map(self.engine.changed_rows, below))
         self.run.memory(stratum).made(
             seconds, sum(map(self.engine.size, below)) + moved, self.asserted, self.rows
         )
 
-    def _update(self, stratum: Stratum, rules: RuleChanges) -> bool:
+    def _update(self, stratum: Stratum, rules: RuleChanges, sizes: Sizes) -> bool:
         """Update a stratum; false if the update exceeded its budget."""
         memory = self.run.memory(stratum)
         self.patience = self.run.patience
-        sizes = self._sizes(stratum)
         changes = sizes.insertions + sizes.deletions
         self._explain(self.run.strategy.label_of(stratum), f"{changes} changes below it")
         highest = self.engine.enter(stratum)
-        self.rows = sum(self.engine.size(name) for name in stratum.relations)
+        self.rows = sizes.tuples
         begun = self.run.clock()
         patience = self._patience(memory, sizes)
         try:

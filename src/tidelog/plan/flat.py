@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 from weakref import ref
 
 from tidelog.data.types import Type
@@ -113,7 +114,8 @@ class Grouping:
 class Stratum:
     """The unit of maintenance: relations that depend on each other, or the results of one grouping.
 
-    `reads` are the relations in the bodies of its rules; `name` is shown to users.
+    `reads` are the relations in the bodies of its rules, `below` those of other strata; `origins` are the
+    texts of its rules; `name` is shown to users.
     """
 
     relations: frozenset[str]
@@ -123,9 +125,14 @@ class Stratum:
     best: tuple[tuple[str, Best], ...] = ()
     name: str = field(default="", compare=False)
     reads: frozenset[str] = field(init=False, compare=False, repr=False)
+    below: frozenset[str] = field(init=False, compare=False, repr=False)
+    origins: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reads", frozenset().union(*(rule.reads for rule in self.rules)))
+        reads: frozenset[str] = frozenset().union(*(rule.reads for rule in self.rules))
+        object.__setattr__(self, "reads", reads)
+        object.__setattr__(self, "below", reads - self.relations)
+        object.__setattr__(self, "origins", tuple(dict.fromkeys(rule.origin for rule in self.rules)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +209,7 @@ class FlatProgram:
         if change is not None and change.base() is old:
             return change
         if self is old:
-            return FlatChange(ref(old), (), (), (), (), ())
+            return _NO_CHANGE
         removed = () if self.is_addition else old.rules.keys() - self.rules.keys()
         known = set(map(id, old.strata))
         return FlatChange(
@@ -238,6 +245,9 @@ class FlatProgram:
         """The names of some columns of a relation for users."""
         names = self.relations[relation].columns
         return ", ".join(names[i] for i in places)
+
+
+_NO_CHANGE: Final = FlatChange(ref(FlatProgram()), (), (), (), (), ())
 
 
 def _indexed(program: FlatProgram) -> FlatIndex:

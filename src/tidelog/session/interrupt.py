@@ -8,11 +8,15 @@ do.
 
 from __future__ import annotations
 
-import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+
+# those of `signal` convert handlers to enumerations and back, which takes longer than a small commit may
+from _signal import SIGINT, getsignal, signal  # type: ignore[import-not-found, unused-ignore]
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from types import FrameType
+from typing import Any
 
 __all__ = ["interrupts_noted", "is_interrupted", "let_interrupt"]
 
@@ -35,36 +39,47 @@ def is_interrupted() -> bool:
     return bool(_noted)
 
 
-@contextmanager
-def interrupts_noted() -> Iterator[Callable[[], None]]:
+def interrupts_noted() -> AbstractContextManager[Callable[[], None]]:
     """Inside this block, interrupts are delivered only by calls of the function that it yields.
 
     Inside another such block, that one delivers them, after this one.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield _nothing
-        return
-    if _checks:
-        _checks.append(_nothing)
-        try:
-            yield _nothing
-        finally:
-            _checks.pop()
-        return
-    handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler):
-        yield _nothing
-        return
+    return _Noting()
 
-    def check() -> None:
-        if _noted:
-            handler(signal.SIGINT, _noted.pop())
 
-    _checks.append(check)
-    signal.signal(signal.SIGINT, lambda _, frame: _noted.append(frame))
-    try:
-        yield check
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        _checks.pop()
-    check()
+class _Noting(AbstractContextManager[Callable[[], None]]):
+    """Such a block. An interrupt at any moment of its beginning and its end is delivered or recorded."""
+
+    __slots__ = ("_handler", "_is_main")
+
+    def __init__(self) -> None:
+        self._is_main = threading.current_thread() is threading.main_thread()
+        self._handler: Any = None
+
+    def __enter__(self) -> Callable[[], None]:
+        if not self._is_main:
+            return _nothing
+        check, handler = _nothing, None if _checks else getsignal(SIGINT)
+        if callable(handler):
+            check, self._handler = partial(_deliver, handler), handler
+            signal(SIGINT, _note)
+        _checks.append(check)
+        return check
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if not self._is_main:
+            return
+        check = _checks.pop()
+        if self._handler is not None:
+            signal(SIGINT, self._handler)
+        if kind is None:
+            check()
+
+
+def _note(_: int, frame: FrameType | None) -> None:
+    _noted.append(frame)
+
+
+def _deliver(handler: Callable[[int, FrameType | None], object]) -> None:
+    if _noted:
+        handler(SIGINT, _noted.pop())

@@ -19,20 +19,21 @@ from tidelog.engine.local.codes.garbage import Collector
 from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.dense.claims import DenseForms
 from tidelog.engine.local.extrema.operators import LocalExtrema
-from tidelog.engine.local.kernels.layout import DELTA
+from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import end_round
-from tidelog.engine.local.rules.bytecode import MODES, Bytecode, Request
+from tidelog.engine.local.rules.bytecode import MODES
 from tidelog.engine.local.rules.cache import Variants
 from tidelog.engine.local.rules.groups import regroup
 from tidelog.engine.local.rules.iterations import Iterations
-from tidelog.engine.local.rules.rounds import LARGE, Loop
+from tidelog.engine.local.rules.rounds import LARGE, Loops, source
 from tidelog.engine.local.rules.runner import Runner
 from tidelog.engine.local.rules.suspects import worth_filtering
 from tidelog.engine.local.storage.pending import Change, Working
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check, FusedRounds, Tell
+from tidelog.engine.rounds import Rounds
 from tidelog.errors import EngineError
-from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, Repeat, View
+from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
 from tidelog.plan.cost import Fixed
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
@@ -80,16 +81,18 @@ class LocalEngine:
         self.statistics = _Statistics(self)
         self.variants = Variants(self.statistics)
         self.pending: dict[str, Change] = {}
+        self._workings: dict[str, Working] = {}  # those of earlier commits
         self._made: dict[str, None] = {}  # tables that the commit created
         self.types: dict[str, tuple[Type, ...]] = {}
         self._functions: Mapping[str, Function | PythonFunction] = {}
+        self._evaluated: tuple[object, object] = None, None  # functions of the old and the new program in use
         self.dense = DenseForms(self)
         self.runner = Runner(self._working, self.tables, self.dense.bits, self.codec)
         self._program: FlatProgram | None = None
         self._program_before: FlatProgram | None = None
         self._holds = FlatProgram()  # the program of the last commit
         self._queried: set[str] = set()  # relations that queries have read since indexes were dropped
-        self._loop: Loop | None = None  # while it runs
+        self._loops = Loops(self.variants, self.runner, self.derive, self.driver)
         self._collector = Collector(self.tables, self.dense.bits, self.types)
         self.traces = Iterations(self)
         self.extrema = LocalExtrema(self)
@@ -102,9 +105,12 @@ class LocalEngine:
         if program is not self._program:
             self._make_tables(program)
             self._program = program
+            self._loops.clear()
             self.dense.prepare(program, self._program_before)
         # removed rules may use functions that are removed with them
-        self.runner.evaluate_with({**self._functions, **program.functions})
+        if self._evaluated[0] is not self._functions or self._evaluated[1] is not program.functions:
+            self._evaluated = self._functions, program.functions
+            self.runner.evaluate_with({**self._functions, **program.functions})
 
     def _make_tables(self, program: FlatProgram) -> None:
         for name in program.since(self._program or FlatProgram()).relations:
@@ -129,6 +135,7 @@ class LocalEngine:
         for name in change.dropped:
             if name in self.tables:
                 del self.tables[name], self.types[name]
+                self._workings.pop(name, None)
                 self.dense.bits.pop(name, None)
         self.variants.forget(change.removed)
         self._functions, self._holds = program.functions, program
@@ -150,7 +157,12 @@ class LocalEngine:
         if change is None:
             table = self.tables[relation]
             table.base = table.rows
-            change = self.pending[relation] = Change(Working(relation, table), highest=table.highest)
+            working = self._workings.get(relation)
+            if working is None or working.table is not table:
+                working = self._workings[relation] = Working(relation, table)
+            else:
+                working.start_over()
+            change = self.pending[relation] = Change(working, table.highest)
         return change
 
     def _working(self, relation: str) -> Working:
@@ -162,7 +174,7 @@ class LocalEngine:
         """Change the asserted facts. Inserting an asserted row or deleting a missing one has no effect."""
         change = self.change(relation)
         new, gone = change.working.table.assert_rows(inserted, deleted)
-        change.given_before += [(gone, np.ones(len(gone), np.uint8)), (new, np.zeros(len(new), np.uint8))]
+        change.given_before += [(gone, True), (new, False)]
         if not len(change.given_inserted) and not len(change.given_deleted):
             change.given_inserted, change.given_deleted = new, gone
             return
@@ -273,12 +285,15 @@ class LocalEngine:
             return _EMPTY
         if bits is not None:
             return bits.changed if bits.changed_sizes()[not _is_inserted(step, literal)] else _EMPTY
-        view = step.views[step.driver]
-        if view is View.DELTA:
-            return change.working.delta
-        if view is View.SUSPECTS:
-            return change.searched
-        return change.inserted if _is_inserted(step, literal) else change.deleted
+        match source(step):
+            case layout.INSERTED_AT:
+                return change.inserted
+            case layout.DELETED_AT:
+                return change.deleted
+            case layout.SEARCHED_AT:
+                return change.search()
+            case _:
+                return change.working.delta
 
     def assertions(self, step: Assertions, rank: int) -> int:
         """Apply asserted facts as instances with an empty body; returns their number."""
@@ -303,54 +318,52 @@ class LocalEngine:
         if step.mode is Mode.REMOVE:
             for name in step.relations:
                 change = self.change(name)
-                change.suspects = change.working.worklist
+                change.suspect(change.working.worklist)
 
-    def run_rounds(self, step: Repeat, rank: int, most: int) -> FusedRounds | None:
-        """Run rounds of a repetition in one call, if deltas are small and nothing is computed on columns."""
-        *derivations, end = step.steps
-        assert isinstance(end, EndRound)
-        if self.delta(step.relations) > LARGE:
+    def run_rounds(self, rounds: Rounds, rank: int, most: int) -> FusedRounds | None:
+        """Run rounds in one call, if deltas are small."""
+        relations = rounds.end.relations
+        waiting, size = 0, 0
+        for name in relations:
+            change = self.change(name)
+            waiting, size = waiting + change.working.unfinished, size + change.size
+        if waiting > LARGE:
             return None
-        bytecodes: list[Bytecode] = []
-        for part in derivations:
-            assert isinstance(part, Derive)
-            variant = self.variants.first(part.rule, part.driver)
-            if len(variant.stages) > 1 or variant.head is None:
-                return None
-            request = Request(0, part.views, DELTA, MODES[part.mode], self.runner.inside, ())
-            bytecodes.append(self.runner.bytecode_for(variant, request))
-
-        def judge(number: int) -> None:
-            part = derivations[number]
-            assert isinstance(part, Derive)
-            self.runner.judge(bytecodes[number].variant, part.views, self.driver(part), part.mode)
-
-        targets = [self._working(bytecode.variant.rule.head) for bytecode in bytecodes]
-        relations = [self._working(name) for name in step.relations]
-        loop = self._loop = Loop(bytecodes, targets, relations, MODES[end.mode], rank)
-        try:
-            enough = max(_LITTLE, _GROWTH * sum(map(self.size_now, step.relations)))
-            loop.run(most, enough, self.runner.check, judge)
-        finally:
-            self._loop = None
-        self._end(end)
-        return FusedRounds(loop.rounds, loop.found, loop.instances, self.dense.wants(step.relations))
+        if rounds.end.mode is Mode.REDERIVE:
+            for name in relations:
+                self.change(name).search()
+        if not waiting and not any(n in self.pending and not self.is_idle(s) for n, s in rounds.starts):
+            self._end(rounds.end)
+            return FusedRounds(rounds.ends)
+        if any(name in self.dense.bits for name, _ in rounds.starts):  # which are read by places
+            return None
+        before = self.delta(relations)
+        loop = self._loops.run(rounds, rank, most, enough=max(_LITTLE, _GROWTH * size))
+        if loop is None:
+            return None
+        self._end(rounds.end)
+        started = before + loop.found - self.delta(relations)
+        return FusedRounds(loop.rounds, loop.found, loop.instances, started, self.dense.wants(relations))
 
     def running(self) -> tuple[int, int]:
-        """The number of the step in the running repetition, and how many of its rounds have ended."""
-        return (0, 0) if self._loop is None else (self._loop.position, self._loop.rounds)
+        """The number of the running derivation of fused rounds, and how many of them have ended."""
+        loop = self._loops.at_work
+        return (0, 0) if loop is None else (loop.at_work, loop.rounds)
 
     def watch(self, check: Check, tell: Tell) -> None:
         self.runner.check = check
 
     def found_so_far(self, relations: Iterable[str]) -> int:
         """How many rows were put on the worklist since the last round counted by the scheduler."""
-        ended = 0 if self._loop is None else self._loop.found
+        ended = 0 if self._loops.at_work is None else self._loops.at_work.found
         changes = (self.pending.get(name) for name in relations)
         return ended + sum(change.working.found_since for change in changes if change is not None)
 
     def delta(self, relations: Iterable[str]) -> int:
-        return sum(self.change(name).working.delta_size for name in relations)
+        total = 0
+        for name in relations:
+            total += self.change(name).working.delta_size
+        return total
 
     def clear(self, relations: Iterable[str], traced: bool) -> bool:
         """Empty relations, including anything the commit inserted so far."""
@@ -448,6 +461,7 @@ class LocalEngine:
             self._queried.update(name for id_ in added for name in self._program.rules[id_].reads)
         self._program = self._program_before
         for name in self._made:
+            self._workings.pop(name, None)
             self.tables.pop(name, None)
             self.types.pop(name, None)
         self._made.clear()
@@ -490,9 +504,8 @@ class LocalEngine:
         table = self.tables[relation]
         change = self.pending.get(relation)
         if change is None:
-            nothing = np.empty((0, table.arity), np.int64)
-            return nothing, nothing
-        return table.codes(change.inserted), table.codes(change.deleted)
+            return _codes(table, _EMPTY), _codes(table, _EMPTY)
+        return _codes(table, change.inserted), _codes(table, change.deleted)
 
     def given_before(self, relation: str, table: Table) -> npt.NDArray[np.uint8]:
         """Which rows of a relation's table were asserted as of the last commit.
@@ -503,8 +516,7 @@ class LocalEngine:
         changes = [self.pending.get(relation), *self.dense.before.get(relation, ())[:1]]
         change = next((c for c in changes if c is not None and c.working.table is table), None)
         for rows, before in reversed(list(change.given_before)) if change is not None else ():
-            known = rows < len(given)  # later rows were added since
-            given[rows[known]] = before[known]
+            given[rows[rows < len(given)]] = before  # later rows were added since
         return given
 
 
@@ -512,3 +524,7 @@ def _is_inserted(step: Derive, literal: Match | Absent) -> bool:
     """Whether a step starts from the rows inserted into a relation, and not from those deleted."""
     assert step.driver is not None
     return (step.views[step.driver] is View.INSERTED) == isinstance(literal, Match)
+
+
+def _codes(table: Table, rows: Rows) -> Codes:
+    return table.codes(rows) if len(rows) else np.empty((0, table.arity), np.int64)

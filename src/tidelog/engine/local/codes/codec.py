@@ -20,7 +20,7 @@ from __future__ import annotations
 import decimal
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -108,8 +108,10 @@ class Codec:
         return _direct_value(item, int(code))
 
     def decode_column(self, type_: Type, codes: Codes) -> list[Value]:
+        return self.decode_listed(type_, codes.tolist())
+
+    def decode_listed(self, type_: Type, listed: list[Any]) -> list[Value]:
         item = scalar(type_)
-        listed = codes.tolist()
         if is_direct(item) and isinstance(item, types.Int | types.Bit | types.Signed):
             decoded: list[Value] = listed
         elif is_direct(item):

@@ -29,9 +29,12 @@ class Texts(Dictionary):
     """The dictionary of strings, or of bytes unless `is_text`.
 
     `_codes` and `_values` only cache what was asked for: the codes of some values, and the first values.
+    `_content`, `_starts` and `_view` are for reading `_bytes`, `_begins` and `_words` one by one.
     """
 
-    __slots__ = ("_at", "_begins", "_bytes", "_slots", "_type", "_words", "is_text")
+    __slots__ = (
+        "_at", "_begins", "_bytes", "_content", "_slots", "_starts", "_type", "_view", "_words", "is_text",
+    )  # fmt: skip
 
     def __init__(self, is_text: bool) -> None:
         super().__init__()
@@ -41,6 +44,7 @@ class Texts(Dictionary):
         self._begins = np.zeros(_START, np.int64)
         self._slots = np.zeros(2 * _START, np.int64)
         self._words = np.zeros(layout.TEXTS_WIDTH, np.int64)
+        self._view = self._words.data
         self._at = address(self._words)
         self._describe()
 
@@ -49,9 +53,11 @@ class Texts(Dictionary):
         words[layout.BYTES_AT], words[layout.BYTES_CAP] = address(self._bytes), len(self._bytes)
         words[layout.BEGINS_AT], words[layout.BEGINS_CAP] = address(self._begins), len(self._begins)
         words[layout.TEXT_SLOTS_AT], words[layout.TEXT_SLOTS] = address(self._slots), len(self._slots)
+        self._content, self._starts = self._bytes.data, self._begins.data
 
     def __len__(self) -> int:
-        return int(self._words[layout.TEXTS])
+        count: int = self._view[layout.TEXTS]
+        return count
 
     # -- values to codes
 
@@ -138,8 +144,9 @@ class Texts(Dictionary):
     def value(self, code: int) -> Any:
         if code < len(self._values):
             return self._values[code]
-        begins = self._begins
-        return self._decoded(self._bytes[begins[code] : begins[code + 1]].tobytes())
+        starts = self._starts
+        content = self._content[starts[code] : starts[code + 1]]
+        return str(content, "utf-8", "surrogatepass") if self.is_text else bytes(content)
 
     def decode(self, codes: Sequence[int]) -> list[Any]:
         if len(codes) * _DECODED_PER_LOOKUP < len(self) - len(self._values):
@@ -206,6 +213,3 @@ class Texts(Dictionary):
 
     def _encoded(self, value: Any) -> bytes:
         return value.encode("utf-8", "surrogatepass") if self.is_text else bytes(value)
-
-    def _decoded(self, content: bytes) -> Any:
-        return content.decode("utf-8", "surrogatepass") if self.is_text else content

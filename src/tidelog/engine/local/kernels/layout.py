@@ -22,6 +22,7 @@ __all__ = [
     "AT",
     "BASE",
     "BEFORE_AT",
+    "BEGIN",
     "BEGINS_AT",
     "BEGINS_CAP",
     "BEST_AT",
@@ -55,9 +56,12 @@ __all__ = [
     "COL_SLOT",
     "COL_TO",
     "COL_WIDTH",
+    "CONTINUE",
     "COVERED",
     "CUR",
     "CURSOR",
+    "DELETED",
+    "DELETED_AT",
     "DELTA",
     "DELTA_FROM",
     "DELTA_TO",
@@ -112,6 +116,8 @@ __all__ = [
     "IMPROVE",
     "INDEX",
     "INSERT",
+    "INSERTED",
+    "INSERTED_AT",
     "INSTANCE",
     "INSTANCES",
     "IS_ABOVE_LOW",
@@ -147,7 +153,7 @@ __all__ = [
     "LOOP_MODE",
     "LOOP_RANK",
     "LOOP_RELATIONS",
-    "LOOP_RULES",
+    "LOOP_STEPS",
     "LOW",
     "LT",
     "MASK",
@@ -195,9 +201,11 @@ __all__ = [
     "REDERIVE",
     "REL",
     "REMOVE",
+    "REPEATED",
     "RESULT_HIGH",
     "RESULT_LOW",
     "RESULT_SLOT",
+    "RESUME",
     "ROUNDS",
     "ROW",
     "ROWS",
@@ -205,6 +213,8 @@ __all__ = [
     "ROW_WORDS",
     "SCAN",
     "SCANNED",
+    "SEARCHED",
+    "SEARCHED_AT",
     "SEARCHES",
     "SETTLE",
     "SLOTS",
@@ -212,6 +222,11 @@ __all__ = [
     "SOURCE",
     "STARTS_AT",
     "STEPS",
+    "STEP_CODE",
+    "STEP_INSTANCES",
+    "STEP_LIST",
+    "STEP_TABLE",
+    "STEP_WIDTH",
     "STRIDE",
     "SUBTRACT",
     "SUBTRACT_DOUBLES",
@@ -228,6 +243,7 @@ __all__ = [
     "TRACE_WIDTH",
     "TRANSPOSED",
     "TUPLE",
+    "UNBUILT",
     "UNCOVERED",
     "UNDO_AT",
     "UNDO_CAP",
@@ -237,6 +253,7 @@ __all__ = [
     "UNDO_ROW",
     "UNDO_TAG",
     "UNDO_WIDTH",
+    "UNFIT",
     "UNKNOWN",
     "UNSETTLED",
     "WAITING",
@@ -252,10 +269,12 @@ __all__ = [
 
 NONE: Final = -(2**63)  # the code of `none`, in every column
 
-# -- a table: its arrays; in a commit, the worklist (the delta is a slice of it) and the undo log; its trace
+# -- a table: its arrays; in a commit, the worklist (the delta is a slice of it) and the undo log; its trace;
+# lists of rows that rules start from: those inserted and deleted, and suspects
 CELLS_AT, ARITY, STRIDE, WIDE, CAP, ROWS, TAG_AT, SLOTS_AT, SLOTS, BASE, GIVEN_AT = range(11)
 WORKLIST_AT, WORKLIST_CAP, LISTED, DELTA_FROM, DELTA_TO = range(11, 16)
-UNDO_AT, UNDO_CAP, UNDO_LENGTH, TRACE_AT, BEST_AT, TABLE_WIDTH = range(16, 22)
+UNDO_AT, UNDO_CAP, UNDO_LENGTH, TRACE_AT, BEST_AT = range(16, 21)
+INSERTED_AT, INSERTED, DELETED_AT, DELETED, SEARCHED_AT, SEARCHED, TABLE_WIDTH = range(21, 28)
 
 # the tag of a row, in bits
 ALIVE, OLD, CUR, NEXT, LOGGED = 1, 2, 4, 8, 16
@@ -349,9 +368,18 @@ INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT, IMPROVE = ran
 
 # the status that a kernel returns
 DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, GROW_BEST = range(7)
-WIDEN, PAUSE, UNKNOWN, FAILED = range(7, 11)
+WIDEN, PAUSE, UNKNOWN, FAILED, UNFIT, UNBUILT = range(7, 13)
 
-# -- a loop: its header, then its relations, its rules, and the number of instances of each rule
-LOOP_RULES, LOOP_RELATIONS, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FOUND, LOOP_HEADER = range(8)
+# how to go on with a loop: from the first step; with the bytecode at POSITION where it stopped; or with the
+# step at POSITION
+BEGIN, RESUME, CONTINUE = range(3)
+
+# -- a loop: its header, then its relations, then its steps, of which those from REPEATED on are repeated
+LOOP_STEPS, LOOP_RELATIONS, REPEATED, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FOUND, LOOP_HEADER = range(9)
+
+# a step of a loop: the table of the rows that it starts from, or 0 to end a round; the word of that table for
+# the list of these rows, whose length is in the next word, or 0 for the delta; its bytecode, or 0 if there is
+# none yet; how many instances it found
+STEP_TABLE, STEP_LIST, STEP_CODE, STEP_INSTANCES, STEP_WIDTH = range(5)
 
 UNCOVERED = 64  # up to so many rows that an ordered index lacks are scanned

@@ -28,7 +28,7 @@ SIGNATURES: Final = {
     "find_rows": "relation data_at count rows",
     "group": "first second count size starts targets",
     "group_rows": "index relation buckets",
-    "hurry": "loop most large enough steps resume",
+    "hurry": "loop rank most large enough steps how",
     "insert_share": "relation rank heads count share shares out",
     "intern_texts": "texts offsets is_long content missing first count adds codes",
     "leads_to": "starts targets x goal_starts goal z most seen queue",

@@ -6,6 +6,7 @@ contiguous and of the right type, and sizes are those of arrays.
 
 from __future__ import annotations
 
+from ctypes import addressof, c_char
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -67,16 +68,22 @@ _HALVES: Final = np.dtype(np.int32)
 _WORDS: Final = np.dtype(np.uint64)
 
 
+_byte: Final[Any] = c_char.from_buffer
+
+
 def address(array: npt.NDArray[Any]) -> int:
     """The address of an array's first value."""
-    return int(array.__array_interface__["data"][0])
+    try:
+        return addressof(_byte(array))
+    except (TypeError, ValueError, BufferError):  # empty, or not to be written
+        return int(array.__array_interface__["data"][0])
 
 
 def _at(array: Integers | Words) -> int:
     """The address of a contiguous array of 64-bit numbers."""
     if not array.flags.c_contiguous or array.dtype not in (_INTEGERS, _WORDS):
         raise ValueError(f"not a contiguous array of 64-bit numbers: {array.dtype}, {array.strides}")
-    return int(array.__array_interface__["data"][0])
+    return address(array)
 
 
 _kernels: Final = Kernels()
@@ -89,9 +96,9 @@ def run(code: int, rank: int, list_at: int, list_len: int, steps: int, resume: b
     return _kernels.run(code, rank, list_at, list_len, steps, resume)
 
 
-def hurry(loop: int, most: int, large: int, enough: int, steps: int, resume: bool) -> int:
-    """Run rounds of a loop; returns the status of the bytecode that it stopped at."""
-    return _kernels.hurry(loop, most, large, enough, steps, resume)
+def hurry(loop: int, rank: int, most: int, large: int, enough: int, steps: int, how: int) -> int:
+    """Run rounds of a loop; returns the status of the step that it stopped at."""
+    return _kernels.hurry(loop, rank, most, large, enough, steps, how)
 
 
 def end_round(relation: int, mode: int) -> int:
@@ -200,10 +207,12 @@ def retract_rows(relation: int, data: Integers) -> Integers:
 
 
 def settle(relation: int, whole: bool, size: int) -> tuple[Integers, Integers]:
-    """The rows that a commit inserted and deleted, at most `size` of each."""
-    inserted, deleted, counts = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(2, np.int64)
-    _kernels.settle(relation, whole, _at(inserted), _at(deleted), _at(counts))
-    return inserted[: counts[0]], deleted[: counts[1]]
+    """The rows that a commit inserted and deleted, at most `size` of each, in one array."""
+    found = np.empty(2 + 2 * size, np.int64)
+    at = _at(found)
+    _kernels.settle(relation, whole, at + 16, at + 16 + 8 * size, at)
+    inserted, deleted = found[:2].tolist()
+    return found[2 : 2 + inserted], found[2 + size : 2 + size + deleted]
 
 
 def apply_heads(

@@ -28,7 +28,7 @@ from tidelog.maintain.script import Mode, View
 from tidelog.plan.join_order import Join
 from tidelog.program.typed import Absent, Var
 
-__all__ = ["MODES", "STEPS", "Bytecode", "Request", "TooMany", "make_room"]
+__all__ = ["FIRST_STEPS", "MODES", "STEPS", "Bytecode", "Request", "TooMany", "make_room"]
 
 MODES: Final = {
     Mode.INSERT: layout.INSERT,
@@ -41,7 +41,7 @@ MODES: Final = {
     Mode.IMPROVE: layout.IMPROVE,
 }
 STEPS: Final = 1_000_000  # of a kernel before it pauses: some hundredths of a second
-_FIRST: Final = 100_000  # steps before other threads help
+FIRST_STEPS: Final = 100_000  # steps before other threads help
 _START: Final = 1024  # initial capacity for bindings
 _MANY: Final = 64  # rows per key from which on a range lookup pays off
 _SAMPLE: Final = 4096
@@ -319,7 +319,9 @@ class Bytecode:
         self.transpose(check)
         out = np.empty((len(self.shape) + 2, _START if emits else 0), np.int64)
         self._write_to(out)
-        status = run(self.at, rank, 0 if held is None else address(held), size, min(_FIRST, STEPS), False)
+        status = run(
+            self.at, rank, 0 if held is None else address(held), size, min(FIRST_STEPS, STEPS), False
+        )
         while status != layout.DONE:
             if status == layout.GROW_OUT:
                 if most is not None and out.shape[1] >= most:
@@ -328,17 +330,24 @@ class Bytecode:
                 out = np.concatenate([out, np.empty_like(out)], axis=1)
                 self._write_to(out)
             else:
-                if status == layout.GROW_INDEX:
-                    check(0)
-                    cover_shared(self.tables.values(), threads)
-                make_room(status, target, check, self)
-                if status == layout.PAUSE and threads > 1 and self._is_divisible:
-                    room = partial(make_room, target=target, check=check, bytecode=self)
-                    if not run_shared(self._array, target, threads, room):
-                        threads = 1
+                threads = self.serve(status, target, check, threads)
             status = run(self.at, rank, 0, 0, STEPS, True)
         emitted = self._view[layout.EMITTED]
         return Bindings(list(self.shape), np.ascontiguousarray(out[:, :emitted]))
+
+    def serve(self, status: int, target: Working, check: Check, threads: int) -> int:
+        """Do what a kernel stopped for, on several threads if it can be shared.
+
+        Returns how many threads may be used from now on.
+        """
+        if status == layout.GROW_INDEX:
+            check(0)
+            cover_shared(self.tables.values(), threads)
+        make_room(status, target, check, self)
+        if status == layout.PAUSE and threads > 1 and self._is_divisible:
+            room = partial(make_room, target=target, check=check, bytecode=self)
+            return threads if run_shared(self._array, target, threads, room) else 1
+        return threads
 
     @property
     def _is_divisible(self) -> bool:

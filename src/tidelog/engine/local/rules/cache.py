@@ -58,6 +58,7 @@ class Variants:
     def __init__(self, statistics: Statistics) -> None:
         self._statistics = _Watched(statistics)
         self._known: dict[str, dict[tuple[Role, _Start], _Planned]] = {}  # by the id of the rule
+        self.version = 0  # of all variants and their bytecodes
 
     def first(self, rule: FlatRule, driver: int | None, rows: int | None = None) -> Variant:
         """The variant of a rule that starts from the literal at a position.
@@ -87,11 +88,14 @@ class Variants:
             relations = sorted({x.relation for x in rule.body if isinstance(x, Match)})
             found, started = self._order(rule, first, given, rows)
             variant = compile_variant(rule, found, given)
-            variants[key] = _Planned(relations, self._magnitudes(relations, started), found, variant, started)
+            variants[key] = _Planned(
+                relations, self._planned_for(relations, started), found, variant, started
+            )
             return variant
         planned.started = min(planned.started + rows, _MANY)
-        magnitudes = self._magnitudes(planned.relations, planned.started)
+        magnitudes = self._planned_for(planned.relations, planned.started)
         if magnitudes != planned.magnitudes:
+            self.version += 1
             found, planned.started = self._order(rule, first, given, planned.started)
             planned.magnitudes, planned.expected = magnitudes, None
             planned.magnitudes[-1] = _magnitude(planned.started)
@@ -108,19 +112,24 @@ class Variants:
         found = order(rule, first, self._statistics, given, rows)
         return found, rows if self._statistics.missed else _MANY
 
-    def _magnitudes(self, relations: list[str], started: int) -> list[int]:
-        """The sizes of relations, and of what a variant has started from, equal up to a factor of 8."""
-        sizes = (self._statistics.size(name) for name in relations)
-        return [*map(_magnitude, sizes), _magnitude(started)]
+    def _planned_for(self, relations: list[str], started: int) -> list[int]:
+        """The magnitudes of relations, and of what a variant has started from."""
+        return [*self.magnitudes(relations), _magnitude(started)]
+
+    def magnitudes(self, relations: list[str]) -> list[int]:
+        """The sizes of relations, equal up to a factor of 8."""
+        return [_magnitude(self._statistics.size(name)) for name in relations]
 
     def clear(self) -> None:
         """Drop all variants, since their codes of constants are invalid."""
         self._known.clear()
+        self.version += 1
 
     def forget(self, rules: Iterable[str]) -> None:
         """Drop the variants of these rules."""
         for id_ in rules:
-            self._known.pop(id_, None)
+            if self._known.pop(id_, None) is not None:
+                self.version += 1
 
     def indexes(self, rules: Iterable[str]) -> set[int]:
         """The addresses of the descriptors of all indexes that the variants of these rules use."""

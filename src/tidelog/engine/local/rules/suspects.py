@@ -15,9 +15,9 @@ from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.storage.table import Cells, Rows
 from tidelog.program.typed import Match, Var
 
-__all__ = ["worth_filtering"]
+__all__ = ["FEW", "worth_filtering"]
 
-_FEW = 256  # with fewer suspects it does not matter
+FEW = 256  # with fewer suspects it does not matter
 _REPEATED = 8  # filter by a variable if there are at least this many suspects per value
 _OTHER = 8  # and at most this many rows with these values per suspect
 _SAMPLE = 4096
@@ -28,7 +28,7 @@ def worth_filtering(head: Match, data: Cells, suspects: Rows) -> tuple[str, Code
 
     `data` holds all rows of the head's relation.
     """
-    if len(suspects) < _FEW:
+    if len(suspects) < FEW:
         return None
     best: tuple[int, str, Codes] | None = None
     for column, term in enumerate(head.terms):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,9 @@ from tidelog.engine.local.storage.trace import Trace
 from tidelog.maintain.script import Assertions, Mode, View
 
 __all__ = ["MASKS", "NEGATED", "Bindings", "Change", "Working"]
+
+_SHORT: Final = 64  # rows that lists have room for at first
+_MANY: Final = 4096
 
 
 def _mask(visible: Callable[[int], bool]) -> int:
@@ -67,12 +71,24 @@ class Working:
     def __init__(self, name: str, table: Table) -> None:
         self.name = name
         self.table = table
-        self.best: BestRows | None = None  # while values are improved
-        self._undo_log = np.empty((64, UNDO_WIDTH), np.int64)
-        self._worklist = np.empty(64, np.int64)
-        self.table.words[layout.UNDO_LENGTH] = self.table.words[layout.BEST_AT] = 0
+        self._undo_log = np.empty((_SHORT, UNDO_WIDTH), np.int64)
+        self._worklist = np.empty(_SHORT, np.int64)
         self._describe()
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Begin a commit. Lists that an earlier one has filled are used again unless they have grown."""
+        self.best: BestRows | None = None  # while values are improved
+        if len(self._undo_log) > _SHORT or len(self._worklist) > _SHORT:
+            self._undo_log, self._worklist = (
+                np.empty((_SHORT, UNDO_WIDTH), np.int64),
+                np.empty(_SHORT, np.int64),
+            )
+            self._describe()
+        words = self.table.words
+        words[layout.UNDO_LENGTH] = words[layout.BEST_AT] = 0
         self.clear_list()
+        self.unlist()
 
     def _describe(self) -> None:
         words = self.table.words
@@ -104,6 +120,12 @@ class Working:
         return int(words[layout.DELTA_TO] - words[layout.DELTA_FROM])
 
     @property
+    def unfinished(self) -> int:
+        """How many rows are in the delta, or were put on the worklist since."""
+        words = self.table.words
+        return int(words[layout.LISTED] - words[layout.DELTA_FROM])
+
+    @property
     def listed_since(self) -> Rows:
         """The rows put on the worklist since the last round ended."""
         return self._worklist[self.table.words[layout.DELTA_TO] : self.table.words[layout.LISTED]]
@@ -113,6 +135,24 @@ class Working:
         """How many rows were put on the worklist since the last round ended."""
         words = self.table.words
         return int(words[layout.LISTED] - words[layout.DELTA_TO])
+
+    def list_changes(self, inserted: Rows, deleted: Rows) -> None:
+        """Let rules start from these rows. The caller keeps them as long as the commit runs."""
+        self._point(layout.INSERTED_AT, inserted)
+        self._point(layout.DELETED_AT, deleted)
+
+    def list_searched(self, rows: Rows) -> None:
+        """Let rules start from these suspects. The caller keeps them until there are others."""
+        self._point(layout.SEARCHED_AT, rows)
+
+    def _point(self, at: int, rows: Rows) -> None:
+        words, count = self.table.words, len(rows)
+        words[at], words[at + 1] = address(rows) if count else 0, count
+
+    def unlist(self) -> None:
+        """Forget all lists, at the end of the commit."""
+        words = self.table.words
+        words[layout.INSERTED] = words[layout.DELETED] = words[layout.SEARCHED] = 0
 
     def clear_list(self) -> None:
         words = self.table.words
@@ -184,29 +224,32 @@ class Bindings:
         return int(self.data.shape[1])
 
 
-_EMPTY = np.empty(0, np.int64)
+_EMPTY: Final[Rows] = np.empty(0, np.int64)
 
 
-@dataclass(slots=True)
 class Change:
     """What a commit has done to one relation so far."""
 
-    working: Working
-    given_before: list[tuple[Rows, npt.NDArray[np.uint8]]] = field(default_factory=list)
-    given_inserted: Rows = field(default_factory=lambda: _EMPTY)
-    given_deleted: Rows = field(default_factory=lambda: _EMPTY)
-    whole: tuple[npt.NDArray[np.uint8], Cells] | None = None
-    suspects: Rows = field(default_factory=lambda: _EMPTY)
-    aims: Rows = field(default_factory=lambda: _EMPTY)  # rows to be given a rank
-    doubted: int = 0  # how many rows of the worklist precede those that only need another rank
-    unsettled: bool | None = None  # whether rows were left without a rank; None if not determined
-    arriving: Rows = field(default_factory=lambda: _EMPTY)  # rows inserted at the current iteration
-    replaced: list[Trace | None] = field(
-        default_factory=list
-    )  # the trace before the commit, if it was replaced
-    inserted: Rows = field(default_factory=lambda: _EMPTY)
-    deleted: Rows = field(default_factory=lambda: _EMPTY)
-    highest: int = 0
+    __slots__ = (
+        "_searched", "aims", "arriving", "deleted", "doubted", "given_before", "given_deleted",
+        "given_inserted", "highest", "inserted", "replaced", "suspects", "unsettled", "whole", "working",
+    )  # fmt: skip
+
+    def __init__(self, working: Working, highest: int = 0) -> None:
+        self.working = working
+        self.highest = highest
+        # rows, and whether they were asserted before they changed
+        self.given_before: list[tuple[Rows, bool]] = []
+        self.given_inserted = self.given_deleted = _EMPTY
+        self.whole: tuple[npt.NDArray[np.uint8], Cells] | None = None
+        self.suspects = _EMPTY
+        self._searched: Rows | None = None  # see `search`, if it was called
+        self.aims = _EMPTY  # rows to be given a rank
+        self.doubted = 0  # how many rows of the worklist precede those that only need another rank
+        self.unsettled: bool | None = None  # whether rows were left without a rank; None if not determined
+        self.arriving = _EMPTY  # rows inserted at the current iteration
+        self.replaced: list[Trace | None] = []  # the trace before the commit, if it was replaced
+        self.inserted = self.deleted = _EMPTY
 
     @property
     def size(self) -> int:
@@ -231,14 +274,6 @@ class Change:
         return self.whole is not None or len(self.working.undo_log) > 0 or table.rows > table.base
 
     @property
-    def searched(self) -> Rows:
-        """The suspects that may still have instances. The others had all instances counted and lost them."""
-        table, suspects = self.working.table, self.suspects
-        if not len(suspects):
-            return suspects
-        return np.asarray(suspects[(table.counts(suspects) != 0) | (table.ranks(suspects) == AIMED)])
-
-    @property
     def trace(self) -> Trace:
         """The trace of the relation, which must have one."""
         trace = self.working.table.trace
@@ -252,6 +287,24 @@ class Change:
             return np.arange(table.rows)
         return np.concatenate([self.working.undo_log[:, UNDO_ROW], np.arange(table.base, table.rows)])
 
+    def suspect(self, rows: Rows) -> None:
+        """Make rows the suspects."""
+        self.suspects, self._searched = rows, None
+        self.working.list_searched(_EMPTY)
+
+    def search(self) -> Rows:
+        """The suspects that may still have instances. The others had all instances counted and lost them.
+
+        They are determined once, before any is re-derived, and listed for rules to start from.
+        """
+        if self._searched is None:
+            table, rows = self.working.table, self.suspects
+            if len(rows):
+                rows = rows[(table.counts(rows) != 0) | (table.ranks(rows) == AIMED)]
+            self._searched = rows
+            self.working.list_searched(rows)
+        return self._searched
+
     def asserted(self, step: Assertions) -> Rows:
         """The asserted rows that a step applies to."""
         table = self.working.table
@@ -259,6 +312,8 @@ class Change:
             if not len(self.suspects):
                 return self.suspects
             rows_ = self.suspects[table.given[self.suspects] == 1]
+            if not len(rows_) or not len(self.given_inserted):
+                return np.asarray(rows_)
             return np.asarray(rows_[~np.isin(rows_, self.given_inserted)])
         if step.all:
             return np.flatnonzero(table.given[: table.rows])
@@ -283,7 +338,8 @@ class Change:
         table.support[table.base : table.rows] = 0
         self.working.clear_list()
         self.working.clear_undo_log()
-        self.suspects = self.aims = _EMPTY
+        self.suspect(_EMPTY)
+        self.aims = _EMPTY
         self.highest = self.doubted = 0
 
     def renew_trace(self, traced: bool) -> None:
@@ -331,7 +387,7 @@ class Change:
         """Make the rows that should be alive but have no rank suspects."""
         self.aims = np.concatenate([self.aims, self.working.worklist[self.doubted :]])
         self.working.table.set_support(self.aims, AIMED, 0)
-        self.suspects = self.aims
+        self.suspect(self.aims)
 
     def rest(self) -> None:
         """Insert the remaining `aims` without a rank."""
@@ -347,7 +403,8 @@ class Change:
         working, table = self.working, self.working.table
         size = table.rows if self.whole is not None else len(working.undo_log) + table.rows - table.base
         self.inserted, self.deleted = map(_trimmed, settle(table.at, self.whole is not None, size))
-        self.suspects = _EMPTY
+        working.list_changes(self.inserted, self.deleted)
+        self.suspect(_EMPTY)
         working.clear_list()
 
     def moved(self) -> Codes:
@@ -367,6 +424,7 @@ class Change:
         table = self.working.table
         publish(table.at, self.whole is not None)
         table.live += len(self.inserted) - len(self.deleted)
+        self.working.unlist()
         table.highest = self.highest
         table.unsettled = table.unsettled if self.unsettled is None else self.unsettled
         table.base = table.rows
@@ -379,6 +437,7 @@ class Change:
     def undo(self) -> None:
         """Restore the table. New rows stay as dead rows; if they are many, the table is compacted."""
         table = self.working.table
+        self.working.unlist()
         if self.whole is not None:
             table.tags[: table.base], table.support[: table.base] = self.whole
             self.working.clear_undo_log()
@@ -406,5 +465,6 @@ class Change:
 
 
 def _trimmed(rows: Rows) -> Rows:
-    """Rows that are the beginning of a list; copied if they are few, to free the rest."""
-    return rows if rows.base is None or 2 * len(rows) > len(rows.base) else rows.copy()
+    """Rows that are a part of a long list; copied if they are few, to free the rest."""
+    whole = rows.base
+    return rows if whole is None or len(whole) <= max(_MANY, 4 * len(rows)) else rows.copy()

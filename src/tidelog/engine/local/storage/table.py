@@ -53,6 +53,7 @@ __all__ = ["Cells", "Rows", "Table"]
 Rows: TypeAlias = npt.NDArray[np.int64]
 Cells: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 SMALLEST = 64
+_NO_ROWS: Final[Rows] = np.empty(0, np.int64)
 MOST_ROWS = 2**31 - 2  # hash tables and chains hold row numbers of 32 bits
 _LOWER: Final = 0xFFFFFFFF  # the half of a slot that holds the row
 _PART: Final = 4096  # tuples added at once
@@ -248,12 +249,17 @@ class Table:
 
     def assert_rows(self, inserted: Codes, deleted: Codes) -> tuple[Rows, Rows]:
         """Change the asserted facts; returns the rows newly asserted and the rows retracted."""
-        inserted = np.ascontiguousarray(inserted)
-        self.reserve(len(inserted))
-        self._hold(inserted)
-        retracted = retract_rows(self.at, np.ascontiguousarray(deleted))
-        asserted = assert_rows(self.at, inserted)
-        self.given[retracted] = 0
+        if len(inserted):
+            inserted = np.ascontiguousarray(inserted)
+            self.reserve(len(inserted))
+            self._hold(inserted)
+        retracted = asserted = _NO_ROWS
+        if len(deleted):
+            retracted = retract_rows(self.at, np.ascontiguousarray(deleted))
+        if len(inserted):
+            asserted = assert_rows(self.at, inserted)
+        if len(retracted):
+            self.given[retracted] = 0
         return asserted, retracted
 
     @property

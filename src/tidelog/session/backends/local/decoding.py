@@ -43,8 +43,8 @@ class Decoder:
             yield from [()] * len(codes)
             return
         for start in range(0, len(codes), _CHUNK):
-            part = codes[start : start + _CHUNK]
-            columns = [self._codec.decode_column(t, part[:, i]) for i, t in enumerate(relation.types)]
+            listed = codes[start : start + _CHUNK].T.tolist()
+            columns = map(self._codec.decode_listed, relation.types, listed)
             yield from zip(*columns, strict=True)
 
     def to_spark(self, table: Any) -> Any:

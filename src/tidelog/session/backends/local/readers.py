@@ -18,7 +18,7 @@ engine, and readers scan.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 from weakref import ref
 
@@ -71,21 +71,21 @@ class Readers:
             self._enough = _FEW + 2 * len(self._sources)
         self._sources.append(ref(source))
 
-    @contextmanager
-    def working(self) -> Iterator[None]:
+    def working(self) -> AbstractContextManager[None]:
         """Inside this block, the engine works on its tables; SessionError if it already does."""
+        return _Working(self)
+
+    def begin_work(self) -> None:
         with self.mutex:
             if self.is_busy:
                 raise SessionError(AT_WORK)
-            self._tables = dict(self.engine.tables)
-            self._bits = {name: BitSnapshot(kept) for name, kept in self.engine.dense.bits.items()}
+            self._remember()
             self.is_busy = True
-        try:
-            yield
-        finally:
-            with self.mutex:
-                self.is_busy = False
-                self._tables, self._bits = {}, {}
+
+    def end_work(self) -> None:
+        with self.mutex:
+            self.is_busy = False
+            self._tables, self._bits = {}, {}
 
     @contextmanager
     def publishing(self, is_kept: Callable[[str], bool]) -> Iterator[None]:
@@ -93,8 +93,12 @@ class Readers:
         with self.mutex:
             self._detach(is_kept)
             yield
-            self._tables = dict(self.engine.tables)
-            self._bits = {name: BitSnapshot(kept) for name, kept in self.engine.dense.bits.items()}
+            self._remember()
+
+    def _remember(self) -> None:
+        """Keep the current state for readers while the engine works."""
+        self._tables = dict(self.engine.tables)
+        self._bits = {name: BitSnapshot(kept) for name, kept in self.engine.dense.bits.items()}
 
     def _detach(self, is_kept: Callable[[str], bool]) -> None:
         """Have the sources whose relation changes take snapshots."""
@@ -112,6 +116,19 @@ class Readers:
     def _is_changing(self, source: Source) -> bool:
         name, table = source.relation, source.table
         return self.engine.has_changed(name) or table.wasteful or self.engine.tables[name] is not table
+
+
+class _Working(AbstractContextManager[None]):
+    __slots__ = ("_readers",)
+
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+
+    def __enter__(self) -> None:
+        self._readers.begin_work()
+
+    def __exit__(self, *error: object) -> None:
+        self._readers.end_work()
 
 
 def _snapshot(kept: BitRelation | None) -> BitSnapshot | None:

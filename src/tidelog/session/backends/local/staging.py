@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,9 @@ from tidelog.tables.given import to_table
 from tidelog.tables.keys import key_of, rows_of_keys
 
 __all__ = ["Staged", "StagedData", "conflict", "expect_keys"]
+
+_FEW: Final = 1024  # rows that are kept without a table
+_NO_SIGNS: Final = np.zeros(0, np.int8)
 
 
 class StagedData:
@@ -89,15 +93,17 @@ def _codes(codec: Codec, relation: Relation, table: object) -> Codes:
 class Staged:
     """The rows of one relation that a transaction inserts (+1) or deletes (-1).
 
-    `committed` is the relation at the last commit, None if it is new.
+    `committed` is the relation at the last commit, None if it is new. Few rows, all changed by one call, are
+    kept as they are; a table of rows is only needed to find out what several calls say about one row.
     """
 
     def __init__(self, relation: Relation, committed: Committed | None, codec: Codec) -> None:
         self.relation = relation
         self._committed = committed
         self._codec = codec
-        self._rows = Table(len(relation.columns))
-        self._signs: npt.NDArray[np.int8] = np.zeros(64, np.int8)
+        self._only: tuple[Codes, int] | None = None
+        self._table: Table | None = None
+        self._signs: npt.NDArray[np.int8] = _NO_SIGNS
 
     def insert(self, codes: Codes) -> None:
         """Insert rows; DataError if another row has the key of one."""
@@ -126,19 +132,36 @@ class Staged:
 
     def delete_all(self) -> None:
         """Delete all asserted rows, and discard earlier insertions."""
-        self._signs[:] = np.minimum(self._signs, 0)
+        rows = self._rows.rows
+        self._signs[:rows] = np.minimum(self._signs[:rows], 0)
         if self._committed is not None:
             self._put(self._committed.given(), -1)
 
     def net(self) -> tuple[Codes, Codes]:
-        """The rows to insert, and the rows to delete."""
+        """The rows to insert, and the rows to delete; a row may be repeated."""
+        if self._table is None and self._only is not None:
+            codes, sign = self._only
+            return (codes, codes[:0]) if sign > 0 else (codes[:0], codes)
         signs = self._signs[: self._rows.rows]
         data = self._rows.codes()
         return data[signs == 1], data[signs == -1]
 
     # -- rows and keys
 
+    @property
+    def _rows(self) -> Table:
+        """All rows that were changed."""
+        if self._table is None:
+            table, signs = Table(len(self.relation.columns)), np.zeros(_FEW, np.int8)
+            if self._only is not None:
+                signs[table.add(self._only[0])] = self._only[1]
+            self._table, self._signs = table, signs
+        return self._table
+
     def _put(self, codes: Codes, sign: int) -> None:
+        if self._table is None and self._only is None and len(codes) <= _FEW:
+            self._only = codes, sign
+            return
         rows = self._rows.add(codes)
         if self._rows.rows > len(self._signs):
             longer = np.zeros(2 * self._rows.rows, np.int8)
