@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from conformance.reasoners import LocalReasoner
+from tidelog.bench import graphs
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
+from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.dense import matrix as bits
+from tidelog.engine.local.dense.bits import Bits
 from tidelog.engine.local.dense.matrix import BitRelation, Source
 from tidelog.engine.local.dense.patterns import Operand, Pattern, pattern
 from tidelog.errors import EngineError
@@ -108,6 +111,73 @@ def test_a_matrix_follows_what_comes_and_goes(seed: int) -> None:
         relation.commit()
         assert set(map(tuple, relation.rows().tolist())) == want
         assert relation.size == len(want)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_states_that_share_rows_stay_as_they_were(seed: int) -> None:
+    """Commits of few edges compute few rows, in place of rows that no state has that is still held."""
+    choose = random.Random(seed)
+    fits = Pattern("R", (Operand("E"),), (Operand("E"),))
+    edges: Pairs = {(x, y) for x, y in graphs.mesh(choose.choice([3, 9, 12]), 12).tolist()}
+    relation, nothing = BitRelation(), Source(_codes(set()), _codes(set()), _codes(set()))
+    held: list[tuple[Bits, list[list[int]]]] = []
+    before: Pairs = set()
+    for turn in range(25):
+        source = Source(_codes(edges), _codes(edges - before), _codes(before - edges))
+        relation.update(fits, nothing, {"E": source}, starts_over=False)
+        assert _pairs(relation.rows_now()) == _closed(edges)
+        assert relation.next_size == len(_closed(edges))
+        held.append((relation.now, relation.now.pairs().tolist()))
+        if choose.random() < 0.2:
+            relation.rollback()
+            edges = before
+        else:
+            relation.commit()
+        held = [kept for kept in held if choose.random() < 0.7]
+        for state, pairs in held:
+            assert state.pairs().tolist() == pairs
+        before, change = edges, {(choose.randrange(150), choose.randrange(150 + turn)) for _ in range(2)}
+        edges = edges ^ (
+            change if choose.random() < 0.5 else set(choose.sample(sorted(edges), min(2, len(edges))))
+        )
+
+
+def test_a_commit_of_one_edge_computes_the_rows_that_lead_to_it() -> None:
+    fits = Pattern("R", (Operand("E"),), (Operand("E"),))
+    edges: Pairs = {(x, x + 1) for x in range(1000)}
+    relation, nothing = BitRelation(), Source(_codes(set()), _codes(set()), _codes(set()))
+    relation.update(
+        fits, nothing, {"E": Source(_codes(edges), _codes(edges), _codes(set()))}, starts_over=True
+    )
+    relation.commit()
+    before = len(relation.bits.rows)
+    for edge in [(100, 101)] * 6 + [(30, 200)] * 6:
+        edges ^= {edge}
+        source = Source(_codes(edges), _codes(edges & {edge}), _codes({edge} - edges))
+        relation.update(fits, nothing, {"E": source}, starts_over=False)
+        relation.commit()
+        assert len(relation.bits.rows) <= before + 101
+    assert _pairs(relation.rows()) == {(x, y) for x in range(1000) for y in range(x + 1, 1001)}
+
+
+def _pairs(codes: Codes) -> Pairs:
+    return set(map(tuple, codes.tolist()))
+
+
+def _closed(edges: Pairs) -> Pairs:
+    """The closure, by a search from every node."""
+    after: dict[int, list[int]] = {}
+    for x, y in edges:
+        after.setdefault(x, []).append(y)
+    found: Pairs = set()
+    for start in after:
+        left = [start]
+        while left:
+            for y in after.get(left.pop(), ()):
+                if (start, y) not in found:
+                    found.add((start, y))
+                    left.append(y)
+    return found
 
 
 def _random(choose: random.Random, size: int) -> Pairs:

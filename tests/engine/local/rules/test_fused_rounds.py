@@ -157,15 +157,14 @@ def test_lists_of_a_commit_are_gone_after_it_and_after_a_rollback() -> None:
     assert tx.changes["B"].inserted == [(4,)]
 
 
-@pytest.mark.parametrize("limit", [{"timeout": 0.02}, {"max_rows": 1000}])
-def test_a_limit_ends_the_first_round_of_an_update(limit: dict[str, float]) -> None:
+def test_a_limit_ends_the_first_round_of_an_update() -> None:
     text = """
     input relation S(x: int)
     input relation A(y: int)
     output relation P(x: int, y: int, z: int)
     P(x, y, z) :- S(x), A(y), A(z), A(_).
     """
-    db = tidelog.open(text=text, facts={"A": [(i,) for i in range(500)]}, **limit)  # type: ignore[arg-type]
+    db = tidelog.open(text=text, facts={"A": [(i,) for i in range(500)]}, max_rows=1000)
     with pytest.raises(EngineError, match="the running rule was `P"), db.transaction() as tx:
         tx.insert("S", [(1,)])
     assert (len(db["S"]), len(db["P"])) == (0, 0)

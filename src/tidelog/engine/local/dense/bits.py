@@ -1,7 +1,7 @@
 """Pairs of places as bit rows, and the difference of two states.
 
-A pair is one bit, so union and difference are operations on words, sixty-four pairs at a time. Rows are never
-modified, so whoever reads them may keep them.
+A pair is one bit, so union and difference are operations on words, sixty-four pairs at a time. The rows of a
+state are never modified while it is held, so whoever reads them has to keep the state, not only its arrays.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _LINE: Final = 8  # words of a cache line
 _SAMPLE: Final = 64  # rows from which fan-outs are estimated
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Bits:
-    """Pairs of places: the row of place x is `rows[ids[x]]`. Never modified."""
+    """Pairs of places: the row of place x is `rows[ids[x]]`. Never modified while it is held."""
 
     rows: npt.NDArray[np.uint64]
     ids: Places
@@ -42,6 +42,10 @@ class Bits:
         if place >= len(self.ids) or other >> 6 >= self.rows.shape[1]:
             return False
         return bool(self.rows[self.ids[place], other >> 6] >> np.uint64(other & 63) & np.uint64(1))
+
+    def more_than(self, places: Places, less: Bits) -> int:
+        """The number of pairs of some places that are not in `less`."""
+        return calls.count_more(places, self.rows, self.ids, less.rows, less.ids)
 
     def among(self, places: Places, others: Places) -> npt.NDArray[np.bool_]:
         """Which pairs of these places are present; those with a negative place are not."""
@@ -102,8 +106,7 @@ class Difference:
     turned: bool
 
     def __len__(self) -> int:
-        bits, less = self.bits, self.less
-        return calls.count_more(self.places, bits.rows, bits.ids, less.rows, less.ids)
+        return self.bits.more_than(self.places, self.less)
 
     def codes(self) -> Codes:
         pairs = self.bits.pairs(self.places, self.less)

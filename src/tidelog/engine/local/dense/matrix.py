@@ -3,10 +3,10 @@
 Bits pay off when a large share of all pairs is present, as in the closure of a graph with a large cycle.
 Otherwise the rows of `Table` are better.
 
-A commit recomputes the rows and compares them with the old ones. In a graph with large cycles that is little
-work, since all nodes of a cycle share a row. A few changes that make no difference, which is common in a
-well-connected graph, are recognized without recomputing. Rows are never modified, so readers may keep the old
-ones.
+A commit recomputes the rows that lead to a change, or all if those are many, and compares them with the old
+ones. In a graph with large cycles that is little work, since all nodes of a cycle share a row. A few changes
+that make no difference, which is common in a well-connected graph, are recognized without recomputing. The
+rows of a state are not modified while anybody holds it.
 
 Rules of other strata read the rows in place, before and after the commit, through a descriptor (see
 `kernels.layout`) that a relation keeps up to date.
@@ -15,7 +15,7 @@ Rules of other strata read the rows in place, before and after the commit, throu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +24,7 @@ import numpy.typing as npt
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.dense.bits import NO_BITS, Bits, Difference, Places
 from tidelog.engine.local.dense.patterns import Pattern
+from tidelog.engine.local.dense.row_store import RowStore
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native import calls
 from tidelog.engine.local.storage.record import Record, expect, expect_within
@@ -37,12 +38,19 @@ _ENOUGH_ROWS = 20_000
 _FEW: Final = 64  # changes up to which testing whether they make a difference pays off
 _STEPS: Final = 20_000  # steps that the test may examine
 _SEARCHED: Final = 2  # rows that are searched for a bit in the time that a word is transposed
+_FEWER: Final = 2  # compute only some rows if there are so many times more
 _WORDS: Final = 2**26  # words of rows filled between two checks of the limits
 
 
 def pays(rows: int, domain: int) -> bool:
     """Whether a relation of so many rows over a domain of so many values is better stored as bits."""
     return rows >= _ENOUGH_ROWS and domain * domain < 64 * rows
+
+
+def _words(places: int) -> int:
+    """The length of rows, with some room for places to come."""
+    words = -(-max(places, 1) // 64)
+    return words + words // 32
 
 
 def sparse(rows: int) -> bool:
@@ -72,6 +80,7 @@ class BitRelation:
         self._changed: Places = np.empty(0, np.int64)
         self._sizes: tuple[int, int] | None = None  # of the differences, if they were asked for
         self._alike: dict[tuple[int, ...], tuple[int, float]] = {}  # estimates, and the sizes they are from
+        self._store = RowStore(1)  # the rows of the last state, if they were computed here
         self._transposed: list[tuple[Bits, Bits]] = []  # matrices and the same transposed
         self._described = np.zeros(layout.BIT_RELATION_WIDTH, np.int64)
         self.at = calls.address(self._described)
@@ -126,7 +135,8 @@ class BitRelation:
         """Set the state before the commit from rows."""
         self.names.add(np.ascontiguousarray(rows.reshape(-1, 1)))
         self.turned = turned
-        self.bits = self._rows(self.grouped([]), self.grouped([(rows, turned)]))
+        made = self._rows(self.grouped([]), self.grouped([(rows, turned)]))
+        self.bits = self._store.made(replace(made, size=calls.count_pairs(made.rows, made.ids)))
         self._describe()
 
     def rename(self, codes: Codes) -> None:
@@ -140,10 +150,12 @@ class BitRelation:
 
     def saved(self, record: Record) -> dict[str, Any]:
         """The state between commits, except for the pattern."""
+        used, ids = np.unique(self.bits.ids, return_inverse=True)
+        rows = self.bits.rows if not 0 < len(used) < len(self.bits.rows) else self.bits.rows[used]
         return {
             "names": self.names.saved(record),
-            "rows": record.put(self.bits.rows),
-            "ids": record.put(self.bits.ids),
+            "rows": record.put(rows),
+            "ids": record.put(self.bits.ids if rows is self.bits.rows else ids.astype(np.int64)),
             "turned": self.turned,
         }
 
@@ -198,10 +210,23 @@ class BitRelation:
         if not starts_over and self._is_idle(steps, bases, step, base):
             self._have_next(self.bits, self._changed[:0])
             return 0
-        following = self._rows(step, base, check)
-        before = self.bits
-        self._have_next(following, calls.changed(before.rows, before.ids, following.rows, following.ids))
+        touched = None if starts_over else self._touched((*steps, *bases))
+        following, before = self._rows(step, base, touched, check), self.bits
+        changed = calls.changed(before.rows, before.ids, following.rows, following.ids)
+        inserted, deleted = following.more_than(changed, before), before.more_than(changed, following)
+        following = replace(following, size=before.size + inserted - deleted)
+        self._have_next(self._store.made(following), changed)
+        self._sizes = inserted, deleted
         return 1
+
+    def _touched(self, parts: Iterable[tuple[Source, bool]]) -> npt.NDArray[np.uint8]:
+        """Mark the places that are new, or that pairs begin with which were inserted or deleted."""
+        touched = np.zeros(self.names.rows, np.uint8)
+        touched[len(self.bits.ids) :] = 1
+        for source, turned in parts:
+            for pairs in (source.inserted, source.deleted):
+                touched[self._places(pairs, turned)[0]] = 1
+        return touched
 
     def _have_next(self, bits: Bits | None, changed: Places) -> None:
         self._next, self._changed, self._sizes = bits, changed, None
@@ -222,17 +247,35 @@ class BitRelation:
         together = np.concatenate([np.empty((2, 0), np.int64), *places], axis=1)
         return calls.grouped(together[0], together[1], self.names.rows)
 
-    def _rows(self, step: calls.Grouped, base: calls.Grouped, check: Check = lambda ahead=None: None) -> Bits:
+    def _rows(
+        self,
+        step: calls.Grouped,
+        base: calls.Grouped,
+        touched: npt.NDArray[np.uint8] | None = None,
+        check: Check = lambda ahead=None: None,
+    ) -> Bits:
+        """Compute rows: those of components that lead to touched places, if they are few, or else all.
+
+        Their pairs are not counted.
+        """
         component, count = calls.components(step)
         members = calls.grouped(component, np.arange(len(component)), count)
-        words = -(-max(self.names.rows, 1) // 64)
-        check(8 * max(count, 1) * words)
-        rows = np.zeros((max(count, 1), words), np.uint64)
-        done = 0
+        marks, marked = np.ones(count, np.uint8), count
+        row_of = np.zeros(count, np.int64)
+        if touched is not None and self._store.has(self.bits) and self.names.rows <= 64 * self._store.words:
+            marks, marked = calls.reaching(step, component, members, touched)
+        if _FEWER * marked < count:
+            kept = marks == 0
+            row_of[kept] = self.bits.ids[members[1][members[0][:-1]][kept]]
+        else:
+            marks, marked = np.ones(count, np.uint8), count
+            self._store = RowStore(_words(self.names.rows))
+        row_of[marks != 0] = self._store.take(max(marked, 1), check)[:marked]
+        rows, done = self._store.rows, 0
         while done < count:
-            done = calls.fill(step, base, component, members, rows, done, _WORDS)
+            done = calls.fill(step, base, component, members, row_of, marks, rows, done, _WORDS)
             check()
-        return Bits(rows, component, calls.count_pairs(rows, component))
+        return Bits(rows, row_of[component], 0)
 
     def _is_idle(
         self,

@@ -26,6 +26,7 @@ __all__ = [
     "leads_to",
     "lowest_ranks",
     "pairs",
+    "reaching",
     "transpose",
 ]
 
@@ -67,6 +68,8 @@ def _without(rows, at, less, less_words, j, w):
 @kernel
 def _is_equal(one, one_words, other, other_words):
     """Whether two rows have the same bits; missing words count as 0."""
+    if one == other and one_words == other_words:
+        return True
     shared = one_words if one_words < other_words else other_words
     for w in range(shared):
         if load64(one, w) != load64(other, w):
@@ -143,15 +146,53 @@ def components(starts, targets, size, component, order, lowest, stack, path, at)
 
 
 @exported
-def fill(step, to, base_step, base, component, members, first, count, joined, rows, words, start, most):
-    """Fill the rows, initially 0, of components from `start` on; returns the next one after `most` words.
+def reaching(step, to, component, members, first, count, touched, marks):
+    """Mark the components that have a touched member or lead to one; returns their number.
 
-    `members` are grouped by component, beginning at `first`. `joined` begins as -1.
+    `members` are grouped by component, beginning at `first`. `marks` begins as 0.
+    """
+    total = 0
+    for c in range(count):
+        found = 0
+        for m in range(load64(first, c), load64(first, c + 1)):
+            x = load64(members, m)
+            found |= load8(touched, x)
+            for i in range(load64(step, x), load64(step, x + 1)):
+                found |= load8(marks, load64(component, load64(to, i)))
+        store8(marks, c, found)
+        total += found
+    return total
+
+
+@exported
+def fill(
+    step,
+    to,
+    base_step,
+    base,
+    component,
+    members,
+    first,
+    count,
+    row_of,
+    marks,
+    joined,
+    rows,
+    words,
+    start,
+    most,
+):
+    """Fill the rows, initially 0, of marked components; returns the next component after `most` words.
+
+    It begins with the component `start`. `members` are as in `reaching`, and `row_of` says which row a
+    component has. `joined` begins as -1.
     """
     for c in range(start, count):
         if most <= 0:
             return c
-        row = rows + 8 * words * c
+        if not load8(marks, c):
+            continue
+        row = rows + 8 * words * load64(row_of, c)
         for m in range(load64(first, c), load64(first, c + 1)):
             x = load64(members, m)
             for i in range(load64(base_step, x), load64(base_step, x + 1)):
@@ -161,7 +202,7 @@ def fill(step, to, base_step, base, component, members, first, count, joined, ro
                 if d != c and load64(joined, d) != c:
                     store64(joined, d, c)
                     most -= words
-                    other = rows + 8 * words * d
+                    other = rows + 8 * words * load64(row_of, d)
                     for w in range(words):
                         store64(row, w, load64(row, w) | load64(other, w))
             most -= load64(step, x + 1) - load64(step, x) + 1

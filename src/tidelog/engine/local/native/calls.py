@@ -49,6 +49,7 @@ __all__ = [
     "pairs",
     "publish",
     "publish_weights",
+    "reaching",
     "rehash",
     "retract_rows",
     "run",
@@ -61,6 +62,7 @@ __all__ = [
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Words: TypeAlias = npt.NDArray[np.uint64]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
 Grouped: TypeAlias = tuple[Integers, Integers]  # where the group of each number begins; all members
 
 _INTEGERS: Final = np.dtype(np.int64)
@@ -84,6 +86,13 @@ def _at(array: Integers | Words) -> int:
     if not array.flags.c_contiguous or array.dtype not in (_INTEGERS, _WORDS):
         raise ValueError(f"not a contiguous array of 64-bit numbers: {array.dtype}, {array.strides}")
     return address(array)
+
+
+def _bytes_at(array: Bytes) -> int:
+    """The address of a contiguous array of bytes."""
+    if not array.flags.c_contiguous or array.dtype != np.uint8:
+        raise ValueError(f"not a contiguous array of bytes: {array.dtype}, {array.strides}")
+    return int(array.__array_interface__["data"][0])
 
 
 _kernels: Final = Kernels()
@@ -330,15 +339,35 @@ def components(steps: Grouped) -> tuple[Integers, int]:
     return component, count
 
 
-def fill(
-    steps: Grouped, base: Grouped, component: Integers, members: Grouped, rows: Words, start: int, most: int
-) -> int:
-    """Fill the rows of components from `start` on; returns the next one after about `most` words."""
-    joined = np.full(len(rows), -1, np.int64)
+def reaching(steps: Grouped, component: Integers, members: Grouped, touched: Bytes) -> tuple[Bytes, int]:
+    """The components that have a touched member or lead to one, marked with 1, and their number."""
     first, of = members
+    marks = np.zeros(len(first) - 1, np.uint8)
+    count = _kernels.reaching(
+        *map(_at, (*steps, component, of, first)), len(marks), _bytes_at(touched), _bytes_at(marks)
+    )
+    return marks, count
+
+
+def fill(
+    steps: Grouped,
+    base: Grouped,
+    component: Integers,
+    members: Grouped,
+    row_of: Integers,
+    marks: Bytes,
+    rows: Words,
+    start: int,
+    most: int,
+) -> int:
+    """Fill the rows of marked components from `start` on; returns the next one after about `most` words."""
+    first, of = members
+    joined = np.full(len(first) - 1, -1, np.int64)
     return _kernels.fill(
         *map(_at, (*steps, *base, component, of, first)),
         len(first) - 1,
+        _at(row_of),
+        _bytes_at(marks),
         _at(joined),
         _at(rows),
         rows.shape[1],
