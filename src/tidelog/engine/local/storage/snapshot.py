@@ -1,11 +1,11 @@
 """Snapshots: a relation as of one commit, unaffected by later commits.
 
-Rows keep their values and numbers, and a matrix is replaced, never modified. So a snapshot consists of a few
-references and copies little.
+Rows keep their values and numbers, and a matrix is not modified while it is held. So a snapshot consists of a
+few references and copies little.
 
 - `RowSnapshot` lists the rows of a table that are alive. It reads the tag OLD, which holds the state of the
   last commit even while another one runs. Compaction makes new arrays and does not modify the old ones.
-- `BitSnapshot` holds bit rows, which are never modified, and the number of names; names are only added.
+- `BitSnapshot` holds a state of bit rows, and the number of names; names are only added.
 """
 
 from __future__ import annotations
