@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from dataclasses import dataclass
 
@@ -34,6 +35,7 @@ def run_tidelog(program: Program, dataset: Dataset, repeat: int) -> Batch:
 
     def once() -> Run:
         last.clear()  # hold only one state in memory at a time
+        gc.collect()  # engines refer to themselves
         last.append(bootstrap(program, tables))
         return Run(last[0].seconds, last[0].cpu, last[0].db.size(program.result))
 

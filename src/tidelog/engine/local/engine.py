@@ -125,10 +125,6 @@ class LocalEngine:
                     "drop it and declare it again in the next commit"
                 )
 
-    def existed(self, relation: str) -> bool:
-        """Whether a relation was there before the commit."""
-        return relation in self.tables and relation not in self._made
-
     def forget(self, program: FlatProgram) -> None:
         """Drop the tables and variants that are not in a program."""
         change = program.since(self._holds)
