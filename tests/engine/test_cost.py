@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import tidelog
 from tidelog.engine.cost import Sizes, StratumCost
 
 
@@ -64,3 +65,26 @@ def test_a_prediction_that_is_followed_is_trusted_less_in_the_end() -> None:
 
 def test_when_nothing_is_left_a_bootstrap_is_best() -> None:
     assert made(below=100).discourages(Sizes(100, 0, 0, 100)) == "few facts remain"
+
+
+def test_an_update_that_prepares_later_ones_is_not_taken_for_their_cost() -> None:
+    """The first deletion plans how to re-derive. If its time counted, a second one of more facts would seem
+    to cost more than a bootstrap."""
+    text = """
+    input relation Edge(src: int, dst: int)
+    output relation Reach(src: int, dst: int)
+    Reach(x, y) :- Edge(x, y).
+    Reach(x, z) :- Reach(x, y), Edge(y, z).
+    """
+    db = tidelog.open(text=text)
+    with db.transaction() as tx:
+        tx.insert("Edge", [(i, j) for i in range(0, 120, 3) for j in (i + 1, i + 2, i + 3)])
+    cost = db._state.commits.scheduler.costs[frozenset({"Reach"})]  # type: ignore[attr-defined]
+    assert cost.bootstrap > 0
+    learned = []
+    for i in range(0, 60, 3):
+        with db.transaction() as tx:
+            tx.delete("Edge", [(i, i + 1)])
+        learned.append(bool(cost.deletions))
+    assert not learned[0]
+    assert learned[-1]

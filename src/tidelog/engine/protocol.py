@@ -174,6 +174,10 @@ class Operators(Protocol):
         """
         ...
 
+    def prepared(self) -> int:
+        """How often the engine has planned a rule so far. An update that plans takes longer than the next."""
+        ...
+
     def end_round(self, step: EndRound) -> int | None:
         """Make the tuples found the next delta; returns its size.
 

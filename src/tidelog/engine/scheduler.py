@@ -293,7 +293,7 @@ class _Walk(Interpreter):
         self._explain(self.run.strategy.label_of(stratum), f"{changes} changes below it")
         highest = self.engine.enter(stratum)
         self.rows = sizes.tuples
-        begun = self.run.clock()
+        begun, prepared = self.run.clock(), self.engine.prepared()
         patience = self._patience(memory, sizes)
         try:
             for more, script in enumerate(self.run.update(stratum, rules)):
@@ -304,7 +304,7 @@ class _Walk(Interpreter):
             memory.learn(UNFINISHED * (self.run.clock() - begun), sizes)
             return False
         self.engine.raise_highest(stratum.relations, self.rank)
-        if not rules.added and not rules.removed:
+        if not rules.added and not rules.removed and prepared == self.engine.prepared():
             memory.learn(self.run.clock() - begun, sizes)
         return True
 

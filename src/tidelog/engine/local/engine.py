@@ -238,6 +238,9 @@ class LocalEngine:
             self.runner.run(variant, step.views, driver, step.mode, rank)
         return self.runner.instances - before
 
+    def prepared(self) -> int:
+        return self.variants.planned
+
     def expected(self, step: Derive, rows: int | None = None) -> float:
         """How many instances a rule is expected to have, from so many rows of its first literal."""
         if rows is None:

@@ -183,6 +183,10 @@ class SparkEngine:
         """Whether there are no rows to start from."""
         return step.driver is not None and not self._range(step, step.driver).size
 
+    def prepared(self) -> int:
+        """Always 0: Spark plans every step."""
+        return 0
+
     def expected(self, step: Derive, rows: int | None = None) -> None:
         """Unknown: Spark's own plans decide."""
         return

@@ -59,6 +59,7 @@ class Variants:
         self._statistics = _Watched(statistics)
         self._known: dict[str, dict[tuple[Role, _Start], _Planned]] = {}  # by the id of the rule
         self.version = 0  # of all variants and their bytecodes
+        self.planned = 0  # join orders
 
     def first(self, rule: FlatRule, driver: int | None, rows: int | None = None) -> Variant:
         """The variant of a rule that starts from the literal at a position.
@@ -108,6 +109,7 @@ class Variants:
         self, rule: FlatRule, first: int | None, given: tuple[str, ...], rows: int
     ) -> tuple[Order, int]:
         """A join order, and from how many rows on it may be another one because of missing indexes."""
+        self.planned += 1
         self._statistics.missed = False
         found = order(rule, first, self._statistics, given, rows)
         return found, rows if self._statistics.missed else _MANY
