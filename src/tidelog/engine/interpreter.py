@@ -21,6 +21,8 @@ from tidelog.maintain.script import (
     Arrive,
     Assertions,
     Clear,
+    Compare,
+    Conclude,
     Depart,
     Derive,
     Doubt,
@@ -118,13 +120,13 @@ class Interpreter:
                     return End.CLAIM
             case Regroup():
                 self.engine.regroup(step)
-            case Improve() | Doubt() | Aim() | Rest():
+            case Improve() | Doubt() | Aim() | Rest() | Compare() | Conclude():
                 self._improve(step, _able(self.engine.extrema, "keep the best value per key"))
             case _:
                 assert_never(step)
         return End.DONE
 
-    def _improve(self, step: Improve | Doubt | Aim | Rest, extrema: Extrema) -> None:
+    def _improve(self, step: Improve | Doubt | Aim | Rest | Compare | Conclude, extrema: Extrema) -> None:
         match step:
             case Improve():
                 self.adds = False  # most of what it finds is superseded
@@ -136,6 +138,10 @@ class Interpreter:
                 extrema.aim(relations)
             case Rest(relations):
                 extrema.rest(relations)
+            case Compare():
+                extrema.compare(self.at_work, step)
+            case Conclude():
+                extrema.conclude(step)
             case _:
                 assert_never(step)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Regroup, Repeat
+from tidelog.maintain.script import Assertions, Compare, Conclude, Derive, EndRound, Improve, Regroup, Repeat
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 
 __all__ = [
@@ -240,6 +240,14 @@ class Extrema(Protocol):
 
     def rest(self, relations: Iterable[str]) -> None:
         """Record the tuples that could not be given a rank."""
+        ...
+
+    def compare(self, stratum: Stratum, step: Compare) -> None:
+        """From now on, compare heads with the tuples of their keys."""
+        ...
+
+    def conclude(self, step: Conclude) -> None:
+        """End the comparison, and raise if an instance of the final state fails."""
         ...
 
 

@@ -33,7 +33,7 @@ from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check, FusedRounds, Tell
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, Repeat, View
-from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
+from tidelog.plan.flat import FlatProgram, FlatRule, Role, Stratum
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
 __all__ = ["LocalEngine"]
@@ -238,12 +238,14 @@ class LocalEngine:
         if view is View.DELTA:
             return change.working.delta
         if view is View.SUSPECTS:
-            return change.searched
+            return change.suspects if step.rule.role is Role.BY_KEY else change.searched
         positive = isinstance(literal, Match)
         return change.inserted if (view is View.INSERTED) == positive else change.deleted
 
     def assertions(self, step: Assertions, rank: int) -> int:
         """Apply asserted facts as instances with an empty body; returns their number."""
+        if step.mode is Mode.REPLACE:
+            return self.extrema.replacing.assertions(step, rank)
         total = 0
         for name in step.relations:
             change = self.change(name)
@@ -255,6 +257,8 @@ class LocalEngine:
 
     def end_round(self, step: EndRound) -> int | None:
         """Make the worklist the next delta; returns its size, or None to request the dense form."""
+        if step.mode is Mode.REPLACE:
+            return self.extrema.replacing.end_round(step.relations)
         mode = MODES[step.mode]
         total = sum(end_round(self.change(name).working.table.at, mode) for name in step.relations)
         self._end(step)
@@ -296,7 +300,8 @@ class LocalEngine:
         finally:
             self._loop = None
         self._end(end)
-        return FusedRounds(loop.rounds, loop.found, loop.instances, self.dense.wants(step.relations))
+        rows = loop.found if end.mode is not Mode.REPLACE else self.extrema.replacing.new_keys(step.relations)
+        return FusedRounds(loop.rounds, rows, loop.instances, self.dense.wants(step.relations))
 
     def running(self) -> tuple[int, int]:
         """The number of the step in the running repetition, and how many of its rounds have ended."""

@@ -10,11 +10,12 @@ import pytest
 
 import tidelog
 from conformance.reasoners import LocalReasoner
+from engine.local.recount import check_state
 from session.routes import home
 from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.local.extrema import best
+from tidelog.engine.local.extrema import replacing, waiting
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.storage.best import BestRows
 from tidelog.engine.scheduler import Scheduler
@@ -74,7 +75,7 @@ relation M(a: int, d: decimal(30, 2))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_follow_every_change(name: str, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(size(6, 100)):
-        monkeypatch.setattr(best, "_MANY", 2 if seed % 2 else 4096)  # in every other history, values wait
+        monkeypatch.setattr(waiting, "_MANY", 2 if seed % 2 else 4096)  # in every other history, values wait
         _history(f"{name} {seed}", PROGRAMS[name], strategy)
 
 
@@ -98,6 +99,7 @@ def _history(seed: str, rules: str, strategy: str) -> None:
         program = draft.finish()
         assert local.commit(program, facts) == reference.commit(program, facts), (seed, step)
         assert dict(local.contents) == dict(reference.contents), (seed, step)
+        check_state(local)
 
 
 def _edges(choose: random.Random, size: int, heaviest: int, count: int) -> ZSet[Row]:
@@ -129,7 +131,7 @@ def test_memory_that_runs_out_at_the_beginning_leaves_nothing_behind(monkeypatch
         return BestRows(*arguments, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(best, "BestRows", exhausted)
+        patch.setattr(replacing, "BestRows", exhausted)
         with pytest.raises(EngineError, match="memory"), db.transaction() as tx:
             tx.insert("E", edges[30:])
     engine = home(db).engine

@@ -3,11 +3,13 @@
 While the values of a stratum are being improved, a hash table holds the best row of each key that has one
 better than before. The rows of other keys are found by an index. A row that is superseded is dead at once. A
 better row takes part from the next round on, or later if its value is not among the best.
+
+`improve_head` is for values alone, `replace_head` for ranks and counts, too.
 """
 
 from __future__ import annotations
 
-from tidelog.engine.local.kernels.cells import cell
+from tidelog.engine.local.kernels.cells import cell, count_one, holds, rank_of, set_count, set_rank
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head
 from tidelog.engine.local.kernels.layout import (
@@ -30,9 +32,11 @@ from tidelog.engine.local.kernels.layout import (
     GROW_BEST,
     GROW_LIST,
     GROW_TABLE,
+    INSTANCE,
     IS_LARGEST,
     KEYS,
     LISTED,
+    NEW_KEYS,
     NEXT,
     RANKS_AT,
     STRIDE,
@@ -56,7 +60,15 @@ from tidelog.engine.local.kernels.rows import (
 )
 from tidelog.engine.local.kernels.undo import has_room, list_row, log
 
-__all__ = ["enlarge_best", "fetch_best", "fetch_entry", "half_of_key", "improve_head", "next_improved"]
+__all__ = [
+    "enlarge_best",
+    "fetch_best",
+    "fetch_entry",
+    "half_of_key",
+    "improve_head",
+    "next_improved",
+    "replace_head",
+]
 
 _LOWER = 0xFFFFFFFF
 
@@ -166,6 +178,44 @@ def _take_head(relation, values, half):
 
 
 @kernel
+def _held_row(relation, best, values, column, half, at):
+    """The row of a key, or -1; `at` is the position of its entry, if that is not negative."""
+    if at >= 0:
+        return (load64(load64(best, BEST_ENTRIES_AT), at) & _LOWER) - 1
+    if load64(best, KEYS):
+        return _row_of_key(relation, load64(best, KEYS), values, column, half)
+    return -1
+
+
+@inlined
+def _value_of(relation, row, column):
+    return cell(load64(relation, CELLS_AT), row * load64(relation, STRIDE) + column, load64(relation, WIDE))
+
+
+@inlined
+def _is_crowded(best):
+    """Whether there is no room for another entry."""
+    return 4 * (load64(best, BEST_ENTRIES) + 1) > 3 * load64(best, BEST_CAP)
+
+
+@kernel
+def _put_entry(best, at, half, row):
+    """Write the entry of a key, at the position that `_entry_of` returned; returns its position."""
+    if at < 0:
+        at = -1 - at
+        store64(best, BEST_ENTRIES, load64(best, BEST_ENTRIES) + 1)
+    store64(load64(best, BEST_ENTRIES_AT), at, (half << 32) | (row + 1))
+    return at
+
+
+@kernel
+def _supersede(relation, row):
+    tags = load64(relation, TAG_AT)
+    store8(tags, row, load8(tags, row) & ~(ALIVE | CUR | NEXT))
+    return 0
+
+
+@kernel
 def improve_head(relation, values, half):
     """Make a tuple the best one of its key if it is better, or return what must grow first.
 
@@ -174,35 +224,74 @@ def improve_head(relation, values, half):
     best = load64(relation, BEST_AT)
     if best == 0:
         return _take_head(relation, values, half)
-    column, tags = load64(best, BEST_COLUMN), load64(relation, TAG_AT)
-    entries, at = load64(best, BEST_ENTRIES_AT), _entry_of(relation, best, values, column, half)
-    held = -1
-    if at >= 0:
-        held = (load64(entries, at) & _LOWER) - 1
-    elif load64(best, KEYS):
-        held = _row_of_key(relation, load64(best, KEYS), values, column, half)
+    column = load64(best, BEST_COLUMN)
+    at = _entry_of(relation, best, values, column, half)
+    held = _held_row(relation, best, values, column, half, at)
     if held >= 0:
-        old = cell(
-            load64(relation, CELLS_AT), held * load64(relation, STRIDE) + column, load64(relation, WIDE)
-        )
-        if not _is_better(best, load64(values, column), old):
+        if not _is_better(best, load64(values, column), _value_of(relation, held, column)):
             return DONE
         if not has_room(relation):
             return GROW_LIST
-        log(relation, held, load8(tags, held))
-    if at < 0 and 4 * (load64(best, BEST_ENTRIES) + 1) > 3 * load64(best, BEST_CAP):
+        log(relation, held, load8(load64(relation, TAG_AT), held))
+    if at < 0 and _is_crowded(best):
         return GROW_BEST
     row = _put_row(relation, values)
     if row < 0:
         return -1 - row
     if held >= 0:
-        store8(tags, held, load8(tags, held) & ~(ALIVE | CUR | NEXT))
-    if at < 0:
-        at = -1 - at
-        store64(best, BEST_ENTRIES, load64(best, BEST_ENTRIES) + 1)
-        if load64(best, KEYS):
-            store64(load64(best, BEFORE_AT), at, held + 1)
-    store64(entries, at, (half << 32) | (row + 1))
+        _supersede(relation, held)
+    if at < 0 and load64(best, KEYS):
+        store64(load64(best, BEFORE_AT), -1 - at, held + 1)
+    _put_entry(best, at, half, row)
+    return DONE
+
+
+@kernel
+def _count_equal(relation, row, highest):
+    """Count an instance with the value of the row of its key, if it supports it."""
+    if highest >= rank_of(relation, row):
+        return DONE
+    if not has_room(relation):
+        return GROW_LIST
+    log(relation, row, load8(load64(relation, TAG_AT), row))
+    return count_one(relation, row)
+
+
+@kernel
+def replace_head(relation, values, half, highest, rank):
+    """Count an instance of a tuple: if it is better, it replaces the row of its key, and is counted again.
+
+    Each key is looked up in the index once, and has an entry from then on.
+    """
+    best = load64(relation, BEST_AT)
+    column = load64(best, BEST_COLUMN)
+    at = _entry_of(relation, best, values, column, half)
+    if at < 0 and _is_crowded(best):
+        return GROW_BEST
+    held = _held_row(relation, best, values, column, half, at)
+    if held >= 0:
+        if at < 0:
+            at = _put_entry(best, at, half, held)
+        old = _value_of(relation, held, column)
+        if load64(values, column) == old:
+            return _count_equal(relation, held, highest)
+        if not _is_better(best, load64(values, column), old):
+            return DONE
+        if not has_room(relation):
+            return GROW_LIST
+        log(relation, held, load8(load64(relation, TAG_AT), held))
+    if not holds(relation, rank):
+        return WIDEN
+    row = _put_row(relation, values)
+    if row < 0:
+        return -1 - row
+    set_rank(relation, row, rank)
+    set_count(relation, row, INSTANCE)
+    if held >= 0:
+        _supersede(relation, held)
+    else:
+        store64(best, NEW_KEYS, load64(best, NEW_KEYS) + 1)
+    _put_entry(best, at, half, row)
     return DONE
 
 

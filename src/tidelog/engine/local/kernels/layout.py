@@ -149,6 +149,7 @@ __all__ = [
     "MOST_PENDING",
     "MULTIPLY_DOUBLES",
     "NE",
+    "NEW_KEYS",
     "NEXT",
     "NONE",
     "NOTED",
@@ -180,6 +181,7 @@ __all__ = [
     "REDERIVE",
     "REL",
     "REMOVE",
+    "REPLACE",
     "RESULT_HIGH",
     "RESULT_LOW",
     "RESULT_SLOT",
@@ -267,9 +269,10 @@ LOG_ENTRY, LOG_WEIGHT, LOG_WIDTH = range(3)
 
 # -- the best values of a relation: the column; whether larger ones are better; the ranks of codes or 0; a
 # hash table of 1 more than the best row of a key and half the hash of the key; its size; its entries in use;
-# an index of the rows before by their keys or 0, and then 1 more than the row before for each entry
+# an index of the rows before by their keys or 0, and then 1 more than the row before for each entry; in
+# REPLACE, entries are also made for rows before, and the last word counts keys that had no row
 BEST_COLUMN, IS_LARGEST, RANKS_AT, BEST_ENTRIES_AT, BEST_CAP, BEST_ENTRIES, KEYS, BEFORE_AT = range(8)
-BEST_WIDTH = 8
+NEW_KEYS, BEST_WIDTH = range(8, 10)
 
 # -- the texts of a dictionary: their bytes, where each begins, a hash table, and how much is in use
 BYTES_AT, BYTES_CAP, BYTES, BEGINS_AT, BEGINS_CAP, TEXTS, TEXT_SLOTS_AT, TEXT_SLOTS, TEXTS_WIDTH = range(9)
@@ -310,7 +313,7 @@ RESULT_SLOT, RESULT_LOW, RESULT_HIGH = range(3)
 BOUNDS_COLUMN, LOW, IS_ABOVE_LOW, HIGH, IS_BELOW_HIGH, BOUNDS_WIDTH = range(6)
 
 # modes: what is done with a derived head
-INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT, IMPROVE = range(9)
+INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT, IMPROVE, REPLACE = range(10)
 
 # the status that a kernel returns
 DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, GROW_BEST = range(7)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidelog.engine.local.kernels.compiled import exported
 from tidelog.engine.local.kernels.derive import run
+from tidelog.engine.local.kernels.extrema import next_improved
 from tidelog.engine.local.kernels.layout import (
     DELTA_FROM,
     DELTA_TO,
@@ -20,6 +21,7 @@ from tidelog.engine.local.kernels.layout import (
     LOOP_RULES,
     POSITION,
     REL,
+    REPLACE,
     ROUNDS,
     STEPS,
 )
@@ -60,7 +62,8 @@ def hurry(loop, most, large, enough, steps, resume):
             position += 1
         total = 0
         for i in range(relations):
-            total += end_round(load64(loop, LOOP_HEADER + i), mode)
+            relation = load64(loop, LOOP_HEADER + i)
+            total += next_improved(relation, 0, 0) if mode == REPLACE else end_round(relation, mode)
         store64(loop, POSITION, 0)
         store64(loop, ROUNDS, load64(loop, ROUNDS) + 1)
         store64(loop, LOOP_RANK, rank + 1)

@@ -38,6 +38,7 @@ MODES: Final = {
     Mode.ADD: layout.ADD,
     Mode.SUBTRACT: layout.SUBTRACT,
     Mode.IMPROVE: layout.IMPROVE,
+    Mode.REPLACE: layout.REPLACE,
 }
 STEPS: Final = 1_000_000  # of a kernel before it pauses: some hundredths of a second
 _FIRST: Final = 100_000  # steps before other threads help
@@ -52,6 +53,7 @@ _FUSED: Final = (
     layout.SUBTRACT,
     layout.SETTLE,
     layout.IMPROVE,
+    layout.REPLACE,
 )
 _SHARED: Final = (layout.INSERT, layout.REMOVE, layout.OVERDELETE)
 _DIVIDED: Final = (layout.LIST, layout.DELTA, layout.SCAN)

@@ -53,6 +53,16 @@ class BestRows:
             self._ranks = self._codec.dictionary(self._type).ranks()
             self._describe()
 
+    def take_new_keys(self) -> int:
+        """How many keys that had no row have one since this was last called; only in REPLACE."""
+        count = self.new_keys
+        self._words[layout.NEW_KEYS] = 0
+        return count
+
+    @property
+    def new_keys(self) -> int:
+        return int(self._words[layout.NEW_KEYS])
+
     def middle(self, rows: Rows) -> int:
         """The code of a value that about half of these rows are better than."""
         sample = rows[:: max(1, len(rows) // _SAMPLE)]

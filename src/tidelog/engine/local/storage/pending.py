@@ -110,13 +110,20 @@ class Working:
 
     @property
     def found_since(self) -> int:
-        """How many rows were put on the worklist since the last round ended."""
+        """How many rows were put on the worklist since the last round ended, or keys that had no row."""
+        if self.best is not None:
+            return self.best.new_keys
         words = self.table.words
         return int(words[layout.LISTED] - words[layout.DELTA_TO])
 
     def clear_list(self) -> None:
         words = self.table.words
         words[layout.LISTED] = words[layout.DELTA_FROM] = words[layout.DELTA_TO] = 0
+
+    def begin_delta(self) -> None:
+        """Let the delta begin at the end of the worklist, where it is empty."""
+        words = self.table.words
+        words[layout.DELTA_FROM] = words[layout.DELTA_TO] = words[layout.LISTED]
 
     def clear_undo_log(self) -> None:
         self.table.words[layout.UNDO_LENGTH] = 0
@@ -379,6 +386,7 @@ class Change:
     def undo(self) -> None:
         """Restore the table. New rows stay as dead rows; if they are many, the table is compacted."""
         table = self.working.table
+        self.working.keep_best(None)
         if self.whole is not None:
             table.tags[: table.base], table.support[: table.base] = self.whole
             self.working.clear_undo_log()

@@ -1,0 +1,101 @@
+"""Strata whose rules are strict: a better head replaces the tuple of its key, with its rank and count.
+
+Between `begin` and `end`, every relation of the stratum has `BestRows`, by which kernels find the tuple of a
+key. A replaced tuple is deleted at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.extrema.waiting import next_delta
+from tidelog.engine.local.storage.best import BestRows
+from tidelog.engine.local.storage.lookup import lookup
+from tidelog.engine.local.storage.pending import Bindings, Change
+from tidelog.maintain.script import Assertions, Conclude, Mode, View
+from tidelog.plan.flat import Stratum
+from tidelog.program.typed import Match
+
+if TYPE_CHECKING:
+    from tidelog.engine.local.engine import LocalEngine
+
+__all__ = ["Replacing", "keep_best_rows"]
+
+
+def keep_best_rows(engine: LocalEngine, stratum: Stratum, *, is_empty: bool) -> None:
+    """Give the relations with a best value per key their `BestRows`, or none of them if memory runs out."""
+    try:
+        for name, of in stratum.best:
+            table, type_ = engine.tables[name], engine.types[name][of.column]
+            made = BestRows(table, of, type_, engine.codec, is_empty=is_empty)
+            engine.change(name).working.keep_best(made)
+    except BaseException:
+        for name, _ in stratum.best:
+            engine.change(name).working.keep_best(None)
+        raise
+
+
+class Replacing:
+    """The leaf operators of scripts in the mode REPLACE."""
+
+    def __init__(self, engine: LocalEngine) -> None:
+        self._engine = engine
+        self._rounds = 0
+
+    def begin(self, stratum: Stratum, *, is_empty: bool) -> None:
+        keep_best_rows(self._engine, stratum, is_empty=is_empty)
+        self._rounds = 0
+        for name in stratum.relations:
+            self._engine.change(name).working.begin_delta()
+
+    def end(self, step: Conclude) -> None:
+        """Forget the best rows, and raise if an instance of the final state fails."""
+        engine, own = self._engine, set(step.relations)
+        for name in step.relations:
+            engine.change(name).working.keep_best(None)
+            engine.change(name).unsettled = False
+        for rule in step.rules if engine.runner.passed_over else ():
+            inner = [isinstance(x, Match) and x.relation in own for x in rule.body]
+            engine.examine(rule, [View.FULL if is_inner else View.NEW for is_inner in inner])
+
+    def assertions(self, step: Assertions, rank: int) -> int:
+        """Apply asserted facts as instances with an empty body; returns their number."""
+        total = 0
+        for name in step.relations:
+            change = self._engine.change(name)
+            facts = (
+                _asserted_again(change) if step.again else change.working.table.codes(change.asserted(step))
+            )
+            nothing = Bindings([], np.full((2, len(facts)), -1, np.int64))
+            self._engine.runner.apply(
+                change.working, np.ascontiguousarray(facts.T), nothing, Mode.REPLACE, rank
+            )
+            total += len(facts)
+        return total
+
+    def end_round(self, relations: Iterable[str]) -> int:
+        """Make the better rows the next delta; returns how many keys had no row before."""
+        self._rounds += 1
+        for name in relations:
+            next_delta(self._engine.change(name).working, self._rounds)
+        return self.new_keys(relations)
+
+    def new_keys(self, relations: Iterable[str]) -> int:
+        """How many keys that had no row have one since this was last called."""
+        best = (self._engine.change(name).working.best for name in relations)
+        return sum(rows.take_new_keys() for rows in best if rows is not None)
+
+
+def _asserted_again(change: Change) -> Codes:
+    """The facts asserted before this commit that have the keys of suspects."""
+    table, best, rows = change.working.table, change.working.best, change.suspects
+    assert best is not None
+    if not len(rows) or not table.given[: table.rows].any():
+        return table.codes(rows[:0])
+    rows = lookup(table, best.columns, table.codes(rows)[:, best.columns])[1]
+    rows = rows[table.given[rows] == 1]
+    return table.codes(rows[~np.isin(rows, change.given_inserted)])
