@@ -42,7 +42,6 @@ from tidelog.progress import Progress, Report
 
 __all__ = ["End", "Interpreter", "TooCostly"]
 
-_ROUNDS: Final = 1000  # that an engine may run in one go
 _NOTICED: Final = 0.001  # seconds of a step from which on it is compared with an estimate
 
 
@@ -181,7 +180,7 @@ class Interpreter:
             return None
         start, before = time.perf_counter(), self.engine.delta(step.relations)
         most = self.limits.max_iterations
-        left = _ROUNDS if most is None else min(_ROUNDS, most + 1 - self.current.rounds)
+        left = None if most is None else most + 1 - self.current.rounds
         self.work_on(part.rule for part in step.steps if isinstance(part, Derive))
         end = step.steps[-1]
         assert isinstance(end, EndRound)

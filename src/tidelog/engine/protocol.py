@@ -254,8 +254,8 @@ class Extrema(Protocol):
 class Fusion(Protocol):
     """Running several rounds in one call."""
 
-    def run_rounds(self, step: Repeat, rank: int, most: int) -> FusedRounds | None:
-        """Run up to `most` rounds of a repetition while deltas are small; None to request single steps."""
+    def run_rounds(self, step: Repeat, rank: int, most: int | None) -> FusedRounds | None:
+        """Run rounds of a repetition, at most so many, in one call; None to request single steps."""
         ...
 
     def running(self) -> tuple[int, int]:

@@ -271,37 +271,51 @@ class LocalEngine:
                 change = self.change(name)
                 change.suspects = change.working.worklist
 
-    def run_rounds(self, step: Repeat, rank: int, most: int) -> FusedRounds | None:
-        """Run rounds of a repetition in one call, if deltas are small and nothing is computed on columns."""
+    def run_rounds(self, step: Repeat, rank: int, most: int | None) -> FusedRounds | None:
+        """Run rounds of a repetition in one call, if deltas are small and nothing is computed on columns.
+
+        Deltas may be large if better heads replace others.
+        """
         *derivations, end = step.steps
         assert isinstance(end, EndRound)
-        if self.delta(step.relations) > LARGE:
+        in_parts = end.mode is Mode.REPLACE and len(step.relations) == 1
+        if self.delta(step.relations) > LARGE and not in_parts:
             return None
-        bytecodes: list[Bytecode] = []
-        for part in derivations:
-            assert isinstance(part, Derive)
-            variant = self.variants.first(part.rule, part.driver)
-            if len(variant.stages) > 1 or variant.head is None:
-                return None
-            request = Request(0, part.views, DELTA, MODES[part.mode], self.runner.inside, ())
-            bytecodes.append(self.runner.bytecode_for(variant, request))
+        steps = [part for part in derivations if isinstance(part, Derive)]
+        bytecodes = self._fusible(steps)
+        if bytecodes is None:
+            return None
 
         def judge(number: int) -> None:
-            part = derivations[number]
-            assert isinstance(part, Derive)
+            part = steps[number]
             self.runner.judge(bytecodes[number].variant, part.views, self.driver(part), part.mode)
 
         targets = [self._working(bytecode.variant.rule.head) for bytecode in bytecodes]
         relations = [self._working(name) for name in step.relations]
         loop = self._loop = Loop(bytecodes, targets, relations, MODES[end.mode], rank)
         try:
-            enough = max(_LITTLE, _GROWTH * sum(map(self.size_now, step.relations)))
-            loop.run(most, enough, self.runner.check, judge)
+            if in_parts:
+                column = self.extrema.replacing.sort_delta(step.relations[0], steps)
+                loop.run_parts(column, most, self.runner.check, judge)
+            else:
+                enough = max(_LITTLE, _GROWTH * sum(map(self.size_now, step.relations)))
+                loop.run(most, enough, self.runner.check, judge)
         finally:
             self._loop = None
         self._end(end)
         rows = loop.found if end.mode is not Mode.REPLACE else self.extrema.replacing.new_keys(step.relations)
         return FusedRounds(loop.rounds, rows, loop.instances, self.dense.wants(step.relations))
+
+    def _fusible(self, steps: Sequence[Derive]) -> list[Bytecode] | None:
+        """The bytecodes of steps; None if something is computed on columns."""
+        bytecodes: list[Bytecode] = []
+        for part in steps:
+            variant = self.variants.first(part.rule, part.driver)
+            if len(variant.stages) > 1 or variant.head is None:
+                return None
+            request = Request(0, part.views, DELTA, MODES[part.mode], self.runner.inside, ())
+            bytecodes.append(self.runner.bytecode_for(variant, request))
+        return bytecodes
 
     def running(self) -> tuple[int, int]:
         """The number of the step in the running repetition, and how many of its rounds have ended."""
@@ -312,7 +326,7 @@ class LocalEngine:
 
     def found_so_far(self, relations: Iterable[str]) -> int:
         """How many rows were put on the worklist since the last round counted by the scheduler."""
-        ended = 0 if self._loop is None else self._loop.found
+        ended = 0 if self._loop is None or self._loop.replaces else self._loop.found
         changes = (self.pending.get(name) for name in relations)
         return ended + sum(change.working.found_since for change in changes if change is not None)
 

@@ -6,7 +6,8 @@ key. A replaced tuple is deleted at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,9 +17,9 @@ from tidelog.engine.local.extrema.waiting import next_delta
 from tidelog.engine.local.storage.best import BestRows
 from tidelog.engine.local.storage.lookup import lookup
 from tidelog.engine.local.storage.pending import Bindings, Change
-from tidelog.maintain.script import Assertions, Conclude, Mode, View
-from tidelog.plan.flat import Stratum
-from tidelog.program.typed import Match
+from tidelog.maintain.script import Assertions, Conclude, Derive, Mode, View
+from tidelog.plan.flat import FlatRule, Stratum
+from tidelog.program.typed import Bind, Expr, Match, Var
 
 if TYPE_CHECKING:
     from tidelog.engine.local.engine import LocalEngine
@@ -88,6 +89,43 @@ class Replacing:
         """How many keys that had no row have one since this was last called."""
         best = (self._engine.change(name).working.best for name in relations)
         return sum(rows.take_new_keys() for rows in best if rows is not None)
+
+    def sort_delta(self, relation: str, steps: Sequence[Derive]) -> int | None:
+        """Sort the delta, and rows that wait, by a column that no rule changes; returns it, if there is one.
+
+        Partitions by the value come in the order of the values, the best one first.
+        """
+        working = self._engine.change(relation).working
+        assert working.best is not None
+        working.best.rank_values()
+        working.end_waiting()
+        column = _partition(relation, steps, working.best.column)
+        if column == working.best.column:
+            working.sort_delta(working.best.places)
+        elif column is not None:
+            working.sort_delta(partial(working.table.column, column))
+        return column
+
+
+def _partition(relation: str, steps: Sequence[Derive], value: int) -> int | None:
+    """A column that all rules copy from the relation to the head, preferably that of the value."""
+    columns = range(len(steps[0].rule.values)) if steps else ()
+    return next((c for c in sorted(columns, key=lambda c: c != value) if _is_kept(relation, steps, c)), None)
+
+
+def _is_kept(relation: str, steps: Sequence[Derive], column: int) -> bool:
+    rules = [step.rule for step in steps]
+    atoms = ((r, x) for r in rules for x in r.body if isinstance(x, Match) and x.relation == relation)
+    return all(isinstance(r.values[column], Var) and x.terms[column] == _source(r, column) for r, x in atoms)
+
+
+def _source(rule: FlatRule, column: int) -> Expr:
+    """What a value of the head was copied from."""
+    value = rule.values[column]
+    copies = {x.variable: x.value for x in rule.body if isinstance(x, Bind) and isinstance(x.value, Var)}
+    while isinstance(value, Var) and value in copies:
+        value = copies[value]
+    return value
 
 
 def _asserted_again(change: Change) -> Codes:

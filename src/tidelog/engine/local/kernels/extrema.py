@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tidelog.engine.local.kernels.cells import cell, count_one, holds, rank_of, set_count, set_rank
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
-from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head
+from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, fetch_bucket
 from tidelog.engine.local.kernels.layout import (
     ALIVE,
     ARITY,
@@ -50,6 +50,7 @@ from tidelog.engine.local.kernels.rows import (
     SEED,
     append,
     fetch_cells,
+    fetch_slot,
     find,
     hash_of,
     is_full,
@@ -93,19 +94,59 @@ def _has_key(relation, row, values, column):
 
 
 @inlined
-def fetch_entry(best, half):
-    """Begin to load the entry where a key would be."""
-    at = place(half, load64(best, BEST_CAP))
-    prefetch(load64(best, BEST_ENTRIES_AT), 8 * at)
+def _is_better(best, code, other):
+    ranks = load64(best, RANKS_AT)
+    if ranks:
+        code, other = load64(ranks, code), load64(ranks, other)
+    return code > other if load64(best, IS_LARGEST) else code < other
 
 
 @inlined
-def fetch_best(relation, best, half):
-    """Begin to load the row of the entry where a key would be."""
+def _value_of(relation, row, column):
+    return cell(load64(relation, CELLS_AT), row * load64(relation, STRIDE) + column, load64(relation, WIDE))
+
+
+@kernel
+def fetch_entry(best, half):
+    """Begin to load the entry where a key would be, and where its row would be in the index."""
     at = place(half, load64(best, BEST_CAP))
-    entry = load64(load64(best, BEST_ENTRIES_AT), at)
+    prefetch(load64(best, BEST_ENTRIES_AT), 8 * at)
+    if load64(best, KEYS):
+        fetch_bucket(load64(best, KEYS), half)
+    return 0
+
+
+@inlined
+def _likely_entry(best, half):
+    return load64(load64(best, BEST_ENTRIES_AT), place(half, load64(best, BEST_CAP)))
+
+
+@kernel
+def fetch_best(relation, best, half):
+    """Begin to load the row of the entry where a key would be, or its place in the index."""
+    entry, index = _likely_entry(best, half), load64(best, KEYS)
     if entry:
         fetch_cells(relation, (entry & _LOWER) - 1)
+    elif index:
+        prefetch(load64(index, GROUPED_AT), 4 * bucket_start(index, half))
+    return 0
+
+
+@kernel
+def fetch_next(relation, best, values, half):
+    """Begin to load the row in the index, or the slot of a tuple that is likely to be added."""
+    entry, index = _likely_entry(best, half), load64(best, KEYS)
+    if entry:
+        if (entry >> 32) & _LOWER == half:
+            column = load64(best, BEST_COLUMN)
+            old = _value_of(relation, (entry & _LOWER) - 1, column)
+            if not _is_better(best, load64(values, column), old):
+                return 0
+    elif index and bucket_start(index, half) < bucket_end(index, half):
+        fetch_cells(relation, load32(load64(index, GROUPED_AT), bucket_start(index, half)))
+        return 0
+    fetch_slot(relation, hash_of(values, load64(relation, ARITY)))
+    return 0
 
 
 @kernel
@@ -138,14 +179,6 @@ def _row_of_key(relation, index, values, column, half):
             return row
         row = load32(load64(index, FOLLOWING_AT), row - load64(index, GROUPED))
     return -1
-
-
-@inlined
-def _is_better(best, code, other):
-    ranks = load64(best, RANKS_AT)
-    if ranks:
-        code, other = load64(ranks, code), load64(ranks, other)
-    return code > other if load64(best, IS_LARGEST) else code < other
 
 
 @kernel
@@ -185,11 +218,6 @@ def _held_row(relation, best, values, column, half, at):
     if load64(best, KEYS):
         return _row_of_key(relation, load64(best, KEYS), values, column, half)
     return -1
-
-
-@inlined
-def _value_of(relation, row, column):
-    return cell(load64(relation, CELLS_AT), row * load64(relation, STRIDE) + column, load64(relation, WIDE))
 
 
 @inlined
@@ -328,6 +356,27 @@ def next_improved(relation, is_cut, cut):
     store64(relation, DELTA_TO, to)
     store64(relation, LISTED, kept)
     return to - first
+
+
+_SAMPLE = 5  # rows
+
+
+@kernel
+def middle(relation, first, last):
+    """A value that about half of the rows at these positions of the worklist are better than."""
+    best, listed = load64(relation, BEST_AT), load64(relation, WORKLIST_AT)
+    column, apart = load64(best, BEST_COLUMN), (last - first) // _SAMPLE
+    value = 0
+    for i in range(_SAMPLE):
+        value = _value_of(relation, load64(listed, first + i * apart), column)
+        better = 0
+        for j in range(_SAMPLE):
+            other = _value_of(relation, load64(listed, first + j * apart), column)
+            if _is_better(best, other, value) or (other == value and j < i):
+                better += 1
+        if better == _SAMPLE // 2:
+            break
+    return value
 
 
 @exported

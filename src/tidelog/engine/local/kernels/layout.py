@@ -109,6 +109,7 @@ __all__ = [
     "IS_ABOVE_LOW",
     "IS_BELOW_HIGH",
     "IS_LARGEST",
+    "IS_MIDWAY",
     "ITERATION",
     "KEYS",
     "KEY_CHECKS",
@@ -161,6 +162,9 @@ __all__ = [
     "OUT_AT",
     "OUT_CAP",
     "OVERDELETE",
+    "PART_COLUMN",
+    "PART_FROM",
+    "PART_ROUNDS",
     "PAUSE",
     "PENDING",
     "PENDING_FROM",
@@ -189,6 +193,7 @@ __all__ = [
     "ROWS",
     "SCAN",
     "SEARCHES",
+    "SEEDS_TO",
     "SETTLE",
     "SLOTS",
     "SLOTS_AT",
@@ -320,6 +325,9 @@ DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, GROW_BEST = range
 WIDEN, PAUSE, UNKNOWN, FAILED = range(7, 11)
 
 # -- a loop: its header, then its relations, its rules, and the number of instances of each rule
-LOOP_RULES, LOOP_RELATIONS, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FOUND, LOOP_HEADER = range(8)
+LOOP_RULES, LOOP_RELATIONS, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FOUND = range(7)
+# if it runs by partitions: their column or -1, where the seeds of the next one begin, where those of the last
+# one end, the number of rounds of this one, and whether a rule is to be resumed
+PART_COLUMN, PART_FROM, SEEDS_TO, PART_ROUNDS, IS_MIDWAY, LOOP_HEADER = range(7, 13)
 
 UNCOVERED = 64  # up to so many rows that an ordered index lacks are scanned

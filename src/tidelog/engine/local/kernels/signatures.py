@@ -41,6 +41,7 @@ SIGNATURES: Final = {
     "rehash": "relation",
     "retract_rows": "relation data_at count gone",
     "run": "code rank list_at list_len steps resume",
+    "run_parts": "loop most steps",
     "settle": "relation whole inserted deleted out",
     "sift": "relation iteration departing arriving out",
     "soonest_queue": "trace iteration",

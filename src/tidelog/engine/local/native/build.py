@@ -40,6 +40,7 @@ MODULES: Final = (
     "indexes",
     "look_ahead",
     "numbers",
+    "partitions",
     "pending",
     "ranges",
     "rounds",

@@ -50,6 +50,7 @@ __all__ = [
     "rehash",
     "retract_rows",
     "run",
+    "run_parts",
     "settle",
     "sift",
     "soonest_queue",
@@ -90,6 +91,11 @@ def run(code: int, rank: int, list_at: int, list_len: int, steps: int, resume: b
 def hurry(loop: int, most: int, large: int, enough: int, steps: int, resume: bool) -> int:
     """Run rounds of a loop; returns the status of the bytecode that it stopped at."""
     return _kernels.hurry(loop, most, large, enough, steps, resume)
+
+
+def run_parts(loop: int, most: int, steps: int) -> int:
+    """Run a loop one partition after the other; returns the status of the bytecode that it stopped at."""
+    return _kernels.run_parts(loop, most, steps)
 
 
 def end_round(relation: int, mode: int) -> int:

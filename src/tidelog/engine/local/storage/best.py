@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from tidelog.data.types import Type
-from tidelog.engine.local.codes.codec import Codec, is_direct
+from tidelog.engine.local.codes.codec import Codec, Codes, is_direct
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import address, enlarge_best
 from tidelog.engine.local.storage.table import Rows, Table
@@ -62,6 +62,17 @@ class BestRows:
     @property
     def new_keys(self) -> int:
         return int(self._words[layout.NEW_KEYS])
+
+    @property
+    def column(self) -> int:
+        """The column of the values."""
+        return int(self._words[layout.BEST_COLUMN])
+
+    def places(self, rows: Rows) -> Codes:
+        """Numbers in the order of the values of rows: the better a value, the smaller its number."""
+        codes = self._table.column(self.column, rows)
+        places = codes if is_direct(self._type) else self._ranks[codes]
+        return ~places if self._words[layout.IS_LARGEST] else places
 
     def middle(self, rows: Rows) -> int:
         """The code of a value that about half of these rows are better than."""

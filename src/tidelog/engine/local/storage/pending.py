@@ -17,6 +17,7 @@ from tidelog.engine.local.kernels.layout import (
     ALIVE,
     CUR,
     INSTANCE,
+    NEXT,
     OLD,
     REMOVE,
     UNDO_RANK,
@@ -125,6 +126,20 @@ class Working:
         words = self.table.words
         words[layout.DELTA_FROM] = words[layout.DELTA_TO] = words[layout.LISTED]
 
+    def sort_delta(self, key: Callable[[Rows], Codes]) -> None:
+        """Sort the delta by numbers for its rows."""
+        delta = self.delta
+        delta[:] = delta[np.argsort(key(delta), kind="stable")]
+
+    def end_waiting(self) -> None:
+        """Add better rows that wait to the delta."""
+        words, tags, rows_ = self.table.words, self.table.tags, self.listed_since
+        rows_ = rows_[tags[rows_] & NEXT != 0]
+        tags[rows_] ^= np.uint8(NEXT | CUR | ALIVE)
+        first = int(words[layout.DELTA_TO])
+        words[layout.DELTA_TO] = words[layout.LISTED] = first + len(rows_)
+        self._worklist[first : first + len(rows_)] = rows_
+
     def clear_undo_log(self) -> None:
         self.table.words[layout.UNDO_LENGTH] = 0
 
@@ -134,7 +149,7 @@ class Working:
         self.reserve_list(len(rows_))
         self.log(rows_)
         self._worklist[count : count + len(rows_)] = rows_
-        self.table.tags[rows_] |= np.uint8(layout.NEXT)
+        self.table.tags[rows_] |= np.uint8(NEXT)
         words[layout.LISTED] = count + len(rows_)
 
     def reserve_list(self, more: int) -> None:
