@@ -51,7 +51,10 @@ class Replacing:
         keep_best_rows(self._engine, stratum, is_empty=is_empty)
         self._rounds = 0
         for name in stratum.relations:
-            self._engine.change(name).working.begin_delta()
+            change = self._engine.change(name)
+            change.working.begin_delta()
+            if len(change.suspects) and change.working.best is not None:
+                change.working.best.lose(np.ascontiguousarray(change.suspects))
 
     def end(self, step: Conclude) -> None:
         """Forget the best rows, and raise if an instance of the final state fails."""

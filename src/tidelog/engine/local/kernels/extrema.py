@@ -65,13 +65,18 @@ __all__ = [
     "enlarge_best",
     "fetch_best",
     "fetch_entry",
+    "fetch_next",
     "half_of_key",
     "improve_head",
+    "lose_rows",
+    "middle",
     "next_improved",
     "replace_head",
 ]
 
 _LOWER = 0xFFFFFFFF
+_ROW = 0x7FFFFFFF  # the part of an entry with the row
+_LOST = 0x80000000  # set in an entry whose row was deleted
 
 
 @kernel
@@ -126,7 +131,7 @@ def fetch_best(relation, best, half):
     """Begin to load the row of the entry where a key would be, or its place in the index."""
     entry, index = _likely_entry(best, half), load64(best, KEYS)
     if entry:
-        fetch_cells(relation, (entry & _LOWER) - 1)
+        fetch_cells(relation, (entry & _ROW) - 1)
     elif index:
         prefetch(load64(index, GROUPED_AT), 4 * bucket_start(index, half))
     return 0
@@ -137,9 +142,9 @@ def fetch_next(relation, best, values, half):
     """Begin to load the row in the index, or the slot of a tuple that is likely to be added."""
     entry, index = _likely_entry(best, half), load64(best, KEYS)
     if entry:
-        if (entry >> 32) & _LOWER == half:
+        if (entry >> 32) & _LOWER == half and not entry & _LOST:
             column = load64(best, BEST_COLUMN)
-            old = _value_of(relation, (entry & _LOWER) - 1, column)
+            old = _value_of(relation, (entry & _ROW) - 1, column)
             if not _is_better(best, load64(values, column), old):
                 return 0
     elif index and bucket_start(index, half) < bucket_end(index, half):
@@ -158,7 +163,7 @@ def _entry_of(relation, best, values, column, half):
         entry = load64(entries, at)
         if entry == 0:
             return -1 - at
-        if (entry >> 32) & _LOWER == half and _has_key(relation, (entry & _LOWER) - 1, values, column):
+        if (entry >> 32) & _LOWER == half and _has_key(relation, (entry & _ROW) - 1, values, column):
             return at
         at += 1
         if at == size:
@@ -214,7 +219,8 @@ def _take_head(relation, values, half):
 def _held_row(relation, best, values, column, half, at):
     """The row of a key, or -1; `at` is the position of its entry, if that is not negative."""
     if at >= 0:
-        return (load64(load64(best, BEST_ENTRIES_AT), at) & _LOWER) - 1
+        entry = load64(load64(best, BEST_ENTRIES_AT), at)
+        return -1 if entry & _LOST else (entry & _ROW) - 1
     if load64(best, KEYS):
         return _row_of_key(relation, load64(best, KEYS), values, column, half)
     return -1
@@ -377,6 +383,37 @@ def middle(relation, first, last):
         if better == _SAMPLE // 2:
             break
     return value
+
+
+_AHEAD = 8  # rows
+
+
+@kernel
+def _half_of_row(relation, row, column):
+    """Half the hash of the key of a row."""
+    cells, at, wide = load64(relation, CELLS_AT), row * load64(relation, STRIDE), load64(relation, WIDE)
+    h = SEED
+    for c in range(load64(relation, ARITY)):
+        if c != column:
+            h = mix(h, cell(cells, at + c, wide))
+    return upper(h)
+
+
+@exported
+def lose_rows(relation, rows, count):
+    """Record that the rows of some keys were deleted. There must be room, and no entries of these keys."""
+    best = load64(relation, BEST_AT)
+    column, entries, size = load64(best, BEST_COLUMN), load64(best, BEST_ENTRIES_AT), load64(best, BEST_CAP)
+    for i in range(count):
+        if i + 2 * _AHEAD < count:
+            fetch_cells(relation, load64(rows, i + 2 * _AHEAD))
+        if i + _AHEAD < count:
+            half = _half_of_row(relation, load64(rows, i + _AHEAD), column)
+            prefetch(entries, 8 * place(half, size))
+        row = load64(rows, i)
+        put_slot(entries, size, (_half_of_row(relation, row, column) << 32) | _LOST | (row + 1))
+    store64(best, BEST_ENTRIES, load64(best, BEST_ENTRIES) + count)
+    return 0
 
 
 @exported

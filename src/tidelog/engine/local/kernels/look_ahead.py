@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidelog.engine.local.kernels.cells import cell
-from tidelog.engine.local.kernels.compiled import kernel
+from tidelog.engine.local.kernels.compiled import inlined, kernel
 from tidelog.engine.local.kernels.indexes import bucket_start, fetch_bucket
 from tidelog.engine.local.kernels.layout import (
     AT,
@@ -24,6 +24,7 @@ from tidelog.engine.local.kernels.layout import (
     REL,
     SCAN,
     STRIDE,
+    TEMP,
     WIDE,
     WORKLIST_AT,
 )
@@ -42,18 +43,27 @@ def list_of(code, level):
     return load64(code, level + AT)
 
 
+@inlined
+def _value_at(code, level, row, column):
+    """The value of a row of the first level in a column."""
+    if load64(code, level + KIND) == TEMP:
+        return load64(load64(code, level + AT), column * load64(code, level + END) + row)
+    relation = load64(code, level + REL)
+    at = row * load64(relation, STRIDE) + column
+    return cell(load64(relation, CELLS_AT), at, load64(relation, WIDE))
+
+
 @kernel
 def _half_of_key(code, level, row):
     """Half the hash of the key that a row of the first level gives to the second level."""
-    relation, hint = load64(code, level + REL), load64(code, HINTS)
-    cells, at, wide = load64(relation, CELLS_AT), row * load64(relation, STRIDE), load64(relation, WIDE)
-    second = level + LEVEL_WIDTH
+    hint, second = load64(code, HINTS), level + LEVEL_WIDTH
     h = SEED
     for j in range(load64(code, second + KEY_FROM), load64(code, second + KEY_TO), KEY_WIDTH):
         column = load64(code, hint)
         hint += 1
         h = mix(
-            h, cell(cells, at + column, wide) if column >= 0 else load64(code, load64(code, j + KEY_SLOT))
+            h,
+            _value_at(code, level, row, column) if column >= 0 else load64(code, load64(code, j + KEY_SLOT)),
         )
     return upper(h)
 
@@ -62,7 +72,7 @@ def _half_of_key(code, level, row):
 def _row_at(code, level, at):
     """The row at a position of the first level."""
     kind = load64(code, level + KIND)
-    return at if kind == SCAN else load64(list_of(code, level), at)
+    return at if kind == SCAN or kind == TEMP else load64(list_of(code, level), at)
 
 
 @kernel

@@ -33,6 +33,7 @@ SIGNATURES: Final = {
     "intern_texts": "texts offsets is_long content missing first count adds codes",
     "leads_to": "starts targets x goal_starts goal z most seen queue",
     "link": "trace",
+    "lose_rows": "relation rows count",
     "merge": "relation index fresh size merged",
     "next_improved": "relation is_cut cut",
     "pairs": "nodes count rows words ids size less less_words less_ids less_size out",

@@ -42,6 +42,7 @@ __all__ = [
     "intern_texts",
     "leads_to",
     "link",
+    "lose_rows",
     "merge",
     "next_improved",
     "pairs",
@@ -106,6 +107,11 @@ def end_round(relation: int, mode: int) -> int:
 def next_improved(relation: int, cut: int | None) -> int:
     """Make the better rows that were found the next delta, up to a value; returns their number."""
     return _kernels.next_improved(relation, cut is not None, 0 if cut is None else cut)
+
+
+def lose_rows(relation: int, rows: Integers) -> None:
+    """Record that the rows of some keys were deleted."""
+    _kernels.lose_rows(relation, _at(rows), len(rows))
 
 
 def enlarge_best(best: int, smaller: Integers, before: Integers) -> None:

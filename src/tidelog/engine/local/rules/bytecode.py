@@ -216,7 +216,8 @@ class Bytecode:
         0 unless the first level lists rows, accepts all of them, and the second looks them up.
         """
         words, first, second = self._words, layout.HEADER, layout.HEADER + layout.LEVEL_WIDTH
-        if len(self.stage.levels) < 2 or words[first] not in _DIVIDED or words[second] != layout.LOOKUP:
+        listing = (*_DIVIDED, layout.TEMP)
+        if len(self.stage.levels) < 2 or words[first] not in listing or words[second] != layout.LOOKUP:
             return 0
         columns = range(words[first + layout.COL_FROM], words[first + layout.COL_TO], layout.COL_WIDTH)
         picks = any(words[i + layout.COL_OP] != layout.BIND for i in columns)

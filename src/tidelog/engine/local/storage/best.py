@@ -9,7 +9,7 @@ import numpy as np
 from tidelog.data.types import Type
 from tidelog.engine.local.codes.codec import Codec, Codes, is_direct
 from tidelog.engine.local.kernels import layout
-from tidelog.engine.local.native.calls import address, enlarge_best
+from tidelog.engine.local.native.calls import address, enlarge_best, lose_rows
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.program.typed import Best
 
@@ -80,6 +80,13 @@ class BestRows:
         codes = self._table.column(int(self._words[layout.BEST_COLUMN]), sample)
         places = codes if is_direct(self._type) else self._ranks[codes]
         return int(codes[np.argpartition(places, len(places) // 2)[len(places) // 2]])
+
+    def lose(self, rows: Rows) -> None:
+        """Record, before anything else, that these rows were deleted, so that the index is not searched."""
+        size = max(_START, 2 * len(rows))
+        self._entries, self._before = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        self._describe()
+        lose_rows(self._table.at, rows)
 
     @property
     def growth(self) -> int:
