@@ -53,7 +53,9 @@ class Replacing:
         for name in stratum.relations:
             change = self._engine.change(name)
             change.working.begin_delta()
-            if len(change.suspects) and change.working.best is not None:
+            assert change.working.best is not None
+            change.working.best.begin_replacing()
+            if len(change.suspects):
                 change.working.best.lose(np.ascontiguousarray(change.suspects))
 
     def end(self, step: Conclude) -> None:
@@ -100,7 +102,7 @@ class Replacing:
         """
         working = self._engine.change(relation).working
         assert working.best is not None
-        working.best.rank_values()
+        working.best.prepare()
         working.end_waiting()
         column = _partition(relation, steps, working.best.column)
         if column == working.best.column:

@@ -20,7 +20,7 @@ _PATIENCE: Final = 4  # rounds after which no row waits any longer
 def next_delta(working: Working, number: int) -> None:
     """Make the better rows the delta of this round, or about half of them if there are many."""
     if working.best is not None:
-        working.best.rank_values()
+        working.best.prepare()
     waiting, cut = working.listed_since, None
     if number % _PATIENCE and working.best is not None and len(waiting) > _MANY:
         cut = working.best.middle(waiting)

@@ -9,7 +9,16 @@ better row takes part from the next round on, or later if its value is not among
 
 from __future__ import annotations
 
-from tidelog.engine.local.kernels.cells import cell, count_one, holds, rank_of, set_count, set_rank
+from tidelog.engine.local.kernels.cells import (
+    cell,
+    count_one,
+    fits,
+    holds,
+    rank_of,
+    set_cell,
+    set_count,
+    set_rank,
+)
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, fetch_bucket
 from tidelog.engine.local.kernels.layout import (
@@ -27,11 +36,13 @@ from tidelog.engine.local.kernels.layout import (
     DELTA_TO,
     DONE,
     FOLLOWING_AT,
+    FRESH_FROM,
     GROUPED,
     GROUPED_AT,
     GROW_BEST,
     GROW_LIST,
     GROW_TABLE,
+    IN_PLACE,
     INSTANCE,
     IS_LARGEST,
     KEYS,
@@ -49,6 +60,7 @@ from tidelog.engine.local.kernels.memory import load8, load32, load64, prefetch,
 from tidelog.engine.local.kernels.rows import (
     SEED,
     append,
+    append_unslotted,
     fetch_cells,
     fetch_slot,
     find,
@@ -150,7 +162,8 @@ def fetch_next(relation, best, values, half):
     elif index and bucket_start(index, half) < bucket_end(index, half):
         fetch_cells(relation, load32(load64(index, GROUPED_AT), bucket_start(index, half)))
         return 0
-    fetch_slot(relation, hash_of(values, load64(relation, ARITY)))
+    if load64(best, FRESH_FROM):
+        fetch_slot(relation, hash_of(values, load64(relation, ARITY)))
     return 0
 
 
@@ -292,6 +305,60 @@ def _count_equal(relation, row, highest):
 
 
 @kernel
+def _put_fresh(relation, best, values, rank):
+    """Put the row of a tuple, added if need be, on the worklist; returns it, or -1 minus what must grow.
+
+    Added rows are put into the hash table of the relation later, all at once. They differ from each other,
+    since each value of a key is better than those before.
+    """
+    if is_full(relation):
+        return -1 - GROW_TABLE
+    if not has_room(relation):
+        return -1 - GROW_LIST
+    row = -1
+    if load64(best, FRESH_FROM):
+        row = find(relation, values, hash_of(values, load64(relation, ARITY)))
+    if row < 0:
+        row = append_unslotted(relation, values, 0, rank, INSTANCE)
+        if row < 0:
+            return -1 - WIDEN
+    tags = load64(relation, TAG_AT)
+    store8(tags, row, log(relation, row, load8(tags, row)) | NEXT)
+    set_rank(relation, row, rank)
+    set_count(relation, row, INSTANCE)
+    list_row(relation, row)
+    return row
+
+
+@kernel
+def _may_change(relation, best, row, values):
+    """Whether a row can become that of a better tuple with the same key."""
+    first = load64(best, FRESH_FROM)
+    if not load64(best, IN_PLACE) or row < first:
+        return False
+    return first == 0 or find(relation, values, hash_of(values, load64(relation, ARITY))) < 0
+
+
+@kernel
+def _change_value(relation, row, column, value, rank):
+    """Give a row a better value. It takes part from the next round on."""
+    wide = load64(relation, WIDE)
+    if not wide and not fits(value):
+        return WIDEN
+    if not has_room(relation):
+        return GROW_LIST
+    tags, at = load64(relation, TAG_AT), row * load64(relation, STRIDE) + column
+    set_cell(load64(relation, CELLS_AT), at, wide, value)
+    set_rank(relation, row, rank)
+    set_count(relation, row, INSTANCE)
+    tag = load8(tags, row)
+    if not tag & NEXT:
+        store8(tags, row, (tag & ~(ALIVE | CUR)) | NEXT)
+        list_row(relation, row)
+    return DONE
+
+
+@kernel
 def replace_head(relation, values, half, highest, rank):
     """Count an instance of a tuple: if it is better, it replaces the row of its key, and is counted again.
 
@@ -306,21 +373,22 @@ def replace_head(relation, values, half, highest, rank):
     if held >= 0:
         if at < 0:
             at = _put_entry(best, at, half, held)
-        old = _value_of(relation, held, column)
-        if load64(values, column) == old:
+        value, old = load64(values, column), _value_of(relation, held, column)
+        if value == old:
             return _count_equal(relation, held, highest)
-        if not _is_better(best, load64(values, column), old):
+        if not _is_better(best, value, old):
             return DONE
+    if not holds(relation, rank):
+        return WIDEN
+    if held >= 0:
+        if _may_change(relation, best, held, values):
+            return _change_value(relation, held, column, value, rank)
         if not has_room(relation):
             return GROW_LIST
         log(relation, held, load8(load64(relation, TAG_AT), held))
-    if not holds(relation, rank):
-        return WIDEN
-    row = _put_row(relation, values)
+    row = _put_fresh(relation, best, values, rank)
     if row < 0:
         return -1 - row
-    set_rank(relation, row, rank)
-    set_count(relation, row, INSTANCE)
     if held >= 0:
         _supersede(relation, held)
     else:

@@ -83,6 +83,7 @@ __all__ = [
     "FOLLOWING",
     "FOLLOWING_AT",
     "FOUND",
+    "FRESH_FROM",
     "GE",
     "GIVEN_AT",
     "GROUPED",
@@ -106,6 +107,7 @@ __all__ = [
     "INSERT",
     "INSTANCE",
     "INSTANCES",
+    "IN_PLACE",
     "IS_ABOVE_LOW",
     "IS_BELOW_HIGH",
     "IS_LARGEST",
@@ -274,10 +276,11 @@ LOG_ENTRY, LOG_WEIGHT, LOG_WIDTH = range(3)
 
 # -- the best values of a relation: the column; whether larger ones are better; the ranks of codes or 0; a
 # hash table of 1 more than the best row of a key and half the hash of the key; its size; its entries in use;
-# an index of the rows before by their keys or 0, and then 1 more than the row before for each entry; in
-# REPLACE, entries are also made for rows before, and the last word counts keys that had no row
+# an index of the rows before by their keys or 0, and then 1 more than the row before for each entry
 BEST_COLUMN, IS_LARGEST, RANKS_AT, BEST_ENTRIES_AT, BEST_CAP, BEST_ENTRIES, KEYS, BEFORE_AT = range(8)
-NEW_KEYS, BEST_WIDTH = range(8, 10)
+# in REPLACE: the number of keys that had no row; the first of the rows that are not in the hash table of the
+# relation yet; and whether their values may change
+NEW_KEYS, FRESH_FROM, IN_PLACE, BEST_WIDTH = range(8, 12)
 
 # -- the texts of a dictionary: their bytes, where each begins, a hash table, and how much is in use
 BYTES_AT, BYTES_CAP, BYTES, BEGINS_AT, BEGINS_CAP, TEXTS, TEXT_SLOTS_AT, TEXT_SLOTS, TEXTS_WIDTH = range(9)

@@ -39,12 +39,12 @@ SIGNATURES: Final = {
     "pairs": "nodes count rows words ids size less less_words less_ids less_size out",
     "publish": "relation whole",
     "publish_weights": "trace",
-    "rehash": "relation",
     "retract_rows": "relation data_at count gone",
     "run": "code rank list_at list_len steps resume",
     "run_parts": "loop most steps",
     "settle": "relation whole inserted deleted out",
     "sift": "relation iteration departing arriving out",
+    "slot_rows": "relation first",
     "soonest_queue": "trace iteration",
     "undo_weights": "trace",
 }

@@ -48,12 +48,12 @@ __all__ = [
     "pairs",
     "publish",
     "publish_weights",
-    "rehash",
     "retract_rows",
     "run",
     "run_parts",
     "settle",
     "sift",
+    "slot_rows",
     "soonest_queue",
     "undo_weights",
 ]
@@ -124,9 +124,9 @@ def publish(relation: int, whole: bool) -> None:
     _kernels.publish(relation, whole)
 
 
-def rehash(relation: int) -> None:
-    """Fill an empty hash table with all rows."""
-    _kernels.rehash(relation)
+def slot_rows(relation: int, first: int) -> None:
+    """Put the rows from a number on into the hash table."""
+    _kernels.slot_rows(relation, first)
 
 
 def enlarge(slots: Integers, smaller: Integers) -> None:

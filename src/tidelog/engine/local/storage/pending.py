@@ -82,6 +82,8 @@ class Working:
 
     def keep_best(self, best: BestRows | None) -> None:
         """Record the best rows of keys from now on, or no longer."""
+        if self.best is not None:
+            self.best.end()
         self.best = best
         self.table.words[layout.BEST_AT] = 0 if best is None else best.at
 
@@ -300,6 +302,7 @@ class Change:
         if self.whole is None:
             self._put_back()
             self.whole = table.tags[: table.base].copy(), table.support[: table.base].copy()
+        self.working.keep_best(None)
         table.tags[: table.rows] &= np.uint8(OLD)
         table.tags[: table.base] |= np.uint8(layout.LOGGED)
         table.support[table.base : table.rows] = 0
