@@ -56,7 +56,8 @@ class Replacing:
             assert change.working.best is not None
             change.working.best.begin_replacing()
             if len(change.suspects):
-                change.working.best.lose(np.ascontiguousarray(change.suspects))
+                change.suspects = np.sort(change.suspects)  # rows of one partition are beside each other
+                change.working.best.lose(change.suspects)
 
     def end(self, step: Conclude) -> None:
         """Forget the best rows, and raise if an instance of the final state fails."""

@@ -20,7 +20,13 @@ from tidelog.engine.local.kernels.cells import (
     set_rank,
 )
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
-from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, fetch_bucket
+from tidelog.engine.local.kernels.indexes import (
+    bucket_end,
+    bucket_start,
+    chain_head,
+    fetch_bucket,
+    fetch_found,
+)
 from tidelog.engine.local.kernels.layout import (
     ALIVE,
     ARITY,
@@ -159,8 +165,8 @@ def fetch_next(relation, best, values, half):
             old = _value_of(relation, (entry & _ROW) - 1, column)
             if not _is_better(best, load64(values, column), old):
                 return 0
-    elif index and bucket_start(index, half) < bucket_end(index, half):
-        fetch_cells(relation, load32(load64(index, GROUPED_AT), bucket_start(index, half)))
+    elif index:
+        fetch_found(index, relation, half)
         return 0
     if load64(best, FRESH_FROM):
         fetch_slot(relation, hash_of(values, load64(relation, ARITY)))
@@ -448,7 +454,7 @@ def middle(relation, first, last):
             other = _value_of(relation, load64(listed, first + j * apart), column)
             if _is_better(best, other, value) or (other == value and j < i):
                 better += 1
-        if better == _SAMPLE // 2:
+        if better == 1:
             break
     return value
 

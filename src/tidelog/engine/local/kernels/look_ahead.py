@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidelog.engine.local.kernels.cells import cell
 from tidelog.engine.local.kernels.compiled import inlined, kernel
-from tidelog.engine.local.kernels.indexes import bucket_start, fetch_bucket
+from tidelog.engine.local.kernels.indexes import bucket_start, fetch_bucket, fetch_found
 from tidelog.engine.local.kernels.layout import (
     AT,
     CELLS_AT,
@@ -28,8 +28,8 @@ from tidelog.engine.local.kernels.layout import (
     WIDE,
     WORKLIST_AT,
 )
-from tidelog.engine.local.kernels.memory import load32, load64, prefetch
-from tidelog.engine.local.kernels.rows import CACHED, SEED, fetch_cells, mix, upper
+from tidelog.engine.local.kernels.memory import load64, prefetch
+from tidelog.engine.local.kernels.rows import CACHED, SEED, mix, upper
 
 __all__ = ["list_of", "look_ahead"]
 
@@ -89,8 +89,5 @@ def look_ahead(code, level):
         half = _half_of_key(code, level, _row_at(code, level, at + 2 * _ROWS_AHEAD))
         prefetch(load64(index, GROUPED_AT), 4 * bucket_start(index, half))
     if left > _ROWS_AHEAD:
-        half = _half_of_key(code, level, _row_at(code, level, at + _ROWS_AHEAD))
-        first = bucket_start(index, half)
-        if first < load64(index, GROUPED):
-            fetch_cells(relation, load32(load64(index, GROUPED_AT), first))
+        fetch_found(index, relation, _half_of_key(code, level, _row_at(code, level, at + _ROWS_AHEAD)))
     return 0
