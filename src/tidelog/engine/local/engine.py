@@ -292,6 +292,9 @@ class LocalEngine:
 
         targets = [self._working(bytecode.variant.rule.head) for bytecode in bytecodes]
         relations = [self._working(name) for name in step.relations]
+        for working in relations:
+            if working.best is not None:
+                working.best.prepare()
         loop = self._loop = Loop(bytecodes, targets, relations, MODES[end.mode], rank)
         try:
             if in_parts:

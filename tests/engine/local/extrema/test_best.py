@@ -33,6 +33,19 @@ PROGRAMS = {
         D(x, y, d) :- E(x, y, w), var d = w.group_by(x, y).min().
         D(x, z, d) :- D(x, y, a), D(y, z, b), var d = (a + b).group_by(x, z).min().
     """,
+    "two relations": """
+        A(x, d) :- E(x, _, w), var d = w.group_by(x).min().
+        A(y, d) :- B(x, a), E(x, y, w), var d = (a + w).group_by(y).min().
+        B(y, d) :- A(x, a), E(x, y, w), not Blocked(x), var d = (a + w).group_by(y).min().
+    """,
+    "longest path, some lengths negative": """
+        D(x, y, d) :- E(x, y, w), var d = (1 - w).group_by(x, y).max().
+        D(x, z, d) :- D(x, y, a), E(y, z, w), y < z, var d = (a + 1 - w).group_by(x, z).max().
+    """,
+    "two atoms of one partition": """
+        D(x, y, d) :- E(x, y, w), var d = w.group_by(x, y).min().
+        D(x, z, d) :- D(x, y, a), D(x, v, b), E(y, z, w), E(v, z, _), var d = (a + b).group_by(x, z).min().
+    """,
     "widest path": """
         D(x, y, d) :- E(x, y, w), var d = w.group_by(x, y).max().
         D(x, z, d) :- D(x, y, a), E(y, z, w), var d = min(a, w).group_by(x, z).max().
@@ -66,6 +79,8 @@ input relation Blocked(a: int)
 relation Near(a: int)
 input relation D(a: int, b: int, d: int)
 relation W(a: int, s: string)
+input relation A(a: int, d: int)
+relation B(a: int, d: int)
 relation L(a: int, d: bigint)
 relation M(a: int, d: decimal(30, 2))
 """

@@ -103,7 +103,6 @@ class Replacing:
         """
         working = self._engine.change(relation).working
         assert working.best is not None
-        working.best.prepare()
         working.end_waiting()
         column = _partition(relation, steps, working.best.column)
         if column == working.best.column:
