@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterable
 
@@ -20,6 +19,9 @@ from tidelog.engine.local.kernels import layout
 from tidelog.engine.scheduler import Scheduler
 from tidelog.errors import EngineError
 from tidelog.program.draft import load
+
+Edge = tuple[int, int, int]
+_FAR = 10**9
 
 PATHS = """
 input relation E(a: int, b: int, w: int)
@@ -52,26 +54,31 @@ Cap(y, 20) :- E(y, _, _).
 """
 
 
-def _edges(choose: random.Random, nodes: int, count: int, is_negative: bool) -> set[Row]:
+def _edges(choose: random.Random, nodes: int, count: int, is_negative: bool) -> set[Edge]:
     """Edges without negative cycles: with potentials, some weights are negative."""
     potential = [choose.randrange(40) if is_negative else 0 for _ in range(nodes)]
-    made: set[Row] = set()
+    made: set[Edge] = set()
     for _ in range(count):
         x, y = choose.randrange(nodes), choose.randrange(nodes)
         made.add((x, y, choose.randrange(10) + potential[x] - potential[y]))
     return made
 
 
-def _distances(edges: Iterable[Row], nodes: int) -> set[Row]:
+def _toggling(edges: set[Edge], toggled: set[Edge]) -> ZSet[Row]:
+    rows: dict[Row, int] = {edge: -1 if edge in edges else 1 for edge in toggled}
+    return ZSet(rows)
+
+
+def _distances(edges: Iterable[Edge], nodes: int) -> set[Edge]:
     """Floyd and Warshall's algorithm."""
-    best = [[math.inf] * nodes for _ in range(nodes)]
+    best = [[_FAR] * nodes for _ in range(nodes)]
     for x, y, w in edges:
         best[x][y] = min(best[x][y], w)
     for via in range(nodes):
         for row in best:
             for y, more in enumerate(best[via]):
                 row[y] = min(row[y], row[via] + more)
-    return {(x, y, d) for x, row in enumerate(best) for y, d in enumerate(row) if d < math.inf}
+    return {(x, y, d) for x, row in enumerate(best) for y, d in enumerate(row) if d < _FAR // 2}
 
 
 @pytest.mark.parametrize("is_negative", [False, True])
@@ -80,10 +87,10 @@ def test_distances_follow_changes_of_many_edges(is_negative: bool) -> None:
         choose, nodes = random.Random(seed), 24
         pool = sorted(_edges(choose, nodes, 90, is_negative))
         local = LocalReasoner(ImpatientScheduler if seed % 2 else Scheduler)
-        program, edges, before = load(PATHS), set[Row](), set[Row]()
+        program, edges, before = load(PATHS), set[Edge](), set[Edge]()
         for share in (0.7, 0.2, 0.1, 0.3):
             toggled = set(choose.sample(pool, round(share * len(pool))))
-            facts: ZSet[Row] = ZSet({edge: -1 if edge in edges else 1 for edge in toggled})
+            facts = _toggling(edges, toggled)
             edges ^= toggled
             changes, after = local.commit(program, {"E": facts}), _distances(edges, nodes)
             assert changes["D"] == ZSet.of(sorted(after)) - ZSet.of(sorted(before))
@@ -96,10 +103,10 @@ def test_updates_equal_a_bootstrap_and_a_rollback_leaves_everything_as_it_was(te
     choose = random.Random(text)
     pool = sorted(_edges(choose, 60, 200, False))
     updated = LocalReasoner()
-    program, edges = load(text), set[Row]()
+    program, edges = load(text), set[Edge]()
     for share in (0.8, 0.05, 0.1, 0.02):
         toggled = set(choose.sample(pool, round(share * len(pool))))
-        facts: dict[str, ZSet[Row]] = {"E": ZSet({edge: -1 if edge in edges else 1 for edge in toggled})}
+        facts = {"E": _toggling(edges, toggled)}
         state = {name: set(rows) for name, rows in updated.contents.items()}
         with pytest.raises(EngineError, match="rounds"):
             updated.commit(program, facts, Limits(max_iterations=1))

@@ -4,20 +4,13 @@ While the values of a stratum are being improved, a hash table holds the best ro
 better than before. The rows of other keys are found by an index. A row that is superseded is dead at once. A
 better row takes part from the next round on, or later if its value is not among the best.
 
-`improve_head` is for values alone, `replace_head` for ranks and counts, too.
+`improve_head` is for values alone. See `replacing` for ranks and counts.
 """
 
 from __future__ import annotations
 
 from tidelog.engine.local.kernels.cells import (
     cell,
-    count_one,
-    fits,
-    holds,
-    rank_of,
-    set_cell,
-    set_count,
-    set_rank,
 )
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.indexes import (
@@ -48,12 +41,9 @@ from tidelog.engine.local.kernels.layout import (
     GROW_BEST,
     GROW_LIST,
     GROW_TABLE,
-    IN_PLACE,
-    INSTANCE,
     IS_LARGEST,
     KEYS,
     LISTED,
-    NEW_KEYS,
     NEXT,
     RANKS_AT,
     STRIDE,
@@ -66,7 +56,6 @@ from tidelog.engine.local.kernels.memory import load8, load32, load64, prefetch,
 from tidelog.engine.local.kernels.rows import (
     SEED,
     append,
-    append_unslotted,
     fetch_cells,
     fetch_slot,
     find,
@@ -80,21 +69,27 @@ from tidelog.engine.local.kernels.rows import (
 from tidelog.engine.local.kernels.undo import has_room, list_row, log
 
 __all__ = [
+    "LOST",
     "enlarge_best",
+    "entry_of",
     "fetch_best",
     "fetch_entry",
     "fetch_next",
     "half_of_key",
+    "held_row",
     "improve_head",
-    "lose_rows",
+    "is_better",
+    "is_crowded",
     "middle",
     "next_improved",
-    "replace_head",
+    "put_entry",
+    "supersede",
+    "value_of",
 ]
 
 _LOWER = 0xFFFFFFFF
 _ROW = 0x7FFFFFFF  # the part of an entry with the row
-_LOST = 0x80000000  # set in an entry whose row was deleted
+LOST = 0x80000000  # set in an entry whose row was deleted
 
 
 @kernel
@@ -117,7 +112,7 @@ def _has_key(relation, row, values, column):
 
 
 @inlined
-def _is_better(best, code, other):
+def is_better(best, code, other):
     ranks = load64(best, RANKS_AT)
     if ranks:
         code, other = load64(ranks, code), load64(ranks, other)
@@ -125,7 +120,7 @@ def _is_better(best, code, other):
 
 
 @inlined
-def _value_of(relation, row, column):
+def value_of(relation, row, column):
     return cell(load64(relation, CELLS_AT), row * load64(relation, STRIDE) + column, load64(relation, WIDE))
 
 
@@ -160,10 +155,10 @@ def fetch_next(relation, best, values, half):
     """Begin to load the row in the index, or the slot of a tuple that is likely to be added."""
     entry, index = _likely_entry(best, half), load64(best, KEYS)
     if entry:
-        if (entry >> 32) & _LOWER == half and not entry & _LOST:
+        if (entry >> 32) & _LOWER == half and not entry & LOST:
             column = load64(best, BEST_COLUMN)
-            old = _value_of(relation, (entry & _ROW) - 1, column)
-            if not _is_better(best, load64(values, column), old):
+            old = value_of(relation, (entry & _ROW) - 1, column)
+            if not is_better(best, load64(values, column), old):
                 return 0
     elif index:
         fetch_found(index, relation, half)
@@ -174,7 +169,7 @@ def fetch_next(relation, best, values, half):
 
 
 @kernel
-def _entry_of(relation, best, values, column, half):
+def entry_of(relation, best, values, column, half):
     """The position of the entry of a key, or -1 minus a free one."""
     entries, size = load64(best, BEST_ENTRIES_AT), load64(best, BEST_CAP)
     at = place(half, size)
@@ -235,25 +230,25 @@ def _take_head(relation, values, half):
 
 
 @kernel
-def _held_row(relation, best, values, column, half, at):
+def held_row(relation, best, values, column, half, at):
     """The row of a key, or -1; `at` is the position of its entry, if that is not negative."""
     if at >= 0:
         entry = load64(load64(best, BEST_ENTRIES_AT), at)
-        return -1 if entry & _LOST else (entry & _ROW) - 1
+        return -1 if entry & LOST else (entry & _ROW) - 1
     if load64(best, KEYS):
         return _row_of_key(relation, load64(best, KEYS), values, column, half)
     return -1
 
 
 @inlined
-def _is_crowded(best):
+def is_crowded(best):
     """Whether there is no room for another entry."""
     return 4 * (load64(best, BEST_ENTRIES) + 1) > 3 * load64(best, BEST_CAP)
 
 
 @kernel
-def _put_entry(best, at, half, row):
-    """Write the entry of a key, at the position that `_entry_of` returned; returns its position."""
+def put_entry(best, at, half, row):
+    """Write the entry of a key, at the position that `entry_of` returned; returns its position."""
     if at < 0:
         at = -1 - at
         store64(best, BEST_ENTRIES, load64(best, BEST_ENTRIES) + 1)
@@ -262,7 +257,7 @@ def _put_entry(best, at, half, row):
 
 
 @kernel
-def _supersede(relation, row):
+def supersede(relation, row):
     tags = load64(relation, TAG_AT)
     store8(tags, row, load8(tags, row) & ~(ALIVE | CUR | NEXT))
     return 0
@@ -278,128 +273,24 @@ def improve_head(relation, values, half):
     if best == 0:
         return _take_head(relation, values, half)
     column = load64(best, BEST_COLUMN)
-    at = _entry_of(relation, best, values, column, half)
-    held = _held_row(relation, best, values, column, half, at)
+    at = entry_of(relation, best, values, column, half)
+    held = held_row(relation, best, values, column, half, at)
     if held >= 0:
-        if not _is_better(best, load64(values, column), _value_of(relation, held, column)):
+        if not is_better(best, load64(values, column), value_of(relation, held, column)):
             return DONE
         if not has_room(relation):
             return GROW_LIST
         log(relation, held, load8(load64(relation, TAG_AT), held))
-    if at < 0 and _is_crowded(best):
+    if at < 0 and is_crowded(best):
         return GROW_BEST
     row = _put_row(relation, values)
     if row < 0:
         return -1 - row
     if held >= 0:
-        _supersede(relation, held)
+        supersede(relation, held)
     if at < 0 and load64(best, KEYS):
         store64(load64(best, BEFORE_AT), -1 - at, held + 1)
-    _put_entry(best, at, half, row)
-    return DONE
-
-
-@kernel
-def _count_equal(relation, row, highest):
-    """Count an instance with the value of the row of its key, if it supports it."""
-    if highest >= rank_of(relation, row):
-        return DONE
-    if not has_room(relation):
-        return GROW_LIST
-    log(relation, row, load8(load64(relation, TAG_AT), row))
-    return count_one(relation, row)
-
-
-@kernel
-def _put_fresh(relation, best, values, rank):
-    """Put the row of a tuple, added if need be, on the worklist; returns it, or -1 minus what must grow.
-
-    Added rows are put into the hash table of the relation later, all at once. They differ from each other,
-    since each value of a key is better than those before.
-    """
-    if is_full(relation):
-        return -1 - GROW_TABLE
-    if not has_room(relation):
-        return -1 - GROW_LIST
-    row = -1
-    if load64(best, FRESH_FROM):
-        row = find(relation, values, hash_of(values, load64(relation, ARITY)))
-    if row < 0:
-        row = append_unslotted(relation, values, 0, rank, INSTANCE)
-        if row < 0:
-            return -1 - WIDEN
-    tags = load64(relation, TAG_AT)
-    store8(tags, row, log(relation, row, load8(tags, row)) | NEXT)
-    set_rank(relation, row, rank)
-    set_count(relation, row, INSTANCE)
-    list_row(relation, row)
-    return row
-
-
-@kernel
-def _may_change(relation, best, row, values):
-    """Whether a row can become that of a better tuple with the same key."""
-    first = load64(best, FRESH_FROM)
-    if not load64(best, IN_PLACE) or row < first:
-        return False
-    return first == 0 or find(relation, values, hash_of(values, load64(relation, ARITY))) < 0
-
-
-@kernel
-def _change_value(relation, row, column, value, rank):
-    """Give a row a better value. It takes part from the next round on."""
-    wide = load64(relation, WIDE)
-    if not wide and not fits(value):
-        return WIDEN
-    if not has_room(relation):
-        return GROW_LIST
-    tags, at = load64(relation, TAG_AT), row * load64(relation, STRIDE) + column
-    set_cell(load64(relation, CELLS_AT), at, wide, value)
-    set_rank(relation, row, rank)
-    set_count(relation, row, INSTANCE)
-    tag = load8(tags, row)
-    if not tag & NEXT:
-        store8(tags, row, (tag & ~(ALIVE | CUR)) | NEXT)
-        list_row(relation, row)
-    return DONE
-
-
-@kernel
-def replace_head(relation, values, half, highest, rank):
-    """Count an instance of a tuple: if it is better, it replaces the row of its key, and is counted again.
-
-    Each key is looked up in the index once, and has an entry from then on.
-    """
-    best = load64(relation, BEST_AT)
-    column = load64(best, BEST_COLUMN)
-    at = _entry_of(relation, best, values, column, half)
-    if at < 0 and _is_crowded(best):
-        return GROW_BEST
-    held = _held_row(relation, best, values, column, half, at)
-    if held >= 0:
-        if at < 0:
-            at = _put_entry(best, at, half, held)
-        value, old = load64(values, column), _value_of(relation, held, column)
-        if value == old:
-            return _count_equal(relation, held, highest)
-        if not _is_better(best, value, old):
-            return DONE
-    if not holds(relation, rank):
-        return WIDEN
-    if held >= 0:
-        if _may_change(relation, best, held, values):
-            return _change_value(relation, held, column, value, rank)
-        if not has_room(relation):
-            return GROW_LIST
-        log(relation, held, load8(load64(relation, TAG_AT), held))
-    row = _put_fresh(relation, best, values, rank)
-    if row < 0:
-        return -1 - row
-    if held >= 0:
-        _supersede(relation, held)
-    else:
-        store64(best, NEW_KEYS, load64(best, NEW_KEYS) + 1)
-    _put_entry(best, at, half, row)
+    put_entry(best, at, half, row)
     return DONE
 
 
@@ -424,7 +315,7 @@ def next_improved(relation, is_cut, cut):
         tag = load8(tags, row)
         if not tag & NEXT:
             continue
-        if is_cut and _is_better(best, cut, cell(cells, row * stride + load64(best, BEST_COLUMN), wide)):
+        if is_cut and is_better(best, cut, cell(cells, row * stride + load64(best, BEST_COLUMN), wide)):
             store64(listed, kept, row)
         else:
             store8(tags, row, (tag & ~NEXT) | CUR | ALIVE)
@@ -448,46 +339,15 @@ def middle(relation, first, last):
     column, apart = load64(best, BEST_COLUMN), (last - first) // _SAMPLE
     value = 0
     for i in range(_SAMPLE):
-        value = _value_of(relation, load64(listed, first + i * apart), column)
+        value = value_of(relation, load64(listed, first + i * apart), column)
         better = 0
         for j in range(_SAMPLE):
-            other = _value_of(relation, load64(listed, first + j * apart), column)
-            if _is_better(best, other, value) or (other == value and j < i):
+            other = value_of(relation, load64(listed, first + j * apart), column)
+            if is_better(best, other, value) or (other == value and j < i):
                 better += 1
         if better == 1:
             break
     return value
-
-
-_AHEAD = 8  # rows
-
-
-@kernel
-def _half_of_row(relation, row, column):
-    """Half the hash of the key of a row."""
-    cells, at, wide = load64(relation, CELLS_AT), row * load64(relation, STRIDE), load64(relation, WIDE)
-    h = SEED
-    for c in range(load64(relation, ARITY)):
-        if c != column:
-            h = mix(h, cell(cells, at + c, wide))
-    return upper(h)
-
-
-@exported
-def lose_rows(relation, rows, count):
-    """Record that the rows of some keys were deleted. There must be room, and no entries of these keys."""
-    best = load64(relation, BEST_AT)
-    column, entries, size = load64(best, BEST_COLUMN), load64(best, BEST_ENTRIES_AT), load64(best, BEST_CAP)
-    for i in range(count):
-        if i + 2 * _AHEAD < count:
-            fetch_cells(relation, load64(rows, i + 2 * _AHEAD))
-        if i + _AHEAD < count:
-            half = _half_of_row(relation, load64(rows, i + _AHEAD), column)
-            prefetch(entries, 8 * place(half, size))
-        row = load64(rows, i)
-        put_slot(entries, size, (_half_of_row(relation, row, column) << 32) | _LOST | (row + 1))
-    store64(best, BEST_ENTRIES, load64(best, BEST_ENTRIES) + count)
-    return 0
 
 
 @exported

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from tidelog.engine.local.kernels.cells import count_of, count_one, holds, rank_of, set_count, set_rank
 from tidelog.engine.local.kernels.compiled import exported, kernel
-from tidelog.engine.local.kernels.extrema import half_of_key, improve_head, replace_head
+from tidelog.engine.local.kernels.extrema import half_of_key, improve_head
 from tidelog.engine.local.kernels.layout import (
     ADD,
     AIMED,
@@ -53,6 +53,7 @@ from tidelog.engine.local.kernels.layout import (
     WORKLIST_AT,
 )
 from tidelog.engine.local.kernels.memory import load8, load64, store8, store64
+from tidelog.engine.local.kernels.replacing import replace_head
 from tidelog.engine.local.kernels.rows import append, find, hash_of, is_full
 from tidelog.engine.local.kernels.traces import weigh
 from tidelog.engine.local.kernels.undo import has_room, list_row, log

@@ -43,6 +43,7 @@ MODULES: Final = (
     "partitions",
     "pending",
     "ranges",
+    "replacing",
     "rounds",
     "rows",
     "sharing",
