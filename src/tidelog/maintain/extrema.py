@@ -19,8 +19,8 @@ its key.
 
 from __future__ import annotations
 
-from tidelog.maintain.bootstrap import bootstrap
-from tidelog.maintain.elastic import delete, insert, rederivation, rederive, retreat
+from tidelog.maintain.bootstrap import bootstrap, growth
+from tidelog.maintain.elastic import delete, insert, insertions, rederivation, rederive, retreat
 from tidelog.maintain.script import (
     Aim,
     Assertions,
@@ -65,10 +65,12 @@ def update_best(
 ) -> Update:
     relations = tuple(sorted(stratum.relations))
     if is_strict(stratum):
+        grown = growth(stratum, (*kept, *added), Mode.REPLACE)
+        entering = (*insertions(stratum, kept, added, Mode.REPLACE), EndRound(relations, Mode.REPLACE))
         return (
             (Doubt(relations), *delete(stratum, kept, removed, mode)),
             (Compare(relations), *_rederive_keys(stratum, kept)),
-            (*insert(stratum, kept, added, Mode.REPLACE), Conclude(relations, stratum.rules)),
+            (*entering, *grown, Conclude(relations, stratum.rules)),
         )
     values: Script = (Improve(relations, kept, added), EndRound(relations, Mode.REMOVE))
     return (
@@ -79,7 +81,10 @@ def update_best(
 
 
 def _rederive_keys(stratum: Stratum, kept: tuple[FlatRule, ...]) -> Script:
-    """Find the best of the remaining instances with the keys of suspects, and count them."""
+    """Find the best of the remaining instances with the keys of suspects, and count them.
+
+    What is found is not in the state until the end of the round that the insertion begins with.
+    """
     relations, best = tuple(sorted(stratum.relations)), dict(stratum.best)
     steps: list[Step] = [Assertions(relations, Mode.REPLACE, again=True)]
     for rule in kept:
@@ -89,4 +94,4 @@ def _rederive_keys(stratum: Stratum, kept: tuple[FlatRule, ...]) -> Script:
             for x in turned.body[1:]
         )
         steps.append(Derive(turned, 0, (View.SUSPECTS, *views), Mode.REPLACE))
-    return (*steps, EndRound(relations, Mode.REPLACE))
+    return tuple(steps)
