@@ -124,7 +124,7 @@ def compile_variant(
 ) -> Variant:
     """Compile a rule; `given` are variables whose values are bound before the first stage.
 
-    Without `computes`, no stage computes a value, so none can fail.
+    Without `computes`, no stage computes a value, so none can fail, and all atoms are in one stage.
     """
     return _Compiler(rule, given, computes).run(order)
 
@@ -246,7 +246,8 @@ class _Compiler:
 
         Instances of given keys are searched in a few places of the largest relations.
         """
-        return self.rule.role is Role.BY_KEY and bool(step.key) and len(self.stages[-1].levels) > 1
+        is_deep = bool(step.key) and len(self.stages[-1].levels) > 1
+        return self.computes and self.rule.role is Role.BY_KEY and is_deep
 
     def _bounds(self, step: Join) -> tuple[int, int | None, int, int | None, int] | None:
         """The slots that bound a column, if its codes have the order of its values."""
