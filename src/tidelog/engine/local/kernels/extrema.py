@@ -80,7 +80,7 @@ __all__ = [
     "improve_head",
     "is_better",
     "is_crowded",
-    "middle",
+    "low_third",
     "next_improved",
     "put_entry",
     "supersede",
@@ -333,8 +333,8 @@ _SAMPLE = 5  # rows
 
 
 @kernel
-def middle(relation, first, last):
-    """A value that about half of the rows at these positions of the worklist are better than."""
+def low_third(relation, first, last):
+    """A value that about a third of the rows at these positions of the worklist reach."""
     best, listed = load64(relation, BEST_AT), load64(relation, WORKLIST_AT)
     column, apart = load64(best, BEST_COLUMN), (last - first) // _SAMPLE
     value = 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 from tidelog.engine.local.kernels.cells import cell
 from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
 from tidelog.engine.local.kernels.derive import run
-from tidelog.engine.local.kernels.extrema import middle, next_improved
+from tidelog.engine.local.kernels.extrema import low_third, next_improved
 from tidelog.engine.local.kernels.layout import (
     CELLS_AT,
     CUR,
@@ -101,7 +101,7 @@ def _end_round(loop, relation):
         _leave_seeds(loop, relation)
     first, last = load64(relation, DELTA_TO), load64(relation, LISTED)
     if last - first > _MANY and rounds % _PATIENCE:
-        found = next_improved(relation, 1, middle(relation, first, last))
+        found = next_improved(relation, 1, low_third(relation, first, last))
         if found:
             return found
     return next_improved(relation, 0, 0)
