@@ -22,6 +22,8 @@ from tidelog.maintain.script import (
     Arrive,
     Assertions,
     Clear,
+    Compare,
+    Conclude,
     Depart,
     Derive,
     Doubt,
@@ -40,7 +42,6 @@ from tidelog.progress import Progress, Report
 
 __all__ = ["End", "Interpreter", "TooCostly"]
 
-_ROUNDS: Final = 1000  # that an engine may run in one go
 _NO_STRATUM: Final = Stratum(frozenset(), (), recursive=False)
 _NOTICED: Final = 0.001  # seconds of a step from which on it is compared with an estimate
 
@@ -121,13 +122,13 @@ class Interpreter:
                     return End.CLAIM
             case Regroup():
                 self.engine.regroup(step)
-            case Improve() | Doubt() | Aim() | Rest():
+            case Improve() | Doubt() | Aim() | Rest() | Compare() | Conclude():
                 self._improve(step, _able(self.engine.extrema, "keep the best value per key"))
             case _:
                 assert_never(step)
         return End.DONE
 
-    def _improve(self, step: Improve | Doubt | Aim | Rest, extrema: Extrema) -> None:
+    def _improve(self, step: Improve | Doubt | Aim | Rest | Compare | Conclude, extrema: Extrema) -> None:
         match step:
             case Improve():
                 self.adds = False  # most of what it finds is superseded
@@ -139,6 +140,10 @@ class Interpreter:
                 extrema.aim(relations)
             case Rest(relations):
                 extrema.rest(relations)
+            case Compare():
+                extrema.compare(self.at_work, step)
+            case Conclude():
+                extrema.conclude(step)
             case _:
                 assert_never(step)
 
@@ -182,7 +187,7 @@ class Interpreter:
         if fusion is None:
             return None
         start = time.perf_counter()
-        left = _ROUNDS if most is None else min(_ROUNDS, most + 1 - self.current.rounds)
+        left = None if most is None else most + 1 - self.current.rounds
         self.begin(rounds.rules)
         self.adds = not rounds.end.mode.takes_away
         self.fused = rounds.rules

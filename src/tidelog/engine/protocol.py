@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from tidelog.engine.rounds import Rounds
-from tidelog.maintain.script import Assertions, Derive, EndRound, Improve, Regroup
+from tidelog.maintain.script import Assertions, Compare, Conclude, Derive, EndRound, Improve, Regroup
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 
 __all__ = [
@@ -249,12 +249,20 @@ class Extrema(Protocol):
         """Record the tuples that could not be given a rank."""
         ...
 
+    def compare(self, stratum: Stratum, step: Compare) -> None:
+        """From now on, compare heads with the tuples of their keys."""
+        ...
+
+    def conclude(self, step: Conclude) -> None:
+        """End the comparison, and raise if an instance of the final state fails."""
+        ...
+
 
 class Fusion(Protocol):
     """Running several rounds in one call."""
 
-    def run_rounds(self, rounds: Rounds, rank: int, most: int) -> FusedRounds | None:
-        """Run rounds while deltas are small; None, without effect, to request single steps.
+    def run_rounds(self, rounds: Rounds, rank: int, most: int | None) -> FusedRounds | None:
+        """Run rounds in one call, while deltas are small; None, without effect, to request single steps.
 
         It may end before a repetition, and does so after `most` rounds.
         """

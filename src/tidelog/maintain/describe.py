@@ -10,6 +10,8 @@ from tidelog.maintain.script import (
     Arrive,
     Assertions,
     Clear,
+    Compare,
+    Conclude,
     Depart,
     Derive,
     Doubt,
@@ -72,8 +74,8 @@ def _lines(script: Script, program: FlatProgram, depth: int) -> Iterator[str]:
                 first = "" if driver is None else f", literal {driver} first"
                 ranges = ", ".join(v.value for v in views)
                 yield f"{indent}{mode.value}: {_rule(program, rule)}  over ({ranges}){first}"
-            case Assertions(relations, mode, everything):
-                which = "all" if everything else "changed"
+            case Assertions(relations, mode, everything, again):
+                which = "all" if everything else "suspect" if again else "changed"
                 yield f"{indent}{mode.value}: {which} asserted facts of {_titles(program, relations)}"
             case EndRound(_, mode):
                 yield f"{indent}end of round ({mode.value})"
@@ -99,6 +101,10 @@ def _lines(script: Script, program: FlatProgram, depth: int) -> Iterator[str]:
                 yield f"{indent}make tuples that need a rank suspects"
             case Rest():
                 yield f"{indent}insert the remaining ones without a rank"
+            case Compare():
+                yield f"{indent}from now on, compare heads with the tuples of their keys"
+            case Conclude():
+                yield f"{indent}end the comparison; raise errors of instances that still fail"
             case Regroup(grouping, everything):
                 touched = "all" if everything else "touched"
                 yield f"{indent}regroup {touched} {program.title(grouping.results)}"

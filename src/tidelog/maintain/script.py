@@ -15,6 +15,7 @@ A *mode* says what happens to derived heads:
 - REDERIVE counts the remaining derivations of suspects.
 - INSERT adds heads and increases counts.
 - SETTLE does the same, but only for heads that are present or need a rank.
+- REPLACE inserts heads that are better than the tuple of their key, which they replace. It counts equal ones.
 - ADD and SUBTRACT only change the number of derivations of a head at an iteration. `Iterate` then decides,
   iteration by iteration, which tuples are present.
 """
@@ -32,6 +33,8 @@ __all__ = [
     "Arrive",
     "Assertions",
     "Clear",
+    "Compare",
+    "Conclude",
     "Depart",
     "Derive",
     "Doubt",
@@ -71,6 +74,7 @@ class Mode(Enum):
     INSERT = "insert"
     SETTLE = "settle"
     IMPROVE = "improve"
+    REPLACE = "replace"
 
     @property
     def takes_away(self) -> bool:
@@ -90,11 +94,15 @@ class Derive:
 
 @dataclass(frozen=True, slots=True)
 class Assertions:
-    """Apply the asserted or retracted facts of the stratum, or all asserted facts, as instances."""
+    """Apply the asserted or retracted facts of the stratum, or all asserted facts, as instances.
+
+    With `again`, only those with the keys of suspects that were asserted before.
+    """
 
     relations: tuple[str, ...]
     mode: Mode
     all: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +204,22 @@ class Rest:
     relations: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """From now on, compare heads with the tuple of their key; with `all`, there are no tuples yet."""
+
+    relations: tuple[str, ...]
+    all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conclude:
+    """End the comparison. Raise if an instance fails that does not use superseded values."""
+
+    relations: tuple[str, ...]
+    rules: tuple[FlatRule, ...]
+
+
 Step: TypeAlias = (
     Derive
     | Assertions
@@ -207,6 +231,8 @@ Step: TypeAlias = (
     | Improve
     | Aim
     | Rest
+    | Compare
+    | Conclude
     | Iterate
     | Depart
     | Arrive

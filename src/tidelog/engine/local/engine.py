@@ -18,6 +18,7 @@ from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.local.codes.garbage import Collector
 from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.dense.claims import DenseForms
+from tidelog.engine.local.estimates import Estimates
 from tidelog.engine.local.extrema.operators import LocalExtrema
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import end_round
@@ -34,51 +35,22 @@ from tidelog.engine.protocol import Check, FusedRounds, Tell
 from tidelog.engine.rounds import Rounds
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
-from tidelog.plan.cost import Fixed
-from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
+from tidelog.plan.flat import FlatProgram, FlatRule, Role, Stratum
 from tidelog.program.typed import Absent, Function, Match, PythonFunction
 
 __all__ = ["LocalEngine"]
 
 _EMPTY = np.empty(0, np.int64)
 _GROWTH: Final = 7  # a loop ends when relations have grown so many times, to plan joins again
+_ROUNDS: Final = 1000  # rounds in one call
 _LITTLE: Final = 512  # rows that never end a loop
-
-
-class _Statistics:
-    """What join orders are chosen by."""
-
-    def __init__(self, engine: LocalEngine) -> None:
-        self._engine = engine
-
-    def size(self, relation: str, fixed: Fixed = ()) -> float:
-        size = self._engine.size_now(relation)
-        if not fixed:
-            return size
-        bits = self._engine.dense.bits.get(relation)
-        if bits is not None:
-            return bits.alike(tuple(column for column, _ in fixed))
-        return size * self._engine.tables[relation].share(self._codes(fixed))
-
-    def alike(self, relation: str, columns: tuple[int, ...], fixed: Fixed = ()) -> float | None:
-        bits = self._engine.dense.bits.get(relation)
-        if bits is not None:
-            return bits.alike(columns)
-        return self._engine.tables[relation].alike(columns, self._codes(fixed))
-
-    def _codes(self, fixed: Fixed) -> tuple[tuple[int, int], ...]:
-        encode = self._engine.codec.encode
-        return tuple([(column, encode(c.type, c.value)) for column, c in fixed])
-
-    def has_index(self, relation: str, columns: tuple[int, ...]) -> bool:
-        return relation in self._engine.dense.bits or columns in self._engine.tables[relation].indexes
 
 
 class LocalEngine:
     def __init__(self) -> None:
         self.codec = Codec()
         self.tables: dict[str, Table] = {}
-        self.statistics = _Statistics(self)
+        self.statistics = Estimates(self)
         self.variants = Variants(self.statistics)
         self.pending: dict[str, Change] = {}
         self._workings: dict[str, Working] = {}  # those of earlier commits
@@ -290,12 +262,14 @@ class LocalEngine:
             case layout.DELETED_AT:
                 return change.deleted
             case layout.SEARCHED_AT:
-                return change.search()
+                return change.suspects if step.rule.role is Role.BY_KEY else change.search()
             case _:
                 return change.working.delta
 
     def assertions(self, step: Assertions, rank: int) -> int:
         """Apply asserted facts as instances with an empty body; returns their number."""
+        if step.mode is Mode.REPLACE:
+            return self.extrema.replacing.assertions(step, rank)
         total = 0
         for name in step.relations:
             change = self.change(name)
@@ -307,6 +281,8 @@ class LocalEngine:
 
     def end_round(self, step: EndRound) -> int | None:
         """Make the worklist the next delta; returns its size, or None to request the dense form."""
+        if step.mode is Mode.REPLACE:
+            return self.extrema.replacing.end_round(step.relations)
         mode = MODES[step.mode]
         total = sum(end_round(self.change(name).working.table.at, mode) for name in step.relations)
         self._end(step)
@@ -319,9 +295,14 @@ class LocalEngine:
                 change = self.change(name)
                 change.suspect(change.working.worklist)
 
-    def run_rounds(self, rounds: Rounds, rank: int, most: int) -> FusedRounds | None:
-        """Run rounds in one call, if deltas are small."""
+    def run_rounds(self, rounds: Rounds, rank: int, most: int | None) -> FusedRounds | None:
+        """Run rounds in one call, if deltas are small, or if better heads replace others."""
         relations = rounds.end.relations
+        if rounds.end.mode is Mode.REPLACE:
+            if rounds.repeated:
+                return None
+            if len(relations) == 1:
+                return self.extrema.replacing.run_rounds(rounds, rank, most)
         waiting, size = 0, 0
         for name in relations:
             change = self.change(name)
@@ -337,16 +318,21 @@ class LocalEngine:
         if any(name in self.dense.bits for name, _ in rounds.starts):  # which are read by places
             return None
         before = self.delta(relations)
-        loop = self._loops.run(rounds, rank, most, enough=max(_LITTLE, _GROWTH * size))
+        self.extrema.replacing.prepare(relations)
+        left = _ROUNDS if most is None else min(most, _ROUNDS)
+        loop = self._loops.run(rounds, rank, left, enough=max(_LITTLE, _GROWTH * size))
         if loop is None:
             return None
         self._end(rounds.end)
         started = before + loop.found - self.delta(relations)
-        return FusedRounds(loop.rounds, loop.found, loop.instances, started, self.dense.wants(relations))
+        rows = self.extrema.replacing.new_keys(relations) if loop.replaces else loop.found
+        return FusedRounds(loop.rounds, rows, loop.instances, started, self.dense.wants(relations))
 
     def running(self) -> tuple[int, int]:
         """The number of the running derivation of fused rounds, and how many of them have ended."""
-        loop = self._loops.at_work
+        parts, loop = self.extrema.replacing.at_work, self._loops.at_work
+        if parts is not None:
+            return parts.position, parts.rounds
         return (0, 0) if loop is None else (loop.at_work, loop.rounds)
 
     def watch(self, check: Check, tell: Tell) -> None:
@@ -354,7 +340,8 @@ class LocalEngine:
 
     def found_so_far(self, relations: Iterable[str]) -> int:
         """How many rows were put on the worklist since the last round counted by the scheduler."""
-        ended = 0 if self._loops.at_work is None else self._loops.at_work.found
+        loop = self._loops.at_work
+        ended = 0 if loop is None or loop.replaces else loop.found
         changes = (self.pending.get(name) for name in relations)
         return ended + sum(change.working.found_since for change in changes if change is not None)
 

@@ -286,7 +286,14 @@ class SparkEngine:
                     total += work.end_removal()
                 case Mode.REDERIVE:
                     total += work.end_rederivation(self._rank)
-                case Mode.SETTLE | Mode.IMPROVE | Mode.OVERDELETE | Mode.ADD | Mode.SUBTRACT as other:
+                case (
+                    Mode.SETTLE
+                    | Mode.IMPROVE
+                    | Mode.REPLACE
+                    | Mode.OVERDELETE
+                    | Mode.ADD
+                    | Mode.SUBTRACT as other
+                ):
                     raise EngineError(f"internal error: strata in frames have no `{other.value}` steps")
                 case _:
                     assert_never(step.mode)

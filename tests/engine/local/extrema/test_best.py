@@ -10,11 +10,12 @@ import pytest
 
 import tidelog
 from conformance.reasoners import LocalReasoner
+from engine.local.recount import check_state
 from session.routes import home
 from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.local.extrema import best
+from tidelog.engine.local.extrema import replacing, waiting
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.storage.best import BestRows
 from tidelog.engine.scheduler import Scheduler
@@ -31,6 +32,19 @@ PROGRAMS = {
     "shortest path, both ways": """
         D(x, y, d) :- E(x, y, w), var d = w.group_by(x, y).min().
         D(x, z, d) :- D(x, y, a), D(y, z, b), var d = (a + b).group_by(x, z).min().
+    """,
+    "two relations": """
+        A(x, d) :- E(x, _, w), var d = w.group_by(x).min().
+        A(y, d) :- B(x, a), E(x, y, w), var d = (a + w).group_by(y).min().
+        B(y, d) :- A(x, a), E(x, y, w), not Blocked(x), var d = (a + w).group_by(y).min().
+    """,
+    "longest path, some lengths negative": """
+        D(x, y, d) :- E(x, y, w), var d = (1 - w).group_by(x, y).max().
+        D(x, z, d) :- D(x, y, a), E(y, z, w), y < z, var d = (a + 1 - w).group_by(x, z).max().
+    """,
+    "two atoms of one partition": """
+        D(x, y, d) :- E(x, y, w), var d = w.group_by(x, y).min().
+        D(x, z, d) :- D(x, y, a), D(x, v, b), E(y, z, w), E(v, z, _), var d = (a + b).group_by(x, z).min().
     """,
     "widest path": """
         D(x, y, d) :- E(x, y, w), var d = w.group_by(x, y).max().
@@ -65,6 +79,8 @@ input relation Blocked(a: int)
 relation Near(a: int)
 input relation D(a: int, b: int, d: int)
 relation W(a: int, s: string)
+input relation A(a: int, d: int)
+relation B(a: int, d: int)
 relation L(a: int, d: bigint)
 relation M(a: int, d: decimal(30, 2))
 """
@@ -74,7 +90,7 @@ relation M(a: int, d: decimal(30, 2))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_follow_every_change(name: str, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(size(6, 100)):
-        monkeypatch.setattr(best, "_MANY", 2 if seed % 2 else 4096)  # in every other history, values wait
+        monkeypatch.setattr(waiting, "_MANY", 2 if seed % 2 else 4096)  # in every other history, values wait
         _history(f"{name} {seed}", PROGRAMS[name], strategy)
 
 
@@ -98,6 +114,7 @@ def _history(seed: str, rules: str, strategy: str) -> None:
         program = draft.finish()
         assert local.commit(program, facts) == reference.commit(program, facts), (seed, step)
         assert dict(local.contents) == dict(reference.contents), (seed, step)
+        check_state(local)
 
 
 def _edges(choose: random.Random, size: int, heaviest: int, count: int) -> ZSet[Row]:
@@ -129,7 +146,7 @@ def test_memory_that_runs_out_at_the_beginning_leaves_nothing_behind(monkeypatch
         return BestRows(*arguments, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(best, "BestRows", exhausted)
+        patch.setattr(replacing, "BestRows", exhausted)
         with pytest.raises(EngineError, match="memory"), db.transaction() as tx:
             tx.insert("E", edges[30:])
     engine = home(db).engine

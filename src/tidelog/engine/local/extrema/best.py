@@ -1,9 +1,7 @@
 """Computes the best value per key. Only values are considered here, not their support.
 
 *Improvement* runs in rounds. Each round finds the candidates that follow from the values improved in the
-round before. A candidate that is better than the key's row takes its place. If many values were improved, the
-worse half of them waits, since it may be superseded soon, but not in every round: with negative weights, say,
-going on with the best values only could take exponential time.
+round before. A candidate that is better than the key's row takes its place.
 
 Intermediate values may be superseded, so a failing computation counts only if it also fails on the final
 values. At the end the rows are restored, and the rows to insert and to delete are returned.
@@ -18,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.extrema.replacing import keep_best_rows
+from tidelog.engine.local.extrema.waiting import next_delta
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.kernels.layout import ALIVE, CUR, NEXT
-from tidelog.engine.local.native.calls import next_improved
-from tidelog.engine.local.storage.best import BestRows
 from tidelog.engine.local.storage.lookup import lookup
 from tidelog.engine.local.storage.pending import Bindings, Working
 from tidelog.engine.local.storage.table import Rows
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Improvement"]
 
-_MANY: Final = 4096  # rows of which half may wait
-_PATIENCE: Final = 4  # rounds after which no row waits any longer
 _LIST: Final = (layout.LISTED, layout.DELTA_FROM, layout.DELTA_TO)
 
 
@@ -46,18 +42,7 @@ class _Improved:
         self.working = working
         words = working.table.words
         self._before = [words[i] for i in _LIST]
-        words[layout.DELTA_FROM] = words[layout.DELTA_TO] = words[layout.LISTED]
-
-    def next_delta(self, *, may_wait: bool) -> None:
-        """Make the better rows the delta, or about half of them if there are many and some may wait."""
-        working = self.working
-        if working.best is not None:
-            working.best.rank_values()
-        waiting, cut = working.listed_since, None
-        if may_wait and working.best is not None and len(waiting) > _MANY:
-            cut = working.best.middle(waiting)
-        if not next_improved(working.table.at, cut) and cut is not None:
-            next_improved(working.table.at, None)
+        working.begin_delta()
 
     def put_back(self) -> tuple[Rows, Rows]:
         """Restore the rows; returns those to insert and those to delete."""
@@ -79,16 +64,7 @@ class Improvement:
     def __init__(self, engine: LocalEngine, stratum: Stratum, *, is_empty: bool) -> None:
         self.stratum = stratum
         self._engine = engine
-        best = dict(stratum.best)
-        try:
-            for name, of in best.items():
-                table, type_ = engine.tables[name], engine.types[name][of.column]
-                made = BestRows(table, of, type_, engine.codec, is_empty=is_empty)
-                engine.change(name).working.keep_best(made)
-        except BaseException:
-            for name in best:
-                engine.change(name).working.keep_best(None)
-            raise
+        keep_best_rows(engine, stratum, is_empty=is_empty)
         self._improved = {name: _Improved(engine.change(name).working) for name in stratum.relations}
 
     # -- candidates
@@ -111,7 +87,7 @@ class Improvement:
         for number in count(1):
             check_round()
             for improved in self._improved.values():
-                improved.next_delta(may_wait=number % _PATIENCE != 0)
+                next_delta(improved.working, number)
             if not any(improved.working.delta_size for improved in self._improved.values()):
                 return
             for rule in self.stratum.rules:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from tidelog.engine.local.extrema.best import Improvement
 from tidelog.engine.local.extrema.candidates import Candidates
-from tidelog.maintain.script import Improve, View
+from tidelog.engine.local.extrema.replacing import Replacing
+from tidelog.maintain.script import Compare, Conclude, Improve, View
 from tidelog.plan.flat import Stratum
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ __all__ = ["LocalExtrema"]
 class LocalExtrema:
     def __init__(self, engine: LocalEngine) -> None:
         self._engine = engine
+        self.replacing = Replacing(engine)
 
     def doubt(self, relations: Iterable[str]) -> None:
         for name in relations:
@@ -62,3 +64,9 @@ class LocalExtrema:
     def rest(self, relations: Iterable[str]) -> None:
         for name in relations:
             self._engine.change(name).rest()
+
+    def compare(self, stratum: Stratum, step: Compare) -> None:
+        self.replacing.begin(stratum, is_empty=step.all)
+
+    def conclude(self, step: Conclude) -> None:
+        self.replacing.end(step)

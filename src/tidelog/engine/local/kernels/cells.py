@@ -6,8 +6,8 @@ bits while everything in them fits, otherwise 64.
 
 from __future__ import annotations
 
-from tidelog.engine.local.kernels.compiled import inlined
-from tidelog.engine.local.kernels.layout import ARITY, CELLS_AT, STRIDE, WIDE
+from tidelog.engine.local.kernels.compiled import inlined, kernel
+from tidelog.engine.local.kernels.layout import ARITY, CELLS_AT, DONE, INSTANCE, STRIDE, WIDE, WIDEN
 from tidelog.engine.local.kernels.memory import (
     add32,
     add64,
@@ -23,7 +23,9 @@ __all__ = [
     "add_to_count",
     "cell",
     "count_of",
+    "count_one",
     "fits",
+    "holds",
     "larger",
     "mark_count",
     "rank_of",
@@ -99,3 +101,19 @@ def mark_count(relation, row, bits):
 @inlined
 def larger(rank, other):
     return rank if rank > other else other
+
+
+@inlined
+def holds(relation, value):
+    """Whether a cell can hold a value."""
+    return load64(relation, WIDE) != 0 or fits(value)
+
+
+@kernel
+def count_one(relation, row):
+    """Count one more instance of a row."""
+    count = count_of(relation, row) + INSTANCE
+    if not holds(relation, count):
+        return WIDEN
+    set_count(relation, row, count)
+    return DONE

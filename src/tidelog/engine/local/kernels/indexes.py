@@ -22,7 +22,7 @@ from tidelog.engine.local.kernels.layout import (
     WIDE,
 )
 from tidelog.engine.local.kernels.memory import load32, load64, prefetch, store32, store64
-from tidelog.engine.local.kernels.rows import SEED, mix, place, upper
+from tidelog.engine.local.kernels.rows import SEED, fetch_cells, mix, place, upper
 
 __all__ = [
     "bucket_end",
@@ -31,6 +31,7 @@ __all__ = [
     "collect",
     "cover",
     "fetch_bucket",
+    "fetch_found",
     "group_rows",
     "merge",
 ]
@@ -73,6 +74,24 @@ def fetch_bucket(index, half):
     """Begin to load the places where a key's bucket and chain begin."""
     prefetch(load64(index, STARTS_AT), 4 * place(half, load64(index, BUCKETS)))
     prefetch(load64(index, HEADS_AT), 4 * place(half, load64(index, HEADS)))
+
+
+_FIRST = 3  # rows
+
+
+@kernel
+def fetch_found(index, relation, half):
+    """Begin to load the first rows of a key's bucket, and the latest of its chain."""
+    at, end = bucket_start(index, half), bucket_end(index, half)
+    if end > at + _FIRST:
+        end = at + _FIRST
+    for i in range(at, end):
+        fetch_cells(relation, load32(load64(index, GROUPED_AT), i))
+    newer = chain_head(index, half)
+    if newer >= 0:
+        fetch_cells(relation, newer)
+        prefetch(load64(index, FOLLOWING_AT), 4 * (newer - load64(index, GROUPED)))
+    return 0
 
 
 @exported

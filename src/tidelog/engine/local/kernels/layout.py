@@ -94,6 +94,7 @@ __all__ = [
     "FOLLOWING",
     "FOLLOWING_AT",
     "FOUND",
+    "FRESH_FROM",
     "GE",
     "GIVEN_AT",
     "GROUPED",
@@ -120,9 +121,11 @@ __all__ = [
     "INSERTED_AT",
     "INSTANCE",
     "INSTANCES",
+    "IN_PLACE",
     "IS_ABOVE_LOW",
     "IS_BELOW_HIGH",
     "IS_LARGEST",
+    "IS_MIDWAY",
     "ITERATION",
     "KEYS",
     "KEY_CHECKS",
@@ -165,6 +168,7 @@ __all__ = [
     "MULTIPLY_DOUBLES",
     "NAMES_AT",
     "NE",
+    "NEW_KEYS",
     "NEXT",
     "NONE",
     "NOTED",
@@ -178,6 +182,14 @@ __all__ = [
     "OVERDELETE",
     "PAIR",
     "PAIRS",
+    "PARTS_HEADER",
+    "PARTS_POSITION",
+    "PARTS_RANK",
+    "PARTS_ROUNDS",
+    "PARTS_RULES",
+    "PART_COLUMN",
+    "PART_FROM",
+    "PART_ROUNDS",
     "PAUSE",
     "PENDING",
     "PENDING_FROM",
@@ -202,6 +214,7 @@ __all__ = [
     "REL",
     "REMOVE",
     "REPEATED",
+    "REPLACE",
     "RESULT_HIGH",
     "RESULT_LOW",
     "RESULT_SLOT",
@@ -216,6 +229,7 @@ __all__ = [
     "SEARCHED",
     "SEARCHED_AT",
     "SEARCHES",
+    "SEEDS_TO",
     "SETTLE",
     "SLOTS",
     "SLOTS_AT",
@@ -316,7 +330,9 @@ LOG_ENTRY, LOG_WEIGHT, LOG_WIDTH = range(3)
 # hash table of 1 more than the best row of a key and half the hash of the key; its size; its entries in use;
 # an index of the rows before by their keys or 0, and then 1 more than the row before for each entry
 BEST_COLUMN, IS_LARGEST, RANKS_AT, BEST_ENTRIES_AT, BEST_CAP, BEST_ENTRIES, KEYS, BEFORE_AT = range(8)
-BEST_WIDTH = 8
+# in REPLACE: the number of keys that had no row; the first of the rows that are not in the hash table of the
+# relation yet; and whether their values may change
+NEW_KEYS, FRESH_FROM, IN_PLACE, BEST_WIDTH = range(8, 12)
 
 # -- the texts of a dictionary: their bytes, where each begins, a hash table, and how much is in use
 BYTES_AT, BYTES_CAP, BYTES, BEGINS_AT, BEGINS_CAP, TEXTS, TEXT_SLOTS_AT, TEXT_SLOTS, TEXTS_WIDTH = range(9)
@@ -364,7 +380,7 @@ RESULT_SLOT, RESULT_LOW, RESULT_HIGH = range(3)
 BOUNDS_COLUMN, LOW, IS_ABOVE_LOW, HIGH, IS_BELOW_HIGH, BOUNDS_WIDTH = range(6)
 
 # modes: what is done with a derived head
-INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT, IMPROVE = range(9)
+INSERT, REMOVE, REDERIVE, EMIT, SETTLE, OVERDELETE, ADD, SUBTRACT, IMPROVE, REPLACE = range(10)
 
 # the status that a kernel returns
 DONE, GROW_TABLE, GROW_LIST, GROW_OUT, GROW_INDEX, GROW_TRACE, GROW_BEST = range(7)
@@ -381,5 +397,11 @@ LOOP_STEPS, LOOP_RELATIONS, REPEATED, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FO
 # the list of these rows, whose length is in the next word, or 0 for the delta; its bytecode, or 0 if there is
 # none yet; how many instances it found
 STEP_TABLE, STEP_LIST, STEP_CODE, STEP_INSTANCES, STEP_WIDTH = range(5)
+
+# -- a loop by partitions: its header, then its relation, its rules, and the number of instances of each rule;
+# of a partition, its column or -1, where the seeds of the next one begin, where those of the last one end,
+# the number of its rounds, and whether a rule is to be resumed
+PARTS_RULES, PARTS_POSITION, PARTS_ROUNDS, PARTS_RANK = range(4)
+PART_COLUMN, PART_FROM, SEEDS_TO, PART_ROUNDS, IS_MIDWAY, PARTS_HEADER = range(4, 10)
 
 UNCOVERED = 64  # up to so many rows that an ordered index lacks are scanned

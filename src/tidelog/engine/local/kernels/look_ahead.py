@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tidelog.engine.local.kernels.cells import cell
-from tidelog.engine.local.kernels.compiled import kernel
-from tidelog.engine.local.kernels.indexes import bucket_start, fetch_bucket
+from tidelog.engine.local.kernels.compiled import inlined, kernel
+from tidelog.engine.local.kernels.indexes import bucket_start, fetch_bucket, fetch_found
 from tidelog.engine.local.kernels.layout import (
     AT,
     CELLS_AT,
@@ -24,11 +24,12 @@ from tidelog.engine.local.kernels.layout import (
     REL,
     SCAN,
     STRIDE,
+    TEMP,
     WIDE,
     WORKLIST_AT,
 )
-from tidelog.engine.local.kernels.memory import load32, load64, prefetch
-from tidelog.engine.local.kernels.rows import CACHED, SEED, fetch_cells, mix, upper
+from tidelog.engine.local.kernels.memory import load64, prefetch
+from tidelog.engine.local.kernels.rows import CACHED, SEED, mix, upper
 
 __all__ = ["list_of", "look_ahead"]
 
@@ -42,18 +43,27 @@ def list_of(code, level):
     return load64(code, level + AT)
 
 
+@inlined
+def _value_at(code, level, row, column):
+    """The value of a row of the first level in a column."""
+    if load64(code, level + KIND) == TEMP:
+        return load64(load64(code, level + AT), column * load64(code, level + END) + row)
+    relation = load64(code, level + REL)
+    at = row * load64(relation, STRIDE) + column
+    return cell(load64(relation, CELLS_AT), at, load64(relation, WIDE))
+
+
 @kernel
 def _half_of_key(code, level, row):
     """Half the hash of the key that a row of the first level gives to the second level."""
-    relation, hint = load64(code, level + REL), load64(code, HINTS)
-    cells, at, wide = load64(relation, CELLS_AT), row * load64(relation, STRIDE), load64(relation, WIDE)
-    second = level + LEVEL_WIDTH
+    hint, second = load64(code, HINTS), level + LEVEL_WIDTH
     h = SEED
     for j in range(load64(code, second + KEY_FROM), load64(code, second + KEY_TO), KEY_WIDTH):
         column = load64(code, hint)
         hint += 1
         h = mix(
-            h, cell(cells, at + column, wide) if column >= 0 else load64(code, load64(code, j + KEY_SLOT))
+            h,
+            _value_at(code, level, row, column) if column >= 0 else load64(code, load64(code, j + KEY_SLOT)),
         )
     return upper(h)
 
@@ -62,7 +72,7 @@ def _half_of_key(code, level, row):
 def _row_at(code, level, at):
     """The row at a position of the first level."""
     kind = load64(code, level + KIND)
-    return at if kind == SCAN else load64(list_of(code, level), at)
+    return at if kind == SCAN or kind == TEMP else load64(list_of(code, level), at)
 
 
 @kernel
@@ -79,8 +89,5 @@ def look_ahead(code, level):
         half = _half_of_key(code, level, _row_at(code, level, at + 2 * _ROWS_AHEAD))
         prefetch(load64(index, GROUPED_AT), 4 * bucket_start(index, half))
     if left > _ROWS_AHEAD:
-        half = _half_of_key(code, level, _row_at(code, level, at + _ROWS_AHEAD))
-        first = bucket_start(index, half)
-        if first < load64(index, GROUPED):
-            fetch_cells(relation, load32(load64(index, GROUPED_AT), first))
+        fetch_found(index, relation, _half_of_key(code, level, _row_at(code, level, at + _ROWS_AHEAD)))
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidelog.engine.local.kernels.compiled import inlined, kernel
-from tidelog.engine.local.kernels.extrema import fetch_best, fetch_entry, half_of_key
+from tidelog.engine.local.kernels.extrema import fetch_best, fetch_entry, fetch_next, half_of_key
 from tidelog.engine.local.kernels.layout import (
     BEST_AT,
     BEST_COLUMN,
@@ -84,6 +84,9 @@ def flush(code):
                 fetch_best(target, best, half)
             else:
                 fetch_row(target, half)
+        for i in range(last - first if best else 0):
+            values = code + 8 * (at + i * size + PENDING_MORE)
+            fetch_next(target, best, values, load64(code, at + i * size + PENDING_HASH))
     for i in range(first, last):
         values = code + 8 * (at + PENDING_MORE)
         half, highest = load64(code, at + PENDING_HASH), load64(code, at + PENDING_RANK)

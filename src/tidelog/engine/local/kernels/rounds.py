@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidelog.engine.local.kernels.compiled import exported, kernel
 from tidelog.engine.local.kernels.derive import run
+from tidelog.engine.local.kernels.extrema import next_improved
 from tidelog.engine.local.kernels.layout import (
     BEGIN,
     DELTA_FROM,
@@ -20,6 +21,7 @@ from tidelog.engine.local.kernels.layout import (
     LOOP_STEPS,
     POSITION,
     REPEATED,
+    REPLACE,
     RESUME,
     ROUNDS,
     STEP_CODE,
@@ -87,7 +89,8 @@ def _end_rounds(loop):
     """End a round of all relations; returns how many rows it found."""
     total = 0
     for i in range(load64(loop, LOOP_RELATIONS)):
-        total += end_round(load64(loop, LOOP_HEADER + i), load64(loop, LOOP_MODE))
+        relation, mode = load64(loop, LOOP_HEADER + i), load64(loop, LOOP_MODE)
+        total += next_improved(relation, 0, 0) if mode == REPLACE else end_round(relation, mode)
     store64(loop, ROUNDS, load64(loop, ROUNDS) + 1)
     store64(loop, LOOP_RANK, load64(loop, LOOP_RANK) + 1)
     store64(loop, FOUND, load64(loop, FOUND) + total)

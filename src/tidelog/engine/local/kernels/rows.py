@@ -31,6 +31,7 @@ __all__ = [
     "add_rows",
     "all_fit",
     "append",
+    "append_unslotted",
     "assert_rows",
     "copy_codes",
     "enlarge",
@@ -44,8 +45,8 @@ __all__ = [
     "mix",
     "place",
     "put_slot",
-    "rehash",
     "retract_rows",
+    "slot_rows",
     "upper",
 ]
 
@@ -137,6 +138,15 @@ def append(relation, values, half, free, tag, rank, count):
 
     A new row has small ranks and counts.
     """
+    row = append_unslotted(relation, values, tag, rank, count)
+    if row >= 0:
+        store64(load64(relation, SLOTS_AT), -1 - free, (half << 32) | (row + 1))
+    return row
+
+
+@kernel
+def append_unslotted(relation, values, tag, rank, count):
+    """Add a row with these values that `find` does not find until `slot_rows` is called."""
     row = load64(relation, ROWS)
     cells, arity, wide = load64(relation, CELLS_AT), load64(relation, ARITY), load64(relation, WIDE)
     if not wide:
@@ -150,7 +160,6 @@ def append(relation, values, half, free, tag, rank, count):
         set_cell(cells, at + c, wide, load64(values, c))
     set_cell(cells, at + arity, wide, rank)
     set_cell(cells, at + arity + 1, wide, count)
-    store64(load64(relation, SLOTS_AT), -1 - free, (half << 32) | (row + 1))
     store8(load64(relation, TAG_AT), row, tag)
     store64(relation, ROWS, row + 1)
     return row
@@ -284,14 +293,22 @@ def enlarge(slots, larger, smaller, size):
     return 0
 
 
+@kernel
+def _half_of_tuple(relation, row):
+    """Half the hash of the tuple of a row."""
+    cells, at, wide = load64(relation, CELLS_AT), row * load64(relation, STRIDE), load64(relation, WIDE)
+    h = SEED
+    for c in range(load64(relation, ARITY)):
+        h = mix(h, cell(cells, at + c, wide))
+    return upper(h)
+
+
 @exported
-def rehash(relation):
-    """Fill an empty hash table with all rows."""
-    cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
-    slots, size, arity = load64(relation, SLOTS_AT), load64(relation, SLOTS), load64(relation, ARITY)
-    for row in range(load64(relation, ROWS)):
-        h = SEED
-        for c in range(arity):
-            h = mix(h, cell(cells, row * stride + c, wide))
-        put_slot(slots, size, (upper(h) << 32) | (row + 1))
+def slot_rows(relation, first):
+    """Put the rows from a number on into the hash table. There must be room."""
+    slots, size, rows = load64(relation, SLOTS_AT), load64(relation, SLOTS), load64(relation, ROWS)
+    for row in range(first, rows):
+        if row + _BLOCK < rows:
+            prefetch(slots, 8 * place(_half_of_tuple(relation, row + _BLOCK), size))
+        put_slot(slots, size, (_half_of_tuple(relation, row) << 32) | (row + 1))
     return 0

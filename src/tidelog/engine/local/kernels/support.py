@@ -11,8 +11,8 @@ must be widened first.
 
 from __future__ import annotations
 
-from tidelog.engine.local.kernels.cells import count_of, fits, rank_of, set_count, set_rank
-from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
+from tidelog.engine.local.kernels.cells import count_of, count_one, holds, rank_of, set_count, set_rank
+from tidelog.engine.local.kernels.compiled import exported, kernel
 from tidelog.engine.local.kernels.extrema import half_of_key, improve_head
 from tidelog.engine.local.kernels.layout import (
     ADD,
@@ -39,6 +39,7 @@ from tidelog.engine.local.kernels.layout import (
     OVERDELETE,
     REDERIVE,
     REMOVE,
+    REPLACE,
     ROWS,
     SETTLE,
     SUBTRACT,
@@ -48,11 +49,11 @@ from tidelog.engine.local.kernels.layout import (
     UNDO_ROW,
     UNDO_WIDTH,
     UNKNOWN,
-    WIDE,
     WIDEN,
     WORKLIST_AT,
 )
 from tidelog.engine.local.kernels.memory import load8, load64, store8, store64
+from tidelog.engine.local.kernels.replacing import replace_head
 from tidelog.engine.local.kernels.rows import append, find, hash_of, is_full
 from tidelog.engine.local.kernels.traces import weigh
 from tidelog.engine.local.kernels.undo import has_room, list_row, log
@@ -81,36 +82,20 @@ def _mark_others(relation, row, tag):
     return DONE
 
 
-@inlined
-def _holds(relation, value):
-    """Whether a cell can hold a value."""
-    return load64(relation, WIDE) != 0 or fits(value)
-
-
-@kernel
-def _count_one(relation, row):
-    """Count one more instance of a row."""
-    count = count_of(relation, row) + INSTANCE
-    if not _holds(relation, count):
-        return WIDEN
-    set_count(relation, row, count)
-    return DONE
-
-
 @kernel
 def _insert_row(relation, row, highest, rank):
     tags = load64(relation, TAG_AT)
     tag = load8(tags, row)
     if tag & NEXT:
-        return _count_one(relation, row)
+        return count_one(relation, row)
     if tag & ALIVE and highest >= rank_of(relation, row):
         return _mark_others(relation, row, tag)
     if not has_room(relation):
         return GROW_LIST
     tag = log(relation, row, tag)
     if tag & ALIVE:
-        return _count_one(relation, row)
-    if not _holds(relation, rank):
+        return count_one(relation, row)
+    if not holds(relation, rank):
         return WIDEN
     store8(tags, row, tag | NEXT)
     set_rank(relation, row, rank)
@@ -206,13 +191,13 @@ def rederive_row(relation, row, rank):
     if not tag & NEXT:
         if not has_room(relation):
             return GROW_LIST
-        if not _holds(relation, rank):
+        if not holds(relation, rank):
             return WIDEN
         store8(tags, row, tag | NEXT)
         set_rank(relation, row, rank)
         set_count(relation, row, 0)
         list_row(relation, row)
-    return _count_one(relation, row)
+    return count_one(relation, row)
 
 
 @kernel
@@ -260,6 +245,8 @@ def apply_head(mode, relation, values, half, highest, rank):
         return _overdelete_head(relation, values, half)
     if mode == ADD or mode == SUBTRACT:
         return _weigh_head(relation, values, half, highest, mode)
+    if mode == REPLACE:
+        return replace_head(relation, values, half, highest, rank)
     if mode == IMPROVE:
         return improve_head(relation, values, half)
     return UNKNOWN

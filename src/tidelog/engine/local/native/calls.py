@@ -43,6 +43,7 @@ __all__ = [
     "intern_texts",
     "leads_to",
     "link",
+    "lose_rows",
     "lowest_ranks",
     "merge",
     "next_improved",
@@ -50,11 +51,12 @@ __all__ = [
     "publish",
     "publish_weights",
     "reaching",
-    "rehash",
     "retract_rows",
     "run",
+    "run_parts",
     "settle",
     "sift",
+    "slot_rows",
     "soonest_queue",
     "transpose",
     "undo_weights",
@@ -110,6 +112,11 @@ def hurry(loop: int, rank: int, most: int, large: int, enough: int, steps: int, 
     return _kernels.hurry(loop, rank, most, large, enough, steps, how)
 
 
+def run_parts(loop: int, most: int, steps: int) -> int:
+    """Run a loop one partition after the other; returns the status of the bytecode that it stopped at."""
+    return _kernels.run_parts(loop, most, steps)
+
+
 def end_round(relation: int, mode: int) -> int:
     """Make the rows put on the worklist in this round the next delta; returns their number."""
     return _kernels.end_round(relation, mode)
@@ -118,6 +125,11 @@ def end_round(relation: int, mode: int) -> int:
 def next_improved(relation: int, cut: int | None) -> int:
     """Make the better rows that were found the next delta, up to a value; returns their number."""
     return _kernels.next_improved(relation, cut is not None, 0 if cut is None else cut)
+
+
+def lose_rows(relation: int, rows: Integers) -> None:
+    """Record that the rows of some keys were deleted."""
+    _kernels.lose_rows(relation, _at(rows), len(rows))
 
 
 def enlarge_best(best: int, smaller: Integers, before: Integers) -> None:
@@ -130,9 +142,9 @@ def publish(relation: int, whole: bool) -> None:
     _kernels.publish(relation, whole)
 
 
-def rehash(relation: int) -> None:
-    """Fill an empty hash table with all rows."""
-    _kernels.rehash(relation)
+def slot_rows(relation: int, first: int) -> None:
+    """Put the rows from a number on into the hash table."""
+    _kernels.slot_rows(relation, first)
 
 
 def enlarge(slots: Integers, smaller: Integers) -> None:

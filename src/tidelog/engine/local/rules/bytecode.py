@@ -39,6 +39,7 @@ MODES: Final = {
     Mode.ADD: layout.ADD,
     Mode.SUBTRACT: layout.SUBTRACT,
     Mode.IMPROVE: layout.IMPROVE,
+    Mode.REPLACE: layout.REPLACE,
 }
 STEPS: Final = 1_000_000  # of a kernel before it pauses: some hundredths of a second
 FIRST_STEPS: Final = 100_000  # steps before other threads help
@@ -53,6 +54,7 @@ _FUSED: Final = (
     layout.SUBTRACT,
     layout.SETTLE,
     layout.IMPROVE,
+    layout.REPLACE,
 )
 _SHARED: Final = (layout.INSERT, layout.REMOVE, layout.OVERDELETE)
 _DIVIDED: Final = (layout.LIST, layout.DELTA, layout.SCAN)
@@ -263,7 +265,8 @@ class Bytecode:
         0 unless the first level lists rows, accepts all of them, and the second looks them up.
         """
         words, first, second = self._words, layout.HEADER, layout.HEADER + layout.LEVEL_WIDTH
-        if len(self.stage.levels) < 2 or words[first] not in _DIVIDED or words[second] != layout.LOOKUP:
+        listing = (*_DIVIDED, layout.TEMP)
+        if len(self.stage.levels) < 2 or words[first] not in listing or words[second] != layout.LOOKUP:
             return 0
         columns = range(words[first + layout.COL_FROM], words[first + layout.COL_TO], layout.COL_WIDTH)
         picks = any(words[i + layout.COL_OP] != layout.BIND for i in columns)

@@ -3,7 +3,8 @@
 A *stage* is one run of the kernel `derive`: a chain of atoms, with the negations and plain comparisons that
 can be decided on codes alone, and arithmetic on integers and doubles. If another value must be
 computed, the stage materializes its bindings, the value is computed on whole columns, and the next stage
-continues from there. Most rules have one stage and materialize nothing.
+continues from there. Most rules have one stage and materialize nothing. The second atom of a stage is looked
+up ahead, so a stage may also begin before an atom whose lookups would wait for memory.
 
 A compiled *variant* holds no data and no addresses. It is made once for a rule, a first literal and a join
 order.
@@ -123,7 +124,7 @@ def compile_variant(
 ) -> Variant:
     """Compile a rule; `given` are variables whose values are bound before the first stage.
 
-    Without `computes`, no stage computes a value, so none can fail.
+    Without `computes`, no stage computes a value, so none can fail, and all atoms are in one stage.
     """
     return _Compiler(rule, given, computes).run(order)
 
@@ -215,7 +216,7 @@ class _Compiler:
     # -- steps
 
     def _join(self, step: Join) -> None:
-        if self.stages[-1].computed:
+        if self.stages[-1].computed or self._waits(step):
             self.stages.append(Stage([Level(None)], entered=self._bound()))
             self.places = {e: slot for e, slot in self.places.items() if isinstance(e, Constant)}
         level = Level(step, bounds=self._bounds(step))
@@ -239,6 +240,14 @@ class _Compiler:
                 level.columns.append((column, op, self.slots[term.name]))
         self.stages[-1].levels.append(level)
         self.stages[-1].emitted = self._bound()
+
+    def _waits(self, step: Join) -> bool:
+        """Whether to begin a stage, so that what the atom looks up can be loaded ahead for many bindings.
+
+        Instances of given keys are searched in a few places of the largest relations.
+        """
+        is_deep = bool(step.key) and len(self.stages[-1].levels) > 1
+        return self.computes and self.rule.role is Role.BY_KEY and is_deep
 
     def _bounds(self, step: Join) -> tuple[int, int | None, int, int | None, int] | None:
         """The slots that bound a column, if its codes have the order of its values."""

@@ -127,6 +127,11 @@ class Loop:
         return int(self._view[ROUNDS])
 
     @property
+    def replaces(self) -> bool:
+        """Whether better heads replace others, so that not every row found is one more."""
+        return int(self._view[layout.LOOP_MODE]) == layout.REPLACE
+
+    @property
     def found(self) -> int:
         """How many rows all rounds put on the worklist."""
         return int(self._view[FOUND])

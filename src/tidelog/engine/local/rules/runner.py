@@ -156,7 +156,7 @@ class Runner:
                 given = driver if number == 0 else None
                 bytecode = self.bytecode(variant, number, views, given, does, bindings)
                 if target.best is not None:  # values that a stage before computed may be new
-                    target.best.rank_values()
+                    target.best.prepare()
                 bindings = bytecode.run(target, rank, given, bindings, self.check, most, self.threads)
                 self.instances += bytecode.instances if head is not None else 0
                 if bytecode.failures and does == layout.EMIT:
@@ -354,7 +354,7 @@ class Runner:
                 self.check()
             return
         if target.best is not None:
-            target.best.rank_values()
+            target.best.prepare()
         done = 0
         while done < bindings.size:
             done, status = apply_heads(

@@ -18,6 +18,7 @@ from tidelog.engine.local.kernels.layout import (
     ALIVE,
     CUR,
     INSTANCE,
+    NEXT,
     OLD,
     REMOVE,
     UNDO_RANK,
@@ -97,6 +98,8 @@ class Working:
 
     def keep_best(self, best: BestRows | None) -> None:
         """Record the best rows of keys from now on, or no longer."""
+        if self.best is not None:
+            self.best.end()
         self.best = best
         self.table.words[layout.BEST_AT] = 0 if best is None else best.at
 
@@ -132,7 +135,9 @@ class Working:
 
     @property
     def found_since(self) -> int:
-        """How many rows were put on the worklist since the last round ended."""
+        """How many rows were put on the worklist since the last round ended, or keys that had no row."""
+        if self.best is not None:
+            return self.best.new_keys
         words = self.table.words
         return int(words[layout.LISTED] - words[layout.DELTA_TO])
 
@@ -158,6 +163,25 @@ class Working:
         words = self.table.words
         words[layout.LISTED] = words[layout.DELTA_FROM] = words[layout.DELTA_TO] = 0
 
+    def begin_delta(self) -> None:
+        """Let the delta begin at the end of the worklist, where it is empty."""
+        words = self.table.words
+        words[layout.DELTA_FROM] = words[layout.DELTA_TO] = words[layout.LISTED]
+
+    def sort_delta(self, key: Callable[[Rows], Codes]) -> None:
+        """Sort the delta by numbers for its rows."""
+        delta = self.delta
+        delta[:] = delta[np.argsort(key(delta), kind="stable")]
+
+    def end_waiting(self) -> None:
+        """Add better rows that wait to the delta."""
+        words, tags, rows_ = self.table.words, self.table.tags, self.listed_since
+        rows_ = rows_[tags[rows_] & NEXT != 0]
+        tags[rows_] ^= np.uint8(NEXT | CUR | ALIVE)
+        first = int(words[layout.DELTA_TO])
+        words[layout.DELTA_TO] = words[layout.LISTED] = first + len(rows_)
+        self._worklist[first : first + len(rows_)] = rows_
+
     def clear_undo_log(self) -> None:
         self.table.words[layout.UNDO_LENGTH] = 0
 
@@ -167,7 +191,7 @@ class Working:
         self.reserve_list(len(rows_))
         self.log(rows_)
         self._worklist[count : count + len(rows_)] = rows_
-        self.table.tags[rows_] |= np.uint8(layout.NEXT)
+        self.table.tags[rows_] |= np.uint8(NEXT)
         words[layout.LISTED] = count + len(rows_)
 
     def reserve_list(self, more: int) -> None:
@@ -333,6 +357,7 @@ class Change:
         if self.whole is None:
             self._put_back()
             self.whole = table.tags[: table.base].copy(), table.support[: table.base].copy()
+        self.working.keep_best(None)
         table.tags[: table.rows] &= np.uint8(OLD)
         table.tags[: table.base] |= np.uint8(layout.LOGGED)
         table.support[table.base : table.rows] = 0
@@ -438,6 +463,7 @@ class Change:
         """Restore the table. New rows stay as dead rows; if they are many, the table is compacted."""
         table = self.working.table
         self.working.unlist()
+        self.working.keep_best(None)
         if self.whole is not None:
             table.tags[: table.base], table.support[: table.base] = self.whole
             self.working.clear_undo_log()

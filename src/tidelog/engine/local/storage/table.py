@@ -38,8 +38,8 @@ from tidelog.engine.local.native.calls import (
     copy_codes,
     enlarge,
     find_rows,
-    rehash,
     retract_rows,
+    slot_rows,
 )
 from tidelog.engine.local.storage.growing import longer
 from tidelog.engine.local.storage.index import Buckets, Ordered
@@ -178,7 +178,7 @@ class Table:
         """Remove what was written beyond the last row, by threads that could not finish."""
         self.tags[self.rows :] = 0
         self._slots[:] = 0
-        rehash(self.at)
+        slot_rows(self.at, 0)
 
     def reserve(self, more: int) -> None:
         """Make room for more rows."""
@@ -377,7 +377,7 @@ class Table:
         self.cells, self.tags, self.given, self._slots = cells, tags, given, slots
         self.words[layout.ROWS] = self.words[layout.BASE] = len(kept)
         self._describe()
-        rehash(self.at)
+        slot_rows(self.at, 0)
 
     @property
     def nbytes(self) -> int:
