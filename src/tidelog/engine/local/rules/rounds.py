@@ -38,6 +38,7 @@ from tidelog.engine.local.rules.bytecode import FIRST_STEPS, MODES, STEPS, Bytec
 from tidelog.engine.local.rules.cache import Variants
 from tidelog.engine.local.rules.runner import Runner
 from tidelog.engine.local.storage.table import Rows, Table
+from tidelog.engine.protocol import Check
 from tidelog.engine.rounds import Rounds
 from tidelog.maintain.script import Derive, Mode, View
 from tidelog.program.typed import Absent, Match
@@ -98,6 +99,12 @@ class Loop:
     def fits(self, tables: Mapping[str, Table], bits: Mapping[str, BitRelation]) -> bool:
         """Whether the bytecodes that read bit rows refer to the current ones."""
         return all(b.fits(tables, bits) for b in self._bytecodes.values() if b.bits)
+
+    def transpose(self, check: Check) -> None:
+        """Transpose bit rows whose columns were searched for as long as that takes."""
+        for bytecode in self._bytecodes.values():
+            if bytecode.bits:
+                bytecode.transpose(check)
 
     def add(self, number: int, bytecode: Bytecode) -> None:
         """Use this bytecode for a derivation."""
@@ -181,6 +188,7 @@ class Loops:
         if rounds.end.mode is Mode.REDERIVE:
             self._count_suspects(rounds)
         loop, threads = self._get(rounds), self._runner.threads
+        loop.transpose(self._runner.check)
         # many suspects may be better re-derived by one variable of their head
         large = suspects.FEW - 1 if rounds.end.mode is Mode.REDERIVE else LARGE
         steps = min(FIRST_STEPS, STEPS) if threads > 1 else STEPS
