@@ -17,6 +17,7 @@ import tidelog
 from oracle.generator import Generator, Step
 from oracle.schema import INPUTS, TYPED_INPUTS
 from pipeline.places import PROGRAM, SPEC, Place, expected
+from sizes import size
 from tidelog import pipeline
 from tidelog.errors import EngineError
 from tidelog.program.text import print_relation
@@ -323,7 +324,7 @@ def rows_of(table: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("flavour", ["positive", "negated", "full", "typed"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(size(3, 12)))
 def test_a_history_of_reopened_pipelines_is_that_of_a_session(
     flavour: str, seed: int, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

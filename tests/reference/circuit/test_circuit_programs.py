@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 
 from reference.circuit import circuit_naive as naive
 from reference.circuit.circuit_programs import Edit, Flavour, histories, rule
+from sizes import size
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.errors import EngineError
@@ -18,7 +19,7 @@ from tidelog.reference.circuit import Circuit
 Facts = dict[str, frozenset[Row]]
 History = tuple[list[Rule], list[Edit]]
 
-thorough = settings(max_examples=150)
+thorough = settings(max_examples=size(50, 400))
 
 
 def toggle(asserted: Facts, edit: Edit) -> tuple[Facts, dict[str, ZSet[Row]]]:
