@@ -75,9 +75,10 @@ def test_an_estimate_that_is_close_takes_more_ranks(monkeypatch: pytest.MonkeyPa
     lowest = calls.lowest_ranks
     monkeypatch.setattr(calls, "lowest_ranks", lowest_ranks)
     assert _begins(LINEAR, graphs.mesh(98, 23))
-    assert len(drawn) == 1
+    few = len(drawn)
+    assert few <= 2
     _begins(LINEAR, graphs.mesh(300, 14))  # one pair in sixty-four
-    assert len(drawn) == 1 + 4
+    assert len(drawn) == few + 5
 
 
 def test_an_acyclic_closure_begins_as_bits() -> None:

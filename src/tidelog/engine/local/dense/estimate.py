@@ -21,9 +21,8 @@ from tidelog.engine.protocol import Check
 
 __all__ = ["begins_dense"]
 
-_RANKS: Final = 8  # drawn in one pass
-_PASSES: Final = 4
-_SURE: Final = 4  # an estimate that exceeds the limit, or is below it, so many times decides at once
+# ranks drawn in a pass, and how many times above or below the limit an estimate decides at once
+_PASSES: Final = ((2, 16), (6, 4), (8, 4), (8, 4), (8, 4))
 _LARGEST: Final = 2**62  # ranks are below
 
 
@@ -62,13 +61,13 @@ def _is_expected(
     """Whether the number of pairs, estimated with more and more ranks, is enough."""
     random, sums, drawn = np.random.default_rng(0), np.zeros(count), 0
     members = calls.grouped(component, np.arange(len(component)), count)
-    for _ in range(_PASSES):
-        check(8 * _RANKS * (places + count))
-        ranks = random.integers(_LARGEST, size=(places, _RANKS))
+    for more, sure in _PASSES:
+        check(8 * more * (places + count))
+        ranks = random.integers(_LARGEST, size=(places, more))
         sums += (calls.lowest_ranks(step, base, component, members, ranks, _LARGEST) / _LARGEST).sum(axis=1)
-        drawn += _RANKS
+        drawn += more
         each = np.minimum(drawn / np.maximum(sums, 1 / _LARGEST) - 1, places)
         expected = int(np.maximum(each, 0)[component].sum())
-        if pays(expected, places) is pays(expected // _SURE, places) is pays(expected * _SURE, places):
+        if pays(expected, places) is pays(expected // sure, places) is pays(expected * sure, places):
             break
     return pays(expected, places)
