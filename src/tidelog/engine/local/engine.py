@@ -226,7 +226,7 @@ class LocalEngine:
         literal = step.rule.body[step.driver]
         assert isinstance(literal, Match | Absent)
         bits = self.dense.bits.get(literal.relation)
-        return len(driver) if bits is None else bits.changed_sizes()[not _is_inserted(step, literal)]
+        return len(driver) if bits is None else bits.changed_sizes()[source(step) != layout.INSERTED_AT]
 
     def _rediscover(self, step: Derive, suspects: Rows | None, rank: int) -> bool:
         """Re-derive suspects by one head variable, if binding the whole head would repeat much work."""
@@ -255,7 +255,7 @@ class LocalEngine:
         if change is None:
             return _EMPTY
         if bits is not None:
-            return bits.changed if bits.changed_sizes()[not _is_inserted(step, literal)] else _EMPTY
+            return bits.changed if bits.changed_sizes()[source(step) != layout.INSERTED_AT] else _EMPTY
         match source(step):
             case layout.INSERTED_AT:
                 return change.inserted
@@ -504,12 +504,6 @@ class LocalEngine:
         for rows, before in reversed(list(change.given_before)) if change is not None else ():
             given[rows[rows < len(given)]] = before  # later rows were added since
         return given
-
-
-def _is_inserted(step: Derive, literal: Match | Absent) -> bool:
-    """Whether a step starts from the rows inserted into a relation, and not from those deleted."""
-    assert step.driver is not None
-    return (step.views[step.driver] is View.INSERTED) == isinstance(literal, Match)
 
 
 def _codes(table: Table, rows: Rows) -> Codes:

@@ -184,8 +184,7 @@ class SparkEngine:
         return step.driver is not None and not self._range(step, step.driver).size
 
     def prepared(self) -> int:
-        """Always 0: Spark plans every step."""
-        return 0
+        return 0  # Spark plans every step
 
     def expected(self, step: Derive, rows: int | None = None) -> None:
         """Unknown: Spark's own plans decide."""
