@@ -1,7 +1,7 @@
 """The kernel `run_parts`: runs a loop in the mode REPLACE to its end, one partition after the other.
 
 The rows of a partition have the same value in a column, and what is derived from them has it, too. So a
-partition can be brought to its end before the next one begins, and its rows are in the cache meanwhile. Its
+partition can be brought to its end before the next one begins, and its rows stay in the cache. Its
 *seeds* are the rows of the first delta, which is sorted by the column.
 
 The ranks of each partition begin with that of the loop, since no tuple depends on one of another partition.
