@@ -77,6 +77,16 @@ CODES: dict[str, str] = {
     "E113": "unknown rule",
     "E114": "relation still in use",
     "E115": "unusable Python function",
+    "E116": "type without end",
+    "E117": "type without finite values",
+    "E118": "unknown constructor",
+    "E119": "unknown field",
+    "E120": "missing or repeated field",
+    "E121": "reserved name",
+    "E122": "missing module",
+    "E123": "cyclic import",
+    "E124": "wrong module name",
+    "E125": "invalid attribute",
     "E201": "type mismatch",
     "E202": "unsupported operand types",
     "E203": "invalid constant",
@@ -85,10 +95,17 @@ CODES: dict[str, str] = {
     "E206": "unsupported conversion",
     "E207": "variable with two types",
     "E208": "alternatives with different types",
+    "E209": "expression of unknown type",
+    "E210": "incomplete match",
+    "E211": "misplaced pattern",
+    "E212": "no fitting form of a function",
+    "E213": "bits out of range",
+    "E214": "misplaced early return",
     "E301": "unbound variable",
     "E302": "wildcard used as a value",
     "E303": "variable assigned twice",
     "E304": "too many alternatives",
+    "E305": "parameter from the recursion",
     "E401": "misplaced aggregate",
     "E403": "group by an expression",
     "E404": "variable not in group_by",
@@ -99,6 +116,8 @@ CODES: dict[str, str] = {
     "E502": "recursion through an aggregate",
     "E503": "rule without the recursive aggregate",
     "E504": "non-monotone recursion",
+    "E505": "recursion through best values and totals",
+    "E506": "nested body in a recursion with totals",
     "W001": "unused relation",
     "W002": "relation that is always empty",
     "W003": "variable used once",
@@ -107,6 +126,7 @@ CODES: dict[str, str] = {
     "W006": "duplicate rule",
     "W007": "relation that no output depends on",
     "W008": "rule that never fires",
+    "W009": "case that never applies",
 }
 
 
@@ -216,13 +236,15 @@ def clip(text: str, limit: int) -> str:
     return f"{text[: limit - tail - 1]}…{text[-tail:]}"
 
 
-def shown(value: object) -> str:
+def shown(value: object, depth: int = 8) -> str:
     """A user's value as text for a message. The text is bounded, and the value's `__repr__` may raise."""
+    if not depth:
+        return "…"
     if isinstance(value, int) and value.bit_length() > _LONG_NUMBER:
         return f"a number of {value.bit_length()} bits"
     if type(value) in (tuple, list):
         opening, closing = "()" if isinstance(value, tuple) else "[]"
-        items = [shown(item) for item in value[:_LONG_ROW]]  # type: ignore[index]
+        items = [shown(item, depth - 1) for item in value[:_LONG_ROW]]  # type: ignore[index]
         more = ["…"] if len(value) > _LONG_ROW else []  # type: ignore[arg-type]
         comma = "," if opening == "(" and len(items) == 1 else ""
         return clip(f"{opening}{', '.join([*items, *more])}{comma}{closing}", _LONG_VALUE)

@@ -11,18 +11,21 @@
 | `example` | how a value is written as text, where people often write it differently |
 | `order` | how its values are ordered |
 
-Arrow and Spark types are text, since this layer knows neither library.
+Arrow and Spark types are text, since this layer knows neither library. Those of structured types follow from
+their layout (`layouts`).
 """
 
 from __future__ import annotations
 
 import decimal
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import assert_never
 
 from tidelog.data import types
+from tidelog.data.layouts import Cell, Json, Layout, Part, Record, Series, Word, layout
+from tidelog.data.structs import FrozenMap, Struct
 
 __all__ = ["Traits", "traits"]
 
@@ -56,6 +59,16 @@ _TIMESTAMP = Traits(
     "timestamp",
     "by time",
     example="2024-12-31T23:59:59Z",
+)
+
+
+_DURATION = Traits(
+    timedelta,
+    "a datetime.timedelta",
+    "duration[us]",
+    "interval day to second",
+    "by length",
+    example="90s or 1 hour 30 minutes",
 )
 
 
@@ -94,6 +107,10 @@ def traits(type_: types.Type) -> Traits:
             return _DATE
         case types.Timestamp():
             return _TIMESTAMP
+        case types.Duration():
+            return _DURATION
+        case types.Tuple() | types.Vec() | types.Set() | types.Map() | types.Named():
+            return _structured(type_)
         case _:
             assert_never(type_)
 
@@ -104,3 +121,84 @@ def _whole(width: int, sizes: tuple[tuple[int, str, str], ...], larger: Traits) 
         if width <= most:
             return Traits(int, "an int", arrow, spark, _NUMERIC)
     return larger if width <= 64 else _WIDE
+
+
+# -- structured types
+
+
+def _structured(type_: types.Structured) -> Traits:
+    found = layout(type_)
+    arrow, spark = _arrow_text(found), _spark_text(found)
+    match type_:
+        case types.Tuple():
+            return Traits(tuple, "a tuple", arrow, spark, "lexicographic", is_direct=False, example='[1,"a"]')
+        case types.Vec():
+            return Traits(tuple, "a list", arrow, spark, "lexicographic", is_direct=False, example="[1,2]")
+        case types.Set():
+            return Traits(
+                frozenset, "a set", arrow, spark, "as sorted lists", is_direct=False, example="[1,2]"
+            )
+        case types.Map():
+            example = '{"a":1}' if isinstance(type_.key, types.String) else "[[1,2]]"
+            return Traits(
+                FrozenMap, "a dict", arrow, spark, "as sorted lists", is_direct=False, example=example
+            )
+        case types.Named():
+            order = "by constructor, then fields" if len(type_.constructors) > 1 else "by fields"
+            return Traits(
+                Struct, "a dict, or a dataclass", arrow, spark, order, is_direct=False, example=_json(type_)
+            )
+        case _:
+            assert_never(type_)
+
+
+def _json(type_: types.Named) -> str:
+    """How the first constructor is written as JSON."""
+    first = type_.constructors[0]
+    if len(type_.constructors) == 1:
+        return f"{{{_fields(first)}}}"
+    return f'{{"{first.name}":{{{_fields(first)}}}}}' if first.fields else f'"{first.name}"'
+
+
+def _fields(constructor: types.Constructor) -> str:
+    return ",".join(f'"{f.name}":…' for f in constructor.fields)
+
+
+def _arrow_text(found: Layout) -> str:
+    match found:
+        case Cell(type_):
+            return traits(type_).arrow
+        case Word():
+            return "string"
+        case Json():
+            return "binary"
+        case Series(item):
+            return f"list<{_arrow_part(item)}>"
+        case Record(parts):
+            return f"struct<{', '.join(map(_arrow_part, parts))}>"
+        case _:
+            assert_never(found)
+
+
+def _arrow_part(part: Part) -> str:
+    return f"{part.name}: {_arrow_text(part.layout)}{'' if part.nullable else ' not null'}"
+
+
+def _spark_text(found: Layout) -> str:
+    match found:
+        case Cell(type_):
+            return traits(type_).spark
+        case Word():
+            return "string"
+        case Json():
+            return "binary"
+        case Series(item):
+            return f"array<{_spark_text(item.layout)}>"
+        case Record(parts):
+            return f"struct<{','.join(f'{_spark_name(p.name)}:{_spark_text(p.layout)}' for p in parts)}>"
+        case _:
+            assert_never(found)
+
+
+def _spark_name(name: str) -> str:
+    return name if name.isascii() and name.isidentifier() else f"`{name.replace('`', '``')}`"
