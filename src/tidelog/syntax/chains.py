@@ -1,4 +1,4 @@
-"""Chains of operators: `a + b - c`, `a or b or c`.
+"""Chains of operators: `a + b - c`, `a or b or c`; and rows of `else if` and of `var`.
 
 A chain is a left-leaning tree whose depth is the length of the chain. Functions that walk it iterate along
 the chain and recurse into the operands. So a chain may have a thousand operators, and `MAX_DEPTH` limits only
@@ -11,11 +11,11 @@ from math import isqrt
 
 from tidelog.syntax import tree
 
-__all__ = ["ASSOCIATIVE", "SHORT", "chain", "depth"]
+__all__ = ["ASSOCIATIVE", "SHORT", "chain", "depth", "row_depth"]
 
 ASSOCIATIVE = frozenset(["and", "or", "++"])
 SHORT = 16  # chains of up to this many operators are kept as they are
-_COMPARISONS = frozenset("== != < <= > >=".split())
+_COMPARISONS = frozenset("== != < <= > >= in".split())
 
 
 def chain(expr: tree.Binary) -> list[tree.Binary]:
@@ -41,3 +41,8 @@ def depth(operators: int, op: str) -> int:
     if operators <= SHORT or op in _COMPARISONS:
         return operators
     return operators.bit_length() if op in ASSOCIATIVE else 2 * isqrt(operators) + 2
+
+
+def row_depth(steps: int) -> int:
+    """What a row of `else if` or `var` with this many steps counts as: short ones are one level."""
+    return 1 if steps <= SHORT else 2 * isqrt(steps)

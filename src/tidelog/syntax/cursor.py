@@ -21,6 +21,8 @@ class Unexpected(Exception):
 def describe(token: Token) -> str:
     if token.kind == "end":
         return "the end of the text"
+    if token.kind == "quoted":
+        return token.text if len(token.text) <= 30 else f"{token.text[:27]}…`"
     return f"`{token.text}`" if len(token.text) <= 30 else f"`{token.text[:27]}…`"
 
 
@@ -67,7 +69,8 @@ class Cursor:
         raise self.unexpected(f"expected `{text}` {where}, found {describe(self.token)}")
 
     def expect_kind(self, kind: str, what: str) -> Token:
-        if self.token.kind == kind:
+        """The next token, if it is of a kind or a quoted name."""
+        if self.token.kind in (kind, "quoted"):
             return self.advance()
         raise self.unexpected(f"expected {what}, found {describe(self.token)}")
 

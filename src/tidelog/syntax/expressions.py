@@ -1,43 +1,33 @@
-"""Parsing expressions, by precedence.
+"""Parsing expressions and patterns, by precedence.
 
-From loosest to tightest: `if`, `or`, `and`, `not`, comparisons (which do not chain), `|`, `^`, `&`,
-shifts, `++`, `+ -`, `* / %`, `as`, unary `- ~`, and method calls (`.function(…)`).
-The printer uses the same table.
+`in` and `match` are words only in their place: after a value, and before `(…) {`.
 """
 
 from __future__ import annotations
 
-import re
-from decimal import Decimal, InvalidOperation
+from collections.abc import Callable
 
-from tidelog.data.values import EXACT
-from tidelog.errors import Span
 from tidelog.syntax import tree
+from tidelog.syntax.accesses import bits, positions
+from tidelog.syntax.constants import amount, bytes_literal, is_unit, string, width_literal
 from tidelog.syntax.cursor import Cursor, describe
-from tidelog.syntax.lexer import Token, hole_end, tokenize
+from tidelog.syntax.lexer import Token
+from tidelog.syntax.names import column_name, is_word, parameter_name, variable_name
+from tidelog.syntax.precedence import BINARY, CAST, COMPARISON, LOOSEST, NOT
+from tidelog.syntax.quoting import STARTS, is_bare
+from tidelog.syntax.types import type_name
 
 __all__ = [
-    "BINARY",
-    "CAST",
-    "COMPARISON",
-    "LOOSEST",
-    "NOT",
-    "POSTFIX",
-    "UNARY",
-    "assignment",
+    "argument",
+    "assigned",
+    "binding",
     "block",
+    "continues",
     "expression",
+    "pattern",
     "rest_of_expression",
     "type_name",
 ]
-
-LOOSEST, NOT, COMPARISON, CAST, UNARY, POSTFIX = 0, 3, 4, 12, 13, 14
-_LEVELS = ("or", "and", "", "== != < <= > >=", "|", "^", "&", "<< >>", "++", "+ -", "* / %")
-BINARY = {op: level for level, ops in enumerate(_LEVELS, start=1) for op in ops.split()}
-
-MAX_DIGITS = 1000
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "$": "$"}
-_PIECE = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\(.)|[^\\$]+|\$", re.DOTALL)
 
 
 def expression(c: Cursor, level: int = LOOSEST) -> tree.Expr:
@@ -49,29 +39,50 @@ def expression(c: Cursor, level: int = LOOSEST) -> tree.Expr:
     return value
 
 
-def rest_of_expression(c: Cursor, start: int, first: tree.Expr) -> tree.Expr:
-    """The rest of an expression that starts at `start`, after its first value in parentheses was read."""
+def rest_of_expression(c: Cursor, start: int, first: tree.Expr, level: int = LOOSEST) -> tree.Expr:
+    """The rest of an expression that starts at `start`, after its first value was read."""
     depth = c.depth
     c.deepen()
-    value = _operators(c, start, _methods(c, start, first), LOOSEST)
+    value = _operators(c, start, _accesses(c, start, first), level)
     c.depth = depth
     return value
+
+
+def continues(c: Cursor) -> bool:
+    """Whether the next token continues the value before it."""
+    return _operator(c) is not None or _is_access(c)
+
+
+def pattern(c: Cursor) -> tree.Expr:
+    """A pattern: a value without operators, since `in` and `->` may follow it."""
+    depth = c.depth
+    c.deepen()
+    found = _unary(c)
+    c.depth = depth
+    return found
+
+
+def _operator(c: Cursor) -> int | None:
+    """The precedence of the operator that comes next."""
+    token = c.token
+    if token.kind in ("op", "keyword") or token.text == "in":
+        return CAST if token.text == "as" else BINARY.get(token.text)
+    return None
 
 
 def _operators(c: Cursor, start: int, left: tree.Expr, level: int) -> tree.Expr:
     """A value extended by the operators that follow it."""
     while True:
-        op = c.token.text if c.token.kind in ("op", "keyword") else ""
-        precedence = CAST if op == "as" else BINARY.get(op)
+        precedence = _operator(c)
         if precedence is None or precedence < level:
             return left
-        c.advance()
+        op = c.advance().text
         if op == "as":
             c.deepen()
             left = tree.Cast(left, type_name(c), c.since(start))
             continue
         left = tree.Binary(op, left, expression(c, precedence + 1), c.since(start))
-        if precedence == COMPARISON and BINARY.get(c.token.text) == COMPARISON:
+        if precedence == COMPARISON == _operator(c):
             raise c.unexpected("comparisons do not chain", "write `a < b and b < c`")
 
 
@@ -89,73 +100,84 @@ def _prefix(c: Cursor, level: int) -> tree.Expr:
 
 def _unary(c: Cursor) -> tree.Expr:
     start = c.token.start
-    if c.at("-") and c.peek().kind in ("int", "fraction") and not _is_method(c, 2):
-        c.advance()
-        return _negative(_number(c), c.since(start))
+    if c.at("-") and c.peek().kind in ("int", "fraction") and not _is_access(c, 2 + is_unit(c, 2)):
+        return amount(c, start)
     if c.at("-") or c.at("~"):
         op = c.advance().text
         c.deepen()
         return tree.Unary(op, _unary(c), c.since(start))
-    return _postfix(c)
-
-
-def _negative(number: tree.IntLiteral | tree.FractionLiteral, span: Span) -> tree.Expr:
-    if isinstance(number, tree.IntLiteral):
-        return tree.IntLiteral(-number.value, span)
-    return tree.FractionLiteral(number.value.copy_negate(), span)  # unary `-` would round
+    return _accesses(c, start, _primary(c))
 
 
 def _conditional(c: Cursor) -> tree.Expr:
-    start = c.advance().start
-    c.expect("(", "before the condition of `if`")
-    condition = expression(c)
-    c.expect(")", "after the condition of `if`")
-    then = expression(c)
-    c.expect("else", "after the first branch of `if`")
-    return tree.Conditional(condition, then, expression(c), c.since(start))
+    """`if (a) b else if (c) d else e`. A chain of any length is one level of nesting."""
+    branches: list[tuple[int, tree.Expr, tree.Expr]] = []
+    while c.at("if"):
+        start = c.advance().start
+        c.expect("(", "before the condition of `if`")
+        condition = expression(c)
+        c.expect(")", "after the condition of `if`")
+        then = expression(c)
+        c.expect("else", "after the first branch of `if`")
+        branches.append((start, condition, then))
+    value = expression(c)
+    for start, condition, then in reversed(branches):
+        value = tree.Conditional(condition, then, value, c.since(start))
+    return value
 
 
-# -- values and methods
+# -- what follows a value
 
 
-def _is_method(c: Cursor, ahead: int = 0) -> bool:
-    """Whether the next tokens are `.name(`, with no space after the point (which would end a rule)."""
+def _is_access(c: Cursor, ahead: int = 0) -> bool:
+    """Whether `?`, `[`, `.name` or `.0` comes next. With a space after it, a point ends a rule."""
     dot = c.peek(ahead)
-    if dot.text != ".":
+    if dot.kind != "op" or dot.text not in (".", "?", "["):
         return False
-    name, paren = c.peek(ahead + 1), c.peek(ahead + 2)
-    return name.kind == "name" and name.start == dot.end and paren.text == "("
+    if dot.text != ".":
+        return True
+    name = c.peek(ahead + 1)
+    if name.start != dot.end:
+        return False
+    if name.kind == "quoted":
+        return is_word(name)
+    return name.kind in ("name", "int", "fraction") or (name.kind == "keyword" and name.text not in STARTS)
 
 
-def _postfix(c: Cursor) -> tree.Expr:
-    start = c.token.start
-    return _methods(c, start, _primary(c))
-
-
-def _methods(c: Cursor, start: int, value: tree.Expr) -> tree.Expr:
-    """A value extended by the method calls that follow it."""
-    while _is_method(c):
+def _accesses(c: Cursor, start: int, value: tree.Expr) -> tree.Expr:
+    """A value extended by the methods and fields that follow it."""
+    while _is_access(c):
         c.deepen()
+        opening = c.advance().text
+        if opening != ".":
+            value = bits(c, start, value) if opening == "[" else tree.Unary("?", value, c.since(start))
+            continue
+        name = c.token
+        if name.kind in ("int", "fraction"):
+            value = positions(c, start, value)
+            continue
         c.advance()
-        name = c.advance()
-        args = _arguments(c, f"of `{name.text}`")
+        if name.kind == "keyword" or not c.at("("):
+            value = tree.FieldAccess(value, name.name, c.since(start), c.span(name))
+            continue
+        args = _arguments(c, f"of `{name.name}`")
         if name.text == "group_by":
             value = _aggregate(c, value, args, start)
         else:
-            value = tree.Call(name.text, (value, *args), True, c.since(start), c.span(name))
+            value = tree.Call(variable_name(c, name), (value, *args), True, c.since(start), c.span(name))
     return value
 
 
 def _aggregate(c: Cursor, value: tree.Expr, keys: tuple[tree.Expr, ...], start: int) -> tree.Expr:
     distinct = False
     while True:
-        if not _is_method(c):
+        if not (c.at(".") and _is_access(c) and c.peek().kind == "name" and c.peek(2).text == "("):
             raise c.unexpected(
                 "expected an aggregate after `group_by`", "write `.group_by(…).count()`, for example"
             )
         c.advance()
         name = c.advance()
-        args = _arguments(c, f"of `{name.text}`")
+        args = _arguments(c, f"of `{name.name}`")
         if name.text != "distinct" or args:
             return tree.Aggregate(value, keys, name.text, args, distinct, c.since(start), c.span(name))
         distinct = True
@@ -163,33 +185,47 @@ def _aggregate(c: Cursor, value: tree.Expr, keys: tuple[tree.Expr, ...], start: 
 
 def _arguments(c: Cursor, where: str) -> tuple[tree.Expr, ...]:
     c.expect("(", f"before the arguments {where}")
-    args: list[tree.Expr] = []
-    while not c.at(")"):
-        args.append(expression(c))
+    return _list(c, ")", f"after the arguments {where}")
+
+
+def _list(c: Cursor, closing: str, where: str) -> tuple[tree.Expr, ...]:
+    """Expressions separated by commas, and what closes the list."""
+    found: list[tree.Expr] = []
+    while not c.at(closing):
+        found.append(expression(c))
         if not c.accept(","):
             break
-    c.expect(")", f"after the arguments {where}")
-    return tuple(args)
+    c.expect(closing, where)
+    return tuple(found)
+
+
+# -- values
 
 
 def _primary(c: Cursor) -> tree.Expr:
     token = c.token
     match token.kind:
         case "int" | "fraction":
-            return _number(c)
+            return amount(c, token.start)
         case "string":
             c.advance()
-            return _string(c, token)
+            return string(c, token, expression)
+        case "raw":
+            c.advance()
+            return tree.StringLiteral(token.text[2:-1], c.span(token))
+        case "width":
+            c.advance()
+            return width_literal(c, token)
         case "bytes":
             c.advance()
-            return _bytes(c, token)
+            return bytes_literal(c, token)
         case "name":
             c.advance()
-            if token.text == "_":
-                return tree.Wildcard(c.span(token))
-            return _call(c, token) if c.at("(") else tree.Variable(token.text, c.span(token))
+            return tree.Wildcard(c.span(token)) if token.text == "_" else _named(c, token)
         case "Name":
             return _capitalised(c)
+        case "quoted":
+            return _quoted(c)
         case "keyword" if token.text in ("true", "false"):
             c.advance()
             return tree.BoolLiteral(token.text == "true", c.span(token))
@@ -198,37 +234,159 @@ def _primary(c: Cursor) -> tree.Expr:
             return tree.NoneLiteral(c.span(token))
         case "keyword" if token.text == "if":
             return _conditional(c)
-    if c.accept("("):
-        inner = expression(c)
-        c.expect(")", "to close the parenthesis")
-        return inner
-    if c.at("{"):
-        return block(c)
-    raise c.unexpected(f"expected an expression, found {describe(token)}")
+        case "op" if token.text in _BRACKETS:
+            return _BRACKETS[token.text](c)
+    hint = "write `!=`" if c.source.text.endswith("<>", 0, token.end) else None
+    raise c.unexpected(f"expected an expression, found {describe(token)}", hint)
 
 
-def _call(c: Cursor, name: Token) -> tree.Expr:
-    args = _arguments(c, f"of `{name.text}`")
-    return tree.Call(name.text, args, False, c.since(name.start), c.span(name))
+def _named(c: Cursor, name: Token) -> tree.Expr:
+    """A variable, a call, a `match`, or `name @ pattern`."""
+    if c.at("("):
+        call = _call(c, name)
+        return _match(c, call) if name.text == "match" and c.at("{") else call
+    if c.at("@"):
+        c.deepen()
+        c.advance()
+        return tree.At(variable_name(c, name), pattern(c), c.since(name.start), c.span(name))
+    if name.text in ("match", "case") and not c.starts_line() and _starts_value(c.token):
+        raise c.unexpected(
+            f"expected an operator after the variable `{name.text}`, found {describe(c.token)}",
+            "write `if (condition) a else b`, or `match (value) { pattern -> result, … }`",
+        )
+    return tree.Variable(variable_name(c, name), c.span(name))
+
+
+def _quoted(c: Cursor) -> tree.Expr:
+    """A quoted name: `` `x` `` is a variable, a call or a constructor by what follows it."""
+    if c.peek().text == "{":
+        return _construct(c)
+    if is_word(c.token):
+        return _named(c, c.advance())
+    return _capitalised(c)
+
+
+def _starts_value(token: Token) -> bool:
+    return token.kind in ("Name", "quoted", "int", "string") or (token.kind == "name" and token.text != "in")
+
+
+def _call(c: Cursor, name: Token) -> tree.Call:
+    args = _arguments(c, f"of `{name.name}`")
+    return tree.Call(variable_name(c, name), args, False, c.since(name.start), c.span(name))
+
+
+def _parenthesis(c: Cursor) -> tree.Expr:
+    """`(a)`, or the tuple `(a, b)`."""
+    start = c.advance().start
+    first = expression(c)
+    if c.accept(")"):
+        return first
+    if not c.at(","):
+        raise c.unexpected(f"expected `)` to close the parenthesis, found {describe(c.token)}")
+    c.advance()
+    if c.at(")"):
+        raise c.unexpected("a tuple has two items or more", "remove the comma")
+    items = (first, *_list(c, ")", "to close the parenthesis"))
+    return tree.TupleValue(items, c.since(start))
+
+
+def _brackets(c: Cursor) -> tree.Expr:
+    """`[a, b]`, or `[k -> v, l -> w]`"""
+    start = c.advance().start
+    items: list[tree.Expr] = []
+    entries: list[tuple[tree.Expr, tree.Expr]] = []
+    while not c.at("]"):
+        item = expression(c)
+        if entries or (not items and c.at("->")):
+            c.expect("->", "between a key and its value")
+            entries.append((item, expression(c)))
+        else:
+            items.append(item)
+        if not c.accept(","):
+            break
+    if c.at(";") or c.at("->"):
+        hint = (
+            "separate items with commas: `[1, 2]`" if c.at(";") else "write `->` in every entry, or in none"
+        )
+        raise c.unexpected(f"expected `,` or `]`, found {describe(c.token)}", hint)
+    c.expect("]", "after the items")
+    if entries:
+        return tree.MapLiteral(tuple(entries), c.since(start))
+    return tree.VecLiteral(tuple(items), c.since(start))
+
+
+def _closure(c: Cursor) -> tree.Expr:
+    """`|x, y: int| e`"""
+    start = c.advance().start
+    parameters: list[tree.Parameter] = []
+    while not c.at("|"):
+        name = parameter_name(c)
+        type_ = type_name(c) if c.accept(":") else None
+        parameters.append(tree.Parameter(name.name, type_, c.since(name.start)))
+        if not c.accept(","):
+            break
+    c.expect("|", "after the parameters")
+    return tree.Closure(tuple(parameters), expression(c), c.since(start))
+
+
+def _match(c: Cursor, call: tree.Call) -> tree.Expr:
+    """The rest of `match (value) { pattern -> result, … }`; several values are a tuple."""
+    start, depth = call.span.start, c.depth
+    if not call.args:
+        raise c.unexpected("expected a value in the parentheses of `match`", "write `match (value) { … }`")
+    subject = call.args[0] if len(call.args) == 1 else tree.TupleValue(call.args, call.span)
+    c.deepen()
+    c.advance()
+    cases: list[tree.Case] = []
+    while not c.at("}"):
+        cases.append(_case(c))
+        if not c.accept(","):
+            break
+    if not c.at("}"):
+        hint = "separate cases with commas" if c.at(";") or c.at("|") else None
+        raise c.unexpected(f"expected `,` or `}}` after a case of `match`, found {describe(c.token)}", hint)
+    if not cases:
+        raise c.unexpected("`match` has no cases", "write `pattern -> result`")
+    c.advance()
+    c.depth = depth
+    return tree.Match(subject, tuple(cases), c.since(start))
+
+
+def _case(c: Cursor) -> tree.Case:
+    start = c.token.start
+    found = pattern(c)
+    if c.at("=") and c.peek().text == ">":
+        raise c.unexpected("a case of `match` is written with `->`, not `=>`", "write `pattern -> result`")
+    if c.at("if"):
+        raise c.unexpected(
+            "expected `->` after the pattern, found `if`",
+            "test conditions in the result: `pattern -> if (condition) a else b`",
+        )
+    c.expect("->", "after the pattern")
+    return tree.Case(found, expression(c), c.since(start))
+
+
+# -- constructors
 
 
 def _capitalised(c: Cursor) -> tree.Expr:
+    """`Constructor{…}`, `Constructor`, or the call of a function of a module, `module::function(…)`."""
     token = c.token
-    if "::" in token.text and c.peek().text == "(":
-        return _call(c, c.advance())
     if c.peek().text == "(":
-        raise c.unexpected(f"the relation `{token.text}` cannot be used inside an expression", _as_literal(c))
-    raise c.unexpected(
-        f"expected an expression, but the capitalised name `{token.text}` is a relation",
-        f"variables start with a lowercase letter: `{token.text[0].lower()}{token.text[1:]}`",
-    )
+        if "::" in token.text:
+            return _call(c, c.advance())
+        raise c.unexpected(f"`{token.text}(…)` cannot be used inside an expression", _instead(c))
+    if c.peek().text == "{":
+        return _construct(c)
+    if not is_bare(token.name):
+        raise c.unexpected(f"expected an expression, found {describe(token)}", "call a function with `(…)`")
+    c.advance()
+    return tree.Construct(token.name, (), is_bare=True, span=c.span(token), name_span=c.span(token))
 
 
-def _as_literal(c: Cursor) -> str:
-    """The hint for a relation that is used as a value."""
+def _instead(c: Cursor) -> str:
+    """The hint for what looks like an atom and is used as a value."""
     before = [t.text for t in c.tokens[max(c.index - 2, 0) : c.index]]
-    if before == ["not", "("]:
-        return "`not` negates a single literal: derive a separate relation for the part in parentheses"
     joint = before[-2:-1] if before[-1:] == ["not"] else before[-1:]
     match joint:
         case ["and"]:
@@ -238,159 +396,82 @@ def _as_literal(c: Cursor) -> str:
                 "`or` joins conditions; write alternatives in parentheses, separated by semicolons: `(a; b)`"
             )
         case _:
-            return "make it a separate literal in the body of the rule"
+            name = c.token.text
+            return f"constructors take braces: `{name}{{…}}`; a relation is a separate literal of the body"
+
+
+def _construct(c: Cursor) -> tree.Expr:
+    name = c.advance()
+    c.advance()
+    args: list[tree.Argument] = []
+    is_open = False
+    while not c.at("}") and not is_open:
+        is_open = c.at(".") and c.peek().text == "."
+        if is_open:
+            c.advance()
+            c.advance()
+        else:
+            args.append(argument(c, f"`{name.name}`"))
+        if not c.accept(","):
+            break
+    c.expect("}", f"after the fields of `{name.name}`")
+    return tree.Construct(name.name, tuple(args), False, is_open, c.since(name.start), c.span(name))
+
+
+def argument(c: Cursor, of: str) -> tree.Argument:
+    """`value`, or `.name = value`"""
+    start = c.token.start
+    if not c.accept("."):
+        return tree.Argument(expression(c), None, c.since(start))
+    name = column_name(c, of)
+    c.expect("=", f"after `.{name}`")
+    return tree.Argument(expression(c), name, c.since(start))
+
+
+# -- blocks
 
 
 def block(c: Cursor) -> tree.Block:
     """`{ var a = …; result }`"""
     start = c.expect("{", "before the body").start
-    bindings: list[tree.Assignment] = []
+    bindings: list[tree.Assignment | tree.Destructuring] = []
     while c.at("var"):
-        c.deepen()
-        bindings.append(assignment(c))
+        bindings.append(_statement(c))
         c.expect(";", "after the value of a variable")
     result = expression(c)
+    if c.at(","):
+        raise c.unexpected("expected `}` after the result, found `,`", "a list is written `[a, b]`")
     c.expect("}", "after the result")
     return tree.Block(tuple(bindings), result, c.since(start))
 
 
-def assignment(c: Cursor) -> tree.Assignment:
-    """`var name = value`"""
-    start = c.advance().start
-    name = c.expect_kind("name", "the name of a variable after `var`")
-    if name.text == "_":
-        c.complain("E003", c.span(name), "`_` cannot be assigned a value", "use a named variable")
-    if c.at("=="):
-        raise c.unexpected("variables are assigned with `=`, not `==`", f"write `var {name.text} = …`")
-    c.expect("=", f"after `var {name.text}`")
-    value = expression(c)
-    return tree.Assignment(name.text, value, c.since(start), c.span(name))
+def _statement(c: Cursor) -> tree.Assignment | tree.Destructuring:
+    start = c.token.start
+    return assigned(c, start, binding(c), expression)
 
 
-# -- constants
-
-
-def _number(c: Cursor) -> tree.IntLiteral | tree.FractionLiteral:
-    if c.token.kind == "int":
-        return _integer(c)
-    token = c.advance()
-    try:
-        return tree.FractionLiteral(Decimal(token.text.replace("_", ""), EXACT), c.span(token))
-    except InvalidOperation:
-        c.complain("E203", c.span(token), "the exponent of this number is out of range for every type")
-        return tree.FractionLiteral(Decimal(0), c.span(token))
-
-
-def _integer(c: Cursor) -> tree.IntLiteral:
-    token = c.advance()
-    digits = token.text.replace("_", "")
-    base = {"0x": 16, "0b": 2}.get(digits[:2], 10)
-    if base != 10 and len(digits) == 2:
-        c.complain("E003", c.span(token), "this number has no digits")
-        return tree.IntLiteral(0, c.span(token))
-    if len(digits) > MAX_DIGITS:
-        message = f"this number exceeds the limit of {MAX_DIGITS} digits"
-        c.complain("E203", c.span(token), message, 'write it as text: `"…" as bigint`')
-        return tree.IntLiteral(0, c.span(token))
-    return tree.IntLiteral(int(digits, base), c.span(token))
-
-
-def _bytes(c: Cursor, token: Token) -> tree.BytesLiteral:
-    try:
-        value = bytes.fromhex(token.text[2:-1])
-    except ValueError:
-        c.complain("E004", c.span(token), "invalid bytes literal", 'write two hex digits per byte: `x"00ff"`')
-        value = b""
-    return tree.BytesLiteral(value, c.span(token))
-
-
-def _string(c: Cursor, token: Token) -> tree.Expr:
-    """A string, or an interpolation if it contains `${…}`."""
-    parts: list[str | tree.Expr] = []
-    text = c.source.text
-    position, end = token.start + 1, token.end - 1
-    is_closed = token.text != '"'
-    while is_closed and position < end:
-        if text.startswith("${", position):
-            value, position = _hole(c, position + 2, end)
-            parts.append(value)
-        else:
-            plain, position = _text(c, position, end)
-            parts.append(plain)
-    if any(not isinstance(p, str) for p in parts):
-        return tree.Interpolation(tuple(parts), c.span(token))
-    return tree.StringLiteral("".join(p for p in parts if isinstance(p, str)), c.span(token))
-
-
-def _text(c: Cursor, position: int, end: int) -> tuple[str, int]:
-    """The plain text up to the next `${` or the end, and the position there."""
-    out: list[str] = []
-    while position < end and not c.source.text.startswith("${", position):
-        piece = _PIECE.match(c.source.text, position, end)
-        if piece is None:
-            c.complain("E004", Span(c.source, position, end), "nothing follows this backslash")
-            return "".join(out), end
-        code, letter = piece.groups()
-        if code is not None:
-            out.append(_code_point(c, int(code, 16), Span(c.source, *piece.span())))
-        elif letter is not None:
-            if letter not in _ESCAPES:
-                c.complain(
-                    "E004",
-                    Span(c.source, *piece.span()),
-                    f"unknown escape sequence `\\{letter}`",
-                    r"supported escapes are \n \t \r \0 \\ \" \$ and \u{1F600}",
-                )
-            out.append(_ESCAPES.get(letter, letter))
-        else:
-            out.append(piece.group())
-        position = piece.end()
-    return "".join(out), position
-
-
-def _code_point(c: Cursor, code: int, span: Span) -> str:
-    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        c.complain("E004", span, "invalid Unicode code point")
-        return ""
-    return chr(code)
-
-
-def _hole(c: Cursor, start: int, end: int) -> tuple[tree.Expr, int]:
-    """The expression of a `${…}` whose content starts at `start`, and the position after its `}`."""
-    tokens, comments, problems = tokenize(c.source, start, min(end, hole_end(c.source.text, start)))
-    c.problems.extend(problems)
-    for comment in comments:
-        c.complain("E003", comment.span, "comments are not allowed inside strings")
-    inner = Cursor(c.source, tokens, c.problems)
-    inner.depth = c.depth
-    value = expression(inner)
-    return value, inner.expect("}", "to close `${`").end
-
-
-# -- types
-
-
-def type_name(c: Cursor) -> tree.TypeName:
-    """`name`, `name<…>` or `name(…)`, with no space between name and arguments."""
-    token, depth = c.token, c.depth
-    if token.kind not in ("name", "Name"):
-        raise c.unexpected(f"expected a type, found {describe(token)}")
-    c.deepen()
+def binding(c: Cursor) -> tree.Expr:
+    """`var pattern`"""
     c.advance()
-    if c.token.start != token.end or not (c.at("<") or c.at("(")):
-        c.depth = depth
-        return tree.TypeName(token.text, (), c.span(token))
-    closing = ">" if c.advance().text == "<" else ")"
-    args = [_type_argument(c)]
-    while c.accept(","):
-        args.append(_type_argument(c))
-    if closing == ">" and c.at(">>"):
-        c.split()
-    else:
-        c.expect(closing, f"after the arguments of `{token.text}`")
-    c.depth = depth
-    return tree.TypeName(token.text, tuple(args), c.since(token.start))
+    if c.token.kind not in ("name", "Name", "quoted") and not c.at("("):
+        raise c.unexpected(f"expected the name of a variable after `var`, found {describe(c.token)}")
+    return pattern(c)
 
 
-def _type_argument(c: Cursor) -> tree.TypeName | int:
-    return _integer(c).value if c.token.kind == "int" else type_name(c)
+def assigned(
+    c: Cursor, start: int, found: tree.Expr, value: Callable[[Cursor], tree.Expr]
+) -> tree.Assignment | tree.Destructuring:
+    """The rest of `var pattern = value`, where `value` parses the right side."""
+    if isinstance(found, tree.Wildcard):
+        c.complain("E003", found.span, "`_` cannot be assigned a value", "use a named variable")
+    if c.at("=="):
+        shown = found.span.text
+        raise c.unexpected("variables are assigned with `=`, not `==`", f"write `var {shown} = …`")
+    c.expect("=", f"after `var {found.span.text}`")
+    right = value(c)
+    if isinstance(found, tree.Variable):
+        return tree.Assignment(found.name, right, c.since(start), found.span)
+    return tree.Destructuring(found, right, c.since(start))
+
+
+_BRACKETS = {"(": _parenthesis, "[": _brackets, "{": block, "|": _closure}

@@ -1,10 +1,11 @@
 """Text to tokens, with one regular expression.
 
 Tokens are small tuples `(kind, text, start, end)`, since a file of ten thousand rules has about two hundred
-thousand of them. Kinds: `name` (lower case), `Name` (a relation: capitalised, or namespaced with `::`),
-`int`, `fraction`, `string` (with quotes, and with escapes and `${…}` not yet processed; a lone quote if it is
-unterminated), `bytes`, `op`, `keyword` (the text is the keyword itself) and `end`. Comments are collected in
-a separate list.
+thousand of them. Kinds: `name` (lower case), `Name` (capitalised, or namespaced with `::`), `quoted` (a name
+with backticks, which belong to its `text` and not to its `name`), `int`, `fraction`, `string` (with quotes,
+and with escapes and `${…}` not yet processed; a lone quote if it is unterminated), `raw` (a string without
+escapes, `r"…"`), `bytes`, `width` (`8'hff`), `op`, `keyword` (the text is the keyword itself) and `end`.
+Comments are collected in a separate list.
 
 Text that is not a token becomes a diagnostic and is skipped; the lexer never stops early. The comment and
 string syntax of other languages is accepted as a comment or string, so that it causes only one diagnostic.
@@ -17,13 +18,10 @@ import re
 from typing import NamedTuple
 
 from tidelog.errors import Diagnostic, Source, Span
+from tidelog.syntax.quoting import KEYWORDS, NAME, unquoted
 from tidelog.syntax.tree import Comment
 
 __all__ = ["KEYWORDS", "Token", "hole_end", "tokenize"]
-
-KEYWORDS = frozenset(
-    "input output relation typedef function primary key not var if else true false none and or as".split()
-)
 
 
 class Token(NamedTuple):
@@ -32,24 +30,33 @@ class Token(NamedTuple):
     start: int
     end: int
 
+    @property
+    def name(self) -> str:
+        """The name that the token denotes."""
+        return unquoted(self.text) if self.kind == "quoted" else self.text
+
 
 _TOKEN = re.compile(
-    r"""
+    rf"""
       (?P<blank>\s+)
     | (?P<comment>//[^\n\r]*|/\*(?:[^*]|\*(?!/))*\*/)
     | (?P<bytes>x"[^"\n]*")
-    | (?P<name>[^\W\d]\w*(?:::[^\W\d]\w*)*)
+    | (?P<raw>r"[^"]*")
+    | (?P<name>{NAME})
+    | (?P<width>\d[\d_]*'(?:d[\d_]+|h[0-9A-Fa-f_]+|b[01_]+))
     | (?P<number>0x[0-9A-Fa-f_]+|0b[01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)
     | (?P<string>")
-    | (?P<foreign>--|[%#])
-    | (?P<op>:-|\+\+|<<|>>|==|!=|<=|>=|/(?!\*)|[-+*&|^~<>=(){},;:.])
+    | (?P<foreign>--|%|\#(?!\[))
+    | (?P<op>\#\[|:-|->|[-+*]%|\+\+|<<|>>|==|!=|<=|>=|/(?!\*)|[-+*&|^~<>=(){{}}\[\],;:.@?])
     """,
     re.VERBOSE,
 )
+_NAME = re.compile(NAME)
 _MARK = "\ufeff"  # byte order mark, which some editors write
 _DASHES = re.compile(r"--\s")
 _PLAIN = re.compile(r'[^"\\$\n]+')
 _QUOTED = re.compile(r"'[^'\n]*'|[“”][^“”\n]*[“”]|[‘’][^‘’\n]*[‘’]")
+_BAD_NAME = re.compile(r"`(?:((?:[^`\\\r\n]|\\.)*)`|[^\r\n]*)")
 _INSTEAD = {
     "≠": "`!=`",
     "≤": "`<=`",
@@ -113,6 +120,8 @@ def tokenize(
 
 def _kind(kind: str, word: str) -> str:
     if kind == "name":
+        if "`" in word:
+            return "quoted"
         if word in KEYWORDS:
             return "keyword"
         return "Name" if word[0].isupper() or "::" in word else "name"
@@ -154,6 +163,8 @@ def _unreadable(source: Source, position: int, tokens: list[Token], problems: li
     if source.text.startswith("/*", position):
         problems.append(_no_end(Span(source, position, position + 2), "comment", "`*/`"))
         return len(source.text)
+    if source.text[position] == "`":
+        return _bad_name(source, position, problems)
     quoted = _QUOTED.match(source.text, position)
     if quoted:
         place, quotes = Span(source, *quoted.span()), 'strings use double quotes: `"…"`'
@@ -165,6 +176,21 @@ def _unreadable(source: Source, position: int, tokens: list[Token], problems: li
     hint = f"write {_INSTEAD[span.text]}" if span.text in _INSTEAD else None
     problems.append(Diagnostic("E001", span, f"unexpected character {shown}", hint=hint))
     return position + 1
+
+
+def _bad_name(source: Source, position: int, problems: list[Diagnostic]) -> int:
+    """Report a quoted name that is empty, not closed, or has an unknown escape sequence."""
+    found = _BAD_NAME.match(source.text, position)
+    assert found is not None
+    span = Span(source, *found.span())
+    if found[1] is None:
+        problems.append(_no_end(span, "name", "a backtick on the same line"))
+    elif not found[1]:
+        problems.append(Diagnostic("E001", span, "a name cannot be empty"))
+    else:
+        hint = r"supported escapes are \n \t \r \0 \\ \` and \u{1F600}"
+        problems.append(Diagnostic("E004", span, "unknown escape sequence in a name", hint=hint))
+    return found.end()
 
 
 def _no_end(span: Span, what: str, closing: str) -> Diagnostic:
@@ -191,7 +217,10 @@ def _end(text: str, position: int, opened: list[str]) -> tuple[int, bool]:
         char = text[position]
         position += 1
         if opened[-1] == "{":
-            if char in '"{':
+            if char == "`":
+                name = _NAME.match(text, position - 1)
+                position = name.end() if name else position
+            elif char in '"{':
                 opened.append(char)
             elif char == "}":
                 opened.pop()

@@ -61,6 +61,6 @@ def _inner(label: str, value: object, depth: int) -> _Lines:
             if is_dataclass(element):
                 yield _lines(element, "", depth + 1)
             elif isinstance(element, tuple):
-                yield _inner("or", element, depth + 1)
+                yield _inner("entry" if label == "entries" else "or", element, depth + 1)
             else:
                 yield "  " * (depth + 1) + repr(element)

@@ -13,23 +13,29 @@ from collections.abc import Iterator
 
 from tidelog.errors import Diagnostic, ProgramError, Source, Span
 from tidelog.syntax import tree
-from tidelog.syntax.chains import chain, depth
+from tidelog.syntax.attributes import attributed
+from tidelog.syntax.bodies import atom, literals, no_end
+from tidelog.syntax.chains import chain, depth, row_depth
 from tidelog.syntax.cursor import MAX_DEPTH, Cursor, Unexpected, describe
-from tidelog.syntax.expressions import assignment, block, expression, rest_of_expression, type_name
+from tidelog.syntax.definitions import function, relation, type_definition
+from tidelog.syntax.headers import expect_at_start, header, is_header
 from tidelog.syntax.lexer import tokenize
+from tidelog.syntax.quoting import STARTS
 
-__all__ = ["parse", "read", "read_body"]
+__all__ = ["is_file_name", "parse", "read", "read_body"]
 
-_STARTS = frozenset(["input", "output", "relation", "typedef", "function"])
+_RESUMED = STARTS | {"#["}  # what begins an item wherever it starts a line
 _FILE_NAME = re.compile(r"\s*[^\s(){}][^\n(){}]*\.dl\s*")
-_AND = "separate literals with commas: `a, b`"
-_OR = "write alternatives in parentheses, separated by semicolons: `(a; b)`"
-_JOINTS = {"and": _AND, "&": _AND, "or": _OR, "|": _OR, ";": _OR}
 _BEGINNINGS = {
     "-": "comments begin with `//`",
     "/": "comments begin with `//`",
     ".": "declare a relation as in `input relation Edge(src: string, dst: string)`",
 }
+_FUNCTION = "functions are declared with `function`: `function double(x: int): int { x * 2 }`"
+_TYPE = "types are declared with `typedef`: `typedef Shape = Circle{radius: int} | Square{side: int}`"
+_DECLARED = {"fn": _FUNCTION, "def": _FUNCTION, "func": _FUNCTION} | dict.fromkeys(
+    ["struct", "enum", "type", "data"], _TYPE
+)
 
 
 def parse(text: str, name: str = "<text>") -> tree.Program:
@@ -42,13 +48,18 @@ def parse(text: str, name: str = "<text>") -> tree.Program:
 
 def read(source: Source) -> tuple[tree.Program, list[Diagnostic]]:
     """The items of a source that can be parsed, and the syntax errors of the rest."""
-    if _FILE_NAME.fullmatch(source.text):
+    if is_file_name(source.text):
         return tree.Program((), ()), [_not_a_text(source)]
     found = _read(source, again=False)
     if found[1] and ("--" in source.text or "%" in source.text):
         other = _read(source, again=True)
         return other if len(other[1]) <= len(found[1]) else found
     return found
+
+
+def is_file_name(text: str) -> bool:
+    """Whether a text looks like the name of a program's file, which no program does."""
+    return _FILE_NAME.fullmatch(text) is not None
 
 
 def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
@@ -61,6 +72,7 @@ def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
         cursor.depth = 0
         try:
             item = _item(cursor)
+            expect_at_start(cursor, item, items)
             if _is_deep(item):
                 cursor.complain("E006", item.span, f"nesting exceeds the limit of {MAX_DEPTH} levels")
             else:
@@ -87,10 +99,10 @@ def read_body(source: Source) -> tuple[tuple[tree.Literal, ...], list[Diagnostic
     tokens, _, problems = tokenize(source)
     cursor = Cursor(source, tokens, problems)
     try:
-        body = _literals(cursor)
+        body = literals(cursor)
         cursor.accept(".")
         if cursor.token.kind != "end":
-            raise _no_end(cursor, "a `,` or the end of the query")
+            raise no_end(cursor, "a `,` or the end of the query")
     except Unexpected as unexpected:
         return (), problems or [unexpected.diagnostic]
     rule = tree.Rule((), body, cursor.since(0))
@@ -117,9 +129,25 @@ def _is_deep(item: tree.Item) -> bool:
             above += depth(len(row), node.op)
             waiting += [(operator.right, above) for operator in row]
             waiting.append((row[-1].left, above))
+        elif isinstance(node, tree.Conditional):
+            branches = _branches(node)
+            above += row_depth(len(branches))
+            waiting += [(part, above) for branch in branches for part in (branch.condition, branch.then)]
+            waiting.append((branches[-1].otherwise, above))
+        elif isinstance(node, tree.Block):
+            above += row_depth(len(node.bindings))
+            waiting += [(part, above) for part in (*node.bindings, node.result)]
         else:
             waiting += [(part, above + 1) for part in _parts(node)]
     return False
+
+
+def _branches(node: tree.Conditional) -> list[tree.Conditional]:
+    """The conditions of a row of `else if`."""
+    found = [node]
+    while isinstance(following := found[-1].otherwise, tree.Conditional):
+        found.append(following)
+    return found
 
 
 def _parts(node: object) -> Iterator[object]:
@@ -137,9 +165,9 @@ def _recover(c: Cursor, start: int) -> None:
     if c.index == start and not c.at("."):
         c.advance()
     while c.token.kind != "end":
-        if c.starts_line() and (c.token.kind == "Name" or c.token.text in _STARTS):
+        if c.starts_line() and (c.token.kind in ("Name", "quoted") or c.token.text in _RESUMED):
             column = c.source.position(c.token.start)[1]
-            if column == 1 or c.token.text in _STARTS:
+            if column == 1 or c.token.text in _RESUMED:
                 return
         if c.at("."):
             stop = c.advance()
@@ -152,12 +180,16 @@ def _recover(c: Cursor, start: int) -> None:
 def _item(c: Cursor) -> tree.Item:
     match c.token.text if c.token.kind == "keyword" else "":
         case "input" | "output" | "relation":
-            return _relation(c)
+            return relation(c)
         case "typedef":
-            return _alias(c)
+            return type_definition(c)
         case "function":
-            return _function(c)
-    if c.token.kind == "Name":
+            return function(c)
+    if c.at("#["):
+        return attributed(c)
+    if is_header(c):
+        return header(c)
+    if c.token.kind in ("Name", "quoted"):
         return _rule(c)
     if c.token.kind == "name" and c.peek().text == "(":
         capital = c.token.text[0].upper() + c.token.text[1:]
@@ -166,177 +198,22 @@ def _item(c: Cursor) -> tree.Item:
             f"write `{capital}`",
             "E005",
         )
+    word = _DECLARED.get(c.token.text) if c.peek().kind in ("name", "Name") else None
+    if word is not None:
+        raise c.unexpected(f"expected a declaration or a rule, found {describe(c.token)}", word)
     message = f"expected a declaration or a rule, found {describe(c.token)}"
     raise Unexpected(Diagnostic("E003", c.span(c.token), message, hint=_BEGINNINGS.get(c.token.text)))
 
 
-# -- declarations
-
-
-def _relation(c: Cursor) -> tree.Relation:
-    start = c.token.start
-    role = c.advance().text if not c.at("relation") else ""
-    c.expect("relation", f"after `{role}`")
-    name = c.token
-    if name.kind == "name":
-        capital = name.text[0].upper() + name.text[1:]
-        c.complain("E005", c.span(name), "relation names must be capitalised", f"write `{capital}`")
-        c.advance()
-    else:
-        c.expect_kind("Name", "the name of a relation")
-    columns = _columns(c, f"the relation `{name.text}`")
-    key = _primary_key(c) if c.at("primary") else None
-    if c.at(".") and not c.starts_line():
-        raise c.unexpected("a declaration does not end with a full stop", "remove it")
-    return tree.Relation(role, name.text, columns, key, c.since(start), c.span(name))
-
-
-def _columns(c: Cursor, of: str) -> tuple[tree.Column, ...]:
-    c.expect("(", f"before the columns of {of}")
-    columns: list[tree.Column] = []
-    while not c.at(")"):
-        start = c.token.start
-        name = _column_name(c, of)
-        c.expect(":", f"between the name `{name}` and its type")
-        columns.append(tree.Column(name, type_name(c), c.since(start)))
-        if not c.accept(","):
-            break
-    c.expect(")", f"after the columns of {of}")
-    return tuple(columns)
-
-
-def _column_name(c: Cursor, of: str) -> str:
-    """A column name. Names often come from users' files, so keywords and capitals are allowed."""
-    if c.token.kind in ("name", "Name", "keyword") and c.token.text != "_" and "::" not in c.token.text:
-        return c.advance().text
-    raise c.unexpected(f"expected the name of a column of {of}, found {describe(c.token)}")
-
-
-def _primary_key(c: Cursor) -> tuple[tree.Variable, ...]:
-    c.advance()
-    c.expect("key", "after `primary`")
-    c.expect("(", "before the columns of the key")
-    columns: list[tree.Variable] = []
-    while not c.at(")"):
-        token = c.token
-        columns.append(tree.Variable(_column_name(c, "the key"), c.span(token)))
-        if not c.accept(","):
-            break
-    c.expect(")", "after the columns of the key")
-    return tuple(columns)
-
-
-def _alias(c: Cursor) -> tree.Alias:
-    start = c.advance().start
-    name = c.token
-    if name.kind not in ("name", "Name"):
-        raise c.unexpected(f"expected the name of a type, found {describe(name)}")
-    c.advance()
-    c.expect("=", f"after the name `{name.text}`")
-    return tree.Alias(name.text, type_name(c), c.since(start), c.span(name))
-
-
-def _function(c: Cursor) -> tree.Function:
-    start = c.advance().start
-    name = c.expect_kind("name", "a function name, which starts with a lowercase letter")
-    parameters = _columns(c, f"the function `{name.text}`")
-    c.expect(":", "before the type of the result")
-    result = type_name(c)
-    body = block(c)
-    return tree.Function(name.text, parameters, result, body, c.since(start), c.span(name))
-
-
-# -- rules
-
-
 def _rule(c: Cursor) -> tree.Rule:
     start = c.token.start
-    heads = [_atom(c)]
+    heads = [atom(c)]
     while c.accept(","):
-        if c.token.kind != "Name":
+        if c.token.kind not in ("Name", "quoted"):
             raise c.unexpected(f"expected another head of the rule, found {describe(c.token)}")
-        heads.append(_atom(c))
-    body = _literals(c) if c.accept(":-") else ()
+        heads.append(atom(c))
+    body = literals(c) if c.accept(":-") else ()
     if not c.at("."):
-        raise _no_end(c, "a `,` or the full stop that ends the rule" if body else "`:-` or the full stop")
+        raise no_end(c, "a `,` or the full stop that ends the rule" if body else "`:-` or the full stop")
     c.advance()
     return tree.Rule(tuple(heads), body, c.since(start))
-
-
-def _no_end(c: Cursor, expected: str) -> Unexpected:
-    """The error for a token that neither continues nor ends the literals."""
-    hint = _JOINTS.get(c.token.text)
-    match c.token.text, c.peek().text:
-        case "<", "-":
-            hint = "write `:-`"
-        case "-", "-":
-            hint = "comments begin with `//`"
-    return c.unexpected(f"expected {expected}, found {describe(c.token)}", hint)
-
-
-def _literals(c: Cursor) -> tuple[tree.Literal, ...]:
-    literals = [_literal(c)]
-    while c.accept(","):
-        literals.append(_literal(c))
-    return tuple(literals)
-
-
-def _literal(c: Cursor) -> tree.Literal:
-    start = c.token.start
-    if c.token.kind == "Name" and c.peek().text == "(":
-        return _atom(c)
-    if c.at("not") and c.peek().kind == "Name" and c.peek(2).text == "(":
-        c.advance()
-        return tree.Negation(_atom(c), c.since(start))
-    if c.at("var"):
-        return assignment(c)
-    if c.at("("):
-        return _parenthesis(c)
-    return _condition(c, start, expression(c))
-
-
-def _condition(c: Cursor, start: int, value: tree.Expr) -> tree.Condition:
-    if c.at("=") and isinstance(value, tree.Variable):
-        raise c.unexpected(
-            "`=` does not compare", f"write `var {value.name} = …` to name a value, `==` to compare"
-        )
-    return tree.Condition(value, c.since(start))
-
-
-def _parenthesis(c: Cursor) -> tree.Literal:
-    """`(a, b; c)`, or the start of an expression. Which one it is is known only after the parenthesis."""
-    start, depth = c.token.start, c.depth
-    c.deepen()
-    c.advance()
-    alternatives = [_literals(c)]
-    while c.accept(";"):
-        alternatives.append(_literals(c))
-    if not c.accept(")"):
-        raise _no_end(c, "`)` to close the parenthesis")
-    c.depth = depth
-    match alternatives:
-        case [(tree.Condition(first),)]:
-            return _condition(c, start, rest_of_expression(c, start, first))
-        case _:
-            return tree.Disjunction(tuple(alternatives), c.since(start))
-
-
-def _atom(c: Cursor) -> tree.Atom:
-    name = c.advance()
-    c.expect("(", f"after the relation `{name.text}`")
-    args: list[tree.Argument] = []
-    while not c.at(")"):
-        args.append(_argument(c))
-        if not c.accept(","):
-            break
-    c.expect(")", f"after the arguments of `{name.text}`")
-    return tree.Atom(name.text, tuple(args), c.since(name.start), c.span(name))
-
-
-def _argument(c: Cursor) -> tree.Argument:
-    start = c.token.start
-    if not c.accept("."):
-        return tree.Argument(expression(c), None, c.since(start))
-    name = _column_name(c, "the relation")
-    c.expect("=", f"after `.{name}`")
-    return tree.Argument(expression(c), name, c.since(start))

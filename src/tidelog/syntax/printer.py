@@ -21,14 +21,24 @@ from typing import TypeVar, assert_never
 from tidelog.errors import Span
 from tidelog.syntax import tree
 from tidelog.syntax.inline import (
+    print_aggregate,
     print_argument,
     print_assignment,
+    print_binding,
     print_column,
     print_expression,
     print_literal,
     print_literals,
+    print_parameters,
     print_type,
     quote,
+)
+from tidelog.syntax.quoting import (
+    written_column,
+    written_function,
+    written_path,
+    written_relation,
+    written_type,
 )
 
 __all__ = [
@@ -50,12 +60,19 @@ def print_line(item: tree.Item) -> str:
     """The text of an item on one line of any length."""
     match item:
         case tree.Relation(columns=columns):
-            return f"{_opening(item)}{', '.join(map(print_column, columns))}{_ending(item)}"
-        case tree.Alias(name, type_):
-            return f"typedef {name} = {print_type(type_)}"
+            attributes = f"{_attributes(item)} " if item.attributes else ""
+            return f"{attributes}{_opening(item)}{', '.join(map(print_column, columns))}{_ending(item)}"
+        case tree.Alias(name, type_, parameters=parameters):
+            return f"typedef {written_type(name)}{print_parameters(parameters)} = {print_type(type_)}"
+        case tree.TypeDefinition(constructors=constructors):
+            return f"{_opening(item)} {' | '.join(_constructors(constructors))}"
         case tree.Function(body=body):
             statements = "".join(f"{print_assignment(b)}; " for b in body.bindings)
             return f"{_opening(item)} {statements}{print_expression(body.result)} }}"
+        case tree.Module(path):
+            return f"module {written_path(path)}"
+        case tree.Import(path, alias):
+            return f"import {written_path(path)}{f' as {written_type(alias)}' if alias else ''}"
         case tree.Rule(heads, body):
             implied_by = f" :- {print_literals(body)}" if body else ""
             return f"{print_literals(heads)}{implied_by}."
@@ -119,6 +136,9 @@ def _layout(item: tree.Item, comments: Sequence[int]) -> list[_Line]:
 
     `comments` holds the start offsets of the comments.
     """
+    if isinstance(item, tree.Relation) and item.attributes:
+        before = _Line(_attributes(item), item.span.start, item.attributes[-1].span.end)
+        return [before, *_layout(replace(item, attributes=(), span=item.declaration), comments)]
     start, end = item.span.start, item.span.end
     single = _Line(print_line(item), start, end)
     inside = bisect_right(comments, start), bisect_left(comments, end)
@@ -139,8 +159,17 @@ def _broken(item: tree.Item) -> Iterator[_Line]:
             for column, comma in _separated(columns, ",", ""):
                 yield _line(print_column(column) + comma, column.span)
             yield _Line(_ending(item), key[0].span.start if key else end - 1, end, INDENT)
-        case tree.Alias():
+        case tree.Alias() | tree.Module() | tree.Import():
             yield _Line(print_line(item), start, end)
+        case tree.TypeDefinition(constructors=(only,)):
+            yield _Line(f"{_opening(item)} {written_relation(only.name)}{{", start, only.name_span.end)
+            for field, comma in _separated(only.fields, ",", ""):
+                yield _line(print_column(field) + comma, field.span)
+            yield _Line("}", end - 1, end, INDENT)
+        case tree.TypeDefinition(constructors=constructors):
+            yield _Line(_opening(item), start, item.name_span.end)
+            for number, text in enumerate(_constructors(constructors)):
+                yield _line(f"{'| ' if number else ''}{text}", constructors[number].span)
         case tree.Function(result=result, body=body):
             yield _Line(_opening(item), start, result.span.end)
             for binding in body.bindings:
@@ -171,39 +200,94 @@ def _literals(literals: Sequence[tree.Literal], indent: str, suffix: str) -> Ite
 
 def _literal(literal: tree.Literal, indent: str, suffix: str) -> Iterator[_Line]:
     text = print_literal(literal) + suffix
-    if len(indent) + len(text) <= WIDTH or isinstance(literal, tree.Condition | tree.Assignment):
+    opening = _literal_opening(literal)
+    if len(indent) + len(text) <= WIDTH or opening is None:
         yield _line(text, literal.span, indent)
         return
     start, end = literal.span.start, literal.span.end
-    yield _Line(f"{indent}{text[: text.index('(')]}(", start, start + 1, indent)
+    yield _Line(indent + opening, start, start + 1, indent)
     yield from _inside(literal, indent + INDENT)
-    yield _Line(f"{indent}){suffix}", end - 1, end, indent + INDENT)
+    closing = "}" if opening.endswith("{") else ")"
+    yield _Line(f"{indent}{closing}{suffix}", end - 1, end, indent + INDENT)
 
 
-def _inside(literal: tree.Atom | tree.Negation | tree.Disjunction, indent: str) -> Iterator[_Line]:
-    """The lines between the parentheses of a literal."""
+def _literal_opening(literal: tree.Literal) -> str | None:
+    """The first line of a literal that has lines inside it."""
+    match literal:
+        case tree.Atom(relation):
+            return f"{written_relation(relation)}("
+        case tree.Negation(atom):
+            return f"not {written_relation(atom.relation)}("
+        case tree.Disjunction():
+            return "("
+        case tree.NegatedBody():
+            return "not ("
+        case tree.Assignment(value=tree.SubAggregate() as value):
+            return f"{print_binding(literal)} = {print_aggregate(value)} {{"
+        case tree.Destructuring(value=tree.SubAggregate() as value):
+            return f"{print_binding(literal)} = {print_aggregate(value)} {{"
+        case tree.Condition() | tree.Assignment() | tree.Destructuring() | tree.Generator():
+            return None
+        case _:
+            assert_never(literal)
+
+
+def _inside(literal: tree.Literal, indent: str) -> Iterator[_Line]:
+    """The lines between the parentheses or braces of a literal."""
     match literal:
         case tree.Negation(atom):
             yield from _inside(atom, indent)
         case tree.Atom(args=args):
             for argument, comma in _separated(args, ",", ""):
                 yield _line(print_argument(argument) + comma, argument.span, indent)
-        case tree.Disjunction(alternatives):
-            for alternative, semicolon in _separated(alternatives, ";", ""):
-                yield from _literals(alternative, indent, semicolon)
+        case tree.Disjunction(alternatives) | tree.NegatedBody(alternatives):
+            yield from _alternatives(alternatives, indent)
+        case tree.Assignment(value=value) | tree.Destructuring(value=value):
+            assert isinstance(value, tree.SubAggregate)
+            yield from _alternatives(value.alternatives, indent)
+        case tree.Condition() | tree.Generator():
+            raise AssertionError(f"{literal!r} is one line")
         case _:
             assert_never(literal)
 
 
-def _opening(item: tree.Relation | tree.Function) -> str:
-    if isinstance(item, tree.Relation):
-        return f"{item.role} relation {item.name}(".lstrip()
-    parameters = ", ".join(map(print_column, item.parameters))
-    return f"function {item.name}({parameters}): {print_type(item.result)} {{"
+def _alternatives(alternatives: Sequence[Sequence[tree.Literal]], indent: str) -> Iterator[_Line]:
+    for alternative, semicolon in _separated(alternatives, ";", ""):
+        yield from _literals(alternative, indent, semicolon)
+
+
+def _opening(item: tree.Relation | tree.TypeDefinition | tree.Function) -> str:
+    match item:
+        case tree.Relation(role, name):
+            return f"{role} relation {written_relation(name)}(".lstrip()
+        case tree.TypeDefinition(name, parameters):
+            return f"typedef {written_type(name)}{print_parameters(parameters)} ="
+        case tree.Function(name, parameters, result):
+            types = print_parameters(item.type_parameters)
+            given = ", ".join(map(print_column, parameters))
+            return f"function {written_function(name)}{types}({given}): {print_type(result)} {{"
+        case _:
+            assert_never(item)
+
+
+def _constructors(constructors: Sequence[tree.Constructor]) -> Iterator[str]:
+    """The constructors of a type. Without fields, a lone one needs braces: it would be the name of a type."""
+    for constructor in constructors:
+        fields = ", ".join(map(print_column, constructor.fields))
+        is_bare = not fields and len(constructors) > 1
+        name = written_relation(constructor.name)
+        yield name if is_bare else f"{name}{{{fields}}}"
+
+
+def _attributes(item: tree.Relation) -> str:
+    given = (f"{written_column(a.name)} = {print_expression(a.value)}" for a in item.attributes)
+    return f"#[{', '.join(given)}]"
 
 
 def _ending(item: tree.Relation) -> str:
-    return ")" if item.key is None else f") primary key ({', '.join(k.name for k in item.key)})"
+    return (
+        ")" if item.key is None else f") primary key ({', '.join(written_column(k.name) for k in item.key)})"
+    )
 
 
 def _separated(parts: Sequence[_T], separator: str, last: str) -> Iterator[tuple[_T, str]]:

@@ -7,7 +7,16 @@ from typing import assert_never
 
 from tidelog.syntax import tree
 
-__all__ = ["calls", "children", "expression_variables", "expressions", "literal_variables"]
+__all__ = [
+    "bound_names",
+    "calls",
+    "children",
+    "expression_variables",
+    "expressions",
+    "literal_expressions",
+    "literal_variables",
+    "pattern_names",
+]
 
 
 def children(expr: tree.Expr) -> tuple[tree.Expr, ...]:
@@ -22,15 +31,33 @@ def children(expr: tree.Expr) -> tuple[tree.Expr, ...]:
         case tree.Conditional(condition, then, otherwise):
             return (condition, then, otherwise)
         case tree.Block(bindings, result):
-            return (*(b.value for b in bindings), result)
+            return (*(part for b in bindings for part in _bound(b)), result)
         case tree.Call(args=args):
             return args
         case tree.Aggregate(value, keys, _, args):
             return (value, *keys, *args)
+        case tree.SubAggregate(_, args, alternatives):
+            return (*args, *(e for row in alternatives for x in row for e in literal_expressions(x)))
+        case tree.Construct(args=fields):
+            return tuple(f.value for f in fields)
+        case tree.TupleValue(items) | tree.VecLiteral(items):
+            return items
+        case tree.MapLiteral(entries):
+            return tuple(part for entry in entries for part in entry)
+        case tree.FieldAccess(operand) | tree.Slice(operand):
+            return (operand,)
+        case tree.At(pattern=pattern):
+            return (pattern,)
+        case tree.Match(subject, cases):
+            return (subject, *(part for case in cases for part in (case.pattern, case.value)))
+        case tree.Closure(body=body):
+            return (body,)
         case (
             tree.BoolLiteral()
             | tree.IntLiteral()
             | tree.FractionLiteral()
+            | tree.DurationLiteral()
+            | tree.WidthLiteral()
             | tree.StringLiteral()
             | tree.BytesLiteral()
             | tree.NoneLiteral()
@@ -42,34 +69,101 @@ def children(expr: tree.Expr) -> tuple[tree.Expr, ...]:
             assert_never(expr)
 
 
+def _bound(binding: tree.Assignment | tree.Destructuring) -> tuple[tree.Expr, ...]:
+    """The expressions of a `var`."""
+    if isinstance(binding, tree.Assignment):
+        return (binding.value,)
+    return (binding.pattern, binding.value)
+
+
+def literal_expressions(literal: tree.Literal) -> Iterator[tree.Expr]:
+    """The expressions directly in a literal, patterns included."""
+    match literal:
+        case tree.Atom(args=args):
+            yield from (a.value for a in args)
+        case tree.Negation(atom):
+            yield from (a.value for a in atom.args)
+        case tree.Condition(value):
+            yield value
+        case tree.Assignment() | tree.Destructuring():
+            yield from _bound(literal)
+        case tree.Generator(pattern, collection):
+            yield from (pattern, collection)
+        case tree.Disjunction(alternatives) | tree.NegatedBody(alternatives):
+            for alternative in alternatives:
+                for inner in alternative:
+                    yield from literal_expressions(inner)
+        case _:
+            assert_never(literal)
+
+
 def expression_variables(expr: tree.Expr) -> Iterator[tree.Variable]:
-    """The free variables of an expression, without those that its blocks bind."""
+    """The free variables of an expression, without those that its blocks, cases and closures bind.
+
+    Of an aggregate over a body they are all variables of that body: which of them are local is known only
+    from the literals around it.
+    """
     waiting = [expr]
     while waiting:
         match waiting.pop():
             case tree.Variable() as variable:
                 yield variable
+            case tree.At(name, pattern, name_span=span):
+                yield tree.Variable(name, span)
+                waiting.append(pattern)
             case tree.Block(bindings, result):
-                local: set[str] = set()
-                for binding in bindings:
-                    yield from (v for v in expression_variables(binding.value) if v.name not in local)
-                    local.add(binding.name)
-                yield from (v for v in expression_variables(result) if v.name not in local)
+                yield from _block_variables(bindings, result)
+            case tree.Match(subject, cases):
+                yield from expression_variables(subject)
+                for case in cases:
+                    local = pattern_names(case.pattern)
+                    yield from (v for v in expression_variables(case.value) if v.name not in local)
+            case tree.Closure(parameters, body):
+                names = {p.name for p in parameters}
+                yield from (v for v in expression_variables(body) if v.name not in names)
+            case tree.SubAggregate(_, args, alternatives):
+                for argument in args:
+                    yield from expression_variables(argument)
+                for alternative in alternatives:
+                    for literal in alternative:
+                        yield from literal_variables(literal)
             case other:
                 waiting += reversed(children(other))
 
 
+def _block_variables(
+    bindings: tuple[tree.Assignment | tree.Destructuring, ...], result: tree.Expr
+) -> Iterator[tree.Variable]:
+    local: set[str] = set()
+    for binding in bindings:
+        yield from (v for v in expression_variables(binding.value) if v.name not in local)
+        local |= bound_names(binding)
+    yield from (v for v in expression_variables(result) if v.name not in local)
+
+
+def bound_names(binding: tree.Assignment | tree.Destructuring) -> set[str]:
+    """The names that a `var` binds."""
+    return {binding.name} if isinstance(binding, tree.Assignment) else pattern_names(binding.pattern)
+
+
+def pattern_names(pattern: tree.Expr) -> set[str]:
+    """The names that a pattern binds: those of all its variables."""
+    return {v.name for v in expression_variables(pattern)}
+
+
 def literal_variables(literal: tree.Literal) -> Iterator[tree.Variable]:
-    """The variables a literal reads or matches, without the one that an assignment binds."""
+    """The variables a literal reads or matches, without those that a `var` binds."""
     match literal:
         case tree.Atom(args=args):
             for argument in args:
                 yield from expression_variables(argument.value)
         case tree.Negation(atom):
             yield from literal_variables(atom)
-        case tree.Condition(value) | tree.Assignment(value=value):
+        case tree.Condition(value) | tree.Assignment(value=value) | tree.Destructuring(value=value):
             yield from expression_variables(value)
-        case tree.Disjunction(alternatives):
+        case tree.Generator(collection=collection):
+            yield from expression_variables(collection)
+        case tree.Disjunction(alternatives) | tree.NegatedBody(alternatives):
             for alternative in alternatives:
                 for inner in alternative:
                     yield from literal_variables(inner)

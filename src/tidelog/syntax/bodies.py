@@ -1,0 +1,223 @@
+"""Parsing the literals of a rule.
+
+A parenthesis may hold literals or begin an expression, which is known only after it was read. So its content
+is read once, as literals, and turned into values if an operator follows: the parser never goes back.
+"""
+
+from __future__ import annotations
+
+from tidelog.errors import Span
+from tidelog.syntax import tree
+from tidelog.syntax.cursor import Cursor, Unexpected, describe
+from tidelog.syntax.expressions import (
+    argument,
+    assigned,
+    binding,
+    continues,
+    expression,
+    rest_of_expression,
+)
+from tidelog.syntax.precedence import NOT
+
+__all__ = ["atom", "literals", "no_end"]
+
+_AND = "separate literals with commas: `a, b`"
+_OR = "write alternatives in parentheses, separated by semicolons: `(a; b)`"
+_JOINTS = {"and": _AND, "&": _AND, "or": _OR, "|": _OR, ";": _OR}
+_WORDS = {
+    "is": "test for a missing value with `is_none(x)` and `is_some(x)`",
+    "like": "use `starts_with(x, …)`, `contains(x, …)` or `regex_match(x, …)`",
+    "ilike": 'use `regex_match(x, "(?i)…")`',
+    "between": "write `low <= x and x <= high`",
+    "where": "separate conditions with commas",
+    "if": "separate conditions with commas",
+}
+
+
+def no_end(c: Cursor, expected: str) -> Unexpected:
+    """The error for a token that neither continues nor ends the literals."""
+    hint = _JOINTS.get(c.token.text) or _WORDS.get(c.token.text)
+    match c.token.text, c.peek().text:
+        case "<", "-":
+            hint = "write `:-`"
+        case "-", "-":
+            hint = "comments begin with `//`"
+        case "{", _:
+            hint = "an aggregate over a body is the whole right side of a `var`: `var n = count { … }`"
+    return c.unexpected(f"expected {expected}, found {describe(c.token)}", hint)
+
+
+def literals(c: Cursor) -> tuple[tree.Literal, ...]:
+    found = [_literal(c)]
+    while c.accept(","):
+        found.append(_literal(c))
+    return tuple(found)
+
+
+def _literal(c: Cursor) -> tree.Literal:
+    start = c.token.start
+    if c.token.kind in ("Name", "quoted") and c.peek().text == "(":
+        found = atom(c)
+        call = _as_call(found) if continues(c) else None
+        return found if call is None else _condition(c, start, rest_of_expression(c, start, call))
+    if c.at("not"):
+        return _negation(c)
+    if c.at("var"):
+        return _variable(c)
+    if c.at("("):
+        return _parenthesis(c)
+    return _condition(c, start, expression(c))
+
+
+def _condition(c: Cursor, start: int, value: tree.Expr) -> tree.Condition:
+    if c.at("=") and isinstance(value, tree.Variable):
+        raise c.unexpected(
+            "`=` does not compare", f"write `var {value.name} = …` to name a value, `==` to compare"
+        )
+    return tree.Condition(value, c.since(start))
+
+
+# -- variables
+
+
+def _variable(c: Cursor) -> tree.Literal:
+    """`var pattern = value`, or `var pattern in collection`"""
+    start = c.token.start
+    found = binding(c)
+    if c.token.text == "in" and c.token.kind == "name":
+        c.advance()
+        return tree.Generator(found, expression(c), c.since(start))
+    return assigned(c, start, found, _right_side)
+
+
+def _right_side(c: Cursor) -> tree.Expr:
+    """The right side of a `var`: an expression, or an aggregate over a body of its own."""
+    start = c.token.start
+    value = expression(c)
+    if not c.at("{") or value.span.start != start:
+        return value
+    match value:
+        case tree.Variable(name):
+            return _sub_aggregate(c, name, (), value.span, start)
+        case tree.Call(name, args, False):
+            return _sub_aggregate(c, name, args, value.name_span, start)
+        case _:
+            return value
+
+
+def _sub_aggregate(
+    c: Cursor, function: str, args: tuple[tree.Expr, ...], name: Span, start: int
+) -> tree.SubAggregate:
+    alternatives = _alternatives(c, "}")
+    return tree.SubAggregate(function, args, alternatives, c.since(start), name)
+
+
+# -- negation and parentheses
+
+
+def _negation(c: Cursor) -> tree.Literal:
+    """`not A(x)`, `not (a, b; c)`, or a condition that begins with `not`"""
+    start = c.token.start
+    if c.peek().kind in ("Name", "quoted") and c.peek(2).text == "(":
+        c.advance()
+        found = atom(c)
+        call = _as_call(found) if continues(c) else None
+        if call is None:
+            return tree.Negation(found, c.since(start))
+        return _negated(c, start, found.span.start, call)
+    if c.peek().text != "(":
+        return _condition(c, start, expression(c))
+    c.advance()
+    opening = c.token.start
+    alternatives = _alternatives(c, ")")
+    first = _as_value(c, alternatives, opening)
+    if first is None:
+        return tree.NegatedBody(alternatives, c.since(start))
+    return _negated(c, start, opening, first)
+
+
+def _negated(c: Cursor, start: int, first_start: int, first: tree.Expr) -> tree.Condition:
+    """The rest of a condition that begins with `not` and a value."""
+    operand = rest_of_expression(c, first_start, first, NOT)
+    negation = tree.Unary("not", operand, c.since(start))
+    return _condition(c, start, rest_of_expression(c, start, negation))
+
+
+def _parenthesis(c: Cursor) -> tree.Literal:
+    """`(a, b; c)`, or the start of an expression"""
+    start = c.token.start
+    alternatives = _alternatives(c, ")")
+    first = _as_value(c, alternatives, start)
+    if first is None:
+        return tree.Disjunction(alternatives, c.since(start))
+    return _condition(c, start, rest_of_expression(c, start, first))
+
+
+def _alternatives(c: Cursor, closing: str) -> tuple[tuple[tree.Literal, ...], ...]:
+    """`(a, b; c)` or `{ a, b; c }`"""
+    depth = c.depth
+    c.deepen()
+    c.advance()
+    found = [literals(c)]
+    while c.accept(";"):
+        found.append(literals(c))
+    if not c.accept(closing):
+        raise no_end(c, "`)` to close the parenthesis" if closing == ")" else "`}` to close the aggregate")
+    c.depth = depth
+    return tuple(found)
+
+
+def _as_value(c: Cursor, alternatives: tuple[tuple[tree.Literal, ...], ...], start: int) -> tree.Expr | None:
+    """The value that a parenthesis stands for, if it is one: `(a)`, or before an operator also `(a, b)`."""
+    match alternatives:
+        case ((tree.Condition(only),),):
+            return only
+        case (row,) if continues(c) and c.token.text not in _JOINTS:
+            return _value(row, c.since(start))
+        case _:
+            return None
+
+
+def _value(row: tuple[tree.Literal, ...], span: Span) -> tree.Expr | None:
+    """The literals in a parenthesis as a value, or as the items of a tuple."""
+    items = [_item(literal) for literal in row]
+    found = tuple(item for item in items if item is not None)
+    if len(found) < len(items):
+        return None
+    return found[0] if len(found) == 1 else tree.TupleValue(found, span)
+
+
+def _item(literal: tree.Literal) -> tree.Expr | None:
+    match literal:
+        case tree.Condition(value):
+            return value
+        case tree.Atom():
+            return _as_call(literal)
+        case tree.Negation(found):
+            call = _as_call(found)
+            return None if call is None else tree.Unary("not", call, literal.span)
+        case tree.Disjunction((row,)):
+            return _value(row, literal.span)
+        case _:
+            return None
+
+
+def _as_call(found: tree.Atom) -> tree.Call | None:
+    """The call that an atom stands for before an operator: `module::function(…)`, or of a quoted name."""
+    is_plain = "::" not in found.relation and not found.name_span.text.startswith("`")
+    if is_plain or any(a.name is not None for a in found.args):
+        return None
+    args = tuple(a.value for a in found.args)
+    return tree.Call(found.relation, args, False, found.span, found.name_span)
+
+
+def atom(c: Cursor) -> tree.Atom:
+    name = c.advance()
+    c.expect("(", f"after the relation `{name.name}`")
+    args: list[tree.Argument] = []
+    while not c.at(")"):
+        args.append(argument(c, "the relation"))
+        if not c.accept(","):
+            break
+    c.expect(")", f"after the arguments of `{name.name}`")
+    return tree.Atom(name.name, tuple(args), c.since(name.start), c.span(name))
