@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tidelog.program.analysis.strata import reads
 from tidelog.program.model import Program
-from tidelog.program.text import print_function, print_relation, print_rule
+from tidelog.program.text import print_alias, print_function, print_relation, print_rule
 from tidelog.program.typed import Function, Stratum
+from tidelog.syntax.printer import print_item
 
 __all__ = ["describe_program", "describe_strata"]
 
@@ -13,15 +14,23 @@ __all__ = ["describe_program", "describe_strata"]
 def describe_program(program: Program) -> str:
     """Declarations and rules with names and types resolved, in the syntax of the language."""
     parts = [
-        [f"typedef {name} = {type_}" for name, type_ in program.aliases.items()],
+        _types(program),
         [print_relation(r) for r in program.relations.values()],
         [
             print_function(f) if isinstance(f, Function) else f"// {f.name}: Python, {f.module}.{f.qualname}"
             for f in program.functions.values()
-        ],
+        ]
+        + [print_item(item) for forms in program.templates.values() for item in forms],
         [print_rule(r) for r in program.rules.values()],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def _types(program: Program) -> list[str]:
+    """The definitions as written, and aliases of which only the type is known."""
+    others = {name: type_ for name, type_ in program.aliases.items() if name not in program.types}
+    written = [print_item(item) for item in program.types.values()]
+    return [print_alias(name, type_) for name, type_ in others.items()] + written
 
 
 def describe_strata(program: Program) -> str:
@@ -45,6 +54,9 @@ def _about(program: Program, stratum: Stratum) -> str:
     for name, best in stratum.best:
         column = program.relations[name].columns[best.column].name
         parts.append(f"keeps the {best.function} of {name}.{column} per key")
+    for name, total in () if stratum.totals is None else stratum.totals.kept:
+        column = program.relations[name].columns[total.column].name
+        parts.append(f"keeps the {total.function} of {name}.{column} per key")
     others = dict.fromkeys(
         f"not {name}" if how == "not" else name
         for rule in stratum.rules

@@ -7,32 +7,41 @@ removed in any order before that.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from weakref import ref
 
 from tidelog.data.overlay import copied
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, sort
-from tidelog.program.analysis.strata import Strata, restratify, stratify
+from tidelog.program.analysis.calls import calls
+from tidelog.program.analysis.strata import Strata, reads, restratify, stratify
 from tidelog.program.elaborate.declarations import Declarations, declare
 from tidelog.program.elaborate.functions import elaborate_functions, from_python
 from tidelog.program.elaborate.lint import warn, warn_single_variables
 from tidelog.program.elaborate.problems import Problems, did_you_mean, expect_text
 from tidelog.program.elaborate.rules import elaborate_rule
+from tidelog.program.elaborate.typedefs import restored
+from tidelog.program.library.catalog import REPLACEABLE_NAMES
 from tidelog.program.model import EMPTY, Index, Program, RuleChange
+from tidelog.program.modules import folders, resolve
 from tidelog.program.query import Query, elaborate_query
-from tidelog.program.typed import Absent, Match, PythonFunction, Relation, Rule
+from tidelog.program.typed import PythonFunction, Relation, Rule
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read
 
 __all__ = ["Draft", "check", "load"]
 
 # After one of these errors, a name that looks unused may only be misspelt where it is used.
-_UNKNOWN_NAMES = frozenset(["E101", "E103", "E108"])
+_UNKNOWN_NAMES = frozenset(["E101", "E103", "E108", "E118"])
+_UNKNOWN_MODULES = frozenset(["E122", "E123"])
 
 
 class Draft:
-    def __init__(self, program: Program = EMPTY) -> None:
+    def __init__(self, program: Program = EMPTY, search: Sequence[Path] = ()) -> None:
+        """`search` are the folders in which imported modules are found."""
+        self.search = tuple(search)
         self._before = program
         known = program.index
         self._declared = _declarations(program) if known is None else known.declared
@@ -43,7 +52,7 @@ class Draft:
 
     def copy(self) -> Draft:
         """An independent draft with the same state."""
-        new = Draft()
+        new = Draft(search=self.search)
         new._before = self._before
         new._declared = self._declared  # never changed in place
         new._added, new._removed = dict(self._added), dict(self._removed)
@@ -57,8 +66,10 @@ class Draft:
         if made.name in self._declared.calls and before != made:
             message = f"the function `{made.name}` already exists"
             raise ProgramError([Diagnostic("E112", NOWHERE, message)])
-        self._declared = self._declared.copy()
-        self._declared.add_function(made)
+        declared = self._declared.copy()
+        declared.add_function(made)
+        self._expect_unused(declared)
+        self._declared = declared
         return made
 
     def load(self, text: str, name: str = "<text>") -> tuple[Rule, ...]:
@@ -107,10 +118,12 @@ class Draft:
             return []
         return [(name, new) for name, new in here.items() if known.get(name, new) is not new]
 
-    def query(self, text: str, name: str = "<query>") -> Query:
+    def query(
+        self, text: str, parameters: Mapping[str, object] | None = None, name: str = "<query>"
+    ) -> Query:
         """The rule body of a text as a query. It is not added to the draft."""
         problems = Problems()
-        query = elaborate_query(Source(name, text), self._declared, problems)
+        query = elaborate_query(Source(name, text), self._declared, problems, parameters)
         _raise_errors(problems)
         assert query is not None
         return query
@@ -133,10 +146,26 @@ class Draft:
     def _load(self, source: Source, *, one: bool) -> list[Rule]:
         declared, rules, problems = self._elaborate(source)
         _raise_errors(problems)
+        self._expect_unused(declared)
         if one:
             _expect_one(rules, source.text)
         self._accept(declared, rules, problems)
         return rules
+
+    def _expect_unused(self, declared: Declarations) -> None:
+        """Raise ProgramError if a new function would replace a standard one that the program calls."""
+        before = self._declared
+        known, old = ({**d.functions, **d.templates} for d in (declared, before))
+        new = [name for name in REPLACEABLE_NAMES if name in known and name not in old]
+        if not new:
+            return
+        rules = (*self._before.rules.values(), *self._added.values())
+        templates = (form for forms in before.templates.values() for form in forms)
+        used = set().union(*map(calls, (*rules, *before.functions.values(), *templates)))
+        message = "`{}` is a standard function that the program already calls"
+        problems = [Diagnostic("E112", NOWHERE, message.format(name)) for name in new if name in used]
+        if problems:
+            raise ProgramError(problems)
 
     def _accept(self, declared: Declarations, rules: Iterable[Rule], problems: Problems) -> None:
         self._declared = declared
@@ -166,12 +195,14 @@ class Draft:
         change = RuleChange(ref(self._before), tuple(self._added), tuple(self._removed))
         return Program(
             self._declared.relations,
-            self._declared.aliases,
+            self._declared.types.aliases,
             self._declared.functions,
             rules,
             strata.strata,
             tuple(self._warnings),
             Index(rules, self._declared, strata, self._warnings, change),
+            self._declared.types.items,
+            self._declared.templates,
         )
 
     def _strata(self, rules: Mapping[str, Rule], problems: Problems) -> Strata:
@@ -192,7 +223,9 @@ class Draft:
 
     def _elaborate(self, source: Source) -> tuple[Declarations, list[Rule], Problems]:
         problems = Problems()
-        program, unread = read(source)
+        written, unread = read(source)
+        program, unresolved = resolve(written, source, self.search)
+        unread += unresolved
         problems.found += unread
         declared = self._declared
         if not all(isinstance(item, tree.Rule) for item in program.items):
@@ -200,13 +233,18 @@ class Draft:
             functions = declare(program.items, declared, problems)
             elaborate_functions(functions, declared, problems)
         rules = _elaborate_rules(program.items, declared, problems)
+        if any(d.code in _UNKNOWN_MODULES for d in unresolved):
+            # names of a module that could not be read are unknown for no other reason
+            problems.found = [
+                d for d in problems.found if d.code not in _UNKNOWN_NAMES or "::" not in d.message
+            ]
         if not unread and not any(d.code in _UNKNOWN_NAMES for d in problems.found):
-            warn(program, problems)
+            _warn(program, source, problems)
         return declared, rules, problems
 
 
 def _declarations(program: Program) -> Declarations:
-    declared = Declarations(aliases=dict(program.aliases))
+    declared = Declarations(types=restored(program.aliases, program.types), templates=dict(program.templates))
     for relation in program.relations.values():
         declared.add_relation(relation)
     for function in program.functions.values():
@@ -233,6 +271,8 @@ def _elaborate_rules(items: Iterable[tree.Item], declared: Declarations, problem
             continue
         rule = elaborate_rule(item, declared, problems)
         if rule is None:
+            # a rule that is left out without a report would be a wrong answer
+            assert any(d.severity is Severity.ERROR for d in problems.found), item.span.text
             continue
         warn_single_variables(item, problems)
         if rule.id in rules:
@@ -248,31 +288,54 @@ def _elaborate_rules(items: Iterable[tree.Item], declared: Declarations, problem
     return list(rules.values())
 
 
+def _warn(program: tree.Program, source: Source, problems: Problems) -> None:
+    """Add the warnings for a text. Modules that it imports may have more than it needs."""
+    found = Problems()
+    warn(program, found)
+    problems.found += [d for d in found.found if d.span.source is source]
+
+
 def _mentioned(rule: Rule) -> set[str]:
-    literals = (x for body in (*rule.bodies, *rule.after) for x in body)
-    read_ = {x.relation for x in literals if isinstance(x, Match | Absent)}
-    return read_ | {h.relation for h in rule.heads}
+    return {name for name, _ in reads(rule)} | {h.relation for h in rule.heads}
 
 
-def load(text: str, name: str = "<text>", functions: Iterable[Callable[..., object]] = ()) -> Program:
-    """The program of a text. Raises a ProgramError with all errors of the text."""
+def load(
+    text: str,
+    name: str = "<text>",
+    functions: Iterable[Callable[..., object]] = (),
+    *,
+    search: Iterable[str | os.PathLike[str]] = (),
+) -> Program:
+    """The program of a text. Raises a ProgramError with all errors of the text.
+
+    Modules that it imports are searched in the folder of the file `name`, if there is one, and in `search`.
+    """
     expect_text("load", text)
-    program, problems = _elaborated(text, name, functions)
+    program, problems = _elaborated(text, name, functions, search)
     _raise_errors(problems)
     return program
 
 
 def check(
-    text: str, name: str = "<text>", functions: Iterable[Callable[..., object]] = ()
+    text: str,
+    name: str = "<text>",
+    functions: Iterable[Callable[..., object]] = (),
+    *,
+    search: Iterable[str | os.PathLike[str]] = (),
 ) -> tuple[Diagnostic, ...]:
     """All errors and warnings for a text, sorted by position."""
     expect_text("check", text)
-    return sort(_elaborated(text, name, functions)[1].found)
+    return sort(_elaborated(text, name, functions, search)[1].found)
 
 
-def _elaborated(text: str, name: str, functions: Iterable[Callable[..., object]]) -> tuple[Program, Problems]:
+def _elaborated(
+    text: str,
+    name: str,
+    functions: Iterable[Callable[..., object]],
+    search: Iterable[str | os.PathLike[str]],
+) -> tuple[Program, Problems]:
     """The program as far as it can be elaborated, with its strata, and all diagnostics."""
-    draft = Draft()
+    draft = Draft(search=folders(search))
     for function in functions:
         draft.register(function)
     declared, rules, problems = draft._elaborate(Source(name, text))

@@ -10,7 +10,9 @@ from tidelog.data.types import Type
 from tidelog.errors import Diagnostic
 from tidelog.program.analysis.strata import Strata
 from tidelog.program.elaborate.declarations import Declarations
+from tidelog.program.elaborate.definitions import Definition
 from tidelog.program.typed import Function, PythonFunction, Relation, Rule, Stratum
+from tidelog.syntax import tree
 
 __all__ = ["EMPTY", "Difference", "Index", "Program", "RuleChange", "difference", "rule_changes"]
 
@@ -39,6 +41,8 @@ class Index:
 class Program:
     """A typed, safe, stratified program. Rules are identified by their canonical form.
 
+    `types` are the definitions of types as written, and `aliases` the types of aliases without parameters.
+    `templates` are the functions that are expanded where they are called, as written.
     `index` is what the next program is made from, if it differs little.
     """
 
@@ -49,6 +53,8 @@ class Program:
     strata: tuple[Stratum, ...] = ()
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
     index: Index | None = field(default=None, compare=False, repr=False)
+    types: Mapping[str, Definition] = field(default_factory=dict)
+    templates: Mapping[str, tuple[tree.Function, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         known = self.index
@@ -60,7 +66,7 @@ class Program:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled without its index, which is made again."""
         parts = (self.relations, self.aliases, self.functions, self.rules, self.strata, self.warnings)
-        return Program, parts
+        return Program, (*parts, None, self.types, self.templates)
 
 
 EMPTY = Program()

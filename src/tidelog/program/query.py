@@ -3,11 +3,12 @@
 The columns of the answer are the variables that are bound at the end of the body, in the order in which the
 text first mentions them. With a group, these are its keys, its results and the variables bound after it; with
 alternatives, the variables that every alternative binds. Variables whose names begin with `_` are left out.
+Parameters are variables that stand for given values; they are not columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -15,10 +16,12 @@ from tidelog.errors import Source, Span
 from tidelog.program.elaborate.declarations import Declarations, Signature
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.rules import elaborate_rule
-from tidelog.program.typed import Bind, Body, Column, Match, Relation, Role, Rule, Var
+from tidelog.program.parameters import with_values
+from tidelog.program.renaming import with_standard_names
+from tidelog.program.typed import Bind, Body, Column, Each, Match, Nested, Relation, Role, Rule, Var
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read_body
-from tidelog.syntax.variables import literal_variables
+from tidelog.syntax.variables import expression_variables, literal_variables
 
 __all__ = ["QUERY", "Query", "elaborate_query"]
 
@@ -33,13 +36,19 @@ class Query:
     rule: Rule
 
 
-def elaborate_query(source: Source, known: Declarations, problems: Problems) -> Query | None:
-    """The query, or None after reporting an error."""
+def elaborate_query(
+    source: Source, known: Declarations, problems: Problems, parameters: Mapping[str, object] | None = None
+) -> Query | None:
+    """The query, or None after reporting an error. Raises SessionError for a wrong parameter."""
     body, unread = read_body(source)
     problems.found += unread
     if unread:
         return None
     whole = Span(source, 0, len(source.text))
+    if "std::" in source.text:
+        body = with_standard_names(body)
+    if parameters:
+        body = with_values(body, parameters)
     first = _rule(body, (), whole, known, problems)
     if first is None:
         return None
@@ -81,7 +90,8 @@ def _in_all(bodies: tuple[Body, ...]) -> set[str]:
 
 def _variables(body: Body) -> set[str]:
     matched = {t.name for x in body if isinstance(x, Match) for t in x.terms if isinstance(t, Var)}
-    return matched | {x.variable.name for x in body if isinstance(x, Bind)}
+    computed = {x.variable.name for x in body if isinstance(x, Bind | Each)}
+    return matched | computed | {x.result.name for x in body if isinstance(x, Nested)}
 
 
 def _mentioned(body: tuple[tree.Literal, ...]) -> list[tree.Variable]:
@@ -102,7 +112,9 @@ def _occurrences(body: Iterable[tree.Literal]) -> Iterator[tree.Variable]:
             case tree.Disjunction(alternatives):
                 for alternative in alternatives:
                     yield from _occurrences(alternative)
-            case tree.Atom() | tree.Negation() | tree.Condition():
+            case tree.Destructuring(pattern) | tree.Generator(pattern):
+                yield from expression_variables(pattern)
+            case tree.Atom() | tree.Negation() | tree.Condition() | tree.NegatedBody():
                 pass
             case _:
                 assert_never(literal)

@@ -7,8 +7,9 @@ position or by name), or in layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from itertools import count
 from typing import assert_never
 
 from tidelog.data import types
@@ -23,12 +24,14 @@ from tidelog.syntax.printer import print_item, print_line
 __all__ = [
     "canonical_id",
     "constant_tree",
+    "print_alias",
     "print_body_literal",
     "print_function",
     "print_heads",
     "print_relation",
     "print_rule",
     "print_value",
+    "written_name",
 ]
 
 
@@ -40,11 +43,18 @@ def canonical_id(
 
 
 class _Numbering(dict[str, str]):
-    """Numbers each name on first use."""
+    """Numbers each name on first use; nested bodies have names of their own."""
+
+    def __init__(self, known: Mapping[str, str] | None = None, numbers: Iterator[int] | None = None) -> None:
+        super().__init__(known or {})
+        self._numbers = numbers or count()
 
     def __missing__(self, name: str) -> str:
-        self[name] = f"v{len(self)}"
+        self[name] = f"v{next(self._numbers)}"
         return self[name]
+
+    def nested(self, known: Mapping[str, str]) -> _Numbering:
+        return _Numbering(known, self._numbers)
 
 
 class _AsIs(dict[str, str]):
@@ -75,7 +85,21 @@ def print_relation(relation: typed.Relation) -> str:
     columns = tuple(tree.Column(c.name, _type(c.type)) for c in relation.columns)
     key = relation.key
     names = None if key is None else tuple(tree.Variable(relation.columns[i].name) for i in key)
-    return print_item(tree.Relation(role, relation.name, columns, names))
+    attributes = tuple(_attributes(relation.options))
+    return print_item(tree.Relation(role, relation.name, columns, names, attributes=attributes))
+
+
+def _attributes(options: typed.FileOptions) -> Iterator[tree.Attribute]:
+    if options.file is not None:
+        yield tree.Attribute("file", tree.StringLiteral(options.file))
+    if options.delimiter is not None:
+        yield tree.Attribute("delimiter", tree.StringLiteral(options.delimiter))
+    if options.header is not None:
+        yield tree.Attribute("header", tree.BoolLiteral(options.header))
+
+
+def print_alias(name: str, type_: Type) -> str:
+    return print_item(tree.Alias(name, _type(type_)))
 
 
 def print_function(function: typed.Function) -> str:
@@ -122,8 +146,32 @@ def _literal(literal: typed.Literal, names: Names) -> tree.Literal:
             return tree.Condition(_expr(condition, names))
         case typed.Bind(variable, value):
             return tree.Assignment(names[variable.name], _expr(value, names))
+        case typed.Each(variable, collection):
+            made = _expr(collection, names)
+            return tree.Generator(tree.Variable(names[variable.name]), made)
+        case typed.Nested():
+            return _nested(literal, names)
+        case typed.Without(parameters, bodies):
+            own = _own_names(parameters, names)
+            return tree.NegatedBody(tuple(tuple(_literal(x, own) for x in body) for body in bodies))
         case _:
             assert_never(literal)
+
+
+def _own_names(parameters: tuple[typed.Var, ...], names: Names) -> Names:
+    """The names inside a nested body: those of its parameters, and others that only it has."""
+    if not isinstance(names, _Numbering):
+        return names
+    return names.nested({p.name: names[p.name] for p in parameters})
+
+
+def _nested(literal: typed.Nested, names: Names) -> tree.Assignment:
+    own = _own_names(literal.parameters, names)
+    bodies = tuple(tuple(_literal(x, own) for x in body) for body in literal.bodies)
+    args = tuple(_expr(a, own) for a in literal.args)
+    counts = literal.distinct and literal.function == "count"
+    function = "count_distinct" if counts else literal.function
+    return tree.Assignment(names[literal.result.name], tree.SubAggregate(function, args, bodies))
 
 
 def _atom(relation: str, terms: Iterable[typed.Term], names: Names) -> tree.Atom:
@@ -158,12 +206,54 @@ def _expr(expr: typed.Expr, names: Names) -> tree.Expr:
         case typed.Let(name, value, body):
             binding = tree.Assignment(names[name], _expr(value, names))
             return tree.Block((binding,), _expr(body, names))
-        case typed.Call(function, args):
-            return tree.Call(function, tuple(_expr(a, names) for a in args))
+        case typed.Call(function, args, closures=closures):
+            lambdas = tuple(_closure(c, names) for c in closures)
+            return tree.Call(written_name(function), (*(_expr(a, names) for a in args), *lambdas))
         case typed.Cast(operand, type_):
             return tree.Cast(_expr(operand, names), _type(type_))
+        case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
+            return _structured(expr, names)
         case _:
             assert_never(expr)
+
+
+def written_name(function: str) -> str:
+    """The name of a function as it is called, without the types of an instance."""
+    return function.partition("<")[0].partition("(")[0]
+
+
+def _closure(closure: typed.Lambda, names: Names) -> tree.Closure:
+    parameters = tuple(tree.Parameter(names[p.name], _type(p.type)) for p in closure.parameters)
+    return tree.Closure(parameters, _expr(closure.body, names))
+
+
+def _structured(expr: typed.Make | typed.Get | typed.Is | typed.Listing, names: Names) -> tree.Expr:
+    match expr:
+        case typed.Make("", fields):
+            return tree.TupleValue(tuple(_expr(f, names) for f in fields))
+        case typed.Make(constructor, fields):
+            args = tuple(tree.Argument(_expr(f, names)) for f in fields)
+            return tree.Construct(constructor, args, is_bare=not args)
+        case typed.Listing(items):
+            return tree.VecLiteral(tuple(_expr(x, names) for x in items))
+        case typed.Is(operand, constructor):  # not in the language
+            return tree.Call("$is", (_expr(operand, names), tree.StringLiteral(constructor)))
+        case typed.Get(operand, constructor, field):
+            return _get(_expr(operand, names), operand.type, constructor, field)
+        case _:
+            assert_never(expr)
+
+
+def _get(operand: tree.Expr, type_: Type, constructor: str, field: int) -> tree.Expr:
+    if not constructor:
+        return tree.FieldAccess(operand, field)
+    name: str | int = field
+    if isinstance(type_, types.Named):
+        name = type_.constructor(constructor).fields[field].name
+        if len(type_.constructors) == 1:
+            return tree.FieldAccess(operand, name)
+    place = tree.StringLiteral(f"{constructor}.{name}")
+    return tree.Call("$get", (operand, place))  # not in the language
 
 
 def constant_tree(type_: Type, value: Value) -> tree.Expr:
@@ -199,6 +289,14 @@ def _type(type_: Type) -> tree.TypeName:
             return tree.TypeName("decimal", (precision, scale))
         case types.Option(item):
             return tree.TypeName("option", (_type(item),))
+        case types.Tuple(items):
+            return tree.TypeName("()", tuple(map(_type, items)))
+        case types.Vec(item) | types.Set(item):
+            return tree.TypeName("vec" if isinstance(type_, types.Vec) else "set", (_type(item),))
+        case types.Map(key, value):
+            return tree.TypeName("map", (_type(key), _type(value)))
+        case types.Named(name, args):
+            return tree.TypeName(name, tuple(map(_type, args)))
         case (
             types.Bool()
             | types.Int()
@@ -209,6 +307,7 @@ def _type(type_: Type) -> tree.TypeName:
             | types.Bytes()
             | types.Date()
             | types.Timestamp()
+            | types.Duration()
         ):
             return tree.TypeName(str(type_))
         case _:

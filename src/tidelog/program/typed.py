@@ -10,6 +10,12 @@ A rule is normalised as far as its meaning allows and no further:
   group gives one binding of the keys and the aggregates' results; the alternatives of `after` are evaluated
   under that binding, and their instances derive the rows of the heads.
 
+Structured values are taken apart by three expressions: `Is` asks for the constructor, `Get` reads a field
+and `Make` builds a value. Patterns and `match` are expressed by them, with `If` and `Let`. A generator
+(`Each`) is a positive literal: an instance has one item of its collection, and equal items at two positions
+are two instances. A *nested* body (of `Nested` and `Without`) is evaluated under the values of its
+parameters, which are variables that the literals around it bind; its other variables are its own.
+
 Invariants, established by elaboration and relied on by all later layers: names resolve, types match, the
 terms of an atom are variables, constants or wildcards (expressions are assigned to fresh variables), every
 variable is bound by a positive atom or an assignment, and assignments are ordered so that each uses only
@@ -38,14 +44,21 @@ __all__ = [
     "Cast",
     "Column",
     "Constant",
+    "Each",
     "Expr",
     "Function",
+    "Get",
     "Group",
     "Head",
     "If",
+    "Is",
+    "Lambda",
     "Let",
+    "Listing",
     "Literal",
+    "Make",
     "Match",
+    "Nested",
     "PythonFunction",
     "Relation",
     "Role",
@@ -53,9 +66,12 @@ __all__ = [
     "Stratum",
     "Term",
     "Test",
+    "Total",
+    "Totals",
     "Unary",
     "Var",
     "Wildcard",
+    "Without",
     "expressions",
     "subexpressions",
     "variables",
@@ -95,7 +111,7 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """One of `+ - * / % ++ & | ^ << >> == != < <= > >= and or`.
+    """One of `+ - * / % +% -% *% ++ & | ^ << >> == != < <= > >= and or`.
 
     Both operands have the same type, except for shifts. `and` and `or` short-circuit: the right side is
     evaluated only if the left side does not decide the result.
@@ -132,6 +148,51 @@ class Call:
     function: str
     args: tuple[Expr, ...]
     type: Type
+    closures: tuple[Lambda, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda:
+    """A closure that a standard function calls; it may use the variables around it."""
+
+    parameters: tuple[Var, ...]
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Make:
+    """A value of a struct, union or tuple type; `constructor` is "" for a tuple."""
+
+    constructor: str
+    fields: tuple[Expr, ...]
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Get:
+    """A field of a value, by position. It fails if the value has another constructor ("" for a tuple)."""
+
+    operand: Expr
+    constructor: str
+    field: int
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Is:
+    """Whether a value has this constructor. Its type is `bool`."""
+
+    operand: Expr
+    constructor: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A vec of these items."""
+
+    items: tuple[Expr, ...]
+    type: Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +201,7 @@ class Cast:
     type: Type
 
 
-Expr: TypeAlias = Constant | Var | Unary | Binary | If | Let | Call | Cast
+Expr: TypeAlias = Constant | Var | Unary | Binary | If | Let | Call | Cast | Make | Get | Is | Listing
 
 
 # -- literals
@@ -181,7 +242,38 @@ class Bind:
     value: Expr
 
 
-Literal: TypeAlias = Match | Absent | Test | Bind
+@dataclass(frozen=True, slots=True)
+class Each:
+    """`variable` is an item of a vec, an element of a set, or a tuple of a key and its value in a map."""
+
+    variable: Var
+    collection: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """`result` is an aggregate over the instances of the bodies, under the values of `parameters`.
+
+    Over no instances, the aggregate has the value that `catalog` gives for it, or the literal does not hold.
+    """
+
+    result: Var
+    function: str
+    args: tuple[Expr, ...]
+    distinct: bool
+    parameters: tuple[Var, ...]
+    bodies: tuple[Body, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """No body has an instance, under the values of `parameters`."""
+
+    parameters: tuple[Var, ...]
+    bodies: tuple[Body, ...]
+
+
+Literal: TypeAlias = Match | Absent | Test | Bind | Each | Nested | Without
 Body: TypeAlias = tuple[Literal, ...]
 
 
@@ -198,7 +290,8 @@ class Head:
 class Aggregate:
     """`result` is `function` over the values of `args[0]` in all instances.
 
-    `args[1]` is the value that `arg_min` and `arg_max` compare, or the separator of `concat`.
+    `args[1]` is the value that `arg_min` and `arg_max` compare, or the separator of `concat` or the fraction
+    of `quantile`, which are constants.
     With `distinct`, equal values of `args` count once.
     """
 
@@ -246,6 +339,15 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class FileOptions:
+    """The attributes of a relation: its file in a folder, and the form of CSV. None is not given."""
+
+    file: str | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     """`key` holds the positions of the primary key's columns, or is None."""
 
@@ -254,6 +356,7 @@ class Relation:
     role: Role
     key: tuple[int, ...] | None = None
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    options: FileOptions = FileOptions()
 
     @property
     def types(self) -> tuple[Type, ...]:
@@ -295,16 +398,38 @@ class Best:
 
 
 @dataclass(frozen=True, slots=True)
+class Total:
+    """The relation keeps, per value of its other columns, one row: the total of all contributions."""
+
+    column: int
+    function: str  # "sum" or "count"
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What is known about a stratum with recursive sums or counts (see `analysis.totals`).
+
+    `kept` are the relations that keep a total, and `aggregated` the columns of all relations of the stratum
+    that depend on totals. `is_threshold` says that totals are only compared with what they must exceed.
+    """
+
+    kept: tuple[tuple[str, Total], ...]
+    aggregated: tuple[tuple[str, frozenset[int]], ...]
+    is_threshold: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Stratum:
     """Mutually dependent relations with the rules that derive them, as rewritten for this stratum.
 
-    `best` names the relations that keep only the best value per key.
+    `best` names the relations that keep only the best value per key. `totals` are recursive sums and counts.
     """
 
     relations: frozenset[str]
     rules: tuple[Rule, ...]
     recursive: bool
     best: tuple[tuple[str, Best], ...] = ()
+    totals: Totals | None = None
 
 
 # -- traversal
@@ -323,8 +448,12 @@ def subexpressions(expr: Expr) -> tuple[Expr, ...]:
             return (condition, then, otherwise)
         case Let(value=value, body=body):
             return (value, body)
-        case Call(args=args):
-            return args
+        case Call(args=args, closures=closures):
+            return (*args, *(c.body for c in closures))
+        case Make(fields=items) | Listing(items=items):
+            return items
+        case Get(operand=operand) | Is(operand=operand):
+            return (operand,)
         case _:
             assert_never(expr)
 
@@ -337,7 +466,13 @@ def variables(expr: Expr) -> Iterator[Var]:
         case Let(name, value, body):
             yield from variables(value)
             yield from (v for v in variables(body) if v.name != name)
-        case Constant() | Unary() | Binary() | If() | Call() | Cast():
+        case Call(args=args, closures=closures):
+            for arg in args:
+                yield from variables(arg)
+            for closure in closures:
+                own = {p.name for p in closure.parameters}
+                yield from (v for v in variables(closure.body) if v.name not in own)
+        case Constant() | Unary() | Binary() | If() | Cast() | Make() | Get() | Is() | Listing():
             for sub in subexpressions(expr):
                 yield from variables(sub)
         case _:
@@ -353,5 +488,9 @@ def expressions(literal: Literal) -> tuple[Expr, ...]:
             return (condition,)
         case Bind(value=value):
             return (value,)
+        case Each(collection=collection):
+            return (collection,)
+        case Nested(parameters=parameters) | Without(parameters=parameters):
+            return parameters
         case _:
             assert_never(literal)

@@ -24,7 +24,21 @@ from tidelog.errors import Span
 from tidelog.program import typed
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.library.catalog import NUMBER
-from tidelog.program.typed import Absent, Best, Bind, Body, Expr, Group, Match, Rule, Test, Var
+from tidelog.program.typed import (
+    Absent,
+    Best,
+    Bind,
+    Body,
+    Each,
+    Expr,
+    Group,
+    Match,
+    Nested,
+    Rule,
+    Test,
+    Var,
+    Without,
+)
 
 __all__ = ["best_relations", "check_monotone", "in_order"]
 
@@ -126,7 +140,7 @@ def _in_order(body: Body, names: Iterable[str]) -> Body:
                 return Bind(variable, _numbers(value, followed))
             case Test(condition):
                 return Test(_numbers(condition, followed))
-            case Match() | Absent():
+            case Match() | Absent() | Each() | Nested() | Without():
                 return literal
             case _ as never:
                 assert_never(never)
@@ -152,10 +166,12 @@ def _numbers(expr: Expr, names: Iterable[str]) -> Expr:
             return typed.If(_numbers(condition, followed), then, otherwise, type_)
         case typed.Let(name, value, body, type_):
             return typed.Let(name, _numbers(value, followed), _numbers(body, followed | {name}), type_)
-        case typed.Call(function, args, type_):
-            return typed.Call(function, tuple(_numbers(a, followed) for a in args), type_)
+        case typed.Call(args=args):
+            return replace(expr, args=tuple(_numbers(a, followed) for a in args))
         case typed.Cast(operand, type_):
             return typed.Cast(_numbers(operand, followed), type_)
+        case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
+            return expr  # no value of the recursion passes through them
         case _ as never:
             assert_never(never)
 
@@ -203,9 +219,26 @@ def _follow(body: Body, best: Mapping[str, Best], given: frozenset[str] = frozen
     for literal in body:
         if isinstance(literal, Test) and _direction(literal.condition, directions) < 0:
             raise _NotMonotone("a condition becomes false as a value gets better")
-        if isinstance(literal, Absent) and any(_direction(e, directions) for e in typed.expressions(literal)):
-            raise _NotMonotone(f"a value is looked up in `{literal.relation}` under `not`")
+        if isinstance(literal, Absent | Each | Nested | Without):
+            _check_use(literal, directions)
     return {name: d for name, d in directions.items() if d}
+
+
+def _check_use(literal: Absent | Each | Nested | Without, directions: Mapping[str, int]) -> None:
+    """Raise _NotMonotone if a literal depends on a value in a way that has no direction."""
+    if not any(_direction(e, directions) for e in typed.expressions(literal)):
+        return
+    match literal:
+        case Absent(relation):
+            raise _NotMonotone(f"a value is looked up in `{relation}` under `not`")
+        case Each():
+            raise _NotMonotone("`var … in` ranges over a value")
+        case Nested(function=function):
+            raise _NotMonotone(f"a value is used inside `{function} {{ … }}`")
+        case Without():
+            raise _NotMonotone("a value is used inside `not (…)`")
+        case _:
+            assert_never(literal)
 
 
 def _occurrences(body: Body) -> Counter[str]:
@@ -258,6 +291,8 @@ def _direction(expr: Expr, directions: Mapping[str, int]) -> int:
         case typed.Cast(operand, type_) if is_number(operand.type) and is_number(type_):
             return _direction(operand, directions)
         case typed.Constant() | typed.Unary() | typed.If() | typed.Call() | typed.Cast():
+            raise _NotMonotone(f"{_operation(expr)} does not preserve the order of values")
+        case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
             raise _NotMonotone(f"{_operation(expr)} does not preserve the order of values")
         case _:
             assert_never(expr)
@@ -316,6 +351,14 @@ def _operation(expr: Expr) -> str:
             return f"`{function}`"
         case typed.Cast(_, type_):
             return f"`as {type_}`"
+        case typed.Make(""):
+            return "a tuple"
+        case typed.Make(constructor) | typed.Is(_, constructor):
+            return f"`{constructor}{{…}}`"
+        case typed.Get():
+            return "taking a part of a value"
+        case typed.Listing():
+            return "`[…]`"
         case typed.Constant() | typed.Var() | typed.Let():
             return "this expression"
         case _:

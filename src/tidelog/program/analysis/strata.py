@@ -1,9 +1,9 @@
 """Strata: groups of mutually dependent relations, ordered so that each reads only itself and earlier strata.
 
 A stratum is a strongly connected component of the relations under "is derived from". Negation and
-aggregation need their input to be complete, so neither may be part of a cycle. The exception is a relation
-that keeps the best value per key (`Best`), which `monotonicity` checks. A forbidden cycle is reported in
-full, rule by rule.
+aggregation need their input to be complete, so neither may be part of a cycle. The exceptions are relations
+that keep the best value per key (`Best`), which `monotonicity` checks, and relations that keep a total per
+key (`Total`), which `totals` analyses. A forbidden cycle is reported in full, rule by rule.
 """
 
 from __future__ import annotations
@@ -11,14 +11,38 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final, assert_never
 
 from tidelog.data.overlay import copied
 from tidelog.program.analysis.monotonicity import best_relations, check_monotone, in_order
+from tidelog.program.analysis.nesting import demanded, support
 from tidelog.program.analysis.order import Order, components
+from tidelog.program.analysis.totals import report_mixture, report_nested, total_relations, totals_of
 from tidelog.program.elaborate.problems import Problems
-from tidelog.program.typed import Absent, Best, Match, Rule, Stratum
+from tidelog.program.typed import (
+    Absent,
+    Best,
+    Bind,
+    Body,
+    Each,
+    Match,
+    Nested,
+    Rule,
+    Stratum,
+    Test,
+    Total,
+    Without,
+)
 
 __all__ = ["Strata", "reads", "restratify", "stratify"]
+
+
+_OVER_BODY: Final = " { … }"  # ends the name of an aggregate over a nested body
+
+
+def _needs_completeness(how: str) -> bool:
+    """Whether what is read must be complete first, whatever the rule derives."""
+    return how == "not" or how.endswith(_OVER_BODY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +74,25 @@ def reads(rule: Rule) -> Iterator[tuple[str, str]]:
     """The relations that a rule reads, each with "", "not", or the aggregate applied to it."""
     function = rule.group.aggregates[0].function if rule.group else ""
     for bodies, how in ((rule.bodies, function), (rule.after, "")):
-        for literal in (x for body in bodies for x in body):
-            if isinstance(literal, Match):
-                yield literal.relation, how
-            elif isinstance(literal, Absent):
-                yield literal.relation, "not"
+        yield from _reads(bodies, how)
+
+
+def _reads(bodies: Iterable[Body], how: str) -> Iterator[tuple[str, str]]:
+    for literal in (x for body in bodies for x in body):
+        match literal:
+            case Match(relation):
+                yield relation, how
+            case Absent(relation):
+                yield relation, "not"
+            case Nested(function=function, bodies=inner):
+                for relation, inside in _reads(inner, ""):
+                    yield relation, inside or f"{function}{_OVER_BODY}"
+            case Without(bodies=inner):
+                yield from ((name, "not") for name, _ in _reads(inner, ""))
+            case Test() | Bind() | Each():
+                pass
+            case _:
+                assert_never(literal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +100,7 @@ class Strata:
     """The strata of a program in evaluation order, with what is needed to keep them up to date.
 
     `deriving` are the rules of each relation, by their identities. `sequence` numbers all rules in the order
-    in which they were added, up to `following`. `extrema` are the strata that keep best values.
+    in which they were added, up to `following`. `extrema` are the strata that keep best values or totals.
     """
 
     strata: tuple[Stratum, ...] = ()
@@ -127,13 +165,18 @@ def restratify(
             strata[number] = stratum(number, order.groups[number])
         old = {id(before.strata[number]) for number in numbers}
         extrema = [s for s in before.extrema if id(s) not in old]
-        extrema += [strata[number] for number in sorted(numbers) if strata[number].best]
+        extrema += [strata[number] for number in sorted(numbers) if _keeps_one(strata[number])]
         return replace(found, strata=tuple(strata), extrema=tuple(extrema))
     return _with_strata(found, [stratum(number, group) for number, group in enumerate(order.groups)])
 
 
 def _with_strata(found: Strata, strata: Sequence[Stratum]) -> Strata:
-    return replace(found, strata=tuple(strata), extrema=tuple(s for s in strata if s.best))
+    return replace(found, strata=tuple(strata), extrema=tuple(filter(_keeps_one, strata)))
+
+
+def _keeps_one(stratum: Stratum) -> bool:
+    """Whether relations of the stratum keep one row per key, so that its rules have another meaning."""
+    return bool(stratum.best or stratum.totals)
 
 
 def _heads(rule: Rule) -> list[str]:
@@ -190,15 +233,25 @@ def _stratum(
     relations: frozenset[str], rules: tuple[Rule, ...], turns: list[_Turn], problems: Problems
 ) -> Stratum:
     best: Mapping[str, Best] = {}
-    blocked = _edge(turns, lambda how: how == "not")
+    kept: Mapping[str, Total] = {}
+    blocked = _edge(turns, _needs_completeness)
     if blocked is None and any(how for turn in turns for _, how in turn.reads):
-        best = best_relations(relations, rules, _aggregated(turns), problems)
-        blocked = _edge(turns, bool, best)
-        if blocked is None and check_monotone(relations, rules, best, problems):
+        through = _aggregated(turns)
+        best = best_relations(relations, rules, through, problems)
+        kept = total_relations(rules, through - best.keys(), problems)
+        blocked = _edge(turns, bool, {**best, **kept})
+        if blocked is None and best and kept:
+            report_mixture(rules, best, kept, problems)
+        elif blocked is None and best and check_monotone(relations, rules, best, problems):
             rules = tuple(in_order(rule, best) for rule in rules)
     if blocked is not None:
         _report_cycle(blocked, turns, problems)
-    return Stratum(relations, rules, bool(turns), tuple(sorted(best.items())))
+    for turn in turns:
+        _report_demand(turn.rule, relations, problems)
+    if kept:
+        report_nested(rules, min(kept), problems)
+    totals = totals_of(relations, rules, kept) if kept and not best and blocked is None else None
+    return Stratum(relations, rules, bool(turns), tuple(sorted(best.items())), totals)
 
 
 def _edge(turns: Iterable[_Turn], wanted: Callable[[str], bool], allowed: Container[str] = ()) -> Edge | None:
@@ -215,6 +268,29 @@ def _aggregated(turns: Iterable[_Turn]) -> frozenset[str]:
     """The relations derived by an aggregate inside the cycle."""
     through = (turn for turn in turns if any(how and how != "not" for _, how in turn.reads))
     return frozenset(head for turn in through for head in turn.heads)
+
+
+def _report_demand(rule: Rule, relations: frozenset[str], problems: Problems) -> None:
+    """Report parameters of nested bodies whose values come from the recursion itself.
+
+    The nested body must be complete before the rule runs, so it cannot wait for these values.
+    """
+    for body in (*rule.bodies, *rule.after):
+        for literal in body:
+            if not isinstance(literal, Nested | Without) or not (wanted := demanded(literal)):
+                continue
+            read = [x.relation for x in support(body, wanted) if isinstance(x, Match)]
+            cycle = next((name for name in read if name in relations), None)
+            if cycle is not None:
+                name = wanted[0].name
+                problems.report(
+                    "E305",
+                    rule.span,
+                    f"the nested body only tests `{name}`, whose values come from the recursion",
+                    note=f"`{name}` is bound by `{cycle}`, which this rule derives",
+                    hint=f"bind `{name}` inside the nested body, by an atom that has all its values",
+                )
+                return
 
 
 # -- reporting a cycle
@@ -238,7 +314,8 @@ def _report_cycle(edge: Edge, turns: list[_Turn], problems: Problems) -> None:
         edge.rule.span,
         f"`{edge.head}` depends on an aggregate over itself",
         note=f"the cycle is: {steps}",
-        hint="only `min` and `max` can be recursive, and only as the last step of a rule",
+        hint="only `min`, `max`, `sum` and `count` can be recursive, and only as the last step of a rule; "
+        "what uses the result goes into a rule of its own",
     )
 
 

@@ -1,4 +1,4 @@
-"""Declarations: types, relations and functions by name, for lookup by the rest of elaboration.
+"""Declarations: relations and functions by name, for lookup by the rest of elaboration.
 
 Invariant: the declarations are valid (types resolve, arities are within limits, keys name columns). An
 invalid declaration is reported, and its signature is added as far as it is known, so that its uses cause no
@@ -7,36 +7,25 @@ further errors. A column of unknown type has the type None, in `Signature` only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 from tidelog.data import types
 from tidelog.data.types import Type
-from tidelog.errors import NOWHERE, Span
+from tidelog.errors import NOWHERE
+from tidelog.program.elaborate.attributes import file_options
+from tidelog.program.elaborate.definitions import Definitions, parameter_type, resolve_type
 from tidelog.program.elaborate.problems import Problems
-from tidelog.program.library.catalog import FUNCTION_NAMES
+from tidelog.program.elaborate.typedefs import declare_types, twice
+from tidelog.program.library.catalog import RESERVED_NAMES
 from tidelog.program.typed import Column, Function, PythonFunction, Relation, Role
 from tidelog.syntax import tree
 
-__all__ = ["MAX_COLUMNS", "Declarations", "Signature", "declare", "resolve_type"]
+__all__ = ["MAX_COLUMNS", "Declarations", "Signature", "declare", "template_bound"]
 
 MAX_COLUMNS = 64
-_SIMPLE: dict[str, Type] = {
-    str(t): t
-    for t in (
-        types.BOOL,
-        types.INT,
-        types.BIGINT,
-        types.FLOAT,
-        types.DOUBLE,
-        types.STRING,
-        types.BYTES,
-        types.DATE,
-        types.TIMESTAMP,
-    )
-}
-_SIZED: dict[str, Callable[[int], Type]] = {"bit": types.Bit, "signed": types.Signed}
-_BUILT_IN = (*_SIMPLE, *_SIZED, "decimal", "option")
+_RESERVED = re.compile(r"^<query>$| \[.*\]$", re.DOTALL)  # the names of hidden relations
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +42,27 @@ class Signature:
 
 @dataclass(slots=True)
 class Declarations:
-    """`relations`, `aliases` and `functions` are valid; `known` and `calls` also include invalid ones."""
+    """`relations` and `functions` are valid; `known` and `calls` also include invalid ones.
+
+    `templates` are functions that are expanded where they are called: those with type parameters, with
+    closures as parameters, or with several forms.
+    """
 
     relations: dict[str, Relation] = field(default_factory=dict)
-    aliases: dict[str, Type] = field(default_factory=dict)
+    types: Definitions = field(default_factory=Definitions)
     functions: dict[str, Function | PythonFunction] = field(default_factory=dict)
     known: dict[str, Signature] = field(default_factory=dict)
     calls: dict[str, Signature] = field(default_factory=dict)
-    broken_types: set[str] = field(default_factory=set)
+    templates: dict[str, tuple[tree.Function, ...]] = field(default_factory=dict)
 
     def copy(self) -> Declarations:
         return Declarations(
             dict(self.relations),
-            dict(self.aliases),
+            self.types.copy(),
             dict(self.functions),
             dict(self.known),
             dict(self.calls),
-            set(self.broken_types),
+            dict(self.templates),
         )
 
     def add_relation(self, relation: Relation) -> None:
@@ -82,146 +75,37 @@ class Declarations:
         self.calls[function.name] = Signature(columns, function.result)
 
 
-# -- types
-
-
-def resolve_type(name: tree.TypeName, known: Declarations, problems: Problems) -> Type | None:
-    """The type a name stands for, or None after reporting an error."""
-    if name.name in known.aliases:
-        return _without_arguments(name, known.aliases[name.name], problems)
-    if name.name in known.broken_types:
-        return None
-    if name.name in _SIMPLE:
-        return _without_arguments(name, _SIMPLE[name.name], problems)
-    if name.name in _SIZED:
-        return _sized(name, problems)
-    if name.name == "decimal":
-        return _decimal(name, problems)
-    if name.name == "option":
-        return _option(name, known, problems)
-    hint = problems.suggest(name.name, _BUILT_IN, known.aliases)
-    problems.report("E103", name.span, f"unknown type `{name.name}`", hint=hint)
-    return None
-
-
-def _without_arguments(name: tree.TypeName, type_: Type, problems: Problems) -> Type | None:
-    if not name.args:
-        return type_
-    problems.report("E104", name.span, f"the type `{name.name}` takes no arguments")
-    return None
-
-
-def _sized(name: tree.TypeName, problems: Problems) -> Type | None:
-    match name.args:
-        case (int(width),) if 1 <= width <= types.MAX_WIDTH:
-            return _SIZED[name.name](width)
-    problems.report(
-        "E104",
-        name.span,
-        f"`{name.name}` takes a number of bits from 1 to {types.MAX_WIDTH}",
-        hint=f"write `{name.name}<32>`, for example",
-    )
-    return None
-
-
-def _decimal(name: tree.TypeName, problems: Problems) -> Type | None:
-    match name.args:
-        case (int(precision), int(scale)) if 1 <= precision <= types.MAX_DIGITS and scale <= precision:
-            return types.Decimal(precision, scale)
-    problems.report(
-        "E104",
-        name.span,
-        f"`decimal` takes a precision from 1 to {types.MAX_DIGITS} and a scale no greater than the precision",
-        hint="write `decimal(10, 2)`, for example",
-    )
-    return None
-
-
-def _option(name: tree.TypeName, known: Declarations, problems: Problems) -> Type | None:
-    match name.args:
-        case (tree.TypeName() as inner,):
-            item = resolve_type(inner, known, problems)
-            if isinstance(item, types.Option):
-                problems.report("E104", name.span, f"`{item}` is already an option")
-                return None
-            return None if item is None else types.Option(item)
-    problems.report("E104", name.span, "`option` takes one type", hint="write `option<int>`, for example")
-    return None
-
-
 # -- declarations
 
 
 def declare(items: Iterable[tree.Item], known: Declarations, problems: Problems) -> list[tree.Function]:
     """Add all declarations among the items; return the functions whose bodies are still to be typed."""
     items = list(items)
-    _declare_aliases([i for i in items if isinstance(i, tree.Alias)], known, problems)
+    declare_types(items, known.types, problems)
     for item in items:
         if isinstance(item, tree.Relation):
             _declare_relation(item, known, problems)
+            _expect_other_name(item, known.calls, "function", problems)
     functions: dict[str, tree.Function] = {}
     sound: list[tree.Function] = []
     for item in items:
         if isinstance(item, tree.Function):
+            _expect_other_name(item, known.known, "relation", problems)
+            if _is_template(item, items, known):
+                sound += _declare_template(item, known, problems)
+                continue
             if _declare_function(item, functions.get(item.name), known, problems):
                 sound.append(item)
             functions.setdefault(item.name, item)
     return sound
 
 
-def _declare_aliases(aliases: list[tree.Alias], known: Declarations, problems: Problems) -> None:
-    """Add the aliases in order of their dependencies; report those in a cycle."""
-    waiting: dict[str, tree.Alias] = {}
-    for alias in aliases:
-        if alias.name in _BUILT_IN:
-            problems.report("E112", alias.name_span, f"`{alias.name}` is a built-in type")
-        elif alias.name in waiting:
-            _twice(alias.name, "type", alias.name_span, waiting[alias.name].name_span, problems)
-        else:
-            waiting[alias.name] = alias
-    needed = {name: _mentioned(alias.type) & waiting.keys() for name, alias in waiting.items()}
-    needing: dict[str, list[str]] = {}
-    for name, others in needed.items():
-        for other in others:
-            needing.setdefault(other, []).append(name)
-    ready = [name for name, others in needed.items() if not others]
-    for name in ready:
-        _declare_alias(waiting.pop(name), known, problems)
-        for other in needing.get(name, ()):
-            needed[other].discard(name)
-            if not needed[other]:
-                ready.append(other)
-    for alias in waiting.values():
-        problems.report("E104", alias.name_span, f"the type `{alias.name}` is defined in terms of itself")
-        known.broken_types.add(alias.name)
-
-
-def _mentioned(type_: tree.TypeName) -> set[str]:
-    """The names in a type, at any depth."""
-    names = {type_.name}
-    for arg in type_.args:
-        if isinstance(arg, tree.TypeName):
-            names |= _mentioned(arg)
-    return names
-
-
-def _declare_alias(alias: tree.Alias, known: Declarations, problems: Problems) -> None:
-    type_ = resolve_type(alias.type, known, problems)
-    if type_ is None:
-        known.broken_types.add(alias.name)
-    elif known.aliases.get(alias.name, type_) != type_:
-        problems.report(
-            "E112",
-            alias.name_span,
-            f"the type `{alias.name}` is already defined as `{known.aliases[alias.name]}`",
-        )
-    else:
-        known.aliases[alias.name] = type_
-
-
-def _twice(name: str, what: str, span: Span, first: Span, problems: Problems) -> None:
-    note = f"the first declaration is at {first!r}" if first.text else None
-    problems.report("E112", span, f"the {what} `{name}` is declared twice", note=note)
+def _expect_other_name(
+    item: tree.Relation | tree.Function, others: Container[str], kind: str, problems: Problems
+) -> None:
+    """Report a relation and a function of one name: a literal could not tell which is meant."""
+    if item.name in others:
+        problems.report("E112", item.name_span, f"`{item.name}` is already the name of a {kind}")
 
 
 def _columns(
@@ -232,11 +116,15 @@ def _columns(
         if column.name in seen:
             problems.report("E111", column.span, f"duplicate {what} `{column.name}`")
         seen.add(column.name)
-    return tuple((c.name, resolve_type(c.type, known, problems)) for c in columns)
+    return tuple((c.name, resolve_type(c.type, known.types, problems)) for c in columns)
 
 
 def _declare_relation(item: tree.Relation, known: Declarations, problems: Problems) -> None:
+    if _RESERVED.search(item.name):
+        message = "names of relations cannot be `<query>` or end in brackets, ` […]`"
+        problems.report("E121", item.name_span, message)
     columns = _columns(item.columns, "column", known, problems)
+    options = file_options(item, problems)
     key = _key(item, [type_ for _, type_ in columns], problems)
     if len(columns) > MAX_COLUMNS:
         message = f"`{item.name}` has {len(columns)} columns, which exceeds the limit of {MAX_COLUMNS}"
@@ -246,12 +134,12 @@ def _declare_relation(item: tree.Relation, known: Declarations, problems: Proble
     if len(sound) < len(columns):
         known.known.setdefault(item.name, Signature(columns))
         return
-    relation = Relation(item.name, sound, role, key, item.span)
+    relation = Relation(item.name, sound, role, key, item.span, options)
     before = known.relations.get(item.name)
     if before is None:
         known.add_relation(relation)
     elif before != relation or before.span.source is item.span.source:
-        _twice(item.name, "relation", item.name_span, before.span, problems)
+        twice(item.name, "relation", item.name_span, before.span, problems)
 
 
 def _key(item: tree.Relation, column_types: list[Type | None], problems: Problems) -> tuple[int, ...] | None:
@@ -286,15 +174,69 @@ def _declare_function(
 ) -> bool:
     """Add a function's signature; return whether to type its body. `earlier` is in the same text."""
     columns = _columns(item.parameters, "parameter", known, problems)
-    signature = Signature(columns, resolve_type(item.result, known, problems))
-    if item.name in FUNCTION_NAMES:
+    signature = Signature(columns, resolve_type(item.result, known.types, problems))
+    if item.name in RESERVED_NAMES:
         problems.report("E112", item.name_span, f"`{item.name}` is a standard function")
         return False
     if item.name in known.calls:
         before = earlier or known.functions.get(item.name)
         first = before.span if isinstance(before, Function | tree.Function) else NOWHERE
         if earlier or first.text != item.span.text:
-            _twice(item.name, "function", item.name_span, first, problems)
+            twice(item.name, "function", item.name_span, first, problems)
         return False
     known.calls[item.name] = signature
     return None not in (signature.result, *(t for _, t in columns))
+
+
+# -- templates
+
+
+def _is_template(item: tree.Function, items: Iterable[tree.Item], known: Declarations) -> bool:
+    if item.type_parameters or item.name in known.templates:
+        return True
+    same = [x for x in items if isinstance(x, tree.Function) and x.name == item.name]
+    forms = {tuple(p.type for p in x.parameters) for x in same}
+    return len(forms) > 1 or any(p.type.name == "||" for x in same for p in x.parameters)
+
+
+def template_bound(item: tree.Function) -> dict[str, Type]:
+    """The type parameters of a function inside it."""
+    return {p.name: parameter_type(p.name) for p in item.type_parameters}
+
+
+def _declare_template(item: tree.Function, known: Declarations, problems: Problems) -> list[tree.Function]:
+    """Add a form of a function; returns it if its body is to be typed."""
+    if item.name in RESERVED_NAMES:
+        problems.report("E112", item.name_span, f"`{item.name}` is a standard function")
+        return []
+    if item.name in known.calls:
+        twice(item.name, "function", item.name_span, NOWHERE, problems)
+        return []
+    for other in known.templates.get(item.name, ()):
+        if [p.type for p in other.parameters] == [p.type for p in item.parameters]:
+            if other != item or other.span.source is item.span.source:
+                twice(item.name, "function", item.name_span, other.span, problems)
+            return []
+    _check_duplicates(item, problems)
+    bound = template_bound(item)
+    names = [t for p in (*item.parameters,) for t in _value_types(p.type)] + [item.result]
+    found = [resolve_type(name, known.types, problems, bound, make=False) for name in names]
+    if None in found:
+        known.calls[item.name] = Signature(tuple((p.name, None) for p in item.parameters))
+        return []
+    known.templates[item.name] = (*known.templates.get(item.name, ()), item)
+    return [item]
+
+
+def _value_types(type_: tree.TypeName) -> list[tree.TypeName]:
+    """A type, or the types of the parameters and the result of a closure."""
+    return [a for a in type_.args if isinstance(a, tree.TypeName)] if type_.name == "||" else [type_]
+
+
+def _check_duplicates(item: tree.Function, problems: Problems) -> None:
+    for what, names in (("parameter", item.parameters), ("type parameter", item.type_parameters)):
+        seen: set[str] = set()
+        for named in names:
+            if named.name in seen:
+                problems.report("E111", named.span, f"duplicate {what} `{named.name}`")
+            seen.add(named.name)

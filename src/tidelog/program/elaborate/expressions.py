@@ -1,91 +1,73 @@
-"""Type checking and inference of expressions.
+"""Type checking and inference of expressions: constants, operators, conditionals, conversions.
 
-Types flow both ways: a number, `none`, or a conditional between them takes the type that its context expects;
-every other expression has its own type, which is compared with the expected one. The only implicit conversion
-is from a value to an option of its type.
-
-`Typer.infer` returns None after reporting an error. It also returns None, without a report, if the type of a
-name is unknown because its declaration was already reported: each mistake is reported once.
+What inference has in common is in `inference`; structured values are in `structures`, calls in `calls`.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import assert_never
 
 from tidelog.data import types
-from tidelog.data.types import BOOL, BYTES, DOUBLE, INT, STRING, Type
+from tidelog.data.types import BOOL, BYTES, DOUBLE, DURATION, INT, STRING, Type
 from tidelog.data.values import BadValue, Value, canonical, from_text
 from tidelog.errors import Span
-from tidelog.program.elaborate.declarations import Declarations, Signature, resolve_type
+from tidelog.program.elaborate.bits import slice_of, width_constant
+from tidelog.program.elaborate.choices import Choices, conditionals
+from tidelog.program.elaborate.definitions import resolve_type
+from tidelog.program.elaborate.early import Attempt, attempt_of, with_attempts
 from tidelog.program.elaborate.operators import (
     EQUALITY,
     NUMERIC,
     ORDER,
     SHIFTS,
+    WRAPPING,
     balanced,
     flexible_lefts,
     is_flexible,
     is_signed,
+    time_result,
     with_names,
     works,
 )
-from tidelog.program.elaborate.problems import Problems
+from tidelog.program.elaborate.unknowns import is_open
 from tidelog.program.library import catalog as library
 from tidelog.program.typed import Binary, Call, Cast, Constant, Expr, If, Let, Unary, Var
 from tidelog.syntax import tree
 from tidelog.syntax.chains import ASSOCIATIVE, SHORT, chain
+from tidelog.syntax.variables import pattern_names
 
 __all__ = ["Typer"]
 
 
-class Typer:
-    """`variables` maps the names in scope to their types, None where a type is unknown.
+class Typer(Choices):
+    """Types expressions. `infer` and `check` are its results; `variables` is its scope."""
 
-    A block cannot reuse those names or the `reserved` ones, which come into scope later.
-    """
-
-    def __init__(self, known: Declarations, problems: Problems) -> None:
-        self.known = known
-        self.problems = problems
-        self.variables: dict[str, Type | None] = {}
-        self.grouped_away: frozenset[str] = frozenset()
-        self.behind_group: frozenset[str] = frozenset()
-        self.reserved: frozenset[str] = frozenset()
-        self._made = 0
-
-    def check(self, expr: tree.Expr, wanted: Type) -> Expr | None:
-        """The expression as a value of the wanted type, or None."""
-        typed = self.infer(expr, wanted)
-        return None if typed is None else self._fit(typed, wanted, expr.span)
-
-    def _fit(self, typed: Expr, wanted: Type, span: Span) -> Expr | None:
-        if typed.type == wanted:
+    def _infer(self, expr: tree.Expr, wanted: Type | None = None) -> Expr | None:
+        early = self._early
+        if id(expr) not in early.tails:
+            return self._typed(expr, wanted)
+        attempts: list[Attempt] = []
+        self._early = replace(early, attempts=attempts)
+        typed = self._typed(expr, wanted)
+        self._early = early
+        if typed is None or not attempts or early.result is None:
             return typed
-        if isinstance(wanted, types.Option) and wanted.item == typed.type:
-            return (
-                self._constant(typed.value, wanted, span)
-                if isinstance(typed, Constant)
-                else Cast(typed, wanted)
-            )
-        hint = self._conversion(typed.type, wanted)
-        self.problems.report("E201", span, f"expected `{wanted}`, but this is `{typed.type}`", hint=hint)
-        return None
+        fitted = self._fit(typed, early.result, expr.span)
+        return None if fitted is None else with_attempts(attempts, fitted)
 
-    def _conversion(self, have: Type, wanted: Type) -> str | None:
-        if isinstance(have, types.Option) and have.item == wanted:
-            return "use `unwrap_or(…, …)` to supply a default for a missing value"
-        if library.can_cast(have, wanted):
-            return f"convert it with `as {wanted}`"
-        return None
-
-    def infer(self, expr: tree.Expr, wanted: Type | None = None) -> Expr | None:
-        """The typed expression. `wanted` determines the type of expressions without their own type."""
+    def _typed(self, expr: tree.Expr, wanted: Type | None) -> Expr | None:
         match expr:
             case tree.BoolLiteral(value):
                 return Constant(value, BOOL)
             case tree.IntLiteral() | tree.FractionLiteral():
                 return self._number(expr, wanted)
+            case tree.DurationLiteral(amount, unit):
+                return self._read(f"{amount.value} {unit}", DURATION, expr.span)
+            case tree.WidthLiteral():
+                return width_constant(expr, self.problems)
             case tree.StringLiteral(value):
                 return Constant(value, STRING)
             case tree.BytesLiteral(value):
@@ -113,21 +95,50 @@ class Typer:
                 return self._call(expr)
             case tree.Cast():
                 return self._cast(expr)
-            case tree.Aggregate():
-                self.problems.report(
-                    "E401",
-                    expr.span,
-                    "an aggregate must be the whole value of a variable in the body of a rule",
-                    hint=f"write `var n = ….group_by(…).{expr.function}(…)` and use `n`",
-                )
+            case tree.Aggregate() | tree.SubAggregate():
+                self._misplaced_aggregate(expr)
+                return None
+            case tree.Construct():
+                return self._construct(expr, wanted)
+            case tree.TupleValue():
+                return self._tuple(expr, wanted)
+            case tree.VecLiteral():
+                return self._vec(expr, wanted)
+            case tree.MapLiteral():
+                return self._map(expr, wanted)
+            case tree.FieldAccess():
+                return self._field(expr)
+            case tree.Slice():
+                return self._slice(expr)
+            case tree.Match():
+                return self._match_cases(expr, wanted)
+            case tree.At() | tree.Closure():
+                self._misplaced(expr)
                 return None
             case _:
                 assert_never(expr)
 
+    def _misplaced_aggregate(self, expr: tree.Aggregate | tree.SubAggregate) -> None:
+        is_group = isinstance(expr, tree.Aggregate)
+        form = f"….group_by(…).{expr.function}(…)" if is_group else f"{expr.function} {{ … }}"
+        self.problems.report(
+            "E401",
+            expr.span,
+            "an aggregate must be the whole value of a variable in the body of a rule",
+            hint=f"write `var n = {form}` and use `n`",
+        )
+
+    def _misplaced(self, expr: tree.At | tree.Closure) -> None:
+        if isinstance(expr, tree.At):
+            self.problems.report("E211", expr.span, "`@` names a part of a pattern; this is not a pattern")
+            return
+        message = "a closure can only be an argument of a function that takes one"
+        self.problems.report("E201", expr.span, message)
+
     # -- constants and names
 
     def _number(self, expr: tree.IntLiteral | tree.FractionLiteral, wanted: Type | None) -> Expr | None:
-        type_ = _number_type(expr, wanted)
+        type_ = _number_type(expr, self._present(wanted))
         try:
             value: Value = float(expr.value) if types.is_float(type_) else expr.value
             if isinstance(value, float) and math.isinf(value):
@@ -140,51 +151,16 @@ class Typer:
         return None
 
     def _none(self, expr: tree.NoneLiteral, wanted: Type | None) -> Expr | None:
-        if isinstance(wanted, types.Option):
-            return Constant(None, wanted)
-        if wanted is not None:
-            self.problems.report("E201", expr.span, f"expected `{wanted}`, which cannot be `none`")
+        found = self._top(wanted)
+        if isinstance(found, types.Option):
+            return Constant(None, found)
+        if found is not None:
+            message = f"expected `{self._known(found)}`, which cannot be `none`"
+            self.problems.report("E201", expr.span, message)
             return None
-        self.problems.report(
-            "E204", expr.span, "the type of this `none` is unknown", hint="write `none as option<int>`"
-        )
-        return None
-
-    def _variable(self, name: str, span: Span) -> Expr | None:
-        if name not in self.variables:
-            self.unbound(name, span)
-            return None
-        type_ = self.variables[name]
-        return None if type_ is None else Var(name, type_)
-
-    def unbound(self, name: str, span: Span) -> None:
-        """Report an unbound variable once, and continue as if it were bound."""
-        self.variables[name] = None
-        if name in self.grouped_away:
-            self.problems.report(
-                "E404",
-                span,
-                f"`{name}` has many values in a group, so it cannot be used outside the aggregate",
-                hint=f"add `{name}` to `group_by(…)`, or aggregate it",
-            )
-            return
-        if name in self.behind_group:
-            self.problems.report(
-                "E301",
-                span,
-                f"`{name}` is bound only after the group, so it cannot be used inside it",
-                note="literals that use the result of an aggregate are evaluated after the group",
-                hint="choose another name for the result",
-            )
-            return
-        near = self.problems.suggest(name, self.variables)
-        self.problems.report(
-            "E301",
-            span,
-            f"unbound variable `{name}`",
-            note="a variable is bound by a positive atom of the body or by `var … = …`",
-            hint=near,
-        )
+        what, hint = "the type of this `none` is unknown", "write `none as option<int>`"
+        item = self._unknown(expr.span, what, hint, "E204", is_item=True)
+        return Constant(None, types.Option(item))  # type: ignore[arg-type]
 
     def _interpolation(self, expr: tree.Interpolation) -> Expr | None:
         return _row("++", [self._as_text(p) for p in expr.parts])
@@ -192,8 +168,8 @@ class Typer:
     def _as_text(self, part: str | tree.Expr) -> Expr | None:
         if isinstance(part, str):
             return Constant(part, STRING)
-        typed = self.infer(part)
-        if typed is None or typed.type == STRING:
+        typed = self._infer(part)
+        if typed is None or self.unknowns.top(typed.type) == STRING:
             return typed
         return Cast(typed, STRING)
 
@@ -201,16 +177,51 @@ class Typer:
 
     def _unary(self, expr: tree.Unary, wanted: Type | None) -> Expr | None:
         if expr.op == "not":
-            operand = self.check(expr.operand, BOOL)
+            operand = self._check(expr.operand, BOOL)
             return None if operand is None else Unary("not", operand, BOOL)
-        operand = self.infer(expr.operand, wanted)
+        if expr.op == "?":
+            return self._attempt(expr)
+        operand = self._infer(expr.operand, wanted)
         if operand is None:
             return None
         allowed = types.is_integer if expr.op == "~" else is_signed
-        if not allowed(operand.type):
-            self._no_operator(expr.op, operand.type, expr.span)
+        type_ = self._known(operand.type)
+        if not allowed(type_):
+            self._no_operator(expr.op, type_, expr.span)
             return None
-        return Unary(expr.op, operand, operand.type)
+        return Unary(expr.op, operand, type_)
+
+    def _attempt(self, expr: tree.Unary) -> Expr | None:
+        """`e?`, whose value is that of an attempt."""
+        operand = self._infer(expr.operand)
+        if operand is None:
+            return None
+        result, attempts = self._early.result, self._early.attempts
+        if result is None or attempts is None:
+            self._misplaced_attempt(expr.span, is_outside=result is None)
+            return None
+        have, known = self._known(operand.type), self._known(result)
+        made = attempt_of(operand, self._name("try"), have, known)
+        if made is None or not self._same_errors(have, known):
+            message = f"`?` is on `{have}`, but the function around it gives `{known}`"
+            note = "both must be options, or both results with the same errors"
+            self.problems.report("E214", expr.span, message, note=note)
+            return None
+        attempts.append(made)
+        return made.value
+
+    def _same_errors(self, have: Type, result: Type) -> bool:
+        if isinstance(have, types.Named) and isinstance(result, types.Named):
+            return self.unknowns.unify(have.args[1], result.args[1])
+        return True
+
+    def _misplaced_attempt(self, span: Span, *, is_outside: bool) -> None:
+        message = "`?` must be in a function whose result is an option or a result, and not in a closure"
+        hint = "use `match`, or `unwrap_or(…, …)`"
+        if not is_outside:
+            message = "`?` cannot be in a part that may not be evaluated"
+            hint = "bind its value before, with `var x = …?;`"
+        self.problems.report("E214", span, message, hint=hint)
 
     def _no_operator(self, op: str, type_: Type, span: Span) -> None:
         hint = None
@@ -218,6 +229,8 @@ class Typer:
             hint = "use `unwrap_or(…, …)` to supply a default for a missing value"
         elif op == "+" and type_ == STRING:
             hint = "join strings with `++`"
+        elif op in WRAPPING and types.is_number(type_):
+            hint = f"only `bit<N>`, `signed<N>` and `int` wrap around; use `{op[0]}`"
         self.problems.report("E202", span, f"`{op}` does not work on `{type_}`", hint=hint)
 
     def _binary(self, expr: tree.Binary, wanted: Type | None) -> Expr | None:
@@ -225,13 +238,21 @@ class Typer:
         if op in ASSOCIATIVE:
             type_: Type = STRING if op == "++" else BOOL
             row = chain(expr)[::-1]
-            return _row(op, [self.check(x, type_) for x in (row[0].left, *(o.right for o in row))])
+            first = self._check(row[0].left, type_)
+            with nullcontext() if op == "++" else self._perhaps():
+                return _row(op, [first, *(self._check(o.right, type_) for o in row)])
         if op in NUMERIC:
             return self._numbers(chain(expr), wanted)
+        if op == "in":
+            return self._membership(expr)
         if self._is_none(expr):
             return None
         left, right = self._together(expr.left, expr.right, None, f"`{op}`", op in EQUALITY)
         return self._operation(expr, left, right)
+
+    def _slice(self, expr: tree.Slice) -> Expr | None:
+        operand = self._infer(expr.operand)
+        return None if operand is None else slice_of(expr, operand, self._known(operand.type), self.problems)
 
     def _is_none(self, expr: tree.Binary) -> bool:
         """Whether a side is `none`. If so, it is reported."""
@@ -244,10 +265,11 @@ class Typer:
     def _operation(self, expr: tree.Binary, left: Expr | None, right: Expr | None) -> Expr | None:
         if left is None or right is None:
             return None
-        if not works(expr.op, left.type):
-            self._no_operator(expr.op, left.type, expr.span)
+        type_ = self._known(left.type)
+        if not works(expr.op, type_):
+            self._no_operator(expr.op, type_, expr.span)
             return None
-        return Binary(expr.op, left, right, BOOL if expr.op in EQUALITY | ORDER else left.type)
+        return Binary(expr.op, left, right, BOOL if expr.op in EQUALITY | ORDER else type_)
 
     def _numbers(self, row: list[tree.Binary], wanted: Type | None) -> Expr | None:
         """A chain of operators on numbers, last first.
@@ -260,10 +282,10 @@ class Typer:
             if operator.op not in SHIFTS and self._is_none(operator):
                 return None
             is_first = flexible and operator.op not in SHIFTS and not is_flexible(operator.right)
-            right = self.infer(operator.right, wanted) if is_first else None
+            right = self._infer(operator.right, wanted) if is_first else None
             waiting.append((operator, wanted, right, is_first))
             wanted = right.type if right else wanted
-        left = self.infer(row[-1].left, wanted)
+        left = self._infer(row[-1].left, wanted)
         part = len(row) if len(row) <= SHORT else math.isqrt(len(row))
         values: list[Expr] = []
         names: list[Var] = []
@@ -279,19 +301,23 @@ class Typer:
         self, expr: tree.Binary, left: Expr | None, known: Expr | None, wanted: Type | None, is_first: bool
     ) -> Expr | None:
         if expr.op in SHIFTS:
-            return self._operation(expr, left, self.check(expr.right, INT))
-        right = known if is_first else self.infer(expr.right, left.type if left else wanted)
+            return self._operation(expr, left, self._check(expr.right, INT))
+        right = known if is_first else self._infer(expr.right, left.type if left else wanted)
+        if left is not None and right is not None:
+            result = time_result(expr.op, self._known(left.type), self._known(right.type))
+            if result is not None:
+                return Binary(expr.op, left, right, result)
         return self._operation(expr, *self._agree(left, right, expr.left, expr.right, f"`{expr.op}`", False))
 
     def _together(
         self, first: tree.Expr, second: tree.Expr, wanted: Type | None, what: str, options: bool
     ) -> tuple[Expr | None, Expr | None]:
         if is_flexible(first) and not is_flexible(second):
-            right = self.infer(second, wanted)
-            left = self.infer(first, right.type if right else wanted)
+            right = self._infer(second, wanted)
+            left = self._infer(first, right.type if right else wanted)
         else:
-            left = self.infer(first, wanted)
-            right = self.infer(second, left.type if left else wanted)
+            left = self._infer(first, wanted)
+            right = self._infer(second, left.type if left else wanted)
         return self._agree(left, right, first, second, what, options)
 
     def _agree(
@@ -304,192 +330,166 @@ class Typer:
         options: bool,
     ) -> tuple[Expr | None, Expr | None]:
         """Two values of one type, or None after an error. With `options`, one may be made an option."""
-        if left is None or right is None or left.type == right.type:
+        if left is None or right is None or self.unknowns.unify(left.type, right.type):
             return left, right
-        if options and isinstance(left.type, types.Option) and left.type.item == right.type:
-            return left, self._fit(right, left.type, second.span)
-        if options and isinstance(right.type, types.Option) and right.type.item == left.type:
-            return self._fit(left, right.type, first.span), right
-        whole = types.is_integer(left.type)  # suggest converting an integer to a fraction, not the reverse
-        narrow, wide = (left.type, right.type) if whole else (right.type, left.type)
+        have, other = self._known(left.type), self._known(right.type)
+        if options and isinstance(have, types.Option) and self.unknowns.unify(have.item, other):
+            return left, self._fit(right, have, second.span)
+        if options and isinstance(other, types.Option) and self.unknowns.unify(other.item, have):
+            return self._fit(left, other, first.span), right
+        whole = types.is_integer(have)  # suggest converting an integer to a fraction, not the reverse
+        narrow, wide = (have, other) if whole else (other, have)
         hint = self._conversion(narrow, wide) or self._conversion(wide, narrow)
         if hint is not None and narrow != wide and types.is_number(narrow) and types.is_number(wide):
             hint = f"convert the {narrow} with `as {wide}`"
-        if what == "`+`" and STRING in (left.type, right.type):
+        if what == "`+`" and STRING in (have, other):
             hint = 'insert values into a string with `"… ${value} …"`'
         self.problems.report(
             "E202",
             first.span.to(second.span),
-            f"{what} needs two values of one type, but these are `{left.type}` and `{right.type}`",
+            f"{what} needs two values of one type, but these are `{have}` and `{other}`",
             hint=hint,
         )
         return None, None
 
+    def _membership(self, expr: tree.Binary) -> Expr | None:
+        """`x in e`: `e` is a vec, a set, or a map with the key `x`."""
+        item = None if is_flexible(expr.left) else self._infer(expr.left)
+        if item is None and not is_flexible(expr.left):
+            return None
+        guess = types.Vec(item.type) if item is not None and is_flexible(expr.right) else None
+        collection = self._infer(expr.right, guess)
+        if collection is None:
+            return None
+        match self._known(collection.type):
+            case types.Vec(wanted) | types.Set(wanted) | types.Map(wanted):
+                function = "contains_key" if isinstance(collection.type, types.Map) else "contains"
+                item = item or self._infer(expr.left, wanted)
+                fitted = None if item is None else self._fit(item, wanted, expr.left.span)
+                return None if fitted is None else Call(function, (collection, fitted), BOOL)
+            case other:
+                message = f"`in` needs a vec, a set or a map, but this is `{other}`"
+                hint = (
+                    "write the values in brackets: `x in [1, 2]`" if isinstance(other, types.Tuple) else None
+                )
+                self.problems.report("E202", expr.right.span, message, hint=hint)
+                return None
+
     def _conditional(self, expr: tree.Conditional, wanted: Type | None) -> Expr | None:
-        condition = self.check(expr.condition, BOOL)
-        then, otherwise = self._together(expr.then, expr.otherwise, wanted, "`if`", True)
+        row = list(conditionals(expr))
+        if len(row) > SHORT:
+            return self._long_conditional(row, wanted)
+        condition = self._check(expr.condition, BOOL)
+        with self._perhaps(expr):
+            then, otherwise = self._together(expr.then, expr.otherwise, wanted, "`if`", True)
         if condition is None or then is None or otherwise is None:
             return None
         return If(condition, then, otherwise, then.type)
 
     def _block(self, expr: tree.Block, wanted: Type | None) -> Expr | None:
-        outer = {b.name: self.variables[b.name] for b in expr.bindings if b.name in self.variables}
-        values: list[tuple[str, Expr | None]] = []
-        for binding in expr.bindings:
-            value = self.infer(binding.value)
-            if binding.name in self.variables or binding.name in self.reserved:
-                message, hint = f"`{binding.name}` already has a value", "choose another name"
-                self.problems.report("E303", binding.name_span, message, hint=hint)
-            self.variables[binding.name] = value.type if value else None
-            values.append((binding.name, value))
-        result = self.infer(expr.result, wanted)
-        for binding in expr.bindings:
-            self.variables.pop(binding.name, None)
-        self.variables |= outer
-        for name, value in reversed(values):
-            if result is None or value is None:
+        before, is_expanding = self._scoped({}), self._is_expanding
+        if (
+            len(expr.bindings) > SHORT
+        ):  # engines evaluate names of our own at once, so that none waits for another
+            self._is_expanding = True
+        values: list[tuple[str, Expr] | Attempt] = []
+        sound = True
+        with self._perhaps(expr):
+            for binding in expr.bindings:
+                value = self._infer(binding.value)
+                made = self._bound_values(binding, value)
+                sound = sound and made is not None
+                values += self._take_attempts()
+                values += made or []
+            result = self._infer(expr.result, wanted)
+        self._leave(before)
+        self._is_expanding = is_expanding
+        if result is None or not sound:
+            return None
+        return self._with_values(values, result, expr.result.span)
+
+    def _take_attempts(self) -> list[Attempt]:
+        taken = list(self._early.attempts or ())
+        if self._early.attempts is not None:
+            self._early.attempts.clear()
+        return taken
+
+    def _with_values(self, values: list[tuple[str, Expr] | Attempt], result: Expr, span: Span) -> Expr | None:
+        """The result of a block, after what is bound and attempted in it."""
+        if self._early.result is not None and any(isinstance(value, Attempt) for value in values):
+            fitted = self._fit(result, self._early.result, span)
+            if fitted is None:
                 return None
-            result = Let(name, value, result, result.type)
+            result = fitted
+        for value in reversed(values):
+            if isinstance(value, Attempt):
+                result = with_attempts([value], result)
+            else:
+                result = Let(*value, result, result.type)
         return result
 
-    # -- conversions and calls
+    def _bound_values(
+        self, binding: tree.Assignment | tree.Destructuring, value: Expr | None
+    ) -> list[tuple[str, Expr]] | None:
+        """The names that a `var` brings into scope, with their values; None after an error."""
+        if isinstance(binding, tree.Assignment):
+            self._taken(binding.name, binding.name_span)
+            self.variables[binding.name] = value.type if value else None
+            self._renamed[binding.name] = own = self._binder(binding.name)
+            return None if value is None else [(own, value)]
+        if value is None:
+            self.variables |= dict.fromkeys(pattern_names(binding.pattern))
+            return None
+        whole = Var(self._name("part"), value.type)
+        matched = self.match_pattern(binding.pattern, whole, in_body=False)
+        if matched is None or not self._expect_certain(binding.pattern, matched.shape, value.type):
+            self.variables |= dict.fromkeys(pattern_names(binding.pattern))
+            return None
+        self.variables |= {name: part.type for name, part, _ in matched.names}
+        self._renamed |= matched.binders
+        return [(whole.name, value), *((matched.binders[name], part) for name, part, _ in matched.names)]
+
+    # -- conversions
 
     def _cast(self, expr: tree.Cast) -> Expr | None:
-        target = resolve_type(expr.type, self.known, self.problems)
+        target = resolve_type(expr.type, self.known.types, self.problems, self.bound)
         if target is None:
             return None
-        operand = self.infer(expr.operand, target if is_flexible(expr.operand) else None)
-        if operand is None or operand.type == target:
+        operand = self._infer(expr.operand, target if is_flexible(expr.operand) else None)
+        if operand is None or self.unknowns.unify(operand.type, target):
             return operand
-        if not library.can_cast(operand.type, target):
-            hint = "use `unwrap_or(…, …)` first" if isinstance(operand.type, types.Option) else None
-            message = f"`{operand.type}` cannot be converted to `{target}`"
+        have = self._known(operand.type)
+        if is_open(have) or not library.can_cast(have, target):
+            hint = "use `unwrap_or(…, …)` first" if isinstance(have, types.Option) else None
+            message = f"`{have}` cannot be converted to `{target}`"
             self.problems.report("E206", expr.span, message, hint=hint)
             return None
         return self._fold(operand, target, expr.span)
+
+    def _read(self, text: str, type_: Type, span: Span) -> Expr | None:
+        """A constant from its text."""
+        try:
+            return Constant(from_text(type_, text), type_)
+        except BadValue as bad:
+            self.problems.report("E203", span, str(bad))
+            return None
 
     def _fold(self, operand: Expr, target: Type, span: Span) -> Expr | None:
         """A conversion, evaluated now if it gives a constant of a type without literals."""
         readable = not isinstance(target, types.Option | types.Bytes)
         if isinstance(operand, Constant) and operand.type == STRING and readable:
             assert isinstance(operand.value, str)
-            try:
-                return Constant(from_text(target, operand.value), target)
-            except BadValue as bad:
-                self.problems.report("E203", span, str(bad))
-                return None
+            return self._read(operand.value, target, span)
         if isinstance(operand, Constant) and isinstance(target, types.Option) and target.item == operand.type:
             return self._constant(operand.value, target, span)
         return Cast(operand, target)
 
-    def _constant(self, value: Value, type_: Type, span: Span) -> Expr | None:
-        try:
-            return Constant(canonical(type_, value), type_)
-        except BadValue as bad:
-            self.problems.report("E203", span, str(bad))
-            return None
-
-    def _call(self, expr: tree.Call) -> Expr | None:
-        signature = self.known.calls.get(expr.function)
-        if signature is not None:
-            return self._call_declared(expr, signature)
-        overloads = library.lookup(expr.function)
-        if not overloads:
-            self._unknown_function(expr)
-            return None
-        chosen = next((f for f in overloads if len(f.parameters) == len(expr.args)), None)
-        if chosen is None:
-            counts = " or ".join(str(len(f.parameters)) for f in overloads)
-            note = "; ".join(f"`{f.signature}`" for f in overloads)
-            self._wrong_count(expr, counts, note)
-            return None
-        return self._call_standard(expr, chosen)
-
-    def _unknown_function(self, expr: tree.Call) -> None:
-        if expr.function in library.AGGREGATE_NAMES:
-            hint: str | None = f"aggregates follow `group_by`: `….group_by(…).{expr.function}(…)`"
-        else:
-            hint = self.problems.suggest(expr.function, self.known.calls, library.FUNCTION_NAMES)
-        message = f"unknown function `{expr.function}`"
-        self.problems.report("E108", expr.name_span, message, hint=hint)
-        for arg in expr.args:
-            self.infer(arg)
-
-    def _wrong_count(self, expr: tree.Call, wanted: str, note: str | None) -> None:
-        noun = "argument" if wanted == "1" else "arguments"
-        message = f"`{expr.function}` takes {wanted} {noun}, but got {len(expr.args)}"
-        self.problems.report("E105", expr.span, message, note=note)
-
-    def _call_declared(self, expr: tree.Call, signature: Signature) -> Expr | None:
-        if len(expr.args) != len(signature.columns):
-            self._wrong_count(expr, str(len(signature.columns)), None)
-            return None
-        args = [
-            self.infer(arg) if type_ is None else self.check(arg, type_)
-            for arg, (_, type_) in zip(expr.args, signature.columns, strict=True)
-        ]
-        sound = tuple(a for a in args if a is not None)
-        if signature.result is None or len(sound) < len(args):
-            return None
-        return Call(expr.function, sound, signature.result)
-
-    def _call_standard(self, expr: tree.Call, function: library.StandardFunction) -> Expr | None:
-        """Arguments with their own type determine `T`; the others take it."""
-        args: dict[int, Expr | None] = {}
-        generic: Type | None = None
-        order = sorted(range(len(expr.args)), key=lambda i: (is_flexible(expr.args[i]), i))
-        for i in order:
-            wanted = _instantiate(function.parameters[i].type, generic)
-            args[i] = self.infer(expr.args[i], wanted)
-            if isinstance(function.parameters[i].type, library.TypeVariable) and generic is None:
-                generic = self._generic(expr, function, i, args[i])
-                wanted = _instantiate(function.parameters[i].type, generic)
-            typed = args[i]
-            args[i] = self._fit(typed, wanted, expr.args[i].span) if typed and wanted else None
-        sound = tuple(a for i in range(len(expr.args)) if (a := args[i]) is not None)
-        result = _instantiate(function.result, generic)
-        if len(sound) < len(expr.args) or result is None:
-            return None
-        return Call(expr.function, sound, result)
-
-    def _generic(
-        self, expr: tree.Call, function: library.StandardFunction, i: int, arg: Expr | None
-    ) -> Type | None:
-        """The type `T` as determined by argument `i`; None after reporting an error."""
-        if arg is None:
-            return None
-        parameter = function.parameters[i].type
-        assert isinstance(parameter, library.TypeVariable)
-        type_: Type = arg.type
-        if parameter.optional:
-            type_ = arg.type.item if isinstance(arg.type, types.Option) else arg.type
-        if library.allows(function.kind, type_):
-            return type_
-        self.problems.report(
-            "E201",
-            expr.args[i].span,
-            f"`{expr.function}` needs {function.kind.value} here, but this is `{arg.type}`",
-            note=f"`{function.signature}`",
-        )
-        return None
-
 
 def _number_type(expr: tree.IntLiteral | tree.FractionLiteral, wanted: Type | None) -> Type:
-    if isinstance(wanted, types.Option):
-        wanted = wanted.item
     whole = isinstance(expr, tree.IntLiteral)
     if wanted is not None and types.is_number(wanted) and (whole or not types.is_integer(wanted)):
         return wanted
     return INT if whole else DOUBLE
-
-
-def _instantiate(type_: library.ParamType, generic: Type | None) -> Type | None:
-    """A parameter's type once `T` is known; None before that."""
-    if not isinstance(type_, library.TypeVariable):
-        return type_
-    if generic is None or isinstance(generic, types.Option):
-        return generic if not type_.optional else None
-    return types.Option(generic) if type_.optional else generic
 
 
 def _row(op: str, operands: list[Expr | None]) -> Expr | None:

@@ -19,10 +19,11 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Source, shown
 from tidelog.program.analysis.order import components
-from tidelog.program.elaborate.declarations import Declarations, resolve_type
+from tidelog.program.elaborate.declarations import Declarations, Signature, template_bound
+from tidelog.program.elaborate.definitions import Definitions, resolve_type
 from tidelog.program.elaborate.expressions import Typer
 from tidelog.program.elaborate.problems import Problems
-from tidelog.program.library.catalog import FUNCTION_NAMES
+from tidelog.program.library.catalog import RESERVED_NAMES
 from tidelog.program.typed import Column, Function, PythonFunction
 from tidelog.syntax import tree
 from tidelog.syntax.cursor import Cursor, Unexpected
@@ -38,20 +39,39 @@ __all__ = ["elaborate_functions", "from_python"]
 
 def elaborate_functions(functions: Iterable[tree.Function], known: Declarations, problems: Problems) -> None:
     """Type the bodies of declared functions and add them to `known`."""
-    by_name = {f.name: f for f in functions}
-    recursive = _report_cycles(by_name, problems)
-    for function in by_name.values():
+    functions = list(functions)
+    recursive = _report_cycles(functions, problems)
+    for function in functions:
+        if function.name in recursive and function.name in known.templates:
+            known.calls[function.name] = _broken(function)
+    for function in functions:
+        if function.name in known.templates:
+            if function.name not in recursive and not _is_sound(function, known, problems):
+                known.calls[function.name] = _broken(function)
+            continue
         elaborated = _elaborate(function, known, problems)
         if elaborated is not None and function.name not in recursive:
             known.functions[function.name] = elaborated
 
 
-def _report_cycles(functions: dict[str, tree.Function], problems: Problems) -> set[str]:
+def _broken(function: tree.Function) -> Signature:
+    """The signature of a function whose calls are not checked, since its mistakes are reported."""
+    return Signature(tuple((p.name, None) for p in function.parameters))
+
+
+def _is_sound(function: tree.Function, known: Declarations, problems: Problems) -> bool:
+    """Whether the body of a function that is expanded has its type, whatever its type parameters are."""
+    typer = Typer(known, problems)
+    return typer.check_template(function, template_bound(function))
+
+
+def _report_cycles(items: list[tree.Function], problems: Problems) -> set[str]:
     """Report functions that call themselves, directly or indirectly; return their names."""
-    called = {
-        name: list(dict.fromkeys(c.function for c in calls(f.body) if c.function in functions))
-        for name, f in functions.items()
-    }
+    functions = {f.name: f for f in reversed(items)}
+    found: dict[str, dict[str, None]] = {name: {} for name in functions}
+    for f in items:
+        found[f.name] |= dict.fromkeys(c.function for c in calls(f.body) if c.function in functions)
+    called = {name: list(names) for name, names in found.items()}
     recursive: set[str] = set()
     for component in components(called):
         first = min(component, key=lambda name: functions[name].span.start)
@@ -74,7 +94,7 @@ def _elaborate(function: tree.Function, known: Declarations, problems: Problems)
     assert signature.result is not None
     typer = Typer(known, problems)
     typer.variables = dict(signature.columns)
-    body = typer.check(function.body, signature.result)
+    body = typer.check_body(function.body, signature.result)
     parameters = tuple(Column(name, type_) for name, type_ in signature.columns if type_ is not None)
     if body is None:
         return None
@@ -120,7 +140,7 @@ def from_python(function: Callable[..., object], name: str | None = None) -> Pyt
         raise _refusal(known_as, "it is not a Python function that can be imported by name")
     if not known_as.isidentifier() or not known_as[0].islower():
         raise _refusal(known_as, "its name must be an identifier that starts with a lowercase letter")
-    if known_as in FUNCTION_NAMES:
+    if known_as in RESERVED_NAMES:
         raise _refusal(known_as, "a standard function has the same name")
     if known_as in KEYWORDS:
         raise _refusal(known_as, "its name is a keyword; register it under another name")
@@ -177,7 +197,7 @@ def _named_type(text: str, name: str, what: str) -> Type:
     problems = Problems()
     cursor = Cursor(source, tokenize(source)[0], problems.found)
     try:
-        type_ = resolve_type(type_name(cursor), Declarations(), problems)
+        type_ = resolve_type(type_name(cursor), Definitions(), problems)
     except Unexpected:
         type_ = None
     if type_ is None or cursor.token.kind != "end":

@@ -9,7 +9,13 @@ from typing import assert_never
 from tidelog.program.analysis.firing import dead_rules
 from tidelog.program.elaborate.problems import Problems
 from tidelog.syntax import tree
-from tidelog.syntax.variables import calls, expression_variables, expressions, literal_variables
+from tidelog.syntax.variables import (
+    calls,
+    expression_variables,
+    expressions,
+    literal_expressions,
+    literal_variables,
+)
 
 __all__ = ["warn", "warn_single_variables"]
 
@@ -44,21 +50,33 @@ def warn_single_variables(rule: tree.Rule, problems: Problems) -> None:
 def _rule_variables(rule: tree.Rule) -> Iterator[tree.Variable]:
     for literal in (*rule.heads, *rule.body):
         yield from literal_variables(literal)
-        for simple in _flat([literal]):
-            if isinstance(simple, tree.Assignment):
-                yield tree.Variable(simple.name, simple.name_span)
+        yield from _defined([literal])
+
+
+def _defined(literals: Sequence[tree.Literal]) -> Iterator[tree.Variable]:
+    """The variables that `var` defines, at any depth."""
+    for literal in _flat(literals):
+        if isinstance(literal, tree.Assignment):
+            yield tree.Variable(literal.name, literal.name_span)
+        elif isinstance(literal, tree.Destructuring | tree.Generator):
+            yield from expression_variables(literal.pattern)
 
 
 # -- relations
 
 
 def _flat(literals: Sequence[tree.Literal]) -> Iterator[tree.Literal]:
+    """The literals, and those inside disjunctions and nested bodies."""
     for literal in literals:
-        if isinstance(literal, tree.Disjunction):
-            for alternative in literal.alternatives:
-                yield from _flat(alternative)
+        inner: tuple[tuple[tree.Literal, ...], ...] = ()
+        if isinstance(literal, tree.Disjunction | tree.NegatedBody):
+            inner = literal.alternatives
         else:
             yield literal
+        if isinstance(literal, tree.Assignment) and isinstance(literal.value, tree.SubAggregate):
+            inner = literal.value.alternatives
+        for alternative in inner:
+            yield from _flat(alternative)
 
 
 def _reads(rule: tree.Rule) -> Iterator[str]:
@@ -132,31 +150,18 @@ def _expressions(items: Sequence[tree.Item]) -> Iterator[tree.Expr]:
         if isinstance(item, tree.Function):
             yield item.body
         elif isinstance(item, tree.Rule):
-            for literal in _flat((*item.heads, *item.body)):
-                yield from _literal_expressions(literal)
-
-
-def _literal_expressions(literal: tree.Literal) -> Iterator[tree.Expr]:
-    match literal:
-        case tree.Atom(args=args) | tree.Negation(tree.Atom(args=args)):
-            yield from (a.value for a in args)
-        case tree.Condition(value) | tree.Assignment(value=value):
-            yield value
-        case tree.Disjunction(choices):
-            for choice in choices:
-                for inner in choice:
-                    yield from _literal_expressions(inner)
-        case _:
-            assert_never(literal)
+            for literal in (*item.heads, *item.body):
+                yield from literal_expressions(literal)
 
 
 def _warn_functions(items: Sequence[tree.Item], problems: Problems) -> None:
     called = {call.function for expr in _expressions(items) for call in calls(expr)}
+    called |= {name for item in items if isinstance(item, tree.Rule) for name in _reads(item)}
     for item in items:
         if isinstance(item, tree.Function):
             if item.name not in called:
                 problems.report("W004", item.name_span, f"the function `{item.name}` is never called")
-            read = {v.name for v in expression_variables(item.body)}
+            read = {v.name for v in expression_variables(item.body)} | {c.function for c in calls(item.body)}
             for parameter in item.parameters:
                 if parameter.name not in read and not parameter.name.startswith("_"):
                     message = f"the parameter `{parameter.name}` is never used"
@@ -164,10 +169,26 @@ def _warn_functions(items: Sequence[tree.Item], problems: Problems) -> None:
 
 
 def _warn_aliases(items: Sequence[tree.Item], problems: Problems) -> None:
-    used = {name for item in items for type_ in _types(item) for name in _names(type_)}
+    used = {
+        name
+        for item in items
+        for type_ in _types(item)
+        for name in _names(type_)
+        if not (isinstance(item, tree.TypeDefinition) and item.name == name)
+    }
+    made = {e.constructor for e in _everything(items) if isinstance(e, tree.Construct)}
     for item in items:
-        if isinstance(item, tree.Alias) and item.name not in used:
+        if isinstance(item, tree.TypeDefinition) and any(c.name in made for c in item.constructors):
+            used.add(item.name)
+    for item in items:
+        if isinstance(item, tree.Alias | tree.TypeDefinition) and item.name not in used:
             problems.report("W005", item.name_span, f"the type `{item.name}` is never used")
+
+
+def _everything(items: Sequence[tree.Item]) -> Iterator[tree.Expr]:
+    """All expressions of some items, at any depth."""
+    for expr in _expressions(items):
+        yield from expressions(expr)
 
 
 def _types(item: tree.Item) -> Iterator[tree.TypeName]:
@@ -179,7 +200,10 @@ def _types(item: tree.Item) -> Iterator[tree.TypeName]:
             yield result
         case tree.Alias(type=type_):
             yield type_
-        case tree.Rule():
+        case tree.TypeDefinition(constructors=constructors):
+            for constructor in constructors:
+                yield from (f.type for f in constructor.fields)
+        case tree.Rule() | tree.Module() | tree.Import():
             pass
         case _:
             assert_never(item)

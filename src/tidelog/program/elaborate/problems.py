@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from tidelog.errors import Diagnostic, SessionError, Span, shown
+from tidelog.syntax.written import Written
 
 __all__ = ["Problems", "did_you_mean", "expect_text"]
 
@@ -51,9 +52,9 @@ def did_you_mean(name: object, candidates: Iterable[str]) -> str | None:
     return f"did you mean `{by_lower[close[0]]}`?" if close else None
 
 
-def expect_text(call: str, text: object) -> None:
-    """Raise SessionError if `text` is not a string, for example a path."""
-    if isinstance(text, str):
-        return
+def expect_text(call: str, text: object) -> str:
+    """The text of a string or of what has one; SessionError for anything else, for example a path."""
+    if isinstance(text, str | Written):
+        return str(text)
     remedy = "; pass the contents of the file: path.read_text()" if isinstance(text, Path) else ""
     raise SessionError(f"`{call}` takes text, not {shown(text)}{remedy}")

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from tidelog.data.types import INT, STRING, Type
-from tidelog.program import typed
+from tidelog.data.types import Type
+from tidelog.program.elaborate.aggregates import grouped
+from tidelog.program.elaborate.alternatives import MAX_ALTERNATIVES, Simple, alternatives
 from tidelog.program.elaborate.atoms import Placed, place
-from tidelog.program.elaborate.bodies import MAX_ALTERNATIVES, BodyMaker, Simple, alternatives
+from tidelog.program.elaborate.bodies import BodyMaker
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.expressions import Typer
+from tidelog.program.elaborate.literal_calls import with_calls
 from tidelog.program.elaborate.problems import Problems
-from tidelog.program.library import catalog as library
+from tidelog.program.elaborate.scopes import defined_by, matched_by, outer_names
 from tidelog.program.text import canonical_id
-from tidelog.program.typed import Aggregate, Body, Constant, Group, Head, Role, Rule, Var
+from tidelog.program.typed import Body, Group, Head, Role, Rule, Var
 from tidelog.syntax import tree
 from tidelog.syntax.variables import literal_variables
 
@@ -47,6 +49,7 @@ class _Grouping:
 
 def elaborate_rule(rule: tree.Rule, known: Declarations, problems: Problems) -> Rule | None:
     """The typed rule, or None after reporting an error."""
+    rule = replace(rule, body=with_calls(rule.body, known))
     heads = [place(h, known, problems, head=True) for h in rule.heads]
     for head, placed in zip(rule.heads, heads, strict=True):
         _check_target(rule, head, placed, known, problems)
@@ -77,7 +80,7 @@ class _RuleMaker:
         self.problems = problems
 
     def plain(self, body: Sequence[tree.Literal]) -> Rule | None:
-        made = self._alternatives(body, {}, frozenset())
+        made = self._alternatives(body, {}, frozenset(), self._head_names())
         if made is None:
             return None
         bodies, heads = made
@@ -94,7 +97,7 @@ class _RuleMaker:
         scopes: list[Scope] = []
         bound: Scope = {}
         for literals in inside:
-            maker = BodyMaker(self.known, self.problems, {})
+            maker = BodyMaker(self.known, self.problems, {}, outside=self._head_names() | _outside(grouping))
             maker.typer.behind_group = grouping.behind
             bodies.append(maker.make(literals))
             groups.append(self._group(grouping, keys, maker.typer))
@@ -108,7 +111,8 @@ class _RuleMaker:
                 self.problems.report("E303", assignment.name_span, message)
         results = group.aggregates if group else ()
         scope |= {a.name: None for a, _ in grouping.results} | {a.result.name: a.result.type for a in results}
-        made = self._alternatives(grouping.after, scope, _typed(bound) - set(scope))
+        away = _typed(bound) - set(scope)
+        made = self._alternatives(grouping.after, scope, away, self._head_names())
         sound = tuple(b for b in bodies if b is not None)
         if made is None or group is None or len(sound) < len(bodies) or not self._agree(groups, scopes):
             return None
@@ -130,8 +134,11 @@ class _RuleMaker:
             self.problems.report("E304", self.rule.span, message, hint=hint)
         return expanded
 
+    def _head_names(self) -> frozenset[str]:
+        return frozenset(name for head in self.rule.heads for name in _reads(head))
+
     def _alternatives(
-        self, literals: Sequence[tree.Literal], scope: Scope, away: frozenset[str]
+        self, literals: Sequence[tree.Literal], scope: Scope, away: frozenset[str], outside: frozenset[str]
     ) -> tuple[tuple[Body, ...], tuple[Head, ...]] | None:
         """The typed alternatives and the heads they share."""
         expanded = self._expand(literals)
@@ -141,7 +148,7 @@ class _RuleMaker:
         heads: list[tuple[Head, ...] | None] = []
         scopes: list[Scope] = []
         for choice in expanded:
-            maker = BodyMaker(self.known, self.problems, scope, away)
+            maker = BodyMaker(self.known, self.problems, scope, away, outside)
             bodies.append(maker.make(choice))
             heads.append(self._heads(maker.typer))
             scopes.append(maker.typer.variables)
@@ -208,77 +215,12 @@ class _RuleMaker:
     def _group(self, grouping: _Grouping, keys: tuple[str, ...], typer: Typer) -> Group | None:
         spans = {k.name: k.span for _, a in grouping.results for k in a.keys if isinstance(k, tree.Variable)}
         typed_keys = [typer.infer(tree.Variable(name, spans[name])) for name in keys]
-        aggregates = [self._aggregate(a, value, typer) for a, value in grouping.results]
+        aggregates = [grouped(a.name, value, typer) for a, value in grouping.results]
         sound_keys = tuple(k for k in typed_keys if isinstance(k, Var))
         sound = tuple(a for a in aggregates if a is not None)
         if len(sound_keys) < len(keys) or len(sound) < len(aggregates):
             return None
         return Group(sound_keys, sound)
-
-    def _aggregate(
-        self, assignment: tree.Assignment, aggregate: tree.Aggregate, typer: Typer
-    ) -> Aggregate | None:
-        function = library.lookup_aggregate(aggregate.function)
-        value = typer.infer(aggregate.value)
-        if function is None:
-            hint = self.problems.suggest(aggregate.function, library.AGGREGATE_NAMES)
-            message = f"unknown aggregate `{aggregate.function}`"
-            self.problems.report("E406", aggregate.name_span, message, hint=hint)
-            return None
-        extra = self._extra(function, aggregate, typer)
-        if value is None or extra is None:
-            return None
-        result = library.aggregate_result(function.name, value.type)
-        if result is None:
-            message = f"`{function.name}` needs {function.argument.value}, but this is `{value.type}`"
-            self.problems.report("E407", aggregate.value.span, message)
-            return None
-        counts = function.name == "count_distinct"
-        name = "count" if counts else function.name
-        return Aggregate(
-            Var(assignment.name, INT if counts else result),
-            name,
-            (value, *extra),
-            counts or aggregate.distinct,
-        )
-
-    def _extra(
-        self, function: library.AggregateFunction, aggregate: tree.Aggregate, typer: Typer
-    ) -> tuple[typed.Expr, ...] | None:
-        """The arguments of the aggregate besides its value, with defaults filled in."""
-        required = sum(1 for e in function.extra if e.default is None)
-        if not required <= len(aggregate.args) <= len(function.extra):
-            wanted = ", ".join(e.name for e in function.extra) or "nothing"
-            message = f"wrong arguments for `{function.name}`, which takes {wanted} in its parentheses"
-            self.problems.report("E407", aggregate.span, message)
-            return None
-        values: list[typed.Expr] = []
-        for number, extra in enumerate(function.extra):
-            if number >= len(aggregate.args):
-                values.append(Constant(extra.default, STRING))
-                continue
-            value = self._one_extra(function, extra, aggregate.args[number], typer)
-            if value is None:
-                return None
-            values.append(value)
-        return tuple(values)
-
-    def _one_extra(
-        self, function: library.AggregateFunction, extra: library.Extra, arg: tree.Expr, typer: Typer
-    ) -> typed.Expr | None:
-        value = typer.infer(arg)
-        if value is None:
-            return None
-        if not library.allows(extra.kind, value.type):
-            message = (
-                f"`{extra.name}` of `{function.name}` must be {extra.kind.value}, but this is `{value.type}`"
-            )
-            self.problems.report("E407", arg.span, message)
-            return None
-        if extra.kind is library.Kind.STRING and not isinstance(value, Constant):
-            self.problems.report("E407", arg.span, f"`{extra.name}` of `{function.name}` must be a constant")
-            return None
-        return value
 
 
 def _typed(scope: Scope) -> frozenset[str]:
@@ -338,15 +280,21 @@ def _reads(literal: tree.Literal) -> set[str]:
     return {v.name for v in literal_variables(literal)}
 
 
+def _outside(grouping: _Grouping) -> frozenset[str]:
+    """The names that occur outside the inside of a group."""
+    results = frozenset(name for a, _ in grouping.results for name in _reads(a))
+    return results | outer_names(grouping.after)
+
+
 def _binds(literal: tree.Literal) -> set[str]:
     match literal:
         case tree.Atom():
-            return {a.value.name for a in literal.args if isinstance(a.value, tree.Variable)}
-        case tree.Assignment(name):
-            return {name}
+            return matched_by(literal)
+        case tree.Assignment() | tree.Destructuring() | tree.Generator():
+            return set(defined_by(literal))
         case tree.Disjunction(choices):
             return {name for choice in choices for x in choice for name in _binds(x)}
-        case tree.Negation() | tree.Condition():
+        case tree.Negation() | tree.Condition() | tree.NegatedBody():
             return set()
         case _:
             assert_never(literal)

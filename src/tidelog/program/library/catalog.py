@@ -1,8 +1,8 @@
 """The standard library as data: which functions, aggregates and conversions exist, and their types.
 
 Elaboration looks them up here and every engine implements them; nothing is computed here. The functions
-themselves are specified in `functions`, in terms of `signatures`. This module re-exports both, so it is the
-only one to import.
+themselves are specified in `functions` and the other modules here, in terms of `signatures`. This module
+re-exports them all, so it is the only one to import.
 """
 
 from __future__ import annotations
@@ -12,9 +12,14 @@ from typing import Final
 
 from tidelog.data import types
 from tidelog.data.types import Type
-from tidelog.program.library.functions import GROUPS
+from tidelog.program.library import functions
+from tidelog.program.library.calendar_functions import CALENDARS
+from tidelog.program.library.collections import COLLECTIONS, MAX_ITEMS
+from tidelog.program.library.numeric_functions import NUMERICS
 from tidelog.program.library.signatures import (
     OPTION_T,
+    Applied,
+    Closure,
     Example,
     Kind,
     Parameter,
@@ -24,19 +29,29 @@ from tidelog.program.library.signatures import (
     TypeVariable,
     allows,
 )
+from tidelog.program.library.text_functions import MAX_DISTANCE_WORK, TEXTS
+from tidelog.program.library.web_functions import WEB
 
 __all__ = [
     "AGGREGATES",
     "AGGREGATE_NAMES",
+    "COLLECTIONS",
+    "FAILS",
     "FUNCTION_NAMES",
     "GROUPS",
     "MAX_BIGINT_BITS",
     "MAX_BIGINT_SHIFT",
+    "MAX_DISTANCE_WORK",
+    "MAX_ITEMS",
     "MAX_TEXT",
     "NO_NUMBER",
     "NUMBER",
     "OPTION_T",
+    "REPLACEABLE_NAMES",
+    "RESERVED_NAMES",
     "AggregateFunction",
+    "Applied",
+    "Closure",
     "Example",
     "Extra",
     "Kind",
@@ -55,20 +70,34 @@ __all__ = [
 MAX_BIGINT_BITS: Final = 1_000_000  # operations that exceed this fail
 MAX_BIGINT_SHIFT: Final = 65_535
 MAX_TEXT: Final = 2**24  # code points of a computed string, unless an argument is longer
+FAILS: Final = "$fails"  # internal function: whether its argument has no value, which is then no failure
 NUMBER: Final = "$number"  # internal function: returns its argument, a float, and fails if it is NaN
 NO_NUMBER: Final = "the result is not a number (NaN), so a recursive `min` or `max` cannot compare it"
 
 
 # -- functions
 
-FUNCTION_NAMES: Final = tuple(dict.fromkeys(f.name for group in GROUPS.values() for f in group))
-_OVERLOADS: Final = {
-    name: tuple(f for group in GROUPS.values() for f in group if f.name == name) for name in FUNCTION_NAMES
+GROUPS: Final[dict[str, tuple[StandardFunction, ...]]] = {
+    **functions.GROUPS,
+    **TEXTS,
+    **NUMERICS,
+    **CALENDARS,
+    **WEB,
 }
+_ALL: Final = tuple(f for groups in (GROUPS, COLLECTIONS) for group in groups.values() for f in group)
+FUNCTION_NAMES: Final = tuple(dict.fromkeys(f.name for f in _ALL))
+# A program cannot declare functions of these names. It can replace any other standard function by its own.
+# Literals of maps and aggregates over nothing call the last two.
+RESERVED_NAMES: Final = frozenset(f.name for group in functions.GROUPS.values() for f in group) | {
+    "to_map",
+    "to_set",
+}
+REPLACEABLE_NAMES: Final = tuple(name for name in FUNCTION_NAMES if name not in RESERVED_NAMES)
+_OVERLOADS: Final = {name: tuple(f for f in _ALL if f.name == name) for name in FUNCTION_NAMES}
 
 
 def lookup(name: str) -> tuple[StandardFunction, ...]:
-    """The overloads of a name, each with a different number of parameters; empty for an unknown name."""
+    """The overloads of a name, which differ in their parameters; empty for an unknown name."""
     return _OVERLOADS.get(name, ())
 
 
@@ -77,11 +106,15 @@ def lookup(name: str) -> tuple[StandardFunction, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """An argument of an aggregate besides the value. It is required if `default` is None."""
+    """An argument of an aggregate besides the value. It is required if it has no default and is not optional.
+
+    An optional argument that is not given is left out.
+    """
 
     name: str
     kind: Kind
     default: str | None = None
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +159,53 @@ AGGREGATES: Final = (
         (Extra("separator", Kind.STRING, ""),),
         "All values, sorted by code points and joined with the separator.",
     ),
+    AggregateFunction(
+        "collect_vec",
+        Kind.EVERY,
+        (Extra("by", Kind.EVERY, optional=True),),
+        "All values in their order, or in the order of `by` and then their own, as a vec.",
+    ),
+    AggregateFunction("collect_set", Kind.EVERY, (), "The distinct values, as a set."),
+    AggregateFunction(
+        "collect_map",
+        Kind.EVERY,
+        (Extra("value", Kind.EVERY),),
+        "The values as keys of a map, each with its `value`. Fails if a key has two different values.",
+    ),
+    AggregateFunction("count_if", Kind.TRUTH, (), "The number of instances whose value is true."),
+    AggregateFunction(
+        "median",
+        Kind.NUMBER,
+        (),
+        "The middle value in the order of the type (NaN is last), or the exact mean of the two middle ones, "
+        "rounded and typed as by `avg`.",
+    ),
+    AggregateFunction(
+        "quantile",
+        Kind.NUMBER,
+        (Extra("q", Kind.FLOATING),),
+        "The value at the fraction `q` of the way from the smallest to the largest, with linear "
+        "interpolation between neighbours, as `percentile_cont` of SQL; rounded once and typed as by `avg`. "
+        "`q` is a constant from 0.0 to 1.0, taken as written in decimal.",
+    ),
+    AggregateFunction(
+        "variance",
+        Kind.NUMBER,
+        (),
+        "The sample variance as an option<double>, computed exactly and rounded once; `none` for a single "
+        "instance, NaN if a value is NaN or infinite.",
+    ),
+    AggregateFunction(
+        "stddev",
+        Kind.NUMBER,
+        (),
+        "The sample standard deviation, the square root of the exact `variance`, as an option<double>.",
+    ),
+    AggregateFunction(
+        "mode", Kind.ANY, (), "The most frequent value; the smallest one if there are several."
+    ),
+    AggregateFunction("bit_and", Kind.INTEGER, (), "The bits that all values have."),
+    AggregateFunction("bit_or", Kind.INTEGER, (), "The bits that at least one value has."),
 )
 
 AGGREGATE_NAMES: Final = tuple(a.name for a in AGGREGATES)
@@ -135,18 +215,29 @@ def lookup_aggregate(name: str) -> AggregateFunction | None:
     return next((a for a in AGGREGATES if a.name == name), None)
 
 
-def aggregate_result(name: str, value_type: Type) -> Type | None:
-    """The result type of an aggregate over values of a type; None if it does not accept them."""
+def aggregate_result(name: str, value_type: Type, others: tuple[Type, ...] = ()) -> Type | None:
+    """The result type of an aggregate over values of a type; None if it does not accept them.
+
+    `others` are the types of its other arguments.
+    """
     aggregate = lookup_aggregate(name)
     if aggregate is None or not allows(aggregate.argument, value_type):
         return None
     match name:
-        case "count" | "count_distinct":
+        case "count" | "count_distinct" | "count_if":
             return types.INT
         case "sum":
             return types.DOUBLE if types.is_float(value_type) else value_type
-        case "avg":
+        case "avg" | "median" | "quantile":
             return value_type if isinstance(value_type, types.Decimal) else types.DOUBLE
+        case "collect_vec":
+            return types.Vec(value_type)
+        case "collect_set":
+            return types.Set(value_type)
+        case "collect_map":
+            return types.Map(value_type, others[0]) if others else None
+        case "variance" | "stddev":
+            return types.Option(types.DOUBLE)
         case _:
             return value_type
 

@@ -1,0 +1,119 @@
+"""Elaboration of one aggregate: its function, its value and its other arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidelog.data.types import INT, STRING
+from tidelog.errors import Span
+from tidelog.program import typed
+from tidelog.program.elaborate.expressions import Typer
+from tidelog.program.library import catalog as library
+from tidelog.program.typed import Aggregate, Constant, Var
+from tidelog.syntax import tree
+
+__all__ = ["grouped", "over_body"]
+
+
+def grouped(name: str, aggregate: tree.Aggregate, typer: Typer) -> Aggregate | None:
+    """`value.group_by(…).function(args)` as the value of a name, or None after reporting an error."""
+    value = typer.infer(aggregate.value)
+    found = _made(name, aggregate, aggregate.value.span, value, aggregate.args, typer)
+    if found is None or not aggregate.distinct:
+        return found
+    return Aggregate(found.result, found.function, found.args, distinct=True)
+
+
+def over_body(name: str, aggregate: tree.SubAggregate, typer: Typer) -> Aggregate | None:
+    """`function(value, args) { … }` as the value of a name, or None after reporting an error."""
+    if aggregate.args:
+        value = typer.infer(aggregate.args[0])
+        return _made(name, aggregate, aggregate.args[0].span, value, aggregate.args[1:], typer)
+    if aggregate.function == "count":
+        return Aggregate(Var(name, INT), "count", (Constant(1, INT),), distinct=False)
+    if library.lookup_aggregate(aggregate.function) is None:
+        _unknown(aggregate, typer)
+    else:
+        message = f"`{aggregate.function}` needs the value to aggregate"
+        hint = f"write `{aggregate.function}(x) {{ … }}`"
+        typer.problems.report("E407", aggregate.span, message, hint=hint)
+    return None
+
+
+def _made(
+    name: str,
+    aggregate: tree.Aggregate | tree.SubAggregate,
+    span: Span,
+    value: typed.Expr | None,
+    args: Sequence[tree.Expr],
+    typer: Typer,
+) -> Aggregate | None:
+    function = library.lookup_aggregate(aggregate.function)
+    if function is None:
+        _unknown(aggregate, typer)
+        return None
+    extra = _extra(function, aggregate.span, args, typer)
+    if value is None or extra is None:
+        return None
+    result = library.aggregate_result(function.name, value.type, tuple(e.type for e in extra))
+    if result is None:
+        message = f"`{function.name}` needs {function.argument.value}, but this is `{value.type}`"
+        typer.problems.report("E407", span, message)
+        return None
+    counts = function.name == "count_distinct"
+    return Aggregate(Var(name, result), "count" if counts else function.name, (value, *extra), counts)
+
+
+def _unknown(aggregate: tree.Aggregate | tree.SubAggregate, typer: Typer) -> None:
+    hint = typer.problems.suggest(aggregate.function, library.AGGREGATE_NAMES)
+    message = f"unknown aggregate `{aggregate.function}`"
+    typer.problems.report("E406", aggregate.name_span, message, hint=hint)
+
+
+def _extra(
+    function: library.AggregateFunction, span: Span, args: Sequence[tree.Expr], typer: Typer
+) -> tuple[typed.Expr, ...] | None:
+    """The arguments of the aggregate besides its value, with defaults filled in."""
+    required = sum(1 for e in function.extra if e.default is None and not e.optional)
+    if not required <= len(args) <= len(function.extra):
+        wanted = ", ".join(e.name for e in function.extra) or "nothing"
+        message = f"wrong arguments for `{function.name}`, which takes {wanted} in its parentheses"
+        typer.problems.report("E407", span, message)
+        return None
+    values: list[typed.Expr] = []
+    for number, extra in enumerate(function.extra):
+        if number < len(args):
+            value = _one_extra(function, extra, args[number], typer)
+            if value is None:
+                return None
+            values.append(value)
+        elif extra.default is not None:
+            values.append(Constant(extra.default, STRING))
+    return tuple(values)
+
+
+def _one_extra(
+    function: library.AggregateFunction, extra: library.Extra, arg: tree.Expr, typer: Typer
+) -> typed.Expr | None:
+    value = typer.infer(arg)
+    if value is None:
+        return None
+    if not library.allows(extra.kind, value.type):
+        message = (
+            f"`{extra.name}` of `{function.name}` must be {extra.kind.value}, but this is `{value.type}`"
+        )
+        typer.problems.report("E407", arg.span, message)
+        return None
+    if extra.kind in (library.Kind.STRING, library.Kind.FLOATING) and not isinstance(value, Constant):
+        message = f"`{extra.name}` of `{function.name}` must be a constant"
+        typer.problems.report("E407", arg.span, message)
+        return None
+    if extra.kind is library.Kind.FLOATING and not _is_fraction(value):
+        message = f"`{extra.name}` of `{function.name}` must be 0.0 to 1.0"
+        typer.problems.report("E407", arg.span, message)
+        return None
+    return value
+
+
+def _is_fraction(value: typed.Expr) -> bool:
+    return isinstance(value, Constant) and isinstance(value.value, float) and 0 <= value.value <= 1

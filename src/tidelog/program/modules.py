@@ -1,0 +1,208 @@
+"""Modules: from a text with imports to one list of items with full names.
+
+A file is a module: `import a::b` reads `a/b.dl`. Every name that a module declares is qualified with the name
+of the module, and every use is resolved, so later passes see full names only. The text that imports is not
+qualified itself. Spans stay, so diagnostics point into the file that has the problem.
+
+A name is looked up among the declarations of its own module, then among its imports (by alias, by the last
+component of a module's name, or by the whole name). `std::` names the standard library.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tidelog.errors import Diagnostic, SessionError, Source, shown
+from tidelog.program.renaming import Declared, Renaming, declared_names, renamed
+from tidelog.syntax import tree
+from tidelog.syntax.parser import read
+from tidelog.syntax.printer import print_program
+
+__all__ = ["VARIABLE", "bundled", "folders", "is_modular", "resolve"]
+
+VARIABLE = "TIDELOG_PATH"  # folders that are searched last
+
+
+@dataclass(slots=True)
+class _Module:
+    """`base` is the folder that the path of its name starts in; it is None for a text without a file."""
+
+    name: str
+    source: Source
+    items: tuple[tree.Item, ...]
+    file: Path | None
+    base: Path | None
+    imports: dict[str, str] = field(default_factory=dict)  # full names of modules
+
+    @property
+    def title(self) -> str:
+        return f"`{self.name}`" if self.name else self.source.name
+
+    @property
+    def package(self) -> str:
+        """What the full names of modules in the same folder begin with."""
+        return self.name[: self.name.rfind("::") + 2] if "::" in self.name else ""
+
+
+def is_modular(program: tree.Program) -> bool:
+    """Whether a program has a header: imports, or the name of its module."""
+    return any(isinstance(item, tree.Import | tree.Module) for item in program.items)
+
+
+def resolve(
+    program: tree.Program, source: Source, search: Sequence[Path]
+) -> tuple[tree.Program, list[Diagnostic]]:
+    """The items of a text and of all modules that it needs, with full names; and what is wrong with them."""
+    if not is_modular(program) and "std::" not in source.text:
+        return program, []
+    file = Path(source.name)
+    found = file if _is_file(file) else None
+    root = _Module("", source, program.items, found, None if found is None else found.parent)
+    loader = _Loader(search)
+    loader.load(root)
+    outside = declared_names(root.items)
+    items = [item for module in loader.finished for item in _qualified(module, outside)]
+    return tree.Program(tuple(items), program.comments), loader.problems
+
+
+def bundled(text: str, name: str, search: Sequence[Path] = ()) -> str:
+    """A text that means the same and imports nothing. An invalid text stays as it is."""
+    source = Source(name, text)
+    program, problems = read(source)
+    if problems or not is_modular(program):
+        return text
+    whole, missing = resolve(program, source, search)
+    return text if missing else print_program(tree.Program(whole.items))
+
+
+def folders(given: object) -> tuple[Path, ...]:
+    """The folders of a search path; SessionError if it is something else."""
+    paths = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else None
+    if paths is None or not all(isinstance(p, str | os.PathLike) for p in paths):
+        raise SessionError(f"`search` is {shown(given)}; give a list of folders")
+    return tuple(map(Path, paths))
+
+
+def _qualified(module: _Module, outside: Declared) -> Iterator[tree.Item]:
+    prefix = f"{module.name}::" if module.name else ""
+    renaming = Renaming(prefix, declared_names(module.items), module.imports, outside)
+    for item in module.items:
+        if not isinstance(item, tree.Import | tree.Module):
+            yield renamed(item, renaming)
+
+
+class _Loader:
+    def __init__(self, search: Sequence[Path]) -> None:
+        given = [Path(p) for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p]
+        self.search = [*search, *given]
+        self.problems: list[Diagnostic] = []
+        self.finished: list[_Module] = []  # each after those it imports
+        self._by_file: dict[Path, _Module] = {}
+        self._open: list[_Module] = []  # from the text to the module that is being loaded
+
+    def load(self, module: _Module) -> None:
+        if module.file is not None:
+            self._by_file[module.file.resolve()] = module
+        self._open.append(module)
+        for item in module.items:
+            match item:
+                case tree.Module():
+                    self._expect_name(item, module)
+                case tree.Import():
+                    self._import(item, module)
+                case _:
+                    break
+        self._open.pop()
+        self.finished.append(module)
+
+    def _import(self, item: tree.Import, importer: _Module) -> None:
+        place = self._find(item, importer)
+        if place is None:
+            return
+        file, base, name = place
+        module = self._by_file.get(file.resolve())
+        if module is None:
+            module = self._read(item, file, base, name)
+            if module is None:
+                return
+            self.load(module)
+        elif module in self._open:
+            self._report_cycle(item, module)
+            return
+        self._name(item, module, importer)
+
+    def _find(self, item: tree.Import, importer: _Module) -> tuple[Path, Path, str] | None:
+        """The file of a module, the folder that its name starts in, and its full name."""
+        path = Path(*item.path.split("::")).with_suffix(".dl")
+        own = None if importer.file is None else importer.file.parent
+        folders: dict[Path, None] = {}
+        if own is not None and importer.base is not None:
+            if _is_file(own / path):
+                return own / path, importer.base, importer.package + item.path
+            folders = {own: None, importer.base: None}
+        folders |= dict.fromkeys(self.search)
+        for folder in folders:
+            if _is_file(folder / path):
+                return folder / path, folder, item.path
+        searched = ", ".join(map(str, folders))
+        note = f"searched in {searched}" if searched else "there is no folder to search in"
+        hint = f"give the folder that has {path} with `-L`, `search=[…]` or {VARIABLE}"
+        message = f"no module `{item.path}`: {path} was not found"
+        self.problems.append(Diagnostic("E122", item.name_span, message, note=note, hint=hint))
+        return None
+
+    def _read(self, item: tree.Import, file: Path, base: Path, name: str) -> _Module | None:
+        try:
+            source = Source(str(file), file.read_bytes().decode())
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            message = f"the module `{item.path}` cannot be read"
+            self.problems.append(Diagnostic("E122", item.name_span, message, note=f"{file}: {reason}"))
+            return None
+        program, problems = read(source)
+        self.problems += problems
+        return _Module(name, source, program.items, file, base)
+
+    def _name(self, item: tree.Import, module: _Module, importer: _Module) -> None:
+        """Add the names by which a module can be called after an import."""
+        short = item.alias or item.path.rpartition("::")[2]
+        other = importer.imports.get(short)
+        if other is not None and other != module.name:
+            message = f"`{short}` is already the name of the module `{other}`"
+            hint = f"write `import {item.path} as …`"
+            self.problems.append(Diagnostic("E112", item.span, message, hint=hint))
+            return
+        importer.imports[short] = module.name
+        importer.imports.setdefault(item.path, module.name)
+        importer.imports.setdefault(module.name, module.name)
+
+    def _report_cycle(self, item: tree.Import, module: _Module) -> None:
+        cycle = [*self._open[self._open.index(module) :], module]
+        note = " imports ".join(m.title for m in cycle)
+        self.problems.append(Diagnostic("E123", item.span, "modules import each other", note=note))
+
+    def _expect_name(self, item: tree.Module, module: _Module) -> None:
+        """Report a name that is not the path of the file."""
+        if module.file is None:
+            return
+        given = item.path.split("::")
+        path = module.name.split("::") if module.name else _components(module.file, len(given))
+        if given != path:
+            name = "::".join(path)
+            message = f"this file is the module `{name}`, not `{item.path}`"
+            self.problems.append(Diagnostic("E124", item.span, message, hint=f"write `module {name}`"))
+
+
+def _components(file: Path, count: int) -> list[str]:
+    """The last components of a file's path, without the extension."""
+    return list(file.resolve().with_suffix("").parts[-count:])
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # the name is not one that a file can have
+        return False

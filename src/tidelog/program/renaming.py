@@ -1,0 +1,199 @@
+"""Giving the names of a module's items their full forms.
+
+Trees may be deeper than recursion allows, so nodes are rebuilt from a list, children before their parents. A
+node of which no part changes stays the same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from tidelog.errors import Span
+from tidelog.program.elaborate.definitions import BUILT_IN, STANDARD
+from tidelog.program.library.catalog import FUNCTION_NAMES
+from tidelog.syntax import tree
+
+__all__ = ["Declared", "Renaming", "declared_names", "renamed", "with_standard_names"]
+
+_T = TypeVar("_T")
+_STD = "std::"
+_FUNCTIONS = frozenset(FUNCTION_NAMES)
+_CONSTRUCTORS = frozenset(
+    c.name for d in STANDARD.values() if isinstance(d, tree.TypeDefinition) for c in d.constructors
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The names that items declare, by their kinds."""
+
+    relations: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+    constructors: frozenset[str] = frozenset()
+    functions: frozenset[str] = frozenset()
+
+
+def declared_names(items: Iterable[tree.Item]) -> Declared:
+    items = tuple(items)
+    definitions = [i for i in items if isinstance(i, tree.TypeDefinition)]
+    return Declared(
+        frozenset(i.name for i in items if isinstance(i, tree.Relation)),
+        frozenset(i.name for i in items if isinstance(i, tree.Alias | tree.TypeDefinition)),
+        frozenset(c.name for d in definitions for c in d.constructors),
+        frozenset(i.name for i in items if isinstance(i, tree.Function)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """From the names in a module to full names.
+
+    `prefix` is empty for a text that is not a module. `outside` are the names of that text, which modules
+    must not see.
+    """
+
+    prefix: str
+    own: Declared
+    imports: Mapping[str, str]
+    outside: Declared
+
+    def relation(self, name: str) -> str:
+        """The relation or function that a literal names."""
+        if name in self.own.relations or name in self.own.functions:
+            return self.prefix + name
+        if "::" in name:
+            return self._imported(name)
+        return self.prefix + name
+
+    def type(self, name: str) -> str:
+        if name in self.own.types:
+            return self.prefix + name
+        if "::" in name:
+            return self._imported(name)
+        is_outside = name in self.outside.types and name not in BUILT_IN
+        return self.prefix + name if is_outside else name
+
+    def constructor(self, name: str) -> str:
+        if name in self.own.constructors:
+            return self.prefix + name
+        if "::" in name:
+            return self._imported(name)
+        return name if name in _CONSTRUCTORS else self.prefix + name
+
+    def function(self, name: str) -> str:
+        if name in self.own.functions:
+            return self.prefix + name
+        if "::" in name:
+            return self._imported(name)
+        return self.prefix + name if name in self.outside.functions else name
+
+    def _imported(self, name: str) -> str:
+        """A qualified name, by the longest name of a module that it begins with."""
+        end = name.rfind("::")
+        while end > 0:
+            module = self.imports.get(name[:end])
+            if module is not None:
+                return module + name[end:]
+            end = name.rfind("::", 0, end)
+        return _without_std(name)
+
+
+def _without_std(name: str) -> str:
+    rest = name.removeprefix(_STD)
+    is_known = rest in _FUNCTIONS or rest in STANDARD or rest in BUILT_IN or rest in _CONSTRUCTORS
+    return rest if name.startswith(_STD) and is_known else name
+
+
+def with_standard_names(body: tuple[tree.Literal, ...]) -> tuple[tree.Literal, ...]:
+    """The literals of a query, with the names of the standard library without `std::`."""
+    rule = tree.Rule((), body)
+    nothing = Declared()
+    return renamed(rule, Renaming("", nothing, {}, nothing)).body
+
+
+def renamed(item: _T, names: Renaming) -> _T:
+    """An item of a module with full names."""
+    local = _local_names(item)
+    nodes: list[object] = [item]
+    for node in nodes:  # grows during the loop
+        nodes += _children(node)
+    made: dict[int, Any] = {}
+    for node in reversed(nodes):
+        whole = _with_children(node, made)
+        made[id(node)] = _own_name(whole, names, local)
+    found: _T = made[id(item)]
+    return found
+
+
+def _local_names(item: object) -> frozenset[str]:
+    """Type parameters, and parameters of functions, which may be closures."""
+    match item:
+        case tree.Function(parameters=parameters, type_parameters=types):
+            return frozenset(p.name for p in parameters) | frozenset(t.name for t in types)
+        case tree.Alias() | tree.TypeDefinition():
+            return frozenset(p.name for p in item.parameters)
+        case _:
+            return frozenset()
+
+
+def _children(node: object) -> Iterator[object]:
+    for spec in fields(node):  # type: ignore[arg-type]
+        yield from _nodes(getattr(node, spec.name))
+
+
+def _nodes(value: object) -> Iterator[object]:
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _nodes(part)
+    elif is_dataclass(value) and not isinstance(value, Span):
+        yield value
+
+
+def _with_children(node: Any, made: Mapping[int, Any]) -> Any:
+    changed: dict[str, Any] = {}
+    for spec in fields(node):
+        before = getattr(node, spec.name)
+        after = _replaced(before, made)
+        if after is not before:
+            changed[spec.name] = after
+    return replace(node, **changed) if changed else node
+
+
+def _replaced(value: Any, made: Mapping[int, Any]) -> Any:
+    if isinstance(value, tuple):
+        parts = tuple(_replaced(part, made) for part in value)
+        return value if all(a is b for a, b in zip(value, parts, strict=True)) else parts
+    return made.get(id(value), value) if is_dataclass(value) else value
+
+
+def _own_name(node: Any, names: Renaming, local: frozenset[str]) -> Any:
+    """A node with the full form of the name that it declares or uses."""
+    match node:
+        case tree.TypeName(name) if name not in local:
+            full = names.type(name)
+            return node if full == name else replace(node, name=full)
+        case tree.Alias(name) | tree.TypeDefinition(name):
+            return replace(node, name=names.type(name))
+        case tree.Constructor(name):
+            return replace(node, name=names.constructor(name))
+        case tree.Relation(name=name):
+            return replace(node, name=names.prefix + name)
+        case tree.Function(name):
+            return replace(node, name=names.prefix + name)
+        case tree.Atom(name):
+            full = names.relation(name)
+            return node if full == name else replace(node, relation=full)
+        case tree.Construct(name):
+            full = names.constructor(name)
+            return node if full == name else replace(node, constructor=full)
+        case tree.Call(name) if name not in local:
+            full = names.function(name)
+            method = node.method and "::" not in full  # a method has no qualified name
+            return node if full == name else replace(node, function=full, method=method)
+        case tree.SubAggregate(name):
+            full = _without_std(name)
+            return node if full == name else replace(node, function=full)
+        case _:
+            return node
