@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from tidelog.maintain.script import (
+    Accumulate,
     Aim,
     Arrive,
     Assertions,
@@ -108,6 +109,10 @@ def _lines(script: Script, program: FlatProgram, depth: int) -> Iterator[str]:
             case Regroup(grouping, everything):
                 touched = "all" if everything else "touched"
                 yield f"{indent}regroup {touched} {program.title(grouping.results)}"
+            case Accumulate():
+                yield f"{indent}total {'all' if step.all else 'touched'} groups, in their order:"
+                derivations = (*step.leaving, *step.retreating, *step.entering, *step.following)
+                yield from _lines(derivations, program, depth + 1)
             case _:
                 assert_never(step)
 

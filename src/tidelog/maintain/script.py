@@ -29,6 +29,7 @@ from typing import TypeAlias
 from tidelog.plan.flat import FlatRule, Grouping
 
 __all__ = [
+    "Accumulate",
     "Aim",
     "Arrive",
     "Assertions",
@@ -220,8 +221,26 @@ class Conclude:
     rules: tuple[FlatRule, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Accumulate:
+    """Bring totals and all rows of their recursion to the new state, group by group.
+
+    Each derivation finds instances once: those that lower strata and rules take away (`leaving`) and add
+    (`entering`), and those that follow from rows of the stratum, before (`retreating`) and after
+    (`following`) lower strata have their new state. With `all`, there are no rows and instances yet.
+    """
+
+    relations: tuple[str, ...]
+    leaving: tuple[Derive, ...]
+    retreating: tuple[Derive, ...]
+    entering: tuple[Derive, ...]
+    following: tuple[Derive, ...]
+    all: bool = False
+
+
 Step: TypeAlias = (
     Derive
+    | Accumulate
     | Assertions
     | EndRound
     | Repeat

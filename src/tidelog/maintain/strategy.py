@@ -7,8 +7,9 @@
 | `dred` | over-deletes and re-derives; needs no counts |
 | `differential` | keeps the derivations of each tuple by iteration |
 
-Every strategy recomputes the results of touched groups. A relation that keeps the best value per key does not
-store superseded values, so `differential` maintains it as `elastic` does.
+Every strategy recomputes the results of touched groups, and maintains recursive totals in the same way. A
+relation that keeps the best value per key does not store superseded values, so `differential` maintains it as
+`elastic` does.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tidelog.maintain.dred import update_dred
 from tidelog.maintain.elastic import update_elastic
 from tidelog.maintain.extrema import bootstrap_best, update_best
 from tidelog.maintain.script import Mode, Script, Update
+from tidelog.maintain.totals import bootstrap_totals, update_totals
 from tidelog.plan.flat import FlatRule, Stratum
 
 __all__ = ["DIFFERENTIAL", "DRED", "ELASTIC", "RECOMPUTE", "STRATEGIES", "RuleChanges", "Strategy"]
@@ -63,20 +65,26 @@ class Strategy:
 
     def traces(self, stratum: Stratum) -> bool:
         """Whether the derivations of a stratum are stored by iteration."""
-        return self.is_traced and stratum.recursive and not stratum.best
+        return self.is_traced and stratum.recursive and not stratum.best and stratum.totals is None
 
     def label_of(self, stratum: Stratum) -> str:
         """The name of an update of a stratum in statistics."""
+        if stratum.totals is not None:
+            return "update"
         return "update" if self.is_traced and stratum.best else self.label
 
     def bootstrap(self, stratum: Stratum) -> Script:
         """The script that evaluates a stratum from nothing."""
+        if stratum.totals is not None:
+            return bootstrap_totals(stratum)
         if stratum.best:
             return bootstrap_best(stratum, ranked=self.updates)
         return bootstrap_differential(stratum) if self.traces(stratum) else bootstrap(stratum)
 
     def update(self, stratum: Stratum, rules: RuleChanges) -> Update:
         """The scripts that update a stratum after changes of lower strata, its rules and asserted facts."""
+        if stratum.totals is not None:
+            return update_totals(stratum, *rules)
         if stratum.best:
             return update_best(stratum, *rules, self.deletes)
         if self.is_traced and not self.traces(stratum):

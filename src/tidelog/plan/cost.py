@@ -13,13 +13,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeAlias, assert_never
 
+from tidelog.plan.flat import FlatLiteral
 from tidelog.program.typed import (
     Absent,
     Binary,
     Bind,
     Constant,
+    Each,
     Expr,
-    Literal,
     Match,
     Term,
     Test,
@@ -42,6 +43,7 @@ __all__ = [
 
 _MOST: Final = 8  # atoms whose orders are all compared
 _MEMBER: Final = 0.5  # the share of lookups of whole tuples that find one
+_ITEMS: Final = 4.0  # in a collection
 _KEPT: Final = {"==": 0.1, "is": 0.1, "!=": 0.9}  # the share of rows that a condition keeps
 _KEPT_BY_OTHERS: Final = 0.4
 _KEPT_BY_NEGATION: Final = 0.7
@@ -111,7 +113,7 @@ def knows(bound: Collection[str], expr: Expr) -> bool:
 
 
 def bounds_of(
-    terms: tuple[Term, ...], bound: Collection[str], literals: Iterable[Literal]
+    terms: tuple[Term, ...], bound: Collection[str], literals: Iterable[FlatLiteral]
 ) -> tuple[Bound, ...]:
     """Comparisons of one new column with bound terms; the column that has most of them."""
     columns = {t.name: i for i, t in enumerate(terms) if isinstance(t, Var) and t.name not in bound}
@@ -125,7 +127,7 @@ def bounds_of(
     return tuple(max(varying, key=len).values()) if varying else ()
 
 
-def _comparisons(literals: Iterable[Literal]) -> Iterator[tuple[Var | Constant, str, Var | Constant]]:
+def _comparisons(literals: Iterable[FlatLiteral]) -> Iterator[tuple[Var | Constant, str, Var | Constant]]:
     """The comparisons of variables and constants among literals."""
     for literal in literals:
         condition = literal.condition if isinstance(literal, Test) else None
@@ -140,7 +142,7 @@ def _comparisons(literals: Iterable[Literal]) -> Iterator[tuple[Var | Constant, 
 
 def cheapest(
     atoms: Mapping[int, Match],
-    others: Mapping[int, Literal],
+    others: Mapping[int, FlatLiteral],
     bound: Collection[str],
     first: Match | Absent | None,
     statistics: Statistics,
@@ -160,7 +162,7 @@ def cheapest(
 def expected(
     path: Iterable[int],
     atoms: Mapping[int, Match],
-    others: Mapping[int, Literal],
+    others: Mapping[int, FlatLiteral],
     bound: Collection[str],
     first: Match | Absent | None,
     statistics: Statistics,
@@ -222,7 +224,7 @@ class _Search:
     def __init__(
         self,
         atoms: Mapping[int, Match],
-        others: Mapping[int, Literal],
+        others: Mapping[int, FlatLiteral],
         statistics: Statistics,
         rows: float = math.inf,
     ) -> None:
@@ -308,7 +310,7 @@ class _Search:
             size = len(found)
             for literal in self._others.values():
                 match literal:
-                    case Bind(Var(name), value) if knows(found, value):
+                    case Bind(Var(name), value) | Each(Var(name), value) if knows(found, value):
                         found.add(name)
                     case Test(Binary("==", left, right)):
                         for side, value in ((left, right), (right, left)):
@@ -319,20 +321,20 @@ class _Search:
         return frozenset(found)
 
 
-def _needed(literal: Literal) -> frozenset[str]:
+def _needed(literal: FlatLiteral) -> frozenset[str]:
     """The variables that a literal needs to be evaluated."""
     match literal:
         case Match(_, terms) | Absent(_, terms):
             return frozenset(t.name for t in terms if isinstance(t, Var))
         case Test(condition):
             return frozenset(v.name for v in variables(condition))
-        case Bind(variable, value):
+        case Bind(variable, value) | Each(variable, value):
             return frozenset({variable.name, *(v.name for v in variables(value))})
         case _:
             assert_never(literal)
 
 
-def _share(literal: Literal) -> float:
+def _share(literal: FlatLiteral) -> float:
     """The share of rows that a literal keeps."""
     match literal:
         case Absent():
@@ -343,5 +345,7 @@ def _share(literal: Literal) -> float:
             return _KEPT_BY_OTHERS
         case Bind() | Match():
             return 1.0
+        case Each():
+            return _ITEMS
         case _:
             assert_never(literal)

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from tidelog.plan.cost import SizesOnly, Statistics
-from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
-from tidelog.plan.join_order import Compute, Filter, Join, Order, Refute, Step, order, rows_expected
+from tidelog.plan.flat import FlatLiteral, FlatProgram, FlatRule, Stratum
+from tidelog.plan.join_order import Compute, Expand, Filter, Join, Order, Refute, Step, order, rows_expected
 from tidelog.program.text import print_body_literal, print_value
-from tidelog.program.typed import Absent, Binary, Bind, Literal, Match, Test
+from tidelog.program.typed import Absent, Binary, Bind, Each, Match, Test
 
 __all__ = ["demanded_indexes", "describe_indexes", "describe_plan", "print_flat_literal"]
 
@@ -43,6 +43,10 @@ def _unit(
     yield f"{stratum.name}{' (recursive)' if stratum.recursive else ''}"
     for name, best in stratum.best:
         yield f"  keeps the {best.function} of {program.columns(name, [best.column])} of {name} per key"
+    for kept in () if stratum.totals is None else stratum.totals.kept:
+        if kept.total is not None:
+            column = program.columns(kept.relation, [kept.total])
+            yield f"  keeps the total {column} of {kept.relation} per key"
     if stratum.grouping is not None:
         functions = ", ".join(a.function for a in stratum.grouping.aggregates)
         instances = stratum.grouping.instances
@@ -75,14 +79,15 @@ def _number(value: float) -> str:
     return f"{value:.2g}" if value < 10 else f"{round(value):,}"
 
 
-def print_flat_literal(program: FlatProgram, literal: Literal) -> str:
+def print_flat_literal(program: FlatProgram, literal: FlatLiteral) -> str:
     """A literal, with the titles of hidden relations."""
     match literal:
         case Match(relation) | Absent(relation) if program.relations[relation].title:
-            return print_body_literal(replace(literal, relation=f"{program.title(relation)} "))
+            text = print_body_literal(replace(literal, relation="Hidden"))
+            return text.replace("Hidden(", f"{program.title(relation)} (", 1)
         case Test(Binary("is", left, right)):  # not in the language
             return f"{print_value(left)} is {print_value(right)}"
-        case Match() | Absent() | Test() | Bind():
+        case Match() | Absent() | Test() | Bind() | Each():
             return print_body_literal(literal)
         case _:
             assert_never(literal)
@@ -110,6 +115,8 @@ def _step(program: FlatProgram, rule: FlatRule, step: Step) -> str:
             return f"compute {variable.name}"
         case Filter():
             return f"test {text}"
+        case Expand():
+            return f"expand {text}"
         case _:
             assert_never(step)
 

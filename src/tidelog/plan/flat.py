@@ -7,7 +7,12 @@ a stratum of its own:
   instances as its count) and *results* (keys and aggregates, one row for each nonempty group), from which the
   rule's head is derived.
 - A negated atom with wildcards is the negation of a *projection* onto its other columns.
+- A negated body is the negation of a relation of the parameters for which the body holds; an aggregate over
+  a body is a group whose keys are its parameters. Parameters that a body only tests are supplied by a
+  relation of their values in the rule around it, the *demand*.
 - The starting tuples of a recursion may be a relation of *seeds* (see `plan.seeds`).
+- Each relation of a recursion with totals has *asserted* rows, *instances*, *groups* and *dependencies* (see
+  `Totals`).
 
 Identities are stable: a hidden relation is named after its definition, so the flat programs of two versions
 of a program can be compared part by part.
@@ -18,26 +23,46 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import Final, TypeAlias
 from weakref import ref
 
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Span
 from tidelog.program.analysis.order import Order
-from tidelog.program.typed import Absent, Aggregate, Best, Body, Expr, Function, Match, PythonFunction
+from tidelog.program.typed import (
+    Absent,
+    Aggregate,
+    Best,
+    Bind,
+    Each,
+    Expr,
+    Function,
+    Match,
+    PythonFunction,
+    Test,
+)
 
 __all__ = [
+    "Dependencies",
+    "FlatBody",
     "FlatChange",
     "FlatIndex",
+    "FlatLiteral",
     "FlatProgram",
     "FlatRule",
     "Grouping",
+    "Kept",
     "Kind",
     "Parts",
     "Role",
     "Stored",
     "Stratum",
+    "Totals",
 ]
+
+
+FlatLiteral: TypeAlias = Match | Absent | Test | Bind | Each
+FlatBody: TypeAlias = tuple[FlatLiteral, ...]
 
 
 class Kind(Enum):
@@ -47,14 +72,19 @@ class Kind(Enum):
     INSTANCES = "instances"
     RESULTS = "results"
     PROJECTION = "projection"
+    BODY = "body"
+    DEMAND = "demand"
     SEEDS = "seeds"
+    ASSERTED = "asserted"
+    GROUPS = "groups"
+    DEPENDENCIES = "dependencies"
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A relation that an engine stores; `keyed` if it has a primary key.
 
-    `columns` and `title` are the names shown to users.
+    `columns` and `title` are the names shown to users. `source` is the relation whose asserted rows it holds.
     """
 
     name: str
@@ -63,6 +93,7 @@ class Stored:
     keyed: bool = False
     columns: tuple[str, ...] = field(default=(), compare=False)
     title: str = field(default="", compare=False)
+    source: str | None = None
 
 
 class Role(Enum):
@@ -84,7 +115,7 @@ class FlatRule:
     id: str
     head: str
     values: tuple[Expr, ...]
-    body: Body
+    body: FlatBody
     origin: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     role: Role = Role.DERIVE
@@ -99,7 +130,8 @@ class FlatRule:
 class Grouping:
     """`results` holds, for each key among `instances`, the aggregates over the rows with that key.
 
-    `arguments` are the columns of `instances` that each aggregate reads.
+    `arguments` are the columns of `instances` that each aggregate reads. `besides` are other relations that
+    must be complete before.
     """
 
     instances: str
@@ -108,6 +140,70 @@ class Grouping:
     aggregates: tuple[Aggregate, ...]
     arguments: tuple[tuple[int, ...], ...]
     origin: str
+    besides: tuple[str, ...] = ()
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return frozenset([self.instances, *self.besides])
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """`name` says which groups of the relation `above` depend on which groups of the relation `below`.
+
+    Its columns are the `size` columns of the group above, then those of the group below.
+    """
+
+    name: str
+    above: str
+    below: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A relation of a recursion with totals, and its hidden `instances`.
+
+    The columns of `instances` are the `keys` of the relation, then, if it keeps a total, a contribution.
+    `total` is the column of the total, or None; `unsigned` if its type has no negative values. `group` are
+    the columns that do not depend on totals, and `groups` is the hidden relation that has them.
+    """
+
+    relation: str
+    instances: str
+    keys: tuple[int, ...]
+    total: int | None
+    group: tuple[int, ...]
+    groups: str
+    unsigned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The relations of a recursion with totals, how rows follow from instances, and what groups depend on.
+
+    Groups and `dependencies` are maintained in strata below. In the threshold form, `on_demand` are strata
+    that compute them when they are needed.
+    """
+
+    kept: tuple[Kept, ...]
+    is_threshold: bool
+    # follow from the rules; a state can be updated if only these have changed
+    groupings: tuple[Grouping, ...] = field(compare=False)
+    dependencies: tuple[Dependencies, ...] = field(compare=False)
+    on_demand: tuple[Stratum, ...] = field(default=(), compare=False)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The relations that are read besides those in rules."""
+        if self.is_threshold:
+            return frozenset()
+        return frozenset((*(d.name for d in self.dependencies), *(kept.groups for kept in self.kept)))
+
+    @property
+    def temporary(self) -> frozenset[str]:
+        """The relations that have rows only while the stratum is maintained."""
+        return frozenset().union(*(stratum.relations for stratum in self.on_demand))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +219,15 @@ class Stratum:
     recursive: bool
     grouping: Grouping | None = None
     best: tuple[tuple[str, Best], ...] = ()
+    totals: Totals | None = None
     name: str = field(default="", compare=False)
     reads: frozenset[str] = field(init=False, compare=False, repr=False)
     below: frozenset[str] = field(init=False, compare=False, repr=False)
     origins: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        reads: frozenset[str] = frozenset().union(*(rule.reads for rule in self.rules))
+        more: frozenset[str] = frozenset() if self.totals is None else self.totals.reads
+        reads = more.union(*(rule.reads for rule in self.rules))
         object.__setattr__(self, "reads", reads)
         object.__setattr__(self, "below", reads - self.relations)
         object.__setattr__(self, "origins", tuple(dict.fromkeys(rule.origin for rule in self.rules)))
@@ -165,7 +263,8 @@ class FlatIndex:
 
     `order` are the relations of the strata; `deriving` are the rules of a relation, by id; `readers` are the
     relations whose rules or grouping read a relation; `parts` are those of each rule of the program; `best`
-    are the relations that keep best values; `change` is the difference from an earlier program, if known.
+    are the relations that keep best values or totals; `change` is the difference from an earlier program, if
+    known.
     """
 
     order: Order = Order()
@@ -230,7 +329,7 @@ class FlatProgram:
         """The relations that a relation is derived from directly."""
         ids = self.index.deriving.get(relation, ())
         grouping = self.groupings.get(relation)
-        own = frozenset() if grouping is None else frozenset([grouping.instances])
+        own = frozenset() if grouping is None else grouping.reads
         return own.union(*(self.rules[id_].reads for id_ in ids))
 
     def used(self) -> frozenset[str]:
@@ -258,7 +357,8 @@ def _indexed(program: FlatProgram) -> FlatIndex:
         for name in rule.reads:
             readers.setdefault(name, set()).add(rule.head)
     for grouping in program.groupings.values():
-        readers.setdefault(grouping.instances, set()).add(grouping.results)
+        for name in grouping.reads:
+            readers.setdefault(name, set()).add(grouping.results)
     return FlatIndex(
         Order.of(stratum.relations for stratum in program.strata),
         {head: tuple(ids) for head, ids in deriving.items()},

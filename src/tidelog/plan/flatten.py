@@ -1,13 +1,16 @@
-"""Flattens typed programs: groups and projections become hidden relations, heads and alternatives rules."""
+"""Flattens typed programs: groups and nested bodies become hidden relations, heads and alternatives rules."""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Sequence, Set
+from typing import assert_never
 from weakref import ref
 
-from tidelog.data.overlay import copied
+from tidelog.data.types import BOOL
+from tidelog.plan.assembly import Assembly, declared, hidden, mark_of
+from tidelog.plan.failures import failing_bodies, sound_body
 from tidelog.plan.flat import (
+    FlatBody,
     FlatChange,
     FlatIndex,
     FlatProgram,
@@ -15,32 +18,35 @@ from tidelog.plan.flat import (
     Grouping,
     Kind,
     Parts,
-    Stored,
     Stratum,
 )
+from tidelog.plan.nested import Done, alternatives, always_failing, broken, keys_of, turn
+from tidelog.plan.totals import TotalsPlan
 from tidelog.program import typed
+from tidelog.program.analysis.nesting import demanded, own_bodies, support
 from tidelog.program.analysis.order import Order, components
-from tidelog.program.library.catalog import NUMBER
+from tidelog.program.analysis.totals import contributions
+from tidelog.program.library.nothing import over_nothing
 from tidelog.program.model import Program, rule_changes
-from tidelog.program.text import print_heads, print_rule, print_value
+from tidelog.program.text import print_heads, print_rule
 from tidelog.program.typed import (
     Absent,
+    Aggregate,
     Best,
     Bind,
     Body,
-    Call,
+    Each,
     Expr,
     Group,
     Head,
-    Literal,
     Match,
-    Relation,
+    Nested,
     Rule,
     Term,
+    Test,
     Var,
     Wildcard,
-    expressions,
-    subexpressions,
+    Without,
 )
 
 __all__ = ["flatten"]
@@ -57,31 +63,25 @@ def flatten(program: Program, before: Program | None = None, flat: FlatProgram |
     return _Flattener(program, flat).difference(before)
 
 
-class _Flattener:
+class _Flattener(Assembly):
     def __init__(self, program: Program, before: FlatProgram | None = None) -> None:
+        super().__init__(before or FlatProgram())
         self.program = program
-        self.before = before or FlatProgram()
-        extrema = _extrema(program)
+        extrema = [s for s in _special(program) if s.best]
         self.best: dict[str, Best] = {name: b for s in extrema for name, b in s.best}
         self.meant = {(rule.id, name): rule for s in extrema for rule in s.rules for name in s.relations}
-        self.relations = copied(self.before.relations)
-        self.rules = copied(self.before.rules)
-        self.groupings = copied(self.before.groupings)
-        self.parts = copied(self.before.index.parts)
-        self.deriving = copied(self.before.index.deriving)
-        self.readers = copied(self.before.index.readers)
+        self.totals = {name: s for s in _special(program) if s.totals for name in s.relations}
+        self.plans: dict[frozenset[str], tuple[TotalsPlan, list[FlatRule]]] = {}
         self.texts: dict[str, str] = {}
-        self.touched: dict[str, None] = {}  # relations whose rules differ
-        self.stored: dict[str, None] = {}  # relations that are new or stored otherwise
-        self.dropped: dict[str, None] = {}
-        self.made: dict[str, None] = {}  # flat rules, by id
-        self.unmade: dict[str, None] = {}
         self.made_rules: list[str] = []
         self.made_relations: list[str] = []
+        self.columns: dict[str, tuple[Expr, ...]] = {}  # of the instances of groups
 
     def all_rules(self) -> FlatProgram:
         for relation in self.program.relations.values():
-            self._store(_stored(relation))
+            self._store(declared(relation))
+        for stratum in _special(self.program):
+            self._keep_totals(stratum)
         for rule in self.program.rules.values():
             self._flatten(rule)
         below = {name: sorted(self._below(name)) for name in self.relations}
@@ -94,10 +94,15 @@ class _Flattener:
                 self._drop(name)
             for name, relation in self.program.relations.items():
                 if before.relations.get(name) is not relation:
-                    self._store(_stored(relation))
-        removed, added = self._changed_rules(before)
+                    self._store(declared(relation))
+        left, new_ones = self._changed_strata(before)
+        removed, added = self._changed_rules(before, (*left, *new_ones))
         for rule_id in removed:
             self._take_out(rule_id)
+        for stratum in left:
+            self._forget_totals(stratum)
+        for stratum in new_ones:
+            self._keep_totals(stratum)
         for rule_id in added:
             self._flatten(self.program.rules[rule_id])
         self._drop_projections()
@@ -114,81 +119,25 @@ class _Flattener:
         )
         return self._finish(order)
 
-    def _changed_rules(self, before: Program) -> tuple[list[str], list[str]]:
+    def _changed_strata(self, before: Program) -> list[list[typed.Stratum]]:
+        """The strata that keep one row per key and that only the old or only the new program has."""
+        kept = [_special(program) for program in (before, self.program)]
+        same = set(map(id, kept[0])) & set(map(id, kept[1]))
+        return [[s for s in part if id(s) not in same] for part in kept]
+
+    def _changed_rules(self, before: Program, strata: Sequence[typed.Stratum]) -> tuple[list[str], list[str]]:
         """The rules to take out and to flatten: those that differ, and those of strata whose meaning differs.
 
-        What a rule means depends on its stratum where that keeps the best value per key.
+        What a rule means depends on its stratum where that keeps one row per key.
         """
         old, new = before.rules, self.program.rules
         added, removed = rule_changes(before, self.program)
-        kept = [_extrema(program) for program in (before, self.program)]
-        same = set(map(id, kept[0])) & set(map(id, kept[1]))
-        strata = [s for part in kept for s in part if id(s) not in same]
         again = {rule.id for s in strata for rule in s.rules if rule.id in old and rule.id in new}
         return sorted({*removed, *again}), sorted({*added, *again}, key=self._sequence())
 
     def _sequence(self) -> Callable[[str], int]:
         assert self.program.index is not None
         return self.program.index.strata.sequence.__getitem__
-
-    def _take_out(self, rule_id: str) -> None:
-        """Remove what a rule became."""
-        parts = self.parts.pop(rule_id)
-        for flat_id in parts.rules:
-            self._remove(self.rules[flat_id])
-        for name in parts.relations:
-            self.touched[name] = None
-            self._drop(name)
-            self.groupings.pop(name, None)
-
-    def _store(self, stored: Stored) -> None:
-        self.relations[stored.name] = stored
-        self.stored[stored.name] = None
-
-    def _drop(self, name: str) -> None:
-        del self.relations[name]
-        self.dropped[name] = None
-
-    def _remove(self, rule: FlatRule) -> None:
-        self.touched[rule.head] = None
-        del self.rules[rule.id]
-        self.unmade[rule.id] = None
-        left = tuple(id_ for id_ in self.deriving[rule.head] if id_ != rule.id)
-        if left:
-            self.deriving[rule.head] = left
-        else:
-            del self.deriving[rule.head]
-
-    def _drop_projections(self) -> None:
-        """Projections exist while something reads them."""
-        for name in list(self.touched):
-            self._update_readers(name)
-        for name in [n for n in self._projections() if not self.readers.get(n)]:
-            self._remove(self.rules[name])
-            self._update_readers(name)
-            self._drop(name)
-
-    def _projections(self) -> list[str]:
-        """The projections that a rule reads or read that was changed."""
-        changed = {r for head in self.touched for r in (*self.before.below(head), *self._below(head))}
-        there = (name for name in sorted(changed) if name in self.relations)
-        return [name for name in there if self.relations[name].kind is Kind.PROJECTION]
-
-    def _update_readers(self, head: str) -> None:
-        now, then = self._below(head), self.before.below(head)
-        for name in then - now:
-            left = self.readers.get(name, frozenset()) - {head}
-            if left:
-                self.readers[name] = left
-            else:
-                self.readers.pop(name, None)
-        for name in now - then:
-            self.readers[name] = self.readers.get(name, frozenset()) | {head}
-
-    def _below(self, head: str) -> frozenset[str]:
-        grouping = self.groupings.get(head)
-        own = frozenset() if grouping is None else frozenset([grouping.instances])
-        return own.union(*(self.rules[id_].reads for id_ in self.deriving.get(head, ())))
 
     def _finish(self, order: Order) -> FlatProgram:
         if not self.before.strata:
@@ -203,14 +152,14 @@ class _Flattener:
             [name for name in self.dropped if name not in self.relations],
             different,
         )
-        best = frozenset(self.best)
+        best = frozenset((*self.best, *self.totals))
         index = FlatIndex(order, self.deriving, self.readers, self.parts, best, change)
         functions = self.program.functions
         return FlatProgram(self.relations, self.rules, self.groupings, functions, strata, known=index)
 
     def _strata(self, order: Order) -> tuple[tuple[Stratum, ...], list[int]]:
         """The strata, and the numbers of those that differ; the others are the same objects."""
-        best = self.best.keys() | self.before.index.best
+        best = self.best.keys() | self.totals.keys() | self.before.index.best
         if order is self.before.index.order:
             names = [name for name in (*self.touched, *best) if name in order.number]
             numbers = sorted({order.number[name] for name in names})
@@ -233,12 +182,14 @@ class _Flattener:
 
     def _stratum(self, group: frozenset[str]) -> Stratum:
         names = sorted(group)
+        kept = [self.totals[name] for name in names if name in self.totals]
         rules = tuple(self.rules[id_] for name in names for id_ in self.deriving.get(name, ()))
         recursive = any(not self._below(name).isdisjoint(group) for name in names)
         best = tuple((name, self.best[name]) for name in names if name in self.best)
-        title = ", ".join(self.relations[n].title or n for n in names)
-        grouping = self.groupings.get(names[0])
-        made = Stratum(group, rules, recursive, grouping, best, title)
+        title = ", ".join(self.relations[n].title or n for n in names if n in self.totals or not kept)
+        grouping = None if kept else self.groupings.get(names[0])
+        totals = self._planned(kept[0])[0].totals(self._planned(kept[0])[1]) if kept else None
+        made = Stratum(group, rules, recursive, grouping, best, totals, title)
         before = self.before.stratum_of(names[0])
         return before if before == made else made
 
@@ -250,17 +201,22 @@ class _Flattener:
         self._rule(rule)
         self.parts[rule.id] = Parts(tuple(self.made_rules), tuple(self.made_relations))
 
-    def _put(self, rule: FlatRule) -> None:
-        self.rules[rule.id] = rule
-        self.made[rule.id] = None
-        self.deriving[rule.head] = (*self.deriving.get(rule.head, ()), rule.id)
-        self.touched[rule.head] = None
-
     def _rule(self, rule: Rule) -> None:
+        for i, head in enumerate(rule.heads):
+            if head.relation in self.totals:
+                plan = self._planned(self.totals[head.relation])[0]
+                for j, body in enumerate(self._instance_bodies(rule, head)):
+                    instances, values = (
+                        plan.kept[head.relation].instances,
+                        plan.instance(head.relation, head.values),
+                    )
+                    self._add(rule, f"instance {i}.{j}", instances, values, body)
         kept = [h for h in rule.heads if h.relation in self.best]
-        others = [h for h in rule.heads if h.relation not in self.best]
+        others = [h for h in rule.heads if h.relation not in self.best and h.relation not in self.totals]
         if rule.group is None:
             for i, head in enumerate(rule.heads):
+                if head.relation in self.totals:
+                    continue
                 for j, body in enumerate(self._meant(rule, head).bodies):
                     self._add(rule, f"{i}.{j}", head.relation, head.values, body)
             return
@@ -277,16 +233,101 @@ class _Flattener:
                 for j, body in enumerate(rule.after):
                     self._add(rule, f"{i}.{j}", head.relation, head.values, (results, *body))
 
+    # -- totals
+
+    def _keep_totals(self, stratum: typed.Stratum) -> None:
+        """Create the hidden relations and rules of a stratum with totals."""
+        if stratum.totals is None:
+            return
+        self.made_rules, self.made_relations = [], []
+        plan, rules = self._planned(stratum)
+        for stored in plan.all_stored():
+            self._store(stored)
+            self.made_relations.append(stored.name)
+        below = () if plan.is_threshold else rules  # otherwise they are evaluated on demand
+        for rule in (*plan.instances_of_asserted(), *below):
+            self._put(rule)
+            self.made_rules.append(rule.id)
+        for name in plan.kept:
+            self.groupings[name] = plan.grouping(name)
+            self.touched[name] = None
+        self.parts[_parts_of(stratum)] = Parts(tuple(self.made_rules), tuple(self.made_relations))
+
+    def _forget_totals(self, stratum: typed.Stratum) -> None:
+        if stratum.totals is None:
+            return
+        self._take_out(_parts_of(stratum))
+        for name in stratum.relations:
+            self.groupings.pop(name, None)
+            self.touched[name] = None
+
+    def _planned(self, stratum: typed.Stratum) -> tuple[TotalsPlan, list[FlatRule]]:
+        """The plan of a stratum with totals, and the rules of its groups and dependencies."""
+        known = self.plans.get(stratum.relations)
+        if known is None:
+            plan = TotalsPlan(stratum, self.program.relations)
+            rules = list(plan.groups_of_asserted())
+            for rule in stratum.rules:
+                for i, head in enumerate(rule.heads):
+                    for j, body in enumerate(self._group_bodies(rule, head)):
+                        id_, text = f"{rule.id} [{i}.{j}]", self._text(rule)
+                        rules += plan.groups(head.relation, head.values, body, id_, text, rule.span)
+            known = self.plans[stratum.relations] = plan, rules
+        return known
+
+    def _group_bodies(self, rule: Rule, head: Head) -> Sequence[Body]:
+        """The bodies of the groups of a head in a stratum with totals; none for other heads."""
+        if head.relation not in self.totals:
+            return ()
+        return [tuple(map(self._flat, body)) for body in self._instance_bodies(rule, head, made=True)]
+
+    def _instance_bodies(self, rule: Rule, head: Head, *, made: bool = False) -> Sequence[Body]:
+        """The bodies of the instances of a head in a stratum with totals; its group may be `made` already."""
+        totals = self.totals[head.relation].totals
+        assert totals is not None
+        if any(name == head.relation for name, _ in totals.kept):
+            return contributions(rule)
+        if rule.group is None:
+            return rule.bodies
+        results = _results(rule, rule.group) if made else self._grouping(rule, rule.group)
+        return [(results, *body) for body in rule.after]
+
+    # -- parts of rules
+
     def _meant(self, rule: Rule, head: Head) -> Rule:
         """The rule as interpreted in the stratum of one of its heads."""
         return self.meant.get((rule.id, head.relation), rule)
 
     def _add(self, rule: Rule, part: str, head: str, values: tuple[Expr, ...], body: Body) -> None:
-        flat = tuple(x if not isinstance(x, Absent) else self._absent(x) for x in body)
-        mark = _mark(body) if (rule.id, head) in self.meant else ""
-        id_ = f"{rule.id} [{part}{mark}]"
-        self._put(FlatRule(id_, head, values, flat, self._text(rule), rule.span))
-        self.made_rules.append(id_)
+        """Add the flat rules of a body, one for each choice that its nested aggregates leave."""
+        mark = mark_of(body) if (rule.id, head) in self.meant else ""
+        for number, flat in enumerate(self._bodies(rule, f"{part}{mark}", body)):
+            choice = f", choice {number}" if number else ""
+            id_ = f"{rule.id} [{part}{mark}{choice}]"
+            self._put(FlatRule(id_, head, values, flat, self._text(rule), rule.span))
+            self.made_rules.append(id_)
+
+    def _bodies(self, rule: Rule, part: str, body: Body) -> list[FlatBody]:
+        """A body without nested bodies, as alternatives."""
+        done: Done = {}
+        for number, literal in sorted(enumerate(body), key=lambda pair: turn(pair[1])):
+            match literal:
+                case Absent():
+                    done[literal] = [(self._absent(literal),)]
+                case Without():
+                    done[literal] = self._without(rule, f"{part}, not {number}", literal, body, done)
+                case Nested():
+                    done[literal] = self._nested(rule, f"{part}, aggregate {number}", literal, body, done)
+                case Match() | Test() | Bind() | Each():
+                    done[literal] = [(literal,)]
+                case _:
+                    assert_never(literal)
+        return alternatives(body, done)
+
+    def _flat(self, literal: typed.Literal) -> typed.Literal:
+        """A literal of a recursion with totals, which has no nested bodies."""
+        assert not isinstance(literal, Nested | Without)
+        return self._absent(literal) if isinstance(literal, Absent) else literal
 
     def _text(self, rule: Rule) -> str:
         """The rule as its author wrote it, for messages; its id uses other names."""
@@ -295,31 +336,122 @@ class _Flattener:
         return self.texts[rule.id]
 
     def _grouping(self, rule: Rule, group: Group) -> Match:
-        """Create the hidden relations of a group; returns the atom for its results."""
+        """Create the hidden relations of a group of a rule; returns the atom for its results."""
+        known = _results(rule, group)
+        if known.relation in self.made_relations:  # another head of the rule needs it, too
+            return known
+        heads = f"`{print_heads(rule)} :- …`"
+        names = (f"{rule.id} [instances]", f"{rule.id} [results]")
+        titles = (f"instances of {heads}", f"groups of {heads}")
+        made = self._grouped(rule, group, names, titles)
+        columns = self.columns[names[0]]
+        for j, body in enumerate(rule.bodies):
+            self._add(rule, f"instances {j}", names[0], columns, body)
+        return made
+
+    def _grouped(self, rule: Rule, group: Group, names: tuple[str, str], titles: tuple[str, str]) -> Match:
+        """Store the instances and the results of a group; returns the atom for its results."""
         arguments: list[Expr] = []
         places: list[tuple[int, ...]] = []
         for aggregate in group.aggregates:
-            used = aggregate.args[:1] if aggregate.function == "concat" else aggregate.args
+            constant = aggregate.function in ("concat", "quantile")  # their second argument
+            used = aggregate.args[:1] if constant else aggregate.args
             for arg in used:
                 if arg not in arguments:
                     arguments.append(arg)
             places.append(tuple(len(group.keys) + arguments.index(a) for a in used))
-        instances, results = f"{rule.id} [instances]", f"{rule.id} [results]"
-        columns: tuple[Expr, ...] = (*group.keys, *arguments)
+        instances, results = names
+        self.columns[instances] = columns = (*group.keys, *arguments)
         shown = (*group.keys, *(a.result for a in group.aggregates))
-        heads = print_heads(rule)
-        self._store(_hidden(instances, Kind.INSTANCES, columns, f"instances of `{heads} :- …`"))
-        self._store(_hidden(results, Kind.RESULTS, shown, f"groups of `{heads} :- …`"))
-        self.made_relations += (instances, results)
+        self._store(hidden(instances, Kind.INSTANCES, columns, titles[0]))
+        self._store(hidden(results, Kind.RESULTS, shown, titles[1]))
+        self.made_relations += names
         self.touched[results] = None
-        for j, body in enumerate(rule.bodies):
-            self._add(rule, f"instances {j}", instances, columns, body)
         self.groupings[results] = Grouping(
             instances, results, len(group.keys), group.aggregates, tuple(places), self._text(rule)
         )
         return Match(results, shown)
 
-    def _absent(self, literal: Absent) -> Literal:
+    # -- nested bodies
+
+    def _without(self, rule: Rule, part: str, literal: Without, around: Body, done: Done) -> list[FlatBody]:
+        """The negation of the relation of the parameters for which a body holds."""
+        name = f"{rule.id} [{part}]"
+        title = f"bodies under `not` in `{print_heads(rule)} :- …`"
+        keys, same = keys_of(literal, part)
+        self._store(hidden(name, Kind.BODY, keys, title))
+        self.made_relations.append(name)
+        demand = self._demand(rule, part, literal, around, done)
+        failing = self._split(rule, part, own_bodies(literal), (), (name, keys, keys), (*demand, *same))
+        absent = Absent(name, keys)
+        if failing is None:
+            return [(*same, absent)]
+        wrong: FlatBody = (*same, absent, Match(failing, keys), Test(always_failing(BOOL)))
+        return [(*same, absent, Absent(failing, keys)), wrong]
+
+    def _nested(self, rule: Rule, part: str, literal: Nested, around: Body, done: Done) -> list[FlatBody]:
+        """The results of a group by the parameters, and the value over nothing where there is none."""
+        names = (f"{rule.id} [{part}, instances]", f"{rule.id} [{part}, results]")
+        place = f"`{literal.function} {{ … }}` in `{print_heads(rule)} :- …`"
+        aggregate = Aggregate(literal.result, literal.function, literal.args, literal.distinct)
+        keys, same = keys_of(literal, part)
+        group = Group(keys, (aggregate,))
+        results = self._grouped(rule, group, names, (f"instances of {place}", f"groups of {place}"))
+        demand = self._demand(rule, part, literal, around, done)
+        head = (names[0], self.columns[names[0]], keys)
+        failing = self._split(rule, part, own_bodies(literal), literal.args, head, (*demand, *same))
+        sound: FlatBody = same if failing is None else (*same, Absent(failing, keys))
+        choices: list[FlatBody] = [(*sound, results), *broken(literal, around)]
+        if failing is not None:
+            wrong = Bind(literal.result, always_failing(literal.result.type))
+            choices.append((*same, Match(failing, keys), wrong))
+        nothing = over_nothing(literal.function, literal.result.type)
+        if nothing is not None:
+            present = self._projection(names[1], tuple(range(len(keys))))
+            choices.append((*sound, Absent(present, keys), Bind(literal.result, nothing)))
+        return choices
+
+    def _split(
+        self,
+        rule: Rule,
+        part: str,
+        bodies: Sequence[Body],
+        args: tuple[Expr, ...],
+        head: tuple[str, tuple[Expr, ...], tuple[Var, ...]],
+        before: Body,
+    ) -> str | None:
+        """Add the bodies of a nested literal; returns the relation of the keys that fail, if any may."""
+        name, values, keys = head
+        failing = f"{rule.id} [{part}, failing]"
+        own = {k.name for k in keys}
+        parts = [failing_bodies(body, args, own) for body in bodies]
+        is_split = None not in parts and any(parts)
+        for j, (body, wrong) in enumerate(zip(bodies, parts, strict=True)):
+            sound = sound_body(body, args) if is_split else body
+            self._add(rule, f"{part}.{j}", name, values, (*before, *sound))
+            for i, other in enumerate((wrong or ()) if is_split else ()):
+                self._add(rule, f"{part}.{j}, failing {i}", failing, keys, (*before, *other))
+        if not is_split:
+            return None
+        title = f"failures of nested bodies in `{print_heads(rule)} :- …`"
+        self._store(hidden(failing, Kind.BODY, keys, title))
+        self.made_relations.append(failing)
+        return failing
+
+    def _demand(self, rule: Rule, part: str, literal: Nested | Without, around: Body, done: Done) -> Body:
+        """An atom for the values of the parameters that the bodies do not bind, if there are any."""
+        wanted = demanded(literal)
+        if not wanted:
+            return ()
+        name = f"{rule.id} [{part}, demand]"
+        title = f"values of {', '.join(v.name for v in wanted)} in `{print_heads(rule)} :- …`"
+        self._store(hidden(name, Kind.DEMAND, wanted, title))
+        self.made_relations.append(name)
+        for j, body in enumerate(alternatives(support(around, wanted), done)):
+            self._add(rule, f"{part}, demand {j}", name, wanted, body)
+        return (Match(name, wanted),)
+
+    def _absent(self, literal: Absent) -> Absent:
         if not any(isinstance(t, Wildcard) for t in literal.terms):
             return literal
         columns = tuple(i for i, t in enumerate(literal.terms) if not isinstance(t, Wildcard))
@@ -332,37 +464,26 @@ class _Flattener:
             source = self.relations[relation]
             kept = {i: Var(source.columns[i], source.types[i]) for i in columns}
             values = tuple(kept[i] for i in columns)
-            title = f"projection of {relation} on {', '.join(v.name for v in values) or 'no column'}"
-            self._store(_hidden(name, Kind.PROJECTION, values, title))
+            shown = ", ".join(v.name for v in values) or "no column"
+            title = f"projection of {source.title or relation} on {shown}"
+            self._store(hidden(name, Kind.PROJECTION, values, title))
             terms: tuple[Term, ...] = tuple(kept.get(i, Wildcard()) for i in range(len(source.types)))
             self._put(FlatRule(name, name, values, (Match(relation, terms),), title))
         return name
 
 
-def _mark(body: Body) -> str:
-    """Distinguishes a body from that of the same rule in other strata: which results must be numbers."""
-    found: list[str] = []
-    pending = [e for literal in body for e in expressions(literal)]
-    for expr in pending:  # grows during the loop
-        pending += subexpressions(expr)
-        if isinstance(expr, Call) and expr.function == NUMBER:
-            found.append(repr(expr))
-    return f", numbers {zlib.crc32(repr(found).encode())}" if found else ""
+def _results(rule: Rule, group: Group) -> Match:
+    """The atom for the results of a rule's group."""
+    return Match(f"{rule.id} [results]", (*group.keys, *(a.result for a in group.aggregates)))
 
 
-def _hidden(name: str, kind: Kind, values: tuple[Expr, ...], title: str) -> Stored:
-    """A hidden relation whose columns are these values."""
-    columns = tuple(map(print_value, values))
-    return Stored(name, tuple(v.type for v in values), kind, columns=columns, title=title)
+def _parts_of(stratum: typed.Stratum) -> str:
+    """The name under which the parts of a stratum with totals are remembered."""
+    return f"{', '.join(sorted(stratum.relations))} [totals]"
 
 
-def _stored(relation: Relation) -> Stored:
-    columns = tuple(c.name for c in relation.columns)
-    return Stored(relation.name, relation.types, keyed=relation.key is not None, columns=columns)
-
-
-def _extrema(program: Program) -> Sequence[typed.Stratum]:
-    """The strata that keep best values."""
+def _special(program: Program) -> Sequence[typed.Stratum]:
+    """The strata that keep one row per key: best values or totals."""
     if program.index is not None:
         return program.index.strata.extrema
-    return [stratum for stratum in program.strata if stratum.best]
+    return [stratum for stratum in program.strata if stratum.best or stratum.totals]

@@ -5,6 +5,7 @@
   over rows, so that frequent values count for what they cost. All orders of up to eight atoms are compared;
   of more atoms, the one that matches the fewest rows comes next (`cost`).
 - A condition or a negation is evaluated as soon as its variables are bound.
+- A generator is expanded as soon as its collection is known, after what can be tested before that.
 - An equation, `var v = e` or `v == e`, *unifies* as soon as `e` has a value. If `v` is unbound, it is bound
   to that value, and atoms with `v` are looked up by it. Otherwise the two values are compared. Even a
   variable of `var` may already be bound, by a negated atom that is the first literal.
@@ -22,20 +23,31 @@ from typing import TypeAlias, assert_never
 
 from tidelog.data.types import BOOL
 from tidelog.plan.cost import Bound, Statistics, bounds_of, cheapest, expected, is_bound, key_of, knows
-from tidelog.plan.flat import FlatRule
+from tidelog.plan.flat import FlatLiteral, FlatRule
 from tidelog.program.typed import (
     Absent,
     Binary,
     Bind,
+    Each,
     Expr,
-    Literal,
     Match,
     Term,
     Test,
     Var,
 )
 
-__all__ = ["Compute", "Filter", "Join", "Order", "Refute", "Step", "order", "rows_expected", "values_first"]
+__all__ = [
+    "Compute",
+    "Expand",
+    "Filter",
+    "Join",
+    "Order",
+    "Refute",
+    "Step",
+    "order",
+    "rows_expected",
+    "values_first",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +86,16 @@ class Filter:
     position: int
 
 
-Step: TypeAlias = Join | Refute | Compute | Filter
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """Bind a variable to each item of a collection in turn."""
+
+    variable: Var
+    collection: Expr
+    position: int
+
+
+Step: TypeAlias = Join | Refute | Compute | Filter | Expand
 Order: TypeAlias = tuple[Step, ...]
 
 
@@ -106,9 +127,9 @@ def rows_expected(
     return expected(path, atoms, others, bound, start, statistics)
 
 
-def values_first(literals: Iterable[tuple[int, Literal]]) -> list[tuple[int, Literal]]:
+def values_first(literals: Iterable[tuple[int, FlatLiteral]]) -> list[tuple[int, FlatLiteral]]:
     """Literals with their positions, with those that bind variables before all others."""
-    return sorted(literals, key=lambda found: not isinstance(found[1], Bind))
+    return sorted(literals, key=lambda found: not isinstance(found[1], Bind | Each))
 
 
 class _Ordering:
@@ -144,6 +165,16 @@ class _Ordering:
 
     def _ready(self) -> Iterator[Step]:
         """The steps of literals other than positive atoms that can be evaluated now."""
+        while True:
+            yield from self._tests()
+            step = next((s for i, x in self.others.items() if (s := self._expansion(i, x)) is not None), None)
+            if step is None:
+                return
+            del self.others[step.position]
+            yield step
+
+    def _tests(self) -> Iterator[Step]:
+        """The steps that give each row at most one row."""
         progress = True
         while progress:
             progress = False
@@ -154,7 +185,7 @@ class _Ordering:
                     progress = True
                     yield step
 
-    def _step(self, position: int, literal: Literal) -> Step | None:
+    def _step(self, position: int, literal: FlatLiteral) -> Step | None:
         match literal:
             case Absent(relation, terms):
                 ready = all(self._is_bound(t) for t in terms)
@@ -165,10 +196,16 @@ class _Ordering:
                 return Filter(condition, position)
             case Test(Binary("==", left, right)):
                 return self._look_up(position, left, right) or self._look_up(position, right, left)
-            case Test() | Match():
+            case Test() | Match() | Each():
                 return None
             case _ as never:
                 assert_never(never)
+
+    def _expansion(self, position: int, literal: FlatLiteral) -> Expand | None:
+        if not isinstance(literal, Each) or not self._knows(literal.collection):
+            return None
+        self.bound.add(literal.variable.name)
+        return Expand(literal.variable, literal.collection, position)
 
     def _look_up(self, position: int, side: Expr, value: Expr) -> Step | None:
         """Unify a variable of an atom with a value, so that the atom is looked up by it."""

@@ -25,8 +25,12 @@ from tidelog.program.typed import (
     Cast,
     Constant,
     Expr,
+    Get,
     If,
+    Is,
     Let,
+    Listing,
+    Make,
     Match,
     Unary,
     Var,
@@ -78,7 +82,7 @@ class _Followed:
                 return self.strict_in(operand)
             case Constant() | Var():
                 return frozenset()
-            case Unary() | Binary() | If() | Let() | Call() | Cast():
+            case Unary() | Binary() | If() | Let() | Call() | Cast() | Make() | Get() | Is() | Listing():
                 parts = map(self.strict_in, variables(expr))
                 return frozenset() if all(part == frozenset() for part in parts) else None
             case _:
