@@ -27,6 +27,7 @@ from tidelog.engine.protocol import StoringEngine
 from tidelog.engine.scheduler import Scheduler
 from tidelog.engine.statistics import Stats
 from tidelog.plan.flat import FlatProgram
+from tidelog.plan.totals import asserted_rows
 from tidelog.progress import Report
 
 __all__ = ["Commits"]
@@ -59,11 +60,20 @@ class Commits(Generic[Given, Changed]):
         """Begin a commit with this program."""
         self._next = program
         self._storage.prepare(program)
+        for name in () if program is self.program else program.since(self.program).relations:
+            source = program.relations[name].source
+            # a worker of Spark has the copy without the relation if a stratum reads only the copy
+            is_new = name not in self.program.relations
+            if source is not None and source in program.relations and is_new:
+                self._storage.copy_asserted(source, name)
 
     def stage(self, relation: str, inserted: Given, deleted: Given) -> None:
         """Change the asserted facts of a relation."""
         with self.guard():
             self._storage.assert_rows(relation, inserted, deleted)
+            copy = asserted_rows(relation)
+            if copy in self._at_work.relations:
+                self._storage.assert_rows(copy, inserted, deleted)
 
     def run(
         self, limits: Limits, check: Callable[[], None] = lambda: None, report: Report | None = None

@@ -18,6 +18,7 @@ from tidelog.engine.rounds import Part, Rounds, in_rounds
 from tidelog.engine.statistics import RuleStats, StratumStats
 from tidelog.errors import EngineError
 from tidelog.maintain.script import (
+    Accumulate,
     Aim,
     Arrive,
     Assertions,
@@ -122,6 +123,10 @@ class Interpreter:
                     return End.CLAIM
             case Regroup():
                 self.engine.regroup(step)
+            case Accumulate():
+                self.begin(self.at_work.origins)
+                totals = _able(self.engine.totals, "keep recursive totals")
+                self.current.instances += totals.accumulate(self.at_work, step, self._count_total)
             case Improve() | Doubt() | Aim() | Rest() | Compare() | Conclude():
                 self._improve(step, _able(self.engine.extrema, "keep the best value per key"))
             case _:
@@ -146,6 +151,12 @@ class Interpreter:
                 extrema.conclude(step)
             case _:
                 assert_never(step)
+
+    def _count_total(self, grown: int) -> None:
+        """Count a round of totals, by which the stratum has grown so many rows."""
+        self.adds = False  # rows are counted here
+        self._count_rounds(1, grown, Mode.INSERT)
+        self._check_patience()
 
     def _run_rounds(self, rounds: Rounds) -> End:
         end = End.DONE

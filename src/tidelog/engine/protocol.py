@@ -2,8 +2,8 @@
 
 - `Storage`: relations and the current commit. The `commit` module calls it.
 - `Operators`: the leaf operators that every script needs. The scheduler calls them.
-- `Traces`, `Extrema`, `Fusion`, `Claims`: optional capabilities. An engine has an attribute for each, which
-  is None if the engine lacks the capability.
+- `Traces`, `Extrema`, `Totals`, `Fusion`, `Claims`: optional capabilities. An engine has an attribute for
+  each, which is None if the engine lacks the capability.
 
 An engine knows nothing about strategies. Between `prepare` and `commit` or `rollback` it holds both the old
 and the new state of every relation, so that scripts can read both and the commit can be undone.
@@ -15,7 +15,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from tidelog.engine.rounds import Rounds
-from tidelog.maintain.script import Assertions, Compare, Conclude, Derive, EndRound, Improve, Regroup
+from tidelog.maintain.script import (
+    Accumulate,
+    Assertions,
+    Compare,
+    Conclude,
+    Derive,
+    EndRound,
+    Improve,
+    Regroup,
+)
 from tidelog.plan.flat import FlatProgram, FlatRule, Stratum
 
 __all__ = [
@@ -30,6 +39,7 @@ __all__ = [
     "Storage",
     "StoringEngine",
     "Tell",
+    "Totals",
     "Traces",
 ]
 
@@ -86,6 +96,10 @@ class Storage(Protocol[Given, Changed]):
 
     def assert_rows(self, relation: str, inserted: Given, deleted: Given) -> None:
         """Change the asserted facts. Inserting an asserted row or deleting a missing one has no effect."""
+        ...
+
+    def copy_asserted(self, relation: str, copy: str) -> None:
+        """Assert the asserted facts of a relation in a copy, which is new in this commit."""
         ...
 
     def changes(self, relation: str) -> tuple[Changed, Changed]:
@@ -258,6 +272,17 @@ class Extrema(Protocol):
         ...
 
 
+class Totals(Protocol):
+    """Recursive `sum` and `count`."""
+
+    def accumulate(self, stratum: Stratum, step: Accumulate, count: Callable[[int], None]) -> int:
+        """Bring a stratum to its new state; returns the number of instances found.
+
+        `count` is called after each round with the number of rows by which the stratum has grown.
+        """
+        ...
+
+
 class Fusion(Protocol):
     """Running several rounds in one call."""
 
@@ -292,6 +317,9 @@ class Engine(Operators, Protocol):
 
     @property
     def extrema(self) -> Extrema | None: ...
+
+    @property
+    def totals(self) -> Totals | None: ...
 
     @property
     def fusion(self) -> Fusion | None: ...

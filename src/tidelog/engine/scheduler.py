@@ -188,14 +188,16 @@ class _Walk(Interpreter):
         strategy = self.run.strategy
         if before is None or before.relations != stratum.relations:
             return False
-        return before.best == stratum.best and strategy.traces(before) == strategy.traces(stratum)
+        if before.best != stratum.best or before.totals != stratum.totals:
+            return False
+        return strategy.traces(before) == strategy.traces(stratum)
 
     def _merge(self, stratum: Stratum) -> bool:
         """Merge strata of the old program, with their states, into this stratum; false if not possible."""
         numbers = {self.old.index.order.number.get(name) for name in stratum.relations}
         parts = [self.old.strata[number] for number in sorted(n for n in numbers if n is not None)]
         whole = all(old.relations <= stratum.relations for old in parts)
-        plain = not any(old.best or old.grouping for old in (*parts, stratum))
+        plain = not any(old.best or old.grouping or old.totals for old in (*parts, stratum))
         if not self.run.strategy.merges or len(parts) < 2 or not whole or not plain:
             return False
         if self.engine.must_bootstrap(stratum):

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from tidelog.engine.commit import Commits
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.codes.codec import Codes
-from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import Record
 from tidelog.engine.local.storage.saved_state import Saved, restored
+from tidelog.engine.local.storage.snapshot import Unread
 from tidelog.engine.scheduler import SWITCH, Scheduler
 from tidelog.engine.statistics import Stats
 from tidelog.maintain.strategy import ELASTIC, Strategy
@@ -21,7 +21,7 @@ from tidelog.progress import Report
 __all__ = ["LocalCommits"]
 
 
-class LocalCommits(Commits[Codes, Codes | Difference]):
+class LocalCommits(Commits[Codes, Codes | Unread]):
     """The commits of a local engine. `switch` and `placed` are those of the scheduler."""
 
     def __init__(

@@ -13,10 +13,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.data.types import Scalar, Type
+from tidelog.data.types import Item, Type
 from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.local.codes.garbage import Collector
-from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.dense.claims import DenseForms
 from tidelog.engine.local.estimates import Estimates
 from tidelog.engine.local.extrema.operators import LocalExtrema
@@ -30,7 +29,9 @@ from tidelog.engine.local.rules.rounds import LARGE, Loops, source
 from tidelog.engine.local.rules.runner import Runner
 from tidelog.engine.local.rules.suspects import worth_filtering
 from tidelog.engine.local.storage.pending import Change, Working
+from tidelog.engine.local.storage.snapshot import Unread, listed
 from tidelog.engine.local.storage.table import Rows, Table
+from tidelog.engine.local.totals.operators import LocalTotals
 from tidelog.engine.protocol import Check, FusedRounds, Tell
 from tidelog.engine.rounds import Rounds
 from tidelog.errors import EngineError
@@ -68,6 +69,7 @@ class LocalEngine:
         self._collector = Collector(self.tables, self.dense.bits, self.types)
         self.traces = Iterations(self)
         self.extrema = LocalExtrema(self)
+        self.totals = LocalTotals(self)
 
     # -- relations
 
@@ -154,6 +156,12 @@ class LocalEngine:
         change.given_deleted = np.union1d(
             np.setdiff1d(deleted_before, new), np.setdiff1d(gone, inserted_before)
         )
+
+    def copy_asserted(self, relation: str, copy: str) -> None:
+        """Assert the asserted facts of a relation in a copy."""
+        table = self.tables[relation]
+        rows = table.codes(np.flatnonzero(table.given[: table.rows]))
+        self.assert_rows(copy, rows, rows[:0])
 
     def changed_relations(self) -> Collection[str]:
         return self.pending
@@ -401,6 +409,7 @@ class LocalEngine:
         self.runner.examine(self.variants.first(rule, None), views)
 
     def collect(self, rule: FlatRule, driver: int | None, rows: Rows | None, views: Sequence[View]) -> Codes:
+        """The heads of all instances that do not fail, a column each."""
         return self.runner.collect(self.variants.first(rule, driver), views, rows)
 
     # -- the end
@@ -425,11 +434,11 @@ class LocalEngine:
                 readers = (id_ for head in heads for id_ in program.index.deriving.get(head, ()))
                 self.tables[name].drop_indexes(self.variants.indexes(readers))
 
-    def unused_values(self) -> dict[Scalar, Codes]:
+    def unused_values(self) -> dict[Item, Codes]:
         """The codes in use, for each type most of whose values are unused. Called between commits."""
         return self._collector.unused(self.codec)
 
-    def forget_values(self, used: Mapping[Scalar, Codes]) -> None:
+    def forget_values(self, used: Mapping[Item, Codes]) -> None:
         """Drop values with unused codes. Called between commits. All existing codes become invalid."""
         self.codec = self.runner.codec = self._collector.renew(self.codec, used)
         self.runner.evaluate_with(self._functions)
@@ -483,15 +492,15 @@ class LocalEngine:
         bits = self.dense.bits.get(relation)
         return self.rows(relation) if bits is None else bits.rows_now()
 
-    def changes(self, relation: str) -> tuple[Codes | Difference, Codes | Difference]:
-        """The tuples that the current commit inserted and deleted; computed later for dense relations."""
+    def changes(self, relation: str) -> tuple[Codes | Unread, Codes | Unread]:
+        """The tuples that the current commit inserted and deleted; copied later if they are many."""
         if relation in self.dense.bits:
             return self.dense.bits[relation].inserted(), self.dense.bits[relation].deleted()
         table = self.tables[relation]
         change = self.pending.get(relation)
         if change is None:
-            return _codes(table, _EMPTY), _codes(table, _EMPTY)
-        return _codes(table, change.inserted), _codes(table, change.deleted)
+            return listed(table, _EMPTY), listed(table, _EMPTY)
+        return listed(table, change.inserted), listed(table, change.deleted)
 
     def given_before(self, relation: str, table: Table) -> npt.NDArray[np.uint8]:
         """Which rows of a relation's table were asserted as of the last commit.
@@ -504,7 +513,3 @@ class LocalEngine:
         for rows, before in reversed(list(change.given_before)) if change is not None else ():
             given[rows[rows < len(given)]] = before  # later rows were added since
         return given
-
-
-def _codes(table: Table, rows: Rows) -> Codes:
-    return table.codes(rows) if len(rows) else np.empty((0, table.arity), np.int64)

@@ -4,8 +4,8 @@ Tuples, ranks and counts are columns (see `relation_state`). Steps that find ins
 end of the round combines and evaluates them. So a round takes a few jobs, however many rules a stratum has.
 
 `placement` decides where a stratum runs. A stratum placed in tasks or in the driver is claimed as a whole and
-maintained by local engines (see `partitions`). That is always so for recursive `min` and `max`, and, while
-`sends` is set, for strata whose tasks can send each other what they find.
+maintained by local engines (see `partitions`). That is always so for recursive aggregates, and, while `sends`
+is set, for strata whose tasks can send each other what they find.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from pyspark.sql import functions as F
 
 from tidelog.data.types import Type
 from tidelog.engine.limits import Limits
-from tidelog.engine.protocol import Check, Claimed, Claims, Extrema, Fusion, Tell, Traces
+from tidelog.engine.protocol import Check, Claimed, Claims, Tell
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.relation_state import RelationState, Work, empty_state, taken_over
 from tidelog.engine.spark.joins.groups import results
 from tidelog.engine.spark.joins.instances import RANK, Range, find
 from tidelog.engine.spark.joins.matching import same, without
+from tidelog.engine.spark.lacking import LackingOperators
 from tidelog.engine.spark.partitions.routes import is_routable
 from tidelog.engine.spark.partitions.strata import LocalStrata
 from tidelog.engine.spark.partitions.worker import read_by
@@ -42,7 +43,7 @@ from tidelog.program.typed import Absent, Function, Match, PythonFunction
 __all__ = ["SparkEngine"]
 
 
-class SparkEngine:
+class SparkEngine(LackingOperators):
     """`strategy` is that of strata on local engines.
 
     A `placement` applies to all strata that support it. `room` is the most rows that a stratum, with what it
@@ -82,6 +83,8 @@ class SparkEngine:
 
     def _is_apart(self, stratum: Stratum) -> bool:
         """Whether a recursion may be divided into partitions, so that its seeds need their own relations."""
+        if stratum.totals is not None:
+            return False
         whole = self._placement != "shuffled" or bool(stratum.best) or self._is_whole
         return (whole and passed_through(stratum) is not None) or (self.sends and is_routable(stratum))
 
@@ -149,6 +152,11 @@ class SparkEngine:
 
     def assert_rows(self, relation: str, inserted: Checkpoint, deleted: Checkpoint) -> None:
         self.work(relation).assert_rows(inserted, deleted)
+
+    def copy_asserted(self, relation: str, copy: str) -> None:
+        """Assert the asserted facts of a relation in a copy."""
+        state = self.states[relation]
+        self.assert_rows(copy, state.given, self.checkpoints.nothing(state.types))
 
     # -- what has changed
 
@@ -340,19 +348,6 @@ class SparkEngine:
     # -- optional operators
 
     @property
-    def traces(self) -> Traces | None:
-        return None
-
-    @property
-    def extrema(self) -> Extrema | None:
-        """None: strata with recursive `min` and `max` are claimed."""
-        return None
-
-    @property
-    def fusion(self) -> Fusion | None:
-        return None
-
-    @property
     def claims(self) -> Claims | None:
         return self
 
@@ -391,6 +386,7 @@ class SparkEngine:
         """The most rows that a stratum, with what it reads, may have in the driver."""
         assert self._program is not None
         counted = any(self._program.relations[n].kind is Kind.INSTANCES for n in stratum.relations)
+        counted = counted and stratum.totals is None  # otherwise the counts stay in the local engine
         return -1 if counted or stratum.relations in self._whole.outgrown else self._whole.room
 
     def must_bootstrap(self, stratum: Stratum) -> bool:

@@ -16,11 +16,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from tidelog.data import types
-from tidelog.data.types import Option, Type, scalar
+from tidelog.data.types import Option, Type, present
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.layout import PROBLEM, arrow_schema, columns, ddl, spark_type
 from tidelog.errors import DataError
 from tidelog.program.typed import Relation
+from tidelog.tables.casting import cast_table
 from tidelog.tables.given import to_table
 
 __all__ = ["is_frame", "take_in"]
@@ -47,7 +48,7 @@ def take_in(relation: Relation, data: Any, checkpoints: Checkpoints) -> Checkpoi
 
 
 def _is_plain(kind: str | None, type_: Type) -> bool:
-    return isinstance(scalar(type_), _PLAIN) and kind == spark_type(type_)
+    return isinstance(present(type_), _PLAIN) and kind == spark_type(type_)
 
 
 def _plainly(
@@ -89,7 +90,7 @@ def _fit(relation: Relation, names: Sequence[str], batches: Iterable[Any]) -> It
         problem = column = None
         try:
             table = to_table(relation, pa.Table.from_batches([batch]).rename_columns(names))
-            table = table.rename_columns(schema.names).cast(schema)
+            table = cast_table(table.rename_columns(schema.names), schema)
         except DataError as error:
             problem, column = error.problem, error.column
             table = pa.table({f.name: pa.nulls(1, f.type) for f in schema})

@@ -5,6 +5,7 @@
   partition is then a recursion of its own, maintained by a local engine in a task, which also gets everything
   else that the rules read. Recursive `min` and `max` always run in tasks or in the driver, and so do all
   recursions under strategies that only local engines support: in a single task if no column passes through.
+  Recursive `sum` and `count` run in a single task or in the driver; their groups are ordinary recursions.
 - *shuffled*: local engines in tasks that send each other what they find, if the tuples that a recursion joins
   can be brought together (see `routes`); otherwise joins of frames. Every stratum can be shuffled. Large
   strata without recursion are, because they need only one pass of joins.
@@ -63,8 +64,9 @@ def place(
     if through is not None and (wanted == "tasks" or (wanted is None and sizes.beside <= _BESIDE)):
         shown = ", ".join(f"column {column} of {name}" for name, column in sorted(through.items()))
         return Placed("tasks", f"its recursion passes {shown} through")
-    if stratum.best or whole:
+    if stratum.best or stratum.totals or whole:
         what = "recursive min and max need" if stratum.best else "the strategy needs"
+        what = "recursive sum and count need" if stratum.totals else what
         parts = "in a single task" if through is None else "one for each partition"
         return Placed("tasks", f"{what} local engines, {parts}")
     beside = f"its recursion reads {sizes.beside:,} rows, too many to send to every task"

@@ -1,167 +1,177 @@
 """The codec: values as 64-bit integer codes, and back.
 
 Every column of the local engine is int64, so rows are rows of integers regardless of their types. A type is
-*direct* if its values are numbers that fit into 64 bits: integers, dates (days), timestamps (microseconds),
-decimals of up to 18 digits (in units of the last digit), floats (their bits, mirrored so that the order of
-the integers is the order of the numbers). All other types are *interned*: a code is the value's position in
-the dictionary of its type, which only grows while anything may refer to it.
+*direct* if its values are numbers that fit into 64 bits (see `direct`). All other types are *interned*: a
+code is the value's position in the dictionary of its type, which only grows while anything may refer to it.
 
 Invariants:
 
 - Codes are equal if and only if the values are equal.
 - For direct types, the order of the codes is the order of the values.
 - `NONE` is the code of `none` and of no other value.
+- The dictionary of a structured type refers to those of the types inside it, which the codec has, too.
 
-Dictionaries are in `interning` and `texts`.
+Dictionaries are in `interning`, `texts`, `terms` and `pools`.
 """
 
 from __future__ import annotations
 
-import decimal
-from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final, assert_never
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, assert_never
 
 import numpy as np
-import numpy.typing as npt
 
 from tidelog.data import types
-from tidelog.data.traits import traits
-from tidelog.data.types import Type, scalar
-from tidelog.data.values import EXACT, NAN, BadValue, Value
-from tidelog.engine.local.codes.interning import Codes, Dictionary
+from tidelog.data.types import Type, present
+from tidelog.data.values import Value
+from tidelog.engine.local.codes.direct import double_codes, doubles, is_direct
+from tidelog.engine.local.codes.interning import ADDING, Codes, Dictionary
+from tidelog.engine.local.codes.parts import Part
+from tidelog.engine.local.codes.pools import Pool
+from tidelog.engine.local.codes.structures import Rows, Structures
+from tidelog.engine.local.codes.terms import Terms
 from tidelog.engine.local.codes.texts import Texts
 from tidelog.engine.local.kernels.layout import NONE
 
-__all__ = ["NONE", "Codec", "Codes", "Dictionary", "double_codes", "doubles", "is_direct"]
-
-_MIRROR: Final = np.int64(2**63 - 1)
-_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
-
-
-def is_direct(type_: Type) -> bool:
-    """Whether the codes of a type are numbers in the order of the values."""
-    return traits(type_).is_direct
-
-
-def double_codes(values: npt.NDArray[np.float64]) -> Codes:
-    """The codes of floating-point numbers: -0.0 becomes 0.0, and there is one NaN, the largest value."""
-    canonical = np.where(np.isnan(values), np.nan, values + 0.0)
-    bits = canonical.view(np.int64)
-    return np.where(bits < 0, bits ^ _MIRROR, bits)
-
-
-def doubles(codes: Codes) -> npt.NDArray[np.float64]:
-    """The numbers that `double_codes` encoded."""
-    return np.where(codes < 0, codes ^ _MIRROR, codes).view(np.float64)
+__all__ = ["NONE", "Codec", "Codes", "Dictionary", "containing", "double_codes", "doubles", "is_direct"]
 
 
 class Codec:
     """The dictionaries of a session."""
 
     def __init__(self) -> None:
-        self.dictionaries: dict[types.Scalar, Dictionary] = {}
+        self.dictionaries: dict[types.Item, Dictionary] = {}
 
     def dictionary(self, type_: Type) -> Dictionary:
-        item = scalar(type_)
+        item = present(type_)
         found = self.dictionaries.get(item)
-        return self.dictionaries.setdefault(item, _dictionary(item)) if found is None else found
+        return self._add(item) if found is None else found
 
-    def keeping(self, kept: Mapping[types.Scalar, Codes]) -> Codec:
-        """A codec with only the given values of some types, in this order, and all values of other types."""
+    def terms(self, type_: Type) -> Terms:
+        """The dictionary of a struct, union or tuple."""
+        found = self.dictionary(type_)
+        assert isinstance(found, Terms)
+        return found
+
+    def pool(self, type_: Type) -> Pool:
+        """The dictionary of a vec, set or map."""
+        found = self.dictionary(type_)
+        assert isinstance(found, Pool)
+        return found
+
+    def _add(self, item: types.Item) -> Dictionary:
+        """Add the dictionary of a type, with those of the types inside it.
+
+        They are bound to each other before another thread can find them.
+        """
+        with ADDING:
+            added: dict[types.Item, Dictionary] = {}
+            waiting = [item]
+            while waiting:
+                inner = waiting.pop()
+                if inner not in self.dictionaries and inner not in added:
+                    added[inner] = _dictionary(inner)
+                    waiting += [t for p in types.parts(inner) if not is_direct(t := present(p))]
+            _bind(added, {**self.dictionaries, **added})
+            for inner, made in added.items():
+                self.dictionaries.setdefault(inner, made)
+        return self.dictionaries[item]
+
+    def keeping(self, kept: Mapping[types.Item, Codes]) -> Codec:
+        """A codec with only the given values of some types, in this order, and all values of other types.
+
+        With a type, every type that it is inside of must be given; their values must contain only given ones.
+        """
         made = Codec()
         made.dictionaries = dict(self.dictionaries)
+        renewed = {
+            item: _dictionary(item) if types.is_structured(item) else self.dictionaries[item].part(codes)
+            for item, codes in kept.items()
+        }
+        for item in containing(made.dictionaries, kept):  # a reader may have added an empty one meanwhile
+            if item not in kept:
+                renewed[item] = _dictionary(item)
+        made.dictionaries.update(renewed)
+        _bind(renewed, made.dictionaries)
+        recoded = {item: _recoding(len(self.dictionaries[item]), codes) for item, codes in kept.items()}
         for item, codes in kept.items():
-            made.dictionaries[item] = self.dictionaries[item].part(codes)
+            old, new = self.dictionaries[item], renewed[item]
+            if isinstance(old, Structures) and isinstance(new, Structures):
+                new.fill(_recoded(old, old.rows(codes), recoded), len(codes))
         return made
+
+    def part(self, type_: Type) -> Part:
+        return Part(type_, None if is_direct(type_) else self.dictionary(type_))
 
     def encode(self, type_: Type, value: Value) -> int:
         """The code of one canonical value."""
-        if value is None:
-            return NONE
-        item = scalar(type_)
-        if not is_direct(item):
-            return self.dictionary(item).code(value)
-        code = _direct_code(item, value)
-        if code == NONE and isinstance(type_, types.Option):
-            raise BadValue(f"{value!r} cannot be stored in a column of {type_}: its code stands for none")
-        return code
+        return NONE if value is None else self.part(type_).encode(value)
 
     def encode_column(self, type_: Type, values: Sequence[Value]) -> Codes:
-        return np.array([self.encode(type_, v) for v in values], np.int64)
+        return self.part(type_).encode_many(values)
 
     def find(self, type_: Type, value: Value) -> int | None:
         """The code of a canonical value, or None if it has none, so that no row can contain it."""
-        if value is not None and not is_direct(type_):
-            return self.dictionary(type_).find(value)
-        return self.encode(type_, value)
+        return self.part(type_).find(value)
 
     def decode(self, type_: Type, code: int) -> Value:
-        if isinstance(type_, types.Option) and code == NONE:
-            return None
-        item = scalar(type_)
-        if not is_direct(item):
-            value: Value = self.dictionary(item).value(code)
-            return value
-        return _direct_value(item, int(code))
+        return self.part(type_).decode(code)
 
     def decode_column(self, type_: Type, codes: Codes) -> list[Value]:
         return self.decode_listed(type_, codes.tolist())
 
     def decode_listed(self, type_: Type, listed: list[Any]) -> list[Value]:
-        item = scalar(type_)
-        if is_direct(item) and isinstance(item, types.Int | types.Bit | types.Signed):
-            decoded: list[Value] = listed
-        elif is_direct(item):
-            decoded = [_direct_value(item, c) if c != NONE else None for c in listed]
-        else:
-            return self.dictionary(item).decode(listed)
-        if isinstance(type_, types.Option):
-            return [None if c == NONE else v for c, v in zip(listed, decoded, strict=True)]
-        return decoded
+        return self.part(type_).decode_many(listed)
 
 
-def _dictionary(item: types.Scalar) -> Dictionary:
-    return (
-        Texts(isinstance(item, types.String))
-        if isinstance(item, types.String | types.Bytes)
-        else Dictionary()
-    )
+def containing(items: Collection[types.Item], inside: Collection[types.Item]) -> set[types.Item]:
+    """The types among these with values that may contain values of some types."""
+    found: set[types.Item] = set()
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for item in items:
+            if any((part := present(t)) in inside or part in found for t in types.parts(item)):
+                found.add(item)
+    return found
 
 
-def _direct_code(type_: types.Scalar, value: Value) -> int:
-    match value:
-        case bool() | int():
-            return int(value)
-        case float():
-            return int(double_codes(np.array([value]))[0])
-        case decimal.Decimal():
-            assert isinstance(type_, types.Decimal)
-            return int(EXACT.scaleb(value, type_.scale))
-        case datetime():
-            return (value - _EPOCH) // _MICROSECOND
-        case date():
-            return value.toordinal() - _EPOCH_DAY
+def _dictionary(item: types.Item) -> Dictionary:
+    match item:
+        case types.String() | types.Bytes():
+            return Texts(isinstance(item, types.String))
+        case types.Tuple() | types.Named():
+            return Terms(item)
+        case types.Vec() | types.Set() | types.Map():
+            return Pool(item)
+        case types.Bool() | types.Int() | types.BigInt() | types.Bit() | types.Signed() | types.Float():
+            return Dictionary()
+        case types.Double() | types.Decimal() | types.Date() | types.Timestamp() | types.Duration():
+            return Dictionary()
         case _:
-            raise AssertionError(f"{value!r} has no direct code")
+            assert_never(item)
 
 
-def _direct_value(type_: types.Scalar, code: int) -> Value:
-    match type_:
-        case types.Bool():
-            return bool(code)
-        case types.Float() | types.Double():
-            number = float(doubles(np.array([code]))[0])
-            return NAN if number != number else number
-        case types.Decimal(_, scale):
-            return EXACT.scaleb(decimal.Decimal(code), -scale)
-        case types.Date():
-            return date.fromordinal(code + _EPOCH_DAY)
-        case types.Timestamp():
-            return _EPOCH + code * _MICROSECOND
-        case types.Int() | types.BigInt() | types.Bit() | types.Signed() | types.String() | types.Bytes():
-            return code
-        case _:
-            assert_never(type_)
+def _bind(made: Mapping[types.Item, Dictionary], known: Mapping[types.Item, Dictionary]) -> None:
+    """Let new dictionaries refer to those of the types inside them."""
+    for item, dictionary in made.items():
+        if isinstance(dictionary, Structures):
+            dictionary.bind([Part(t, None if is_direct(t) else known[present(t)]) for t in types.parts(item)])
+
+
+def _recoding(size: int, kept: Codes) -> Codes:
+    """For each old code, its place among the codes that are kept."""
+    recoding = np.full(size, NONE)
+    recoding[kept] = np.arange(len(kept))
+    return recoding
+
+
+def _recoded(dictionary: Structures, rows: Rows, recoded: Mapping[types.Item, Codes]) -> Rows:
+    """Rows with the new codes of their parts."""
+    content = rows.content.copy()
+    for part, places in dictionary.split(rows):
+        recoding = recoded.get(present(part.type))
+        if recoding is not None:
+            codes = content[places]
+            content[places] = np.where(codes == NONE, NONE, recoding[np.maximum(codes, 0)])
+    return Rows(content, rows.starts)

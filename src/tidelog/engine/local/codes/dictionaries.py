@@ -1,129 +1,192 @@
-"""Dictionaries of interned types in a record: the bytes of their values, and their lengths in bytes."""
+"""Dictionaries of interned types in a record.
+
+Scalars are saved as the bytes of their values, and their lengths in bytes. Structured values are saved as
+their rows of codes. A row that is read must have codes of the dictionaries beside it, sets and maps must be
+in order, and no value may contain itself.
+"""
 
 from __future__ import annotations
 
 import decimal
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, assert_never
 
 import numpy as np
 
 from tidelog.data import types
-from tidelog.engine.local.codes.codec import is_direct
+from tidelog.data.types import Item, Type, present
+from tidelog.engine.local.codes.codec import NONE, Codec, is_direct
 from tidelog.engine.local.codes.interning import Dictionary
+from tidelog.engine.local.codes.pools import Pool
+from tidelog.engine.local.codes.structures import Rows, Structures
+from tidelog.engine.local.codes.terms import Terms
 from tidelog.engine.local.codes.texts import Texts
 from tidelog.engine.local.storage.record import Record, expect, expect_within
 
-__all__ = ["put_dictionary", "take_dictionary"]
+__all__ = ["described", "put_dictionaries", "take_dictionaries"]
 
 
-def put_dictionary(record: Record, item: types.Scalar, dictionary: Dictionary) -> list[Any]:
+def put_dictionaries(record: Record, codec: Codec, columns: Iterable[Type]) -> list[Any]:
+    """Save the dictionaries of the types of columns, and of the types inside them."""
+    return [
+        [described(item), *_put(record, item, codec.dictionaries[item])]
+        for item in _interned(columns)
+        if item in codec.dictionaries and len(codec.dictionaries[item])
+    ]
+
+
+def take_dictionaries(record: Record, saved: Any, columns: Iterable[Type], codec: Codec) -> None:
+    """Restore the dictionaries of an empty codec. Raises Corrupt or ValueError."""
+    known = {json.dumps(described(item)): item for item in _interned(columns)}
+    found: dict[Item, Sequence[Any]] = {}
+    expect(isinstance(saved, list), "invalid dictionaries")
+    for entry in saved:
+        expect(isinstance(entry, list) and len(entry) == 3, "invalid dictionary")
+        item = known.get(json.dumps(entry[0]))
+        expect(item is not None, "invalid type of a dictionary")
+        assert item is not None
+        found[item] = entry[1:]
+    for item, entry in found.items():
+        if not types.is_structured(item):
+            codec.dictionaries[item] = _take_scalars(record, item, entry)
+    restored = [(codec.dictionary(i), entry) for i, entry in found.items() if types.is_structured(i)]
+    for dictionary, entry in restored:
+        assert isinstance(dictionary, Structures)
+        _fill(record, dictionary, entry)
+    _expect_sound([d for d, _ in restored if isinstance(d, Structures)])
+
+
+def _interned(columns: Iterable[Type]) -> list[Item]:
+    """The interned types among these and inside them, each once."""
+    found: dict[Item, None] = {}
+    waiting = list(columns)
+    while waiting:
+        item = present(waiting.pop())
+        if item not in found and not is_direct(item):
+            found[item] = None
+            waiting += types.parts(item)
+    return list(found)
+
+
+def described(type_: Type) -> Any:
+    """A description of a type that identifies it, in values of JSON."""
+    match type_:
+        case types.Option(item) | types.Vec(item) | types.Set(item):
+            return [type(type_).__name__, described(item)]
+        case types.Tuple(items):
+            return ["Tuple", *map(described, items)]
+        case types.Map(key, value):
+            return ["Map", described(key), described(value)]
+        case types.Named(name, args, identity):
+            return ["Named", name, identity, *map(described, args)]
+        case types.Bool() | types.Int() | types.BigInt() | types.Bit() | types.Signed() | types.Float():
+            return str(type_)
+        case types.Double() | types.Decimal() | types.String() | types.Bytes():
+            return str(type_)
+        case types.Date() | types.Timestamp() | types.Duration():
+            return str(type_)
+        case _:
+            assert_never(type_)
+
+
+def _put(record: Record, item: Item, dictionary: Dictionary) -> tuple[int, int]:
+    if isinstance(dictionary, Structures):
+        rows = dictionary.contents()
+        starts = np.empty(0, np.int64) if rows.starts is None else rows.starts
+        return record.put(starts), record.put(rows.content)
     if isinstance(dictionary, Texts):
         lengths, content = dictionary.contents()
     else:
         parts = [part.encode() for part in _texts(item, list(dictionary.values))]
         lengths = np.fromiter(map(len, parts), np.int64, len(parts))
         content = np.frombuffer(b"".join(parts), np.uint8)
-    return [_named(item), record.put(lengths), record.put(content)]
+    return record.put(lengths), record.put(content)
 
 
-def take_dictionary(record: Record, saved: Any) -> tuple[types.Scalar, Dictionary]:
-    """A type and its distinct values. Raises Corrupt or ValueError."""
-    expect(isinstance(saved, list) and len(saved) == 3, "invalid dictionary")
-    item = _type(saved[0])
-    lengths = record.array(saved[1], np.int64, None)
-    content = record.array(saved[2], np.uint8, None)
+# -- scalars
+
+
+def _take_scalars(record: Record, item: Item, saved: Sequence[Any]) -> Dictionary:
+    """The dictionary of distinct values."""
+    lengths = record.array(saved[0], np.int64, None)
+    content = record.array(saved[1], np.uint8, None)
     expect_within(lengths, 0, len(content) + 1, "length of a value")
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     expect(int(ends[-1]) == len(content) and bool((np.diff(ends) >= 0).all()), "invalid lengths of values")
     if isinstance(item, types.String | types.Bytes):
-        return item, Texts.of_contents(isinstance(item, types.String), lengths, content)
+        return Texts.of_contents(isinstance(item, types.String), lengths, content)
     whole = content.tobytes().decode()
-    return item, Dictionary.of(_values(item, [whole[start:end] for start, end in pairwise(ends.tolist())]))
+    return Dictionary.of(_values(item, [whole[start:end] for start, end in pairwise(ends.tolist())]))
 
 
-def _texts(item: types.Scalar, values: Sequence[Any]) -> Sequence[str]:
-    match item:
-        case types.Decimal():
-            return list(map(str, values))
-        case (
-            types.Bool()
-            | types.Int()
-            | types.BigInt()
-            | types.Bit()
-            | types.Signed()
-            | types.Float()
-            | types.Double()
-            | types.String()
-            | types.Bytes()
-            | types.Date()
-            | types.Timestamp()
-        ):
-            return [f"{value:x}" for value in values]  # Python limits the length of decimal texts, not of hex
-        case _:
-            assert_never(item)
+def _texts(item: Item, values: Sequence[Any]) -> Sequence[str]:
+    if isinstance(item, types.Decimal):
+        return list(map(str, values))
+    return [f"{value:x}" for value in values]  # Python limits the length of decimal texts, not of hex
 
 
-def _values(item: types.Scalar, parts: list[Any]) -> list[Any]:
-    match item:
-        case types.Decimal():
-            return list(map(decimal.Decimal, parts))
-        case (
-            types.Bool()
-            | types.Int()
-            | types.BigInt()
-            | types.Bit()
-            | types.Signed()
-            | types.Float()
-            | types.Double()
-            | types.String()
-            | types.Bytes()
-            | types.Date()
-            | types.Timestamp()
-        ):
-            return [int(part, 16) for part in parts]
-        case _:
-            assert_never(item)
+def _values(item: Item, parts: list[Any]) -> list[Any]:
+    if isinstance(item, types.Decimal):
+        return list(map(decimal.Decimal, parts))
+    return [int(part, 16) for part in parts]
 
 
-def _named(item: types.Scalar) -> list[Any]:
-    match item:
-        case types.Bit(width):
-            return ["bit", width]
-        case types.Signed(width):
-            return ["signed", width]
-        case types.Decimal(precision, scale):
-            return ["decimal", precision, scale]
-        case (
-            types.Bool()
-            | types.Int()
-            | types.BigInt()
-            | types.Float()
-            | types.Double()
-            | types.String()
-            | types.Bytes()
-            | types.Date()
-            | types.Timestamp()
-        ):
-            return [str(item)]
-        case _:
-            assert_never(item)
+# -- structured values
 
 
-def _type(name: Any) -> types.Scalar:
-    item: types.Scalar | None = None
-    match name:
-        case ["bit", int(width)] if 1 <= width <= types.MAX_WIDTH:
-            item = types.Bit(width)
-        case ["signed", int(width)] if 1 <= width <= types.MAX_WIDTH:
-            item = types.Signed(width)
-        case ["decimal", int(precision), int(scale)] if 0 <= scale <= precision <= types.MAX_DIGITS:
-            item = types.Decimal(precision, scale)
-        case [str(text)]:
-            item = {str(t): t for t in (types.STRING, types.BYTES, types.BIGINT)}.get(text)
-        case _:
-            pass
-    expect(item is not None and not is_direct(item), "invalid type of a dictionary")
-    assert item is not None
-    return item
+def _fill(record: Record, dictionary: Structures, saved: Sequence[Any]) -> None:
+    """Add the saved rows to an empty dictionary."""
+    starts = record.array(saved[0], np.int64, None)
+    content = np.array(record.array(saved[1], np.int64, None))
+    if isinstance(dictionary, Terms):
+        expect(len(starts) == 0 and len(content) % dictionary.each == 0, "invalid length of terms")
+        rows = Rows(content, None)
+        expect(dictionary.is_sound(rows), "invalid terms")
+        dictionary.fill(rows, len(content) // dictionary.each)
+        return
+    assert isinstance(dictionary, Pool)
+    expect(len(starts) > 0 and starts[0] == 0 and starts[-1] == len(content), "invalid places of collections")
+    lengths = np.diff(starts)
+    expect(bool((lengths >= 0).all() and not (lengths % dictionary.step).any()), "invalid lengths")
+    rows = Rows(content if len(content) else np.zeros(1, np.int64), np.array(starts))
+    dictionary.fill(rows, len(starts) - 1)
+
+
+def _expect_sound(restored: Sequence[Structures]) -> None:
+    """Raise Corrupt unless all codes inside values mean values, of which none contains itself."""
+    for dictionary in restored:
+        rows = dictionary.contents()
+        for part, places in dictionary.split(rows):
+            if part.dictionary is not None:
+                codes = rows.content[places]
+                codes = codes[codes != NONE] if part.is_option else codes
+                expect_within(codes, 0, len(part.dictionary), "code")
+    expect(_is_grounded([d for d in restored if d.is_recursive]), "a value that contains itself")
+    for dictionary in restored:
+        expect(not isinstance(dictionary, Pool) or dictionary.is_in_order(), "collection out of order")
+
+
+def _is_grounded(restored: Sequence[Structures]) -> bool:
+    done: set[tuple[int, int]] = set()
+    begun: set[tuple[int, int]] = set()
+    for dictionary in restored:
+        waiting = [(dictionary, code) for code in range(len(dictionary))]
+        while waiting:
+            owner, code = waiting[-1]
+            key = id(owner), code
+            if key in done or key in begun:  # with all that is inside
+                done.add(key)
+                begun.discard(key)
+                waiting.pop()
+                continue
+            begun.add(key)
+            for part, inner in owner.inside(code):
+                known = None if part is None else part.dictionary
+                if not isinstance(known, Structures) or inner == NONE or (id(known), inner) in done:
+                    continue
+                if (id(known), inner) in begun:
+                    return False
+                waiting.append((known, inner))
+    return True

@@ -1,5 +1,8 @@
 """Garbage collection of dictionaries: drops unused values once they are the majority.
 
+A value inside of a structured value that is in use is in use, too. If values of a type are dropped, so are
+all unused values of the types that contain it, since those may refer to them.
+
 A collection makes a new codec and gives the rows new codes. Holders of old codes (views of earlier commits,
 change sets) decode them with the old codec.
 """
@@ -7,17 +10,21 @@ change sets) decode them with the old codec.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from tidelog.data import types
-from tidelog.data.types import Type, scalar
-from tidelog.engine.local.codes.codec import NONE, Codec, Codes
+from tidelog.data.types import Type, present
+from tidelog.engine.local.codes.codec import NONE, Codec, Codes, containing
+from tidelog.engine.local.codes.structures import Structures
 from tidelog.engine.local.dense.matrix import BitRelation
 from tidelog.engine.local.storage.table import Table
 
 __all__ = ["Collector"]
+
+Marks: TypeAlias = npt.NDArray[np.bool_]
 
 SMALLEST: Final = 100_000  # dictionaries with fewer values are never collected
 
@@ -34,54 +41,88 @@ class Collector:
         self._tables = tables
         self._bits = bits
         self._kinds = kinds
-        self._enough: dict[types.Scalar, int] = {}
+        self._enough: dict[types.Item, int] = {}
         self._rows = 0  # the largest number of rows since it last halved
 
-    def unused(self, codec: Codec) -> dict[types.Scalar, Codes]:
+    def unused(self, codec: Codec) -> dict[types.Item, Codes]:
         """The codes in use, for each type most of whose values are unused.
 
         A type is examined when it has twice as many values as were in use at its last examination, or when
         the number of rows has more than halved.
         """
-        found: dict[types.Scalar, Codes] = {}
+        found: dict[types.Item, Codes] = {}
         if all(len(dictionary) < SMALLEST for dictionary in list(codec.dictionaries.values())):
             return found
         rows = sum(table.live for table in self._tables.values())
         fewer = 2 * rows < self._rows
         self._rows = rows if fewer else max(rows, self._rows)
-        for item, dictionary in list(codec.dictionaries.items()):  # readers may add a type meanwhile
+        held = list(codec.dictionaries.items())  # readers may add a type meanwhile
+        marks: dict[types.Item, Marks] | None = None
+        for item, dictionary in held:
             size = len(dictionary)
             if size < SMALLEST or (size < self._enough.get(item, SMALLEST) and not fewer):
                 continue
-            used = self._used(item, size)
+            if marks is None and any(isinstance(d, Structures) for _, d in held):
+                marks = self.in_use(codec)
+            used = self._used(item, size) if marks is None else np.flatnonzero(marks[item])
             self._enough[item] = max(SMALLEST, 2 * len(used))
             if 2 * len(used) < size:
                 found[item] = used
+        if marks is not None and found:
+            found |= {item: np.flatnonzero(marks[item]) for item in containing(marks, found)}
         return found
 
-    def _used(self, item: types.Scalar, size: int) -> Codes:
+    def in_use(self, codec: Codec) -> dict[types.Item, Marks]:
+        """Which values are in use, in rows or inside of structured values that are."""
+        known = dict(codec.dictionaries)
+        marks = {item: np.zeros(len(dictionary), np.bool_) for item, dictionary in known.items()}
+        self._mark_rows(marks)
+        waiting = [(d, np.flatnonzero(marks[i])) for i, d in known.items() if isinstance(d, Structures)]
+        while waiting:
+            dictionary, codes = waiting.pop()
+            rows = dictionary.rows(codes)
+            for part, places in dictionary.split(rows):
+                if part.dictionary is None:
+                    continue
+                inside, mark = rows.content[places], marks[present(part.type)]
+                inside = inside[inside != NONE]
+                fresh = np.unique(inside[~mark[inside]])
+                mark[fresh] = True
+                if isinstance(part.dictionary, Structures) and len(fresh):
+                    waiting.append((part.dictionary, fresh))
+        return marks
+
+    def _used(self, item: types.Item, size: int) -> Codes:
         mark = np.zeros(size, np.bool_)
-        for name, kinds in self._kinds.items():
-            table = self._tables[name]
-            data = table.codes(table.useful())
-            columns = [data[:, i] for i, kind in enumerate(kinds) if scalar(kind) == item]
-            if name in self._bits and scalar(kinds[0]) == item:
-                names = self._bits[name].names
-                columns.append(names.column(0))
-            for codes in columns:
-                mark[codes[codes != NONE]] = True
+        self._mark_rows({item: mark})
         return np.flatnonzero(mark)
 
-    def renew(self, codec: Codec, kept: Mapping[types.Scalar, Codes]) -> Codec:
+    def _mark_rows(self, marks: Mapping[types.Item, Marks]) -> None:
+        """Mark the values of some types that are in rows."""
+        for name, kinds in self._kinds.items():
+            held = [
+                (i, mark) for i, kind in enumerate(kinds) if (mark := marks.get(present(kind))) is not None
+            ]
+            if not held:
+                continue
+            table = self._tables[name]
+            data = table.codes(table.useful())
+            columns = [(data[:, i], mark) for i, mark in held]
+            if name in self._bits and held[0][0] == 0:
+                columns.append((self._bits[name].names.column(0), held[0][1]))
+            for codes, mark in columns:
+                mark[codes[codes != NONE]] = True
+
+    def renew(self, codec: Codec, kept: Mapping[types.Item, Codes]) -> Codec:
         """Make a codec with only the given values of some types, and re-encode all rows with it."""
         renewed = codec.keeping(kept)
         codes = {item: np.full(len(codec.dictionaries[item]), NONE) for item in kept}
         for item, used in kept.items():
             codes[item][used] = np.arange(len(used))
         for name, kinds in self._kinds.items():
-            changed = {i: codes[s] for i, kind in enumerate(kinds) if (s := scalar(kind)) in codes}
+            changed = {i: codes[s] for i, kind in enumerate(kinds) if (s := present(kind)) in codes}
             if changed:
                 self._tables[name].compact(changed)
-            if name in self._bits and scalar(kinds[0]) in codes:
-                self._bits[name].rename(codes[scalar(kinds[0])])
+            if name in self._bits and present(kinds[0]) in codes:
+                self._bits[name].rename(codes[present(kinds[0])])
         return renewed

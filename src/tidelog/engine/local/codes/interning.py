@@ -18,7 +18,6 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.data.values import Value
 from tidelog.engine.local.kernels.layout import NONE
 
 __all__ = ["ADDING", "Codes", "Dictionary"]
@@ -118,9 +117,14 @@ class Dictionary:
             return ordered
 
     def _sort(self) -> Codes:
-        return np.array(sorted(range(len(self)), key=self._values.__getitem__), np.int64)
+        return self.arrange(np.arange(len(self)))
 
-    def between(self, low: Value | None, high: Value | None) -> Codes:
+    def arrange(self, codes: Codes) -> Codes:
+        """The order of distinct codes by their values, as places in this array."""
+        values = self.decode(codes.tolist())
+        return np.array(sorted(range(len(values)), key=values.__getitem__), np.int64)
+
+    def between(self, low: Any, high: Any) -> Codes:
         """The codes of the values between two bounds, inclusive; None is no bound."""
         ordered = self.ordered()
         first = 0 if low is None else bisect_left(ordered, low, key=self.value)

@@ -14,9 +14,10 @@ from typing import Final
 import numpy as np
 
 from tidelog.engine.local.codes.codec import Codes
-from tidelog.engine.local.dense.matrix import BitRelation, pays
+from tidelog.engine.local.dense.matrix import pays
 from tidelog.engine.local.dense.patterns import Operand, Pattern
 from tidelog.engine.local.native import calls
+from tidelog.engine.local.storage.table import Table
 from tidelog.engine.protocol import Check
 
 __all__ = ["begins_dense"]
@@ -24,6 +25,7 @@ __all__ = ["begins_dense"]
 # ranks drawn in a pass, and how many times above or below the limit an estimate decides at once
 _PASSES: Final = ((2, 16), (6, 4), (8, 4), (8, 4), (8, 4))
 _LARGEST: Final = 2**62  # ranks are below
+_NO_PAIRS: Final = np.empty((2, 0), np.int64)
 
 
 def begins_dense(
@@ -38,21 +40,32 @@ def begins_dense(
     rows = sum(size(o.relation) for o in operands) + len(asserted) * fits.closed
     if not pays(rows * rows, rows):  # not even if all values were paired
         return False
-    known = {name: pairs(name) for name in fits.below()}
-    kept = BitRelation()
-    for part in (*known.values(), asserted):
-        kept.names.add(part.reshape(-1, 1))
+    names = Table(1)
+    known = {name: _places(names, pairs(name)) for name in fits.below()}
+    given = _turned(_places(names, asserted), fits.turned)
 
-    def parts(operands: tuple[Operand, ...]) -> list[tuple[Codes, bool]]:
-        return [(known[o.relation], o.turned) for o in operands]
+    def grouped(operands: tuple[Operand, ...], *more: Codes) -> calls.Grouped:
+        parts = [_turned(known[o.relation], o.turned) for o in operands]
+        first, second = np.concatenate([*parts, *more, _NO_PAIRS], axis=1)
+        return calls.grouped(first, second, names.rows)
 
-    base = kept.grouped([*parts(fits.bases), (asserted, fits.turned)])
-    step = base if fits.closed else kept.grouped(parts(fits.steps))
+    base = grouped(fits.bases, given)
+    is_shared = fits.closed or (fits.bases == fits.steps and not len(asserted))
+    step = base if is_shared else grouped(fits.steps)
     check()
     component, count = calls.components(step)
     largest = int(np.bincount(component, minlength=1).max()) if count else 0
-    places = kept.names.rows
+    places = names.rows
     return pays(largest * largest, places) or _is_expected(step, base, component, count, places, check)
+
+
+def _places(names: Table, pairs: Codes) -> Codes:
+    """The pairs as two columns of places, which are the rows of their values among the names."""
+    return names.add(pairs.reshape(-1, 1)).reshape(-1, 2).T
+
+
+def _turned(columns: Codes, turned: bool) -> Codes:
+    return columns[::-1] if turned else columns
 
 
 def _is_expected(

@@ -20,14 +20,19 @@ import numpy.typing as npt
 
 from tidelog.data import types
 from tidelog.data.types import Type
+from tidelog.data.values import Value
 from tidelog.engine.local.codes.codec import Codec, Codes, is_direct
+from tidelog.engine.local.codes.pools import lengths_to_starts
+from tidelog.engine.local.codes.structures import Rows
 from tidelog.engine.local.expressions.arithmetic import half_even, limits, outside, to_units
 from tidelog.engine.local.expressions.comparisons import keys
 from tidelog.engine.local.expressions.conversions import EXACT_DOUBLE, nearest
-from tidelog.engine.local.expressions.operations import Ledger, Pulse, Undefined
-from tidelog.engine.local.expressions.vectors import Outcome, Reasons, Rows, Vector, bounds, distinct
+from tidelog.engine.local.expressions.operations import Ledger, Plain, Pulse, Undefined
+from tidelog.engine.local.expressions.statistics import STATISTICS
+from tidelog.engine.local.expressions.vectors import Outcome, Reasons, Vector, bounds, distinct
+from tidelog.errors import shown
 
-__all__ = ["aggregate"]
+__all__ = ["aggregate", "exact_sum"]
 
 _SAFE: Final = 2**62
 _LOW_HALF: Final = np.int64(2**32 - 1)
@@ -43,7 +48,7 @@ class _Groups:
     """The rows of an aggregate: the number of their group, their arguments and their weight."""
 
     count: int
-    numbers: Rows
+    numbers: Codes
     args: tuple[Codes, ...]
     types: tuple[Type, ...]
     weights: Codes
@@ -100,7 +105,7 @@ def aggregate(
     return _AGGREGATES[function](rows_by_group).outcome(n_groups, ledger.reasons)
 
 
-def _once(groups: Rows, args: Sequence[Codes]) -> Rows:
+def _once(groups: Codes, args: Sequence[Codes]) -> Codes:
     return distinct([groups, *args])[0]
 
 
@@ -109,6 +114,10 @@ def _once(groups: Rows, args: Sequence[Codes]) -> Rows:
 
 def _count(groups: _Groups) -> Vector:
     return Vector(groups.reduce(np.add, groups.weights))
+
+
+def _count_if(groups: _Groups) -> Vector:
+    return Vector(groups.reduce(np.add, groups.weights * groups.args[0]))
 
 
 def _any(groups: _Groups) -> Vector:
@@ -137,10 +146,19 @@ def _arg_best(groups: _Groups, best: np.ufunc) -> Vector:
 
 
 def _concat(groups: _Groups) -> Vector:
+    return _by_group(groups, _concat_group)
+
+
+def _statistic(name: str, groups: _Groups) -> Vector:
+    return _by_group(groups, STATISTICS[name](groups.types, groups.result))
+
+
+def _by_group(groups: _Groups, of_group: Plain) -> Vector:
+    """Apply a function of the weights and the columns of values to each group."""
     groups = groups.in_order()
     columns = [groups.ledger.values(t, a) for t, a in zip(groups.types, groups.args, strict=True)]
     rows = groups.each(groups.weights.tolist(), *columns)
-    return groups.ledger.tabulate(_concat_group, rows, groups.result)
+    return groups.ledger.tabulate(of_group, rows, groups.result)
 
 
 def _concat_group(weights: list[int], values: list[str], separators: Sequence[str] = ("",)) -> str:
@@ -279,6 +297,62 @@ def _ratio(numerator: int, denominator: int) -> float:
     return found
 
 
+def exact_sum(type_: Type, values: Sequence[Any]) -> Value:
+    """The exact sum of values of a type, rounded once."""
+    if isinstance(type_, types.Decimal):
+        return nearest(type_, sum(to_units(type_, v) for v in values), _denominator(type_))
+    if not types.is_float(type_):
+        return int(sum(values))
+    if not all(map(math.isfinite, values)):
+        return _not_finite(list(values))
+    return nearest(type_, _exact(list(values), [1] * len(values)), _FINEST) if values else 0.0
+
+
+# -- collections
+
+
+def _collect_vec(groups: _Groups) -> Vector:
+    """The values in their order, or in the order of the second column and then their own."""
+    ranks = [_places(groups, i) for i in range(len(groups.args))]
+    order = np.lexsort((ranks[0], *ranks[1:], groups.numbers))
+    copies = np.repeat(order, groups.weights[order])
+    lengths = np.bincount(groups.numbers[copies], minlength=groups.count).astype(np.int64)
+    rows = Rows(groups.args[0][copies], lengths_to_starts(lengths))
+    return Vector(groups.ledger.codec.pool(groups.result).from_items(rows))
+
+
+def _places(groups: _Groups, column: int) -> Codes:
+    (places,), _ = keys(groups.ledger.codec, groups.types[column], groups.args[column : column + 1])
+    return places
+
+
+def _collect_set(groups: _Groups) -> Vector:
+    groups = groups.in_order()
+    lengths = np.bincount(groups.numbers, minlength=groups.count).astype(np.int64)
+    rows = Rows(np.ascontiguousarray(groups.args[0]), lengths_to_starts(lengths))
+    return Vector(groups.ledger.codec.pool(groups.result).from_items(rows))
+
+
+def _collect_map(groups: _Groups) -> Vector:
+    """Keys with their values; a group in which a key has two values fails."""
+    rows = _once(groups.numbers, groups.args)
+    numbers, pairs = groups.numbers[rows], [arg[rows] for arg in groups.args]
+    order = np.lexsort((pairs[1], pairs[0], numbers))
+    numbers, pairs = numbers[order], [column[order] for column in pairs]
+    again = np.flatnonzero((numbers[1:] == numbers[:-1]) & (pairs[0][1:] == pairs[0][:-1]))
+    lengths = np.bincount(numbers, minlength=groups.count).astype(np.int64)
+    content = np.stack(pairs, axis=1).reshape(-1)
+    codes = groups.ledger.codec.pool(groups.result).from_items(Rows(content, lengths_to_starts(2 * lengths)))
+    if not len(again):
+        return Vector(codes)
+    failures = np.zeros(groups.count, np.int32)
+    for place in again[::-1].tolist():
+        (key,) = groups.ledger.values(groups.types[0], pairs[0][place : place + 1])
+        reason = f"collect_map: the key {shown(key)} has two different values"
+        failures[numbers[place]] = groups.ledger.reasons.number(reason)
+    return Vector(codes, failures)
+
+
 _AGGREGATES: Final[Mapping[str, Callable[[_Groups], Vector]]] = {
     "count": _count,
     "count_distinct": _count,
@@ -291,4 +365,9 @@ _AGGREGATES: Final[Mapping[str, Callable[[_Groups], Vector]]] = {
     "any": _any,
     "all": _all,
     "concat": _concat,
+    "collect_vec": _collect_vec,
+    "collect_set": _collect_set,
+    "collect_map": _collect_map,
+    "count_if": _count_if,
+    **{name: partial(_statistic, name) for name in STATISTICS},
 }

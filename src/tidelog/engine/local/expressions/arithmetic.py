@@ -3,7 +3,7 @@
 Integers and decimals are both integers of units here, so one rule covers both: compute exactly, then truncate
 (integers) or round half to even (decimals), then check the range. In vectors, the bounds of the operands
 usually show that nothing can overflow. Otherwise the rows that may overflow are left to the plain form. A
-wrapped number is never used.
+wrapped number is never used, except by the operators that ask for it (see `wrapping`).
 
 An operation on floats or doubles with a NaN or infinite operand follows IEEE 754. With finite operands, a
 result that is not finite fails. Single precision is computed in double precision and rounded: for one
@@ -28,10 +28,13 @@ from tidelog.data.values import EXACT
 from tidelog.engine.local.codes.codec import Codes, is_direct
 from tidelog.engine.local.expressions.operations import Fast, Operation, Plain, Undefined
 from tidelog.engine.local.expressions.vectors import Mask, Numbers, Vector, bounds
+from tidelog.engine.local.expressions.wrapping import WRAPPING, wrapping
 from tidelog.program.library.catalog import MAX_BIGINT_SHIFT
 
 __all__ = [
+    "INTEGER",
     "binary",
+    "fast_integers",
     "from_units",
     "half_even",
     "limits",
@@ -123,7 +126,9 @@ _ZERO: Final = Vector(np.zeros(1, np.int64))
 
 
 def binary(op: str, type_: Type) -> Operation:
-    """`+ - * / %`, `& | ^` or `<< >>` on a type. Comparisons and `++` are not handled here."""
+    """`+ - * / %`, `+% -% *%`, `& | ^` or `<< >>` on a type. Comparisons and `++` are not handled here."""
+    if op in WRAPPING:
+        return wrapping(op, type_)
     if op in ("<<", ">>"):
         fast = _fast_shift(op, type_) if is_direct(type_) else None
         return Operation((type_, types.INT), type_, _shift(op, type_), fast)
@@ -131,7 +136,7 @@ def binary(op: str, type_: Type) -> Operation:
         return Operation((type_, type_), type_, _BITWISE[op], _fast_bitwise(op) if is_direct(type_) else None)
     if types.is_float(type_):
         return Operation((type_, type_), type_, _float(op, type_), _fast_float(op, type_))
-    plain = _decimal(op, type_) if isinstance(type_, types.Decimal) else _INTEGER[op]
+    plain = _decimal(op, type_) if isinstance(type_, types.Decimal) else INTEGER[op]
     return Operation((type_, type_), type_, plain, _fast_whole(op, type_) if is_direct(type_) else None)
 
 
@@ -149,7 +154,7 @@ def _rest(number: int, divisor: int) -> int:
     return number - divisor * _cut(number, divisor)
 
 
-_INTEGER: Final[Mapping[str, Callable[[int, int], int]]] = {
+INTEGER: Final[Mapping[str, Callable[[int, int], int]]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -165,7 +170,7 @@ def _decimal(op: str, type_: types.Decimal) -> Plain:
         if op == "*":
             return int(half_even(a * b, whole))
         if op != "/":
-            return _INTEGER[op](a, b)
+            return INTEGER[op](a, b)
         if b == 0:
             raise Undefined("division by zero")
         return int(half_even(a * whole if b > 0 else -a * whole, abs(b)))
@@ -179,6 +184,13 @@ def _decimal(op: str, type_: types.Decimal) -> Plain:
 def _fast_whole(op: str, type_: Type) -> Fast:
     low, high = limits(type_)
     unit = 10**type_.scale if isinstance(type_, types.Decimal) else 1
+    if op == "/" and isinstance(type_, types.Decimal):
+        return lambda a, b: _decimal_quotient(a.codes, b.codes, unit, low, high)
+    return fast_integers(op, low, high, unit)
+
+
+def fast_integers(op: str, low: int, high: int, unit: int = 1) -> Fast:
+    """`+ - * / %` on codes that are numbers, with results between two bounds; a product is in units."""
     match op:
         case "+":
             return lambda a, b: _sum(a.codes, b.codes, low, high)
@@ -188,8 +200,6 @@ def _fast_whole(op: str, type_: Type) -> Fast:
             return lambda a, b: _product(a.codes, b.codes, unit, low, high)
         case "%":
             return lambda a, b: _remainder(a.codes, b.codes)
-        case "/" if isinstance(type_, types.Decimal):
-            return lambda a, b: _decimal_quotient(a.codes, b.codes, unit, low, high)
         case "/":
             return lambda a, b: _quotient(a.codes, b.codes, low)
         case _:
@@ -276,7 +286,13 @@ def _shift_limit(type_: Type) -> int:
             | types.Bytes()
             | types.Date()
             | types.Timestamp()
+            | types.Duration()
             | types.Option()
+            | types.Tuple()
+            | types.Vec()
+            | types.Set()
+            | types.Map()
+            | types.Named()
         ):
             return 63
         case _:

@@ -1,8 +1,4 @@
-"""Comparisons, and the order of values as an order of integers.
-
-The codes of a direct type have the order of its values. The codes of an interned type have the order of
-insertion and may only be compared for equality. `keys` returns integers that have the order of the values.
-"""
+"""Comparisons of values, by integers that have their order (see `codes.order`)."""
 
 from __future__ import annotations
 
@@ -16,6 +12,7 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Value, joins, order_key
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes, is_direct
+from tidelog.engine.local.codes.order import keys as ordered_by
 from tidelog.engine.local.expressions.operations import Fast, Operation, Plain
 from tidelog.engine.local.expressions.vectors import Mask, Vector
 
@@ -27,24 +24,7 @@ def keys(codec: Codec, type_: Type, columns: Sequence[Codes]) -> tuple[Sequence[
 
     Also returns the code of each integer from 0 on, or None if the integers are the codes.
     """
-    if is_direct(type_):
-        return columns, None
-    dictionary = codec.dictionary(type_)
-    # sort the whole dictionary only if the columns are at least as long
-    if len(dictionary) <= sum(map(len, columns)):
-        codes = np.arange(len(dictionary))
-        places = [np.where(c == NONE, len(dictionary), c) for c in columns]
-        ranks = np.append(dictionary.ranks(), -1)
-    else:
-        codes, joined = np.unique(np.concatenate(columns), return_inverse=True)
-        places = np.split(joined, np.cumsum([len(c) for c in columns])[:-1])
-        values = dictionary.decode(codes.tolist())
-        order = sorted(range(len(codes)), key=lambda i: (values[i] is not None, values[i]))
-        ranks = np.empty(len(codes), np.int64)
-        ranks[order] = np.arange(len(codes))
-    ordered = np.empty(len(codes), np.int64)
-    ordered[ranks[: len(codes)]] = codes
-    return [ranks[p] for p in places], ordered
+    return ordered_by(None if is_direct(type_) else codec.dictionary(type_), columns)
 
 
 # -- equality

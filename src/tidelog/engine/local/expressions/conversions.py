@@ -34,18 +34,18 @@ from tidelog.engine.local.expressions.operations import Fast, Operation, Plain, 
 from tidelog.engine.local.expressions.vectors import Mask, Vector
 from tidelog.errors import shown
 
-__all__ = ["DAYS", "EXACT_DOUBLE", "conversion", "nearest"]
+__all__ = ["DAYS", "EXACT_DOUBLE", "MOMENTS", "conversion", "nearest"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY: Final = date.min.toordinal() - _EPOCH.toordinal()
 _LAST_DAY: Final = date.max.toordinal() - _EPOCH.toordinal()
 _DAY: Final = 86_400_000_000  # microseconds
 DAYS: Final = _FIRST_DAY, _LAST_DAY
-_MOMENTS: Final = _FIRST_DAY * _DAY, (_LAST_DAY + 1) * _DAY - 1
+MOMENTS: Final = _FIRST_DAY * _DAY, (_LAST_DAY + 1) * _DAY - 1
 EXACT_DOUBLE: Final = 2**53  # integers up to here are exact doubles, and so are powers of ten up to 10**22
 
 
-def conversion(source: types.Scalar, target: types.Scalar) -> Operation:
+def conversion(source: types.Item, target: types.Item) -> Operation:
     """`as` between two types that `library.can_cast` allows."""
     fast = _fast(source, target) if is_direct(source) and is_direct(target) else None
     return Operation((source,), target, _plain(source, target), fast)
@@ -73,7 +73,13 @@ def nearest(type_: Type, numerator: int, denominator: int) -> Value:
             | types.Bytes()
             | types.Date()
             | types.Timestamp()
+            | types.Duration()
             | types.Option()
+            | types.Tuple()
+            | types.Vec()
+            | types.Set()
+            | types.Map()
+            | types.Named()
         ):
             quotient = abs(numerator) // denominator
             return quotient if numerator >= 0 else -quotient
@@ -105,7 +111,7 @@ def _odd_double(type_: Type, numerator: int, denominator: int) -> float:
 # -- plain
 
 
-def _plain(source: types.Scalar, target: types.Scalar) -> Plain:
+def _plain(source: types.Item, target: types.Item) -> Plain:
     match source, target:
         case _ if source == target:
             return lambda value: value
@@ -139,7 +145,7 @@ def _utf8(value: bytes) -> str:
 
 
 def _calendar(target: Type, number: int) -> Value:
-    first, last = DAYS if isinstance(target, types.Date) else _MOMENTS
+    first, last = DAYS if isinstance(target, types.Date) else MOMENTS
     if not first <= number <= last:
         raise Undefined(f"{shown(number)} is a {target} outside the years 1 to 9999")
     if isinstance(target, types.Date):
@@ -165,7 +171,7 @@ def _not_finite(target: Type, number: float) -> float:
 # -- fast
 
 
-def _fast(source: types.Scalar, target: types.Scalar) -> Fast | None:
+def _fast(source: types.Item, target: types.Item) -> Fast | None:
     match source, target:
         case _ if source == target:
             return _same
@@ -178,7 +184,7 @@ def _fast(source: types.Scalar, target: types.Scalar) -> Fast | None:
         case (_, types.Date()):
             return _within(*DAYS)
         case (_, types.Timestamp()):
-            return _within(*_MOMENTS)
+            return _within(*MOMENTS)
         case (types.Float() | types.Double(), _):
             return _fast_from_float(target)
         case (types.Decimal(), _):
@@ -206,7 +212,7 @@ def _raised(factor: int, largest: int) -> Fast:
     return lambda a: (Vector(a.codes * np.int64(factor)), outside(a.codes, -largest, largest))
 
 
-def _fast_from_float(target: types.Scalar) -> Fast | None:
+def _fast_from_float(target: types.Item) -> Fast | None:
     match target:
         case types.Double():
             return _same
@@ -224,6 +230,12 @@ def _fast_from_float(target: types.Scalar) -> Fast | None:
             | types.Bytes()
             | types.Date()
             | types.Timestamp()
+            | types.Duration()
+            | types.Tuple()
+            | types.Vec()
+            | types.Set()
+            | types.Map()
+            | types.Named()
         ):
             low, high = limits(target)
             return lambda a: _fast_cut(a, float(low), float(high + 1))
@@ -243,7 +255,7 @@ def _fast_cut(a: Vector, low: float, end: float) -> tuple[Vector, Mask | None]:
     return Vector(np.where(bad, 0.0, whole).astype(np.int64)), bad
 
 
-def _fast_from_decimal(source: types.Decimal, target: types.Scalar) -> Fast | None:
+def _fast_from_decimal(source: types.Decimal, target: types.Item) -> Fast | None:
     unit = np.int64(10**source.scale)
     match target:
         case types.Double():
@@ -267,6 +279,12 @@ def _fast_from_decimal(source: types.Decimal, target: types.Scalar) -> Fast | No
             | types.Bytes()
             | types.Date()
             | types.Timestamp()
+            | types.Duration()
+            | types.Tuple()
+            | types.Vec()
+            | types.Set()
+            | types.Map()
+            | types.Named()
         ):
             low, high = limits(target)
 

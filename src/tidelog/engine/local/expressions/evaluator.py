@@ -21,18 +21,22 @@ from typing import TypeAlias, assert_never
 import numpy as np
 
 from tidelog.data import types
-from tidelog.data.types import Type, scalar
+from tidelog.data.types import Type, present
 from tidelog.data.values import BadValue, Value
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes
 from tidelog.engine.local.expressions import arithmetic
+from tidelog.engine.local.expressions.closures import Closures
 from tidelog.engine.local.expressions.comparisons import COMPARISONS, EQUALITIES, comparison, equality
 from tidelog.engine.local.expressions.conversions import conversion
+from tidelog.engine.local.expressions.durations import is_temporal, negated, temporal
 from tidelog.engine.local.expressions.functions import concat, standard
 from tidelog.engine.local.expressions.operations import Ledger, Operation, Pulse, Undefined, checked
 from tidelog.engine.local.expressions.scopes import Name, Scope, Selection
 from tidelog.engine.local.expressions.sharing import Sharing
+from tidelog.engine.local.expressions.structures import getting, listing, making, testing
 from tidelog.engine.local.expressions.vectors import Failures, Mask, Outcome, Reasons, Vector
 from tidelog.program import typed
+from tidelog.program.library.catalog import FAILS
 from tidelog.program.typed import Expr
 
 __all__ = ["Evaluator", "Functions", "Outcome"]
@@ -59,6 +63,7 @@ class Evaluator:
         self._pulse = Pulse(check)
         self._ledger = Ledger(codec, self.reasons, self._pulse)
         self._sharing = Sharing(self._read)
+        self._closures = Closures(codec, self._value)
         self._operations: dict[tuple[object, ...], Operation] = {}
 
     def reason(self, number: int) -> str:
@@ -78,7 +83,11 @@ class Evaluator:
         known = failures or {}
         self._sharing = Sharing(self._read)
         names = {name: Name(None, None, Vector(codes, known.get(name))) for name, codes in columns.items()}
-        return self._value(expr, Scope(names, size)).outcome(size, self.reasons)
+        try:
+            found = self._value(expr, Scope(names, size))
+        except RecursionError:  # elaboration limits the depth of a function, not of the calls between them
+            found = self._failed("functions call each other too deeply")
+        return found.outcome(size, self.reasons)
 
     def _value(self, expr: Expr, scope: Scope) -> Vector:
         if scope.size == 0:
@@ -89,24 +98,45 @@ class Evaluator:
             case typed.Var(name):
                 return self._read(scope.find(name))
             case typed.Unary(op, operand, type_):
-                operation = self._operation(arithmetic.unary, op, type_)
+                is_span = isinstance(type_, types.Duration)
+                operation = negated() if is_span else self._operation(arithmetic.unary, op, type_)
                 return self._ledger.run(operation, [self._value(operand, scope)])
             case typed.Binary(op="and" | "or"):
                 return self._connective(expr, scope)
-            case typed.Binary(op, left, right):
-                operation = self._operation(self._binary, op, left.type)
+            case typed.Binary(op, left, right, type_):
+                if is_temporal(op, left.type, right.type):
+                    operation = self._operation(temporal, op, left.type, right.type, type_)
+                else:
+                    operation = self._operation(self._binary, op, left.type)
                 return self._ledger.run(operation, [self._value(left, scope), self._value(right, scope)])
             case typed.If():
                 return self._choice(expr, scope)
             case typed.Let(name, value, body):
                 meaning = Name(value, scope)
-                if name.startswith("$"):  # part of a long chain of operators: evaluate now to limit recursion
+                if name.startswith("$"):  # part of a long chain: evaluate now to limit recursion
                     self._read(meaning)
                 return self._value(body, scope.where(name, meaning))
             case typed.Call():
                 return self._call(expr, scope)
             case typed.Cast(operand, type_):
                 return self._cast(operand.type, type_, self._value(operand, scope))
+            case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
+                parts = [self._value(part, scope) for part in typed.subexpressions(expr)]
+                return self._ledger.run(self._structural(expr), parts)
+            case _:
+                assert_never(expr)
+
+    def _structural(self, expr: typed.Make | typed.Get | typed.Is | typed.Listing) -> Operation:
+        match expr:
+            case typed.Make(constructor, fields, type_):
+                types_ = tuple(f.type for f in fields)
+                return self._operation(making, constructor, types_, type_, self.codec)
+            case typed.Get(operand, constructor, field, type_):
+                return self._operation(getting, operand.type, constructor, field, type_, self.codec)
+            case typed.Is(operand, constructor):
+                return self._operation(testing, operand.type, constructor, self.codec)
+            case typed.Listing(items, type_):
+                return self._operation(listing, tuple(i.type for i in items), type_, self.codec)
             case _:
                 assert_never(expr)
 
@@ -177,7 +207,11 @@ class Evaluator:
             return self._sharing.call(
                 call.function, list(names.values()), scope.size, lambda: self._value(function.body, inner)
             )
+        if call.closures:
+            return self._closures.call(call, scope)
         arguments = [self._value(a, scope) for a in call.args]
+        if call.function == FAILS:
+            return Vector((~_sound(arguments[0])).astype(np.int64))
         if isinstance(function, typed.PythonFunction):
             return self._ledger.run(_python(function, self._pulse), arguments)
         argument_types = tuple(a.type for a in call.args)
@@ -193,13 +227,13 @@ class Evaluator:
             return vector
         if isinstance(source, types.Option):
             return self._cast_option(source.item, target, vector)
-        converted = self._ledger.run(self._operation(conversion, source, scalar(target)), [vector])
+        converted = self._ledger.run(self._operation(conversion, source, present(target)), [vector])
         if not isinstance(target, types.Option):
             return converted
         some = self._operation(standard, "some", (target.item,), target, self.codec, self._pulse)
         return self._ledger.run(some, [converted])
 
-    def _cast_option(self, item: types.Scalar, target: Type, vector: Vector) -> Vector:
+    def _cast_option(self, item: types.Item, target: Type, vector: Vector) -> Vector:
         """Convert values that are present; `none` stays `none`, or becomes the string "none"."""
         there = (vector.codes != NONE) & _sound(vector)
         if there.all():

@@ -20,12 +20,20 @@ import re2
 from tidelog.data.types import Type
 from tidelog.data.values import EXACT, NAN, Value, to_text
 from tidelog.engine.local.codes.codec import Codec
+from tidelog.engine.local.expressions.addresses import ADDRESSES
+from tidelog.engine.local.expressions.calendars import CALENDARS, CALENDARS_BY_TYPE
+from tidelog.engine.local.expressions.collections import on_collections
 from tidelog.engine.local.expressions.comparisons import choice
 from tidelog.engine.local.expressions.conversions import nearest
+from tidelog.engine.local.expressions.durations import DURATIONS
+from tidelog.engine.local.expressions.encodings import ENCODINGS, xxhash64
+from tidelog.engine.local.expressions.expectations import expect_length, not_empty, not_negative
+from tidelog.engine.local.expressions.numerics import NUMERICS, NUMERICS_BY_TYPE, real
 from tidelog.engine.local.expressions.operations import Operation, Plain, Pulse, Undefined
-from tidelog.engine.local.expressions.vector_functions import fast_form
+from tidelog.engine.local.expressions.texts import TEXTS
+from tidelog.engine.local.expressions.vector_scalars import fast_form
 from tidelog.errors import clip, shown
-from tidelog.program.library.catalog import MAX_TEXT, NO_NUMBER, NUMBER
+from tidelog.program.library.catalog import NO_NUMBER, NUMBER
 
 __all__ = ["IMPLEMENTED", "concat", "standard"]
 
@@ -35,40 +43,27 @@ def standard(name: str, arguments: tuple[Type, ...], result: Type, codec: Codec,
     if name in ("min", "max"):
         plain, fast = choice(name, arguments[0], codec)
         return Operation(arguments, result, plain, fast)
+    structured = on_collections(name, arguments, result, codec) if arguments else None
+    if structured is not None:
+        return structured
     key = name, len(arguments)
-    if key == ("regex_replace", 3):
-        return Operation(arguments, result, functools.partial(_regex_replace, pulse.beat))
+    if key in _LONG_RUNNING:
+        return Operation(arguments, result, functools.partial(_LONG_RUNNING[key], pulse.beat))
     plain = _PLAIN[key] if key in _PLAIN else _BY_TYPE[key](arguments[0])
     return Operation(arguments, result, plain, fast_form(name, arguments))
-
-
-def _not_negative(what: str, number: int) -> None:
-    if number < 0:
-        raise Undefined(f"{what} {number} is negative")
-
-
-def _not_empty(what: str, text: str) -> None:
-    if not text:
-        raise Undefined(f"the {what} is empty")
 
 
 # -- text
 
 
-def _expect_length(length: int, *given: str) -> None:
-    """Raise Undefined if a computed string is longer than both `MAX_TEXT` and every given string."""
-    if length > MAX_TEXT and length > max(map(len, given), default=0):
-        raise Undefined(f"the string exceeds {MAX_TEXT} code points")
-
-
 def concat(one: str, other: str) -> str:
-    _expect_length(len(one) + len(other), one, other)
+    expect_length(len(one) + len(other), one, other)
     return one + other
 
 
 def _substring(s: str, start: int, count: int) -> str:
-    _not_negative("start", start)
-    _not_negative("count", count)
+    not_negative("start", start)
+    not_negative("count", count)
     return s[start : start + count]
 
 
@@ -78,30 +73,30 @@ def _index_of(s: str, part: str) -> int | None:
 
 
 def _fill(s: str, width: int, fill: str) -> str:
-    _not_empty("fill", fill)
+    not_empty("fill", fill)
     if width <= len(s):
         return ""
-    _expect_length(width)
+    expect_length(width)
     missing = width - len(s)
     return (fill * -(-missing // len(fill)))[:missing]
 
 
 def _replace(s: str, old: str, new: str) -> str:
-    _not_empty("text to replace", old)
+    not_empty("text to replace", old)
     if len(new) > len(old):
-        _expect_length(len(s) + s.count(old) * (len(new) - len(old)), s)
+        expect_length(len(s) + s.count(old) * (len(new) - len(old)), s)
     return s.replace(old, new)
 
 
 def _repeat(s: str, count: int) -> str:
-    _not_negative("count", count)
-    _expect_length(len(s) * count)
+    not_negative("count", count)
+    expect_length(len(s) * count)
     return s * count
 
 
 def _split_part(s: str, separator: str, index: int) -> str:
-    _not_empty("separator", separator)
-    _not_negative("index", index)
+    not_empty("separator", separator)
+    not_negative("index", index)
     parts = s.split(separator)
     return parts[index] if index < len(parts) else ""
 
@@ -161,11 +156,11 @@ def _regex_replace(beat: Callable[[], None], s: str, pattern: str, replacement: 
         beat()
         expanded = "".join(p if isinstance(p, str) else match[p] or "" for p in pieces)
         length += len(expanded)
-        _expect_length(length, s)
+        expect_length(length, s)
         return expanded
 
     replaced = str(regex.sub(expand, s))
-    _expect_length(len(replaced), s)
+    expect_length(len(replaced), s)
     return replaced
 
 
@@ -237,18 +232,6 @@ def _round(type_: Type) -> Plain:
     return apply
 
 
-def _real(name: str, function: Callable[..., float]) -> Plain:
-    """A function of `math` that fails where it has no finite value."""
-
-    def apply(*x: float) -> float:
-        try:
-            return function(*x)
-        except (ValueError, OverflowError):
-            raise Undefined(f"{name}({', '.join(map(repr, x))}) has no finite value") from None
-
-    return apply
-
-
 # -- any type, options, calendar
 
 
@@ -305,10 +288,10 @@ _PLAIN: Final[Mapping[tuple[str, int], Plain]] = {
     ("abs", 1): _absolute,
     (NUMBER, 1): _number,
     ("sign", 1): _sign,
-    ("sqrt", 1): _real("sqrt", math.sqrt),
-    ("exp", 1): _real("exp", math.exp),
-    ("ln", 1): _real("ln", math.log),
-    ("pow", 2): _real("pow", math.pow),
+    ("sqrt", 1): real("sqrt", math.sqrt),
+    ("exp", 1): real("exp", math.exp),
+    ("ln", 1): real("ln", math.log),
+    ("pow", 2): real("pow", math.pow),
     ("some", 1): lambda x: x,
     ("is_none", 1): lambda option: option is None,
     ("is_some", 1): lambda option: option is not None,
@@ -324,6 +307,12 @@ _PLAIN: Final[Mapping[tuple[str, int], Plain]] = {
     ("make_date", 3): _make_date,
     ("add_days", 2): _add_days,
     ("days_between", 2): lambda start, end: (end - start).days,
+    **TEXTS,
+    **NUMERICS,
+    **CALENDARS,
+    **DURATIONS,
+    **ENCODINGS,
+    **ADDRESSES,
 }
 
 _BY_TYPE: Final[Mapping[tuple[str, int], Callable[[Type], Plain]]] = {
@@ -332,7 +321,16 @@ _BY_TYPE: Final[Mapping[tuple[str, int], Callable[[Type], Plain]]] = {
     ("round", 2): _round,
     ("floor", 1): _whole(math.floor),
     ("ceil", 1): _whole(math.ceil),
+    ("trunc", 1): _whole(math.trunc),
+    **NUMERICS_BY_TYPE,
+    **CALENDARS_BY_TYPE,
 }
 
-_CHOSEN: Final = frozenset([("min", 2), ("max", 2), ("regex_replace", 3)])
+# these take a function to call regularly as their first argument
+_LONG_RUNNING: Final[Mapping[tuple[str, int], Plain]] = {
+    ("regex_replace", 3): _regex_replace,
+    ("xxhash64", 1): xxhash64,
+}
+
+_CHOSEN: Final = frozenset([("min", 2), ("max", 2), *_LONG_RUNNING])
 IMPLEMENTED: Final = (frozenset(_PLAIN) | frozenset(_BY_TYPE) | _CHOSEN) - {(NUMBER, 1)}

@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from tidelog.data import types
-from tidelog.data.types import Type, scalar
+from tidelog.data.types import Type, present
 from tidelog.data.values import NAN, BadValue, Value, canonical
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes, double_codes, doubles, is_direct
 from tidelog.engine.local.expressions.vectors import Failures, Mask, Reasons, Vector, distinct, first_failures
@@ -146,9 +146,10 @@ class Ledger:
     def _code_of(self, type_: Type) -> Callable[[Any], Value]:
         """The function that encodes a canonical value.
 
-        Floats and strings are returned as they are, to be encoded together.
+        Floats, strings and structured values are returned as they are, to be encoded together.
         """
-        if types.is_float(scalar(type_)) or isinstance(type_, types.String | types.Bytes):
+        item = present(type_)
+        if types.is_float(item) or types.is_structured(item) or isinstance(type_, types.String | types.Bytes):
             return _itself
         if is_direct(type_) or isinstance(type_, types.Option):
             return partial(self.codec.encode, type_)
@@ -156,15 +157,17 @@ class Ledger:
 
     def _codes(self, type_: Type, values: Sequence[Any]) -> Codes:
         """The codes of what `_code_of` made of values."""
-        if types.is_float(scalar(type_)):
+        if types.is_float(present(type_)):
             return _float_codes(values)
         if isinstance(type_, types.String | types.Bytes):
             return self.codec.dictionary(type_).intern_many(values)
+        if types.is_structured(present(type_)):
+            return self.codec.encode_column(type_, values)
         return np.array(values, np.int64)
 
     def values(self, type_: Type, codes: Codes) -> list[Value]:
         """Decode codes; floats are decoded together."""
-        if not types.is_float(scalar(type_)):
+        if not types.is_float(present(type_)):
             return self.codec.decode_column(type_, codes)
         numbers: list[Value] = [NAN if x != x else x for x in doubles(codes).tolist()]
         if isinstance(type_, types.Option):
@@ -174,7 +177,9 @@ class Ledger:
 
 def _stand_in(type_: Type) -> Value:
     """What stands for a value that could not be computed."""
-    if types.is_float(scalar(type_)):
+    if types.is_structured(present(type_)):
+        return None
+    if types.is_float(present(type_)):
         return 0.0
     return "" if isinstance(type_, types.String) else b"" if isinstance(type_, types.Bytes) else 0
 

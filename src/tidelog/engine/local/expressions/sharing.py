@@ -98,12 +98,27 @@ class Sharing:
                 return "if", *(self._part(part, scope) for part in (condition, then, otherwise))
             case typed.Let(name, value, body):
                 return self._key(body, scope.where(name, Name(value, scope)))
-            case typed.Call(function, args):
-                return "call", function, expr.type, *(self._part(arg, scope) for arg in args)
+            case typed.Call(function, args, type_, closures):
+                parts = [self._part(arg, scope) for arg in args]
+                return "call", function, type_, *parts, *(self._closure(c, scope) for c in closures)
             case typed.Cast(operand, type_):
                 return "cast", operand.type, type_, self._part(operand, scope)
+            case typed.Make(constructor, fields, type_):
+                return "make", constructor, type_, *(self._part(field, scope) for field in fields)
+            case typed.Get(operand, constructor, index):
+                return "get", operand.type, constructor, index, self._part(operand, scope)
+            case typed.Is(operand, constructor):
+                return "is", operand.type, constructor, self._part(operand, scope)
+            case typed.Listing(items, type_):
+                return "list", type_, *(self._part(item, scope) for item in items)
             case _:
                 assert_never(expr)
+
+    def _closure(self, closure: typed.Lambda, scope: Scope) -> Hashable:
+        """A key of a closure: its text, and the numbers of the names around it that it reads."""
+        own = {p.name for p in closure.parameters}
+        read = sorted({v.name for v in typed.variables(closure.body)} - own)
+        return repr(closure), *((name, self._number(scope.find(name))) for name in read)
 
     def _part(self, expr: Expr, scope: Scope) -> int:
         if isinstance(expr, typed.Var):
@@ -120,6 +135,8 @@ def _is_simple(expr: Expr) -> bool:
             return _is_simple(operand)
         case typed.Binary(op, left, right):
             return op not in ("and", "or") and _is_simple(left) and _is_simple(right)
+        case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
+            return all(map(_is_simple, typed.subexpressions(expr)))
         case typed.If() | typed.Let() | typed.Call():
             return False
         case _:

@@ -21,7 +21,7 @@ from tidelog.engine.local.expressions.operations import Fast
 from tidelog.engine.local.expressions.vectors import Mask, Numbers, Vector
 from tidelog.program.library.catalog import NUMBER
 
-__all__ = ["fast_form"]
+__all__ = ["fast_form", "from_days", "whole"]
 
 _Build: TypeAlias = Callable[[Type], Fast | None]
 
@@ -69,7 +69,7 @@ def _away(numbers: Numbers) -> Numbers:
     return rounded
 
 
-def _whole(on_numbers: Callable[[Numbers], Numbers], on_units: Callable[[Codes, int], Codes]) -> _Build:
+def whole(on_numbers: Callable[[Numbers], Numbers], on_units: Callable[[Codes, int], Codes]) -> _Build:
     """A function to whole numbers, from its forms on floats and on units of a decimal."""
 
     def build(type_: Type) -> Fast | None:
@@ -153,7 +153,7 @@ _SECOND: Final = 1_000_000  # microseconds
 _DAY: Final = 86_400 * _SECOND
 
 
-def _from_days(function: Callable[[Codes], Codes]) -> _Build:
+def from_days(function: Callable[[Codes], Codes]) -> _Build:
     """A function of the day number, for dates and timestamps."""
 
     def build(type_: Type) -> Fast:
@@ -203,20 +203,20 @@ _FAST: Final[Mapping[tuple[str, int], _Build]] = {
     ("abs", 1): _absolute,
     (NUMBER, 1): _number,
     ("sign", 1): _sign,
-    ("round", 1): _whole(_away, _units_away),
+    ("round", 1): whole(_away, _units_away),
     ("round", 2): _round_digits,
-    ("floor", 1): _whole(np.floor, lambda codes, unit: codes - codes % np.int64(unit)),
-    ("ceil", 1): _whole(np.ceil, lambda codes, unit: codes + -codes % np.int64(unit)),
+    ("floor", 1): whole(np.floor, lambda codes, unit: codes - codes % np.int64(unit)),
+    ("ceil", 1): whole(np.ceil, lambda codes, unit: codes + -codes % np.int64(unit)),
     ("sqrt", 1): _sqrt,
     ("some", 1): _some,
     ("is_none", 1): _is_none,
     ("is_some", 1): _is_some,
     ("unwrap", 1): _unwrap,
     ("unwrap_or", 2): _unwrap_or,
-    ("year", 1): _from_days(_year),
-    ("month", 1): _from_days(_month),
-    ("day", 1): _from_days(_day),
-    ("weekday", 1): _from_days(_weekday),
+    ("year", 1): from_days(_year),
+    ("month", 1): from_days(_month),
+    ("day", 1): from_days(_day),
+    ("weekday", 1): from_days(_weekday),
     ("hour", 1): _clock(3600 * _SECOND, 24),
     ("minute", 1): _clock(60 * _SECOND, 60),
     ("second", 1): _clock(_SECOND, 60),

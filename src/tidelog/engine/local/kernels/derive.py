@@ -51,10 +51,12 @@ from tidelog.engine.local.kernels.layout import (
     GROUPED_AT,
     GROW_INDEX,
     GROW_OUT,
+    HASHED,
     HEAD,
     HEADER,
     HIGHEST,
     HINTS,
+    IMPROVE,
     INDEX,
     INSTANCES,
     KEY_CHECKS,
@@ -87,6 +89,7 @@ from tidelog.engine.local.kernels.layout import (
     RANKED,
     REDERIVE,
     REL,
+    REPLACE,
     ROWS,
     SCAN,
     SOURCE,
@@ -102,7 +105,7 @@ from tidelog.engine.local.kernels.layout import (
     WIDTH,
     WORKLIST_AT,
 )
-from tidelog.engine.local.kernels.look_ahead import list_of, look_ahead
+from tidelog.engine.local.kernels.look_ahead import list_of, look_ahead, skip_barren
 from tidelog.engine.local.kernels.memory import load8, load32, load64, store64
 from tidelog.engine.local.kernels.pending import flush, next_pending, put_off
 from tidelog.engine.local.kernels.ranges import agrees, enter_range, next_in_range
@@ -388,6 +391,8 @@ def _derive(code):
     """Run the bytecode until it is done, something must grow, or the steps are used up."""
     levels, steps, number = load64(code, LEVELS), load64(code, STEPS), load64(code, LEVEL)
     swept = levels - 1 if load64(code, SOURCE) else -1
+    hints, mode = load64(code, HINTS), load64(code, MODE)
+    may_skip = mode != IMPROVE and mode != REPLACE
     status = DONE
     while number >= 0:
         level = HEADER + number * LEVEL_WIDTH
@@ -409,14 +414,19 @@ def _derive(code):
             store64(code, INSTANCES, load64(code, INSTANCES) + 1)
             number -= 1
         else:
-            if number == 0 and load64(code, HINTS):
-                look_ahead(code, level)
+            if number == 0 and hints:
+                if may_skip:
+                    steps -= skip_barren(code, level)
+                else:
+                    look_ahead(code, level)
             row = _next(code, level)
             if row < 0:
                 if row != AGAIN:
                     number -= 1
             elif _accept(code, level, row):
-                passed = passes(code, level)
+                passed = 1
+                if load64(code, level + FIL_FROM) != load64(code, level + FIL_TO):
+                    passed = passes(code, level)
                 if passed < 0:
                     status = UNKNOWN
                     break
@@ -458,6 +468,7 @@ def run(code, rank, list_at, list_len, steps, resume):
         store64(code, ORIGIN, -1)
         store64(code, PENDING_FROM, 0)
         store64(code, PENDING_TO, 0)
+        store64(code, HASHED, 0)
         store64(code, LEVEL, NOT_BEGUN)
         kind = load64(code, HEADER + KIND)
         if kind == LIST or kind == TEMP or kind == PLACES_LIST or kind == DIAGONAL_LIST:

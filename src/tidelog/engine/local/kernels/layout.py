@@ -18,6 +18,7 @@ __all__ = [
     "AGAIN",
     "AIMED",
     "ALIVE",
+    "APPLY",
     "ARITY",
     "AT",
     "BASE",
@@ -57,6 +58,7 @@ __all__ = [
     "COL_TO",
     "COL_WIDTH",
     "CONTINUE",
+    "COUNTS_AT",
     "COVERED",
     "CUR",
     "CURSOR",
@@ -71,6 +73,8 @@ __all__ = [
     "DONE",
     "EMIT",
     "EMITTED",
+    "EMIT_ALL",
+    "EMIT_CHANGES",
     "END",
     "ENTRIES",
     "ENTRIES_AT",
@@ -106,6 +110,8 @@ __all__ = [
     "GROW_TABLE",
     "GROW_TRACE",
     "GT",
+    "HALVES",
+    "HASHED",
     "HEAD",
     "HEADER",
     "HEADS",
@@ -126,6 +132,10 @@ __all__ = [
     "IS_BELOW_HIGH",
     "IS_LARGEST",
     "IS_MIDWAY",
+    "ITEMS",
+    "ITEMS_AT",
+    "ITEMS_CAP",
+    "ITEMS_EACH",
     "ITERATION",
     "KEYS",
     "KEY_CHECKS",
@@ -164,6 +174,8 @@ __all__ = [
     "MEMBER",
     "MINUS",
     "MODE",
+    "MOSTLY_NEW",
+    "MOST_HASHED",
     "MOST_PENDING",
     "MULTIPLY_DOUBLES",
     "NAMES_AT",
@@ -231,6 +243,7 @@ __all__ = [
     "SEARCHES",
     "SEEDS_TO",
     "SETTLE",
+    "SHARES",
     "SLOTS",
     "SLOTS_AT",
     "SOURCE",
@@ -248,6 +261,12 @@ __all__ = [
     "TAG_AT",
     "TARGET",
     "TEMP",
+    "TERMS",
+    "TERMS_WIDTH",
+    "TERM_SLOTS",
+    "TERM_SLOTS_AT",
+    "TERM_STARTS_AT",
+    "TERM_STARTS_CAP",
     "TEXTS",
     "TEXTS_WIDTH",
     "TEXT_SLOTS",
@@ -337,14 +356,29 @@ NEW_KEYS, FRESH_FROM, IN_PLACE, BEST_WIDTH = range(8, 12)
 # -- the texts of a dictionary: their bytes, where each begins, a hash table, and how much is in use
 BYTES_AT, BYTES_CAP, BYTES, BEGINS_AT, BEGINS_CAP, TEXTS, TEXT_SLOTS_AT, TEXT_SLOTS, TEXTS_WIDTH = range(9)
 
+# -- the values of a structured type: the codes of their parts, how many parts each value has or 0, where each
+# begins if that differs, a hash table, and how much is in use
+ITEMS_AT, ITEMS_CAP, ITEMS, ITEMS_EACH, TERM_STARTS_AT, TERM_STARTS_CAP = range(6)
+TERMS, TERM_SLOTS_AT, TERM_SLOTS, TERMS_WIDTH = range(6, 10)
+
 # -- the bytecode of a rule: a header
 LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)
 INSTANCES, STEPS, OUT_AT, OUT_CAP, EMITTED, TUPLE, ORIGIN = range(8, 15)
-PENDING, PENDING_FROM, PENDING_TO, SEARCHES, KNOWN_AT, KNOWN, HINTS, FAILURES, HEADER = range(15, 24)
+PENDING, PENDING_FROM, PENDING_TO, SEARCHES, KNOWN_AT, KNOWN, HINTS, FAILURES = range(15, 23)
+HASHED, HALVES, SHARES, COUNTS_AT, MOSTLY_NEW, HEADER = range(23, 29)
 NOT_BEGUN = -2  # a value of LEVEL
 
+# the hashes of keys of the second level, at HALVES: those of the last positions of the first level before
+# HASHED, each at the remainder of its position; a power of two
+MOST_HASHED = 16
+
+# SEARCHES says what is done with heads: apply them, or, in a thread that only searches, emit those that
+# change more than a count, or emit all, in a list for each of the SHARES of the hashes, with the lengths of
+# these lists at COUNTS_AT; MOSTLY_NEW says whether most heads were new when threads last met
+APPLY, EMIT_CHANGES, EMIT_ALL = range(3)
+
 # heads that are not applied yet, each with half its hash, the highest rank of its instance, and the number of
-# its instances; with SEARCHES, those that change more than a count are emitted in this form
+# its instances; they are emitted in the same form
 MOST_PENDING = 32
 PENDING_HASH, PENDING_RANK, PENDING_TIMES, PENDING_MORE = range(4)
 

@@ -1,4 +1,7 @@
-"""Begins to load what later rows of the first level of a rule will look up in the second one."""
+"""Looks ahead from the first level of a rule to the second one, where its rows look up a key.
+
+What later rows will look up begins to be loaded, and rows that find nothing there are skipped.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,18 @@ from tidelog.engine.local.kernels.compiled import inlined, kernel
 from tidelog.engine.local.kernels.indexes import bucket_start, fetch_bucket, fetch_found
 from tidelog.engine.local.kernels.layout import (
     AT,
+    BUCKETS,
     CELLS_AT,
+    COVERED,
     CURSOR,
     DELTA,
     END,
     GROUPED,
     GROUPED_AT,
+    HALVES,
+    HASHED,
+    HEADS,
+    HEADS_AT,
     HINTS,
     INDEX,
     KEY_FROM,
@@ -21,17 +30,19 @@ from tidelog.engine.local.kernels.layout import (
     KEY_WIDTH,
     KIND,
     LEVEL_WIDTH,
+    MOST_HASHED,
     REL,
     SCAN,
+    STARTS_AT,
     STRIDE,
     TEMP,
     WIDE,
     WORKLIST_AT,
 )
-from tidelog.engine.local.kernels.memory import load64, prefetch
-from tidelog.engine.local.kernels.rows import CACHED, SEED, mix, upper
+from tidelog.engine.local.kernels.memory import load32, load64, prefetch, store64
+from tidelog.engine.local.kernels.rows import CACHED, SEED, mix, place, upper
 
-__all__ = ["list_of", "look_ahead"]
+__all__ = ["list_of", "look_ahead", "skip_barren"]
 
 _ROWS_AHEAD = 4  # rows of the first level between the steps of a lookup in the second one
 
@@ -91,3 +102,57 @@ def look_ahead(code, level):
     if left > _ROWS_AHEAD:
         fetch_found(index, relation, _half_of_key(code, level, _row_at(code, level, at + _ROWS_AHEAD)))
     return 0
+
+
+_AT_ONCE = 256  # rows that are skipped before the steps are counted
+
+
+@kernel
+def _hash_ahead(code, level, last):
+    """Hash the keys of positions before `last` that are not hashed yet, and begin to load their buckets."""
+    index, halves = load64(code, level + LEVEL_WIDTH + INDEX), code + 8 * load64(code, HALVES)
+    for at in range(load64(code, HASHED), last):
+        half = _half_of_key(code, level, _row_at(code, level, at))
+        store64(halves, at & (MOST_HASHED - 1), half)
+        fetch_bucket(index, half)
+    store64(code, HASHED, last)
+    return 0
+
+
+@kernel
+def skip_barren(code, level):
+    """Skip rows of the first level whose keys find no rows in the second one; returns how many were skipped.
+
+    The keys of later rows must not change, so no value may be improved in place.
+    """
+    first, last = load64(code, level + CURSOR), load64(code, level + END)
+    index, relation = load64(code, level + LEVEL_WIDTH + INDEX), load64(code, level + LEVEL_WIDTH + REL)
+    halves = code + 8 * load64(code, HALVES)
+    buckets, starts, grouped = load64(index, BUCKETS), load64(index, STARTS_AT), load64(index, GROUPED_AT)
+    heads, chains = load64(index, HEADS_AT), load64(index, HEADS)
+    is_chained = load64(index, COVERED) > load64(index, GROUPED)
+    is_large = load64(index, GROUPED) >= CACHED
+    if load64(code, HASHED) < first:
+        store64(code, HASHED, first)
+    until = first + _AT_ONCE if first + _AT_ONCE < last else last
+    at = first
+    while at < until:
+        if is_large:
+            _hash_ahead(code, level, at + 3 * _ROWS_AHEAD + 1 if at + 3 * _ROWS_AHEAD < last else last)
+            if at + 2 * _ROWS_AHEAD < last:
+                half = load64(halves, (at + 2 * _ROWS_AHEAD) & (MOST_HASHED - 1))
+                prefetch(grouped, 4 * load32(starts, place(half, buckets)))
+            if at + _ROWS_AHEAD < last:
+                fetch_found(index, relation, load64(halves, (at + _ROWS_AHEAD) & (MOST_HASHED - 1)))
+            half = load64(halves, at & (MOST_HASHED - 1))
+        else:
+            half = _half_of_key(code, level, _row_at(code, level, at))
+        if buckets:
+            bucket = place(half, buckets)
+            if load32(starts, bucket) < load32(starts, bucket + 1):
+                break
+        if is_chained and load32(heads, place(half, chains)) >= 0:
+            break
+        at += 1
+    store64(code, level + CURSOR, at)
+    return at - first

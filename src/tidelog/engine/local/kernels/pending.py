@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from tidelog.engine.local.kernels.compiled import inlined, kernel
 from tidelog.engine.local.kernels.extrema import fetch_best, fetch_entry, fetch_next, half_of_key
+from tidelog.engine.local.kernels.inserting import insert_heads
 from tidelog.engine.local.kernels.layout import (
+    APPLY,
     BEST_AT,
     BEST_COLUMN,
+    COUNTS_AT,
     DONE,
+    EMIT_ALL,
     EMITTED,
     GROW_OUT,
     INSERT,
@@ -26,6 +30,7 @@ from tidelog.engine.local.kernels.layout import (
     RANK,
     ROWS,
     SEARCHES,
+    SHARES,
     TARGET,
     WIDTH,
 )
@@ -64,18 +69,43 @@ def _emit_pending(code, at, size):
 
 
 @kernel
+def _emit_all(code, at, size, first, last):
+    """Emit all pending heads, those of each share to a list of its own."""
+    out, capacity, counts = load64(code, OUT_AT), load64(code, OUT_CAP), load64(code, COUNTS_AT)
+    shares = load64(code, SHARES)
+    for i in range(first, last):
+        share = (load64(code, at + PENDING_HASH) * shares) >> 32
+        count = load64(counts, share)
+        if count >= capacity:
+            store64(code, PENDING_FROM, i)
+            return GROW_OUT
+        begins = (share * capacity + count) * size
+        for j in range(size):
+            store64(out, begins + j, load64(code, at + j))
+        store64(out, begins + PENDING_TIMES, 1)
+        store64(counts, share, count + 1)
+        at += size
+    store64(code, PENDING_FROM, 0)
+    store64(code, PENDING_TO, 0)
+    return DONE
+
+
+@kernel
 def flush(code):
     """Apply the pending heads, or return what must grow first.
 
     Their slots are being loaded since they were put off. Now begins the loading of their rows, all at once,
     so that the time of one memory access is spent for many.
 
-    A thread that only searches counts instances of known heads, and emits the others.
+    A thread that only searches counts instances of known heads and emits the others, or emits all of them.
     """
     target, mode, rank = load64(code, TARGET), load64(code, MODE), load64(code, RANK)
     first, last = load64(code, PENDING_FROM), load64(code, PENDING_TO)
     size = load64(code, WIDTH) + PENDING_MORE
     at = load64(code, PENDING) + first * size
+    searches = load64(code, SEARCHES)
+    if searches == EMIT_ALL:
+        return _emit_all(code, at, size, first, last)
     if last - first > 2 and load64(target, ROWS) > CACHED:
         best = load64(target, BEST_AT)
         for i in range(last - first):
@@ -87,10 +117,13 @@ def flush(code):
         for i in range(last - first if best else 0):
             values = code + 8 * (at + i * size + PENDING_MORE)
             fetch_next(target, best, values, load64(code, at + i * size + PENDING_HASH))
+    if mode == INSERT and searches == APPLY:
+        done = insert_heads(target, code + 8 * load64(code, PENDING), size, first, last, rank)
+        first, at = done, at + (done - first) * size
     for i in range(first, last):
         values = code + 8 * (at + PENDING_MORE)
         half, highest = load64(code, at + PENDING_HASH), load64(code, at + PENDING_RANK)
-        if not load64(code, SEARCHES):
+        if searches == APPLY:
             status = apply_head(mode, target, values, half, highest, rank)
         elif count_head(mode, target, values, half, highest):
             status = DONE

@@ -47,6 +47,7 @@ __all__ = [
     "put_slot",
     "retract_rows",
     "slot_rows",
+    "spread",
     "upper",
 ]
 
@@ -290,6 +291,34 @@ def enlarge(slots, larger, smaller, size):
         slot = load64(smaller, i)
         if slot:
             put_slot(slots, larger, slot)
+    return 0
+
+
+@exported
+def spread(slots, larger, size, aside):
+    """Enlarge a hash table in place, from `size` slots to `larger`; what is behind it must be free.
+
+    The slots are moved from the last one on. Most of them move up, where none is left to be moved. The others
+    are put aside, where there is room for all, and follow at the end. So do those for which there is no place
+    before the end of the table.
+    """
+    waiting = 0
+    for i in range(size - 1, -1, -1):
+        slot = load64(slots, i)
+        if slot == 0:
+            continue
+        store64(slots, i, 0)
+        at = place((slot >> 32) & _LOWER, larger)
+        if at > i:
+            while at < larger and load64(slots, at):
+                at += 1
+        if i < at and at < larger:
+            store64(slots, at, slot)
+        else:
+            store64(aside, waiting, slot)
+            waiting += 1
+    for i in range(waiting):
+        put_slot(slots, larger, load64(aside, i))
     return 0
 
 

@@ -129,14 +129,33 @@ def _insert(relation, values, half, free, row, rank, times):
     return True
 
 
+@kernel
+def _count_alone(relation, row, tag, highest, times):
+    """Count instances of a row that no other thread changes; false if more than a count changes."""
+    count = count_of(relation, row)
+    if tag & NEXT or (tag & ALIVE and highest < rank_of(relation, row)):
+        total = count + times * INSTANCE
+    elif tag & ALIVE:
+        total = count | OTHERS
+    else:
+        return False
+    if not tag & NEXT and row < load64(relation, BASE) and not tag & LOGGED and total != count:
+        return False
+    if not load64(relation, WIDE) and not fits(total):
+        return False
+    set_count(relation, row, total)
+    return True
+
+
 @exported
 def insert_share(relation, rank, heads, count, share, shares, out):
     """Insert the emitted heads of a share that are new, from the row in `out` on; it then has the next row.
 
-    There must be room. Heads that change more than that remain; the others have no instances left.
+    There must be room. Instances of new rows, and of those of this commit, are counted. Heads that change
+    more than that remain, and their number is added to `out`; the others have no instances left.
     """
     size = load64(relation, ARITY) + PENDING_MORE
-    row, tags = load64(out, 0), load64(relation, TAG_AT)
+    row, tags, remaining = load64(out, 0), load64(relation, TAG_AT), 0
     for i in range(count):
         if i + 2 * _AHEAD < count and _is_mine(heads, (i + 2 * _AHEAD) * size, share, shares):
             fetch_slot(relation, load64(heads, (i + 2 * _AHEAD) * size + PENDING_HASH))
@@ -149,15 +168,17 @@ def insert_share(relation, rank, heads, count, share, shares, out):
         half, times = load64(heads, at + PENDING_HASH), load64(heads, at + PENDING_TIMES)
         found = find(relation, values, half)
         if found < 0:
-            if _insert(relation, values, half, found, row, rank, times):
-                row += 1
-                store64(heads, at + PENDING_TIMES, 0)
-        elif load8(tags, found) & NEXT:
-            total = count_of(relation, found) + times * INSTANCE
-            if load64(relation, WIDE) or fits(total):
-                set_count(relation, found, total)
-                store64(heads, at + PENDING_TIMES, 0)
+            is_done = _insert(relation, values, half, found, row, rank, times)
+            row += is_done
+        else:
+            tag, highest = load8(tags, found), load64(heads, at + PENDING_RANK)
+            is_done = _count_alone(relation, found, tag, highest, times)
+        if is_done:
+            store64(heads, at + PENDING_TIMES, 0)
+        else:
+            remaining += 1
     store64(out, 0, row)
+    store64(out, 1, load64(out, 1) + remaining)
     return 0
 
 

@@ -30,6 +30,7 @@ SIGNATURES: Final = {
     "group_rows": "index relation buckets",
     "hurry": "loop rank most large enough steps how",
     "insert_share": "relation rank heads count share shares out",
+    "intern_terms": "terms starts content first count adds codes",
     "intern_texts": "texts offsets is_long content missing first count adds codes",
     "leads_to": "starts targets x goal_starts goal z most seen queue",
     "link": "trace",
@@ -48,6 +49,7 @@ SIGNATURES: Final = {
     "sift": "relation iteration departing arriving out",
     "slot_rows": "relation first",
     "soonest_queue": "trace iteration",
+    "spread": "slots larger size aside",
     "transpose": "rows words ids size first last block out out_words",
     "undo_weights": "trace",
 }

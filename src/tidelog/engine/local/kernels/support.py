@@ -63,6 +63,7 @@ __all__ = [
     "apply_heads",
     "apply_rows",
     "end_round",
+    "insert_row",
     "publish",
     "rederive_row",
     "settle",
@@ -83,7 +84,8 @@ def _mark_others(relation, row, tag):
 
 
 @kernel
-def _insert_row(relation, row, highest, rank):
+def insert_row(relation, row, highest, rank):
+    """Count an instance of a row that is there, dead or alive."""
     tags = load64(relation, TAG_AT)
     tag = load8(tags, row)
     if tag & NEXT:
@@ -112,7 +114,7 @@ def _settle_row(relation, row, highest, rank):
         counts = highest < rank_of(relation, row)
     else:
         counts = tag & NEXT or rank_of(relation, row) == AIMED
-    return _insert_row(relation, row, highest, rank) if counts else DONE
+    return insert_row(relation, row, highest, rank) if counts else DONE
 
 
 @kernel
@@ -127,7 +129,7 @@ def _insert_head(relation, values, half, highest, rank):
     """Count an instance of a head: add a row, or increase its count if the instance supports it."""
     row = find(relation, values, half)
     if row >= 0:
-        return _insert_row(relation, row, highest, rank)
+        return insert_row(relation, row, highest, rank)
     if is_full(relation):
         return GROW_TABLE
     if not has_room(relation):
@@ -256,7 +258,7 @@ def apply_head(mode, relation, values, half, highest, rank):
 def _apply_row(mode, relation, row, rank):
     """Apply an instance with an empty body according to the mode, or return what must grow first."""
     if mode == INSERT:
-        return _insert_row(relation, row, -1, rank)
+        return insert_row(relation, row, -1, rank)
     if mode == REMOVE:
         return _remove_row(relation, row, -1)
     if mode == REDERIVE:

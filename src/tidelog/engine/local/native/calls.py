@@ -40,6 +40,7 @@ __all__ = [
     "grouped",
     "hurry",
     "insert_share",
+    "intern_terms",
     "intern_texts",
     "leads_to",
     "link",
@@ -58,6 +59,7 @@ __all__ = [
     "sift",
     "slot_rows",
     "soonest_queue",
+    "spread",
     "transpose",
     "undo_weights",
 ]
@@ -150,6 +152,12 @@ def slot_rows(relation: int, first: int) -> None:
 def enlarge(slots: Integers, smaller: Integers) -> None:
     """Fill an empty hash table from the slots of a smaller one."""
     _kernels.enlarge(_at(slots), len(slots), _at(smaller), len(smaller))
+
+
+def spread(slots: Integers, size: int) -> None:
+    """Enlarge a hash table in place, from its first `size` slots to all; the others must be free."""
+    aside = np.empty(size, np.int64)  # hardly any of it is touched
+    _kernels.spread(_at(slots), len(slots), size, _at(aside))
 
 
 def cover(index: int, relation: int) -> bool:
@@ -263,13 +271,16 @@ def apply_emitted(
 
 def insert_share(
     relation: int, rank: int, heads: Integers, count: int, share: int, shares: int, first: int
-) -> int:
-    """Insert the new heads of a share, from a row on; returns the next row. There must be room."""
-    out = np.array([first], np.int64)
+) -> tuple[int, int]:
+    """Insert the new heads of a share, from a row on. There must be room.
+
+    Returns the next row, and how many heads remain to be applied.
+    """
+    out = np.array([first, 0], np.int64)
     if count > len(heads):
         raise ValueError(f"{count} of {len(heads)} heads")
     _kernels.insert_share(relation, rank, _at(heads), count, share, shares, _at(out))
-    return int(out[0])
+    return int(out[0]), int(out[1])
 
 
 def close_gaps(relation: int, firsts: list[int], lasts: list[int]) -> None:
@@ -286,6 +297,14 @@ def apply_rows(relation: int, mode: int, rank: int, rows: Integers, done: int) -
 
 
 # -- texts
+
+
+def intern_terms(
+    terms: int, starts: Integers | None, content: Integers, done: int, adds: bool, codes: Integers
+) -> int:
+    """Write the codes of rows of codes, from the row numbered `done` on; returns how many are done."""
+    begin = 0 if starts is None else _at(starts)
+    return _kernels.intern_terms(terms, begin, _at(content), done, len(codes), adds, _at(codes))
 
 
 def intern_texts(

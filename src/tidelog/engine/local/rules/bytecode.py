@@ -129,6 +129,7 @@ class Bytecode:
         self._header(layout.HINTS, self._hints())
         pending = layout.MOST_PENDING * (len(self.shape) + layout.PENDING_MORE)
         self._header(layout.PENDING, self._place([0] * pending))
+        self._header(layout.HALVES, self._place([0] * layout.MOST_HASHED))
         self._array = np.array(self._words, np.int64)
         self._view = self._array.data
         self.at = address(self._array)
@@ -322,9 +323,9 @@ class Bytecode:
         self.transpose(check)
         out = np.empty((len(self.shape) + 2, _START if emits else 0), np.int64)
         self._write_to(out)
-        status = run(
-            self.at, rank, 0 if held is None else address(held), size, min(FIRST_STEPS, STEPS), False
-        )
+        # other threads help at once if the rows to start from take as many steps
+        first = min(1 if size >= FIRST_STEPS and threads > 1 else FIRST_STEPS, STEPS)
+        status = run(self.at, rank, 0 if held is None else address(held), size, first, False)
         while status != layout.DONE:
             if status == layout.GROW_OUT:
                 if most is not None and out.shape[1] >= most:

@@ -3,7 +3,8 @@
 A *stage* is one run of the kernel `derive`: a chain of atoms, with the negations and plain comparisons that
 can be decided on codes alone, and arithmetic on integers and doubles. If another value must be
 computed, the stage materializes its bindings, the value is computed on whole columns, and the next stage
-continues from there. Most rules have one stage and materialize nothing. The second atom of a stage is looked
+continues from there. So it is with the items of collections, whose bindings are repeated for each item. Most
+rules have one stage and materialize nothing. The second atom of a stage is looked
 up ahead, so a stage may also begin before an atom whose lookups would wait for memory.
 
 A compiled *variant* holds no data and no addresses. It is made once for a rule, a first literal and a join
@@ -21,8 +22,24 @@ from tidelog.engine.local.codes.codec import Codes, is_direct
 from tidelog.engine.local.expressions.arithmetic import limits
 from tidelog.engine.local.kernels import layout
 from tidelog.plan.flat import FlatRule, Role
-from tidelog.plan.join_order import Compute, Filter, Join, Order, Refute
-from tidelog.program.typed import Binary, Call, Cast, Constant, Expr, If, Let, Match, Unary, Var, Wildcard
+from tidelog.plan.join_order import Compute, Expand, Filter, Join, Order, Refute
+from tidelog.program.typed import (
+    Binary,
+    Call,
+    Cast,
+    Constant,
+    Expr,
+    Get,
+    If,
+    Is,
+    Let,
+    Listing,
+    Make,
+    Match,
+    Unary,
+    Var,
+    Wildcard,
+)
 
 if TYPE_CHECKING:
     from tidelog.engine.local.rules.bytecode import Bytecode, Request
@@ -100,7 +117,7 @@ class Stage:
     """Atoms, followed by values and conditions computed on columns."""
 
     levels: list[Level] = field(default_factory=list)
-    computed: list[Compute | Filter | Refute] = field(default_factory=list)
+    computed: list[Compute | Filter | Refute | Expand] = field(default_factory=list)
     entered: list[int] = field(default_factory=list)  # the slots of its initial bindings
     emitted: list[int] = field(default_factory=list)  # the slots of the bindings that it materializes
 
@@ -154,6 +171,8 @@ class _Compiler:
                     self._compute(step)
                 case Filter():
                     self._filter(step)
+                case Expand():
+                    self._expand(step)
                 case _:
                     assert_never(step)
         return Variant(self.rule, self.stages, self.slots, self.constants, self._head(), max(self.size, 1))
@@ -180,9 +199,9 @@ class _Compiler:
                 return True
             case Cast(operand, types.Option(item)) if operand.type == item and not _may_be_none(item):
                 return self._has_slot(operand)
-            case Binary(op, left, right) if self._is_open and _is_arithmetic(op, left.type):
+            case Binary(op, left, right, type_) if self._is_open and _is_arithmetic(op, type_):
                 return expr in self.places or (self._has_slot(left) and self._has_slot(right))
-            case Unary() | Binary() | If() | Let() | Call() | Cast():
+            case Unary() | Binary() | If() | Let() | Call() | Cast() | Make() | Get() | Is() | Listing():
                 return False
             case _:
                 assert_never(expr)
@@ -290,6 +309,16 @@ class _Compiler:
         if step.variable.name not in self.slots:
             self.slots[step.variable.name] = self._new_slot()
 
+    def _expand(self, step: Expand) -> None:
+        """Bind an item of a collection. If the variable is already bound, the item must be equal."""
+        known = step.variable.name in self.slots
+        item = Var(f"$item{self.size}", step.variable.type) if known else step.variable
+        self.slots[item.name] = self._new_slot()
+        self.stages[-1].computed.append(Expand(item, step.collection, step.position))
+        if known:
+            equal = Binary("==", step.variable, item, types.BOOL)
+            self.stages[-1].computed.append(Filter(equal, step.position))
+
     def _filter(self, step: Filter) -> None:
         stage = self.stages[-1]
         operation = self._comparison(step.condition) if stage.levels and not stage.computed else None
@@ -346,7 +375,7 @@ def _arithmetic(op: str, type_: Type, x: int, y: int, slot: int) -> Arithmetic:
     return Arithmetic(_ARITHMETIC[op], x, y, slot, *limits(type_))
 
 
-def _may_be_none(item: types.Scalar) -> bool:
+def _may_be_none(item: types.Item) -> bool:
     """Whether a value of the type can have the code of `none`."""
     return isinstance(item, types.Int) or item == types.Signed(64)
 

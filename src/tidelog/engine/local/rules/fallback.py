@@ -12,16 +12,28 @@ from typing import TYPE_CHECKING, assert_never
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.data.types import BOOL
-from tidelog.engine.local.codes.codec import Codes
+from tidelog.data.types import BOOL, Option
+from tidelog.engine.local.codes.codec import NONE, Codes
+from tidelog.engine.local.expressions.structures import each_item
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.rules.compiler import Variant, compile_variant
 from tidelog.engine.local.storage.pending import Bindings
 from tidelog.engine.local.storage.table import Rows
 from tidelog.errors import EngineError, shown
 from tidelog.maintain.script import Mode, View
+from tidelog.plan.flat import FlatLiteral
 from tidelog.plan.join_order import Join, Order, Refute, values_first
-from tidelog.program.typed import Absent, Binary, Bind, Expr, Literal, Match, Test, Var, Wildcard
+from tidelog.program.typed import (
+    Absent,
+    Binary,
+    Bind,
+    Each,
+    Expr,
+    Match,
+    Test,
+    Var,
+    Wildcard,
+)
 
 if TYPE_CHECKING:
     from tidelog.engine.local.rules.runner import Runner
@@ -51,7 +63,8 @@ def carefully(
     judged.raise_if_wrong()
     if mode is None:
         return
-    kept = Bindings(bindings.slots, np.ascontiguousarray(bindings.data[:, judged.holds]))
+    rows = judged.rows[judged.holds]
+    kept = Bindings(bindings.slots, np.ascontiguousarray(bindings.data[:, rows]))
     runner.instances += kept.size
     runner.apply(runner.working(rule.head), np.ascontiguousarray(heads[:, judged.holds]), kept, mode, rank)
 
@@ -64,6 +77,7 @@ class _Judgement:
         self.variant = variant
         self.views = views
         self.size = bindings.size
+        self.rows = np.arange(self.size)  # of the bindings; one row for each item of a collection
         self.holds = np.ones(self.size, np.bool_)
         self.failures = np.zeros(self.size, np.int32)
         self.broken: dict[str, npt.NDArray[np.int32]] = {}
@@ -82,6 +96,8 @@ class _Judgement:
                     self.columns[variable.name], self.broken[variable.name] = codes, failed
                 case Bind(variable, value):  # the negated atom that drives the rule has bound it
                     self._test(Binary("==", variable, value, BOOL))
+                case Each(variable, collection):
+                    self._expand(variable, collection)
                 case Test(condition):
                     self._test(condition)
                 case Absent(relation, terms):
@@ -92,6 +108,25 @@ class _Judgement:
                     assert_never(never)
         values = [self._value(v)[0] for v in self.variant.rule.values]
         return np.array(values, np.int64).reshape(len(values), self.size)
+
+    def _expand(self, variable: Var, collection: Expr) -> None:
+        """Repeat every row for each item; a row whose collection failed is kept, without an item."""
+        codes, failed = self._value(collection)
+        sound = np.flatnonzero(failed == 0)
+        owners, items = each_item(self.runner.codec, collection.type, codes[sound])
+        rows = np.concatenate([sound[owners], np.flatnonzero(failed)])
+        found = np.concatenate([items, np.zeros(len(rows) - len(items), np.int64)])
+        self.rows, self.holds, self.failures = self.rows[rows], self.holds[rows], self.failures[rows]
+        self.columns = {name: column[rows] for name, column in self.columns.items()}
+        self.broken = {name: marks[rows] for name, marks in self.broken.items()}
+        self.size = len(rows)
+        if variable.name in self.columns:
+            same = self.columns[variable.name] == found
+            if isinstance(variable.type, Option):
+                same &= found != NONE
+            self.holds &= same | (failed[rows] != 0)
+        else:
+            self.columns[variable.name], self.broken[variable.name] = found, failed[rows]
 
     def _test(self, condition: Expr) -> None:
         codes, failed = self._value(condition)
@@ -129,11 +164,11 @@ class _Judgement:
         raise EngineError(f"{reason}{where}, in the rule `{self.variant.rule.origin}`")
 
 
-def _variables_of(literal: Literal) -> list[Var]:
+def _variables_of(literal: FlatLiteral) -> list[Var]:
     match literal:
         case Match(terms=terms) | Absent(terms=terms):
             return [t for t in terms if isinstance(t, Var)]
-        case Bind(variable=variable):
+        case Bind(variable=variable) | Each(variable=variable):
             return [variable]
         case Test():
             return []

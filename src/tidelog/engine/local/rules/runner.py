@@ -17,6 +17,7 @@ from tidelog.data.types import Option
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes
 from tidelog.engine.local.dense.matrix import BitRelation
 from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
+from tidelog.engine.local.expressions.structures import each_item
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import apply_heads, apply_rows
 from tidelog.engine.local.rules.bytecode import MODES, Bytecode, Request, TooMany, make_room
@@ -27,7 +28,7 @@ from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check
 from tidelog.maintain.script import Mode, View
 from tidelog.plan.flat import Role
-from tidelog.plan.join_order import Compute, Filter, Refute
+from tidelog.plan.join_order import Compute, Expand, Filter, Refute
 from tidelog.program.typed import Binary, Expr, Var, Wildcard, variables
 
 __all__ = ["MOST", "Runner"]
@@ -165,7 +166,7 @@ class Runner:
                     self.judge(variant, views, driver, mode)
             if head is not None and stage.levels:
                 return
-            bindings = self._compute(variant, stage, views, bindings, slots, mode)
+            bindings = self._compute(variant, stage, views, bindings, slots, mode, most)
         self._apply(variant, target, bindings, slots, mode, rank)
 
     def judge(self, variant: Variant, views: Sequence[View], driver: Rows | None, mode: Mode) -> None:
@@ -265,9 +266,13 @@ class Runner:
         bindings: Bindings,
         slots: Codes,
         mode: Mode,
+        most: int | None = None,
     ) -> Bindings:
         for step in stage.computed:
             if not bindings.size:
+                continue
+            if isinstance(step, Expand):
+                bindings = self._expand(variant, step, bindings, slots, mode, most)
                 continue
             if isinstance(step, Refute):
                 exprs = [t for t in step.terms if not isinstance(t, Wildcard)]
@@ -287,11 +292,28 @@ class Runner:
         missing = [
             variant.slots[s.variable.name]
             for s in stage.computed
-            if isinstance(s, Compute) and variant.slots[s.variable.name] not in bindings.slots
+            if isinstance(s, Compute | Expand) and variant.slots[s.variable.name] not in bindings.slots
         ]
         for slot in missing:  # no bindings were left, so nothing was computed
             bindings = _with(bindings, slot, np.empty(0, np.int64))
         return bindings
+
+    def _expand(
+        self, variant: Variant, step: Expand, bindings: Bindings, slots: Codes, mode: Mode, most: int | None
+    ) -> Bindings:
+        """The bindings, repeated for each item of a collection."""
+        codes, bindings = self._value(variant, step.collection, bindings, slots, mode)
+        pool = self.codec.pool(step.collection.type)
+        total = int(pool.lengths(codes).sum())
+        if most is not None and total > most:
+            raise TooMany
+        self.check(2 * total * len(bindings.data) * codes.itemsize)
+        rows, items = each_item(self.codec, step.collection.type, codes)
+        data = np.empty((len(bindings.data) + 1, len(rows)), np.int64)
+        data[0] = items
+        for column, repeated in zip(bindings.data, data[1:], strict=True):
+            np.take(column, rows, out=repeated, mode="clip")  # all are within, and "raise" would copy
+        return Bindings([variant.slots[step.variable.name], *bindings.slots], data)
 
     def _value(
         self, variant: Variant, expr: Expr, bindings: Bindings, slots: Codes, mode: Mode

@@ -1,10 +1,10 @@
 """Runs bytecode on several threads.
 
 The rows of the first atom are divided into parts. Each thread takes one part after another and searches for
-instances; it counts those of known heads and emits the other heads. From time to time all threads wait for
-each other. Then they insert the new heads, each those whose hashes are in its share of the hash table, and
-one applies what is left. So rows, ranks and counts do not depend on threads; only the order of new rows does,
-which may differ from run to run.
+instances; it counts those of known heads and emits the other heads. If most heads are new, it emits all and
+does not look for any. From time to time all threads wait for each other. Then they insert the new heads, each
+those whose hashes are in its share of the hash table, and one applies what is left. So rows, ranks and counts
+do not depend on threads; only the order of new rows does, which may differ from run to run.
 """
 
 from __future__ import annotations
@@ -46,15 +46,16 @@ _EMITTED: Final = 1 << 16  # heads that a thread emits before it waits
 class _Searcher:
     """A thread's copy of the bytecode, with the part that it works on."""
 
-    def __init__(self, words: _Words) -> None:
+    def __init__(self, words: _Words, shares: int) -> None:
         self._words = np.empty(len(words) + 2 * _APART, np.int64)[_APART:-_APART]
         self._words[:] = words
         width = int(words[layout.WIDTH]) + layout.PENDING_MORE
-        self.emitted = np.empty((_EMITTED, width), np.int64)
+        self.emitted = np.empty((max(_EMITTED, shares), width), np.int64)
         self._known = np.zeros(_KNOWN, np.int32)  # where recent heads are among the emitted ones
+        self._counts = np.zeros(shares + 2 * _APART, np.int64)[_APART:-_APART]  # of the lists of all heads
         self._is_busy = True
-        self._put(EMITTED=0, FAILURES=0, SEARCHES=1)
-        self._put(OUT_AT=address(self.emitted), OUT_CAP=_EMITTED, KNOWN_AT=address(self._known), KNOWN=_KNOWN)
+        self._put(EMITTED=0, FAILURES=0, SHARES=shares, COUNTS_AT=address(self._counts))
+        self._put(OUT_AT=address(self.emitted), KNOWN_AT=address(self._known), KNOWN=_KNOWN)
 
     def _put(self, **words: int) -> None:
         for name, value in words.items():
@@ -96,24 +97,48 @@ class _Searcher:
     def failures(self) -> int:
         return int(self._words[layout.FAILURES])
 
+    def emit(self, everything: bool) -> None:
+        """Emit all heads from now on, or only those that change more than a count."""
+        searches = layout.EMIT_ALL if everything else layout.EMIT_CHANGES
+        lists = len(self._counts) if everything else 1
+        self._put(SEARCHES=searches, OUT_CAP=len(self.emitted) // lists)
+
+    @property
+    def lists(self) -> list[tuple[_Words, int]]:
+        """The lists of heads that it has emitted since all threads met, and how long each of them is.
+
+        There is one for each share of the hashes if all heads are emitted, otherwise one for all.
+        """
+        if self._words[layout.SEARCHES] == layout.EMIT_CHANGES:
+            return [(self.emitted, int(self._words[layout.EMITTED]))]
+        capacity = int(self._words[layout.OUT_CAP])
+        return [(self.emitted[i * capacity :], int(count)) for i, count in enumerate(self._counts)]
+
     @property
     def count(self) -> int:
         """How many heads it has emitted since all threads met."""
-        return int(self._words[layout.EMITTED])
+        return sum(count for _, count in self.lists)
 
     def sizes(self, shares: int) -> npt.NDArray[np.int64]:
         """How many emitted heads there are in each share of the hashes."""
-        halves = self.emitted[: self.count, layout.PENDING_HASH]
-        return np.bincount((halves * shares) >> 32, minlength=shares)
+        lists = self.lists
+        if len(lists) == shares:
+            return np.array([count for _, count in lists])
+        heads, count = lists[0]
+        return np.bincount((heads[:count, layout.PENDING_HASH] * shares) >> 32, minlength=shares)
 
     def apply(self, target: Working, mode: int, rank: int, make_room: Callable[[int], None]) -> None:
         """Apply what was emitted and is left."""
-        done, count = 0, self.count
-        while done < count:
-            done, status = apply_emitted(target.table.at, mode, rank, self.emitted, count, done)
-            if status != layout.DONE:
-                make_room(status)
-        self._words[layout.EMITTED] = 0
+        for heads, count in self.lists:
+            done = 0
+            while done < count:
+                done, status = apply_emitted(target.table.at, mode, rank, heads, count, done)
+                if status != layout.DONE:
+                    make_room(status)
+
+    def forget(self) -> None:
+        """Forget what was emitted, since all of it is applied."""
+        self._words[layout.EMITTED] = self._counts[:] = 0
 
 
 def cover_shared(tables: Iterable[Table], threads: int) -> None:
@@ -127,8 +152,8 @@ def cover_shared(tables: Iterable[Table], threads: int) -> None:
 def run_shared(words: _Words, target: Working, threads: int, make_room: Callable[[int], None]) -> bool:
     """Run the rest of bytecode that has paused on several threads; returns whether that was worthwhile.
 
-    It is not if most instances have new heads: to write them down and insert them later takes longer than to
-    insert them at once. Then some of the rows are left for one thread.
+    A deletion is not if most instances change their heads: to write them down and apply them later takes
+    longer than to apply them at once. Then some of the rows are left for one thread.
 
     `make_room` is called with the status of a kernel that stopped, also now and then with PAUSE.
     """
@@ -137,24 +162,28 @@ def run_shared(words: _Words, target: Working, threads: int, make_room: Callable
     words[level + layout.END] = first
     size = max(1, (last - first) // (threads * _PARTS))
     parts: _Parts = deque((at, min(at + size, last)) for at in range(first, last, size))
-    searchers = [_Searcher(words) for _ in range(threads)]
+    searchers = [_Searcher(words, threads) for _ in range(threads)]
     for searcher in searchers[1:]:  # the first one finishes what the bytecode has begun
         searcher.start_over()
     mode, rank = int(words[layout.MODE]), int(words[layout.RANK])
-    left, emitted = last, 0
+    left = last
     with ThreadPoolExecutor(threads - 1) as pool:
         busy = True
         while busy:
-            meet = Event()
-            busy = any(_together(pool, [partial(each.search, parts, meet) for each in searchers]))
-            emitted += sum(searcher.count for searcher in searchers)
-            if parts and emitted > _MOST_NEW * sum(searcher.instances for searcher in searchers):
-                left = parts[0][0]
-                parts.clear()
-            if mode == layout.INSERT:
-                _insert(searchers, target, rank, pool, make_room)
             for searcher in searchers:
-                searcher.apply(target, mode, rank, make_room)
+                searcher.emit(everything=bool(words[layout.MOSTLY_NEW]))
+            before, meet = sum(searcher.instances for searcher in searchers), Event()
+            busy = any(_together(pool, [partial(each.search, parts, meet) for each in searchers]))
+            found = sum(searcher.instances for searcher in searchers) - before
+            changed = sum(searcher.count for searcher in searchers)
+            if mode == layout.INSERT:
+                changed = _insert(searchers, target, rank, pool, make_room)
+                words[layout.MOSTLY_NEW] = changed > _MOST_NEW * found
+            else:
+                _apply(searchers, target, mode, rank, make_room)
+                if parts and changed > _MOST_NEW * found:
+                    left = parts[0][0]
+                    parts.clear()
             make_room(layout.PAUSE)
     words[layout.INSTANCES] = sum(searcher.instances for searcher in searchers)
     words[layout.FAILURES] += sum(searcher.failures for searcher in searchers)
@@ -163,37 +192,74 @@ def run_shared(words: _Words, target: Working, threads: int, make_room: Callable
     return left == last
 
 
+def _apply(
+    searchers: Sequence[_Searcher],
+    target: Working,
+    mode: int,
+    rank: int,
+    make_room: Callable[[int], None],
+) -> None:
+    """Apply what was emitted and is left, one head after the other."""
+    for searcher in searchers:
+        searcher.apply(target, mode, rank, make_room)
+    for searcher in searchers:
+        searcher.forget()
+
+
 def _insert(
     searchers: Sequence[_Searcher],
     target: Working,
     rank: int,
     pool: ThreadPoolExecutor,
     make_room: Callable[[int], None],
-) -> None:
-    """Insert the new ones of the emitted heads, each thread those whose hashes are in its share."""
+) -> int:
+    """Insert emitted heads, each thread those whose hashes are in its share; returns how many were new."""
     table, shares = target.table, len(searchers)
+    before, remain = table.rows, True
     sizes = np.sum([searcher.sizes(shares) for searcher in searchers], axis=0)
     emitted = int(sizes.sum())
-    if emitted < _FEW:
-        return
-    if not table.has_room(emitted):
-        make_room(layout.GROW_TABLE)
-    table.reserve(emitted)
-    target.reserve_list(emitted)
+    if emitted >= _FEW:
+        if not table.has_room(emitted):
+            make_room(layout.GROW_TABLE)
+        table.reserve(emitted)
+        target.reserve_list(emitted)
+        remain = _insert_shares(searchers, table, rank, sizes, pool)
+    if remain:
+        _apply(searchers, target, layout.INSERT, rank, make_room)
+    for searcher in searchers:
+        searcher.forget()
+    return table.rows - before
+
+
+def _insert_shares(
+    searchers: Sequence[_Searcher],
+    table: Table,
+    rank: int,
+    sizes: npt.NDArray[np.int64],
+    pool: ThreadPoolExecutor,
+) -> bool:
+    """Insert the new ones of the emitted heads, by shares; returns whether others remain."""
+    shares = len(searchers)
     firsts = (table.rows + np.cumsum(sizes) - sizes).tolist()
 
-    def insert(share: int) -> int:
-        row = firsts[share]
+    def insert(share: int) -> tuple[int, int]:
+        row, remain = firsts[share], 0
         for searcher in searchers:
-            row = insert_share(table.at, rank, searcher.emitted, searcher.count, share, shares, row)
-        return int(row)
+            lists = searcher.lists
+            if len(lists) == shares:  # a list for each share
+                row, more = insert_share(table.at, rank, *lists[share], 0, 1, row)
+            else:
+                row, more = insert_share(table.at, rank, *lists[0], share, shares, row)
+            remain += more
+        return row, remain
 
     try:
-        lasts = _together(pool, [partial(insert, share) for share in range(shares)])
+        done = _together(pool, [partial(insert, share) for share in range(shares)])
     except BaseException:
         table.forget_later_rows()
         raise
-    close_gaps(table.at, firsts, lasts)
+    close_gaps(table.at, firsts, [row for row, _ in done])
+    return any(remain for _, remain in done)
 
 
 def _together(pool: ThreadPoolExecutor, jobs: Sequence[Callable[[], _R]]) -> list[_R]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["longer"]
+__all__ = ["extended", "longer", "zeros"]
 
 _LARGE: Final = 2**25  # bytes from which on ranges are reserved; malloc reuses smaller ones
 _RESERVED: Final = 16  # times the length
@@ -43,6 +43,21 @@ def longer(array: npt.NDArray[Any], length: int) -> Any:
         made = np.zeros(shape, array.dtype)
     made[: len(array)] = array
     return made
+
+
+def zeros(length: int, dtype: npt.DTypeLike) -> Any:
+    """An array of zeros, with room to grow if it is large."""
+    kind = np.dtype(dtype)
+    made = _reserved((length,), kind, kind.itemsize * length) if kind.itemsize * length >= _LARGE else None
+    return np.zeros(length, kind) if made is None else made
+
+
+def extended(array: npt.NDArray[Any], length: int) -> Any:
+    """A longer array at the same place, followed by zeros if they were never used; None if it has no room."""
+    room: Any = array.base
+    if isinstance(room, _Room) and array.dtype.itemsize * length <= len(room):
+        return np.ndarray(length, array.dtype, room)
+    return None
 
 
 def _is_counted() -> bool:

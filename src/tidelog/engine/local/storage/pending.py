@@ -80,15 +80,12 @@ class Working:
     def start_over(self) -> None:
         """Begin a commit. Lists that an earlier one has filled are used again unless they have grown."""
         self.best: BestRows | None = None  # while values are improved
-        if len(self._undo_log) > _SHORT or len(self._worklist) > _SHORT:
-            self._undo_log, self._worklist = (
-                np.empty((_SHORT, UNDO_WIDTH), np.int64),
-                np.empty(_SHORT, np.int64),
-            )
+        if len(self._undo_log) > _SHORT:
+            self._undo_log = np.empty((_SHORT, UNDO_WIDTH), np.int64)
             self._describe()
         words = self.table.words
         words[layout.UNDO_LENGTH] = words[layout.BEST_AT] = 0
-        self.clear_list()
+        self.free_list()
         self.unlist()
 
     def _describe(self) -> None:
@@ -162,6 +159,13 @@ class Working:
     def clear_list(self) -> None:
         words = self.table.words
         words[layout.LISTED] = words[layout.DELTA_FROM] = words[layout.DELTA_TO] = 0
+
+    def free_list(self) -> None:
+        """Empty the worklist, and give the memory of a long one back."""
+        if len(self._worklist) > _SHORT:
+            self._worklist = np.empty(_SHORT, np.int64)
+            self._describe()
+        self.clear_list()
 
     def begin_delta(self) -> None:
         """Let the delta begin at the end of the worklist, where it is empty."""
@@ -430,7 +434,7 @@ class Change:
         self.inserted, self.deleted = map(_trimmed, settle(table.at, self.whole is not None, size))
         working.list_changes(self.inserted, self.deleted)
         self.suspect(_EMPTY)
-        working.clear_list()
+        working.free_list()
 
     def moved(self) -> Codes:
         """The tuples that were and are alive but have another rank, one per row."""

@@ -16,7 +16,7 @@ from typing import Any
 from tidelog.data.types import Option, Type
 from tidelog.engine.cost import StratumCost
 from tidelog.engine.local.codes.codec import NONE, Codec, is_direct
-from tidelog.engine.local.codes.dictionaries import put_dictionary, take_dictionary
+from tidelog.engine.local.codes.dictionaries import described, put_dictionaries, take_dictionaries
 from tidelog.engine.local.dense.matrix import BitRelation
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import Corrupt, Record, expect, expect_within
@@ -38,11 +38,11 @@ class Saved:
 
     def record(self) -> Record:
         engine, record = self.engine, Record()
-        dictionaries = dict(engine.codec.dictionaries)  # readers may add a type meanwhile
+        columns = [type_ for kinds in engine.types.values() for type_ in kinds]
         record.values = {
             "strategy": self.strategy,
             "types": _types(engine.types),
-            "dictionaries": [put_dictionary(record, item, d) for item, d in dictionaries.items() if len(d)],
+            "dictionaries": put_dictionaries(record, engine.codec, columns),
             "tables": {name: table.saved(record) for name, table in engine.tables.items()},
             "bits": {name: bits.saved(record) for name, bits in engine.dense.bits.items()},
             "fitting": sorted(engine.dense.fitting()),
@@ -71,7 +71,8 @@ def _restored(record: Record, program: FlatProgram, strategy: str) -> Restored |
     if values["strategy"] != strategy or values["types"] != _types(types):
         return None
     engine = LocalEngine()
-    engine.codec.dictionaries.update(take_dictionary(record, saved) for saved in values["dictionaries"])
+    columns = [type_ for kinds in types.values() for type_ in kinds]
+    take_dictionaries(record, values["dictionaries"], columns, engine.codec)
     expect(values["tables"].keys() == types.keys(), "missing or extra tables")
     for name, saved in values["tables"].items():
         engine.tables[name] = table = Table.restored(record, saved, len(types[name]))
@@ -89,8 +90,8 @@ def _restored(record: Record, program: FlatProgram, strategy: str) -> Restored |
     return Restored(engine, {frozenset(map(str, names)): _cost(cost) for names, cost in values["costs"]})
 
 
-def _types(types: Mapping[str, tuple[Type, ...]]) -> dict[str, list[str]]:
-    return {name: list(map(str, types[name])) for name in sorted(types)}
+def _types(types: Mapping[str, tuple[Type, ...]]) -> dict[str, list[Any]]:
+    return {name: list(map(described, types[name])) for name in sorted(types)}
 
 
 def _expect_codes(codec: Codec, types: tuple[Type, ...], table: Table) -> None:

@@ -5,6 +5,7 @@ few references and copies little.
 
 - `RowSnapshot` lists the rows of a table that are alive. It reads the tag OLD, which holds the state of the
   last commit even while another one runs. Compaction makes new arrays and does not modify the old ones.
+- `RowList` lists some rows of a table, whose codes are copied when they are read.
 - `BitSnapshot` holds a state of bit rows, and the number of names; names are only added.
 """
 
@@ -12,17 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.dense.matrix import BitRelation
 from tidelog.engine.local.kernels.layout import OLD
 from tidelog.engine.local.native.calls import copy_codes
-from tidelog.engine.local.storage.table import Rows, Table
+from tidelog.engine.local.storage.table import Cells, Rows, Table
 
-__all__ = ["BitSnapshot", "Extent", "RowSnapshot", "live_rows", "matching"]
+__all__ = ["BitSnapshot", "Extent", "RowList", "RowSnapshot", "Unread", "listed", "live_rows", "matching"]
+
+_MANY: Final = 4096  # rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,31 @@ def matching(codes: Codes, wanted: Mapping[int, int]) -> npt.NDArray[np.bool_]:
     for column, code in wanted.items():
         mask &= codes[:, column] == code
     return mask
+
+
+@dataclass(frozen=True, slots=True)
+class RowList:
+    """Rows of a table, as its cells and the numbers of the rows."""
+
+    cells: Cells
+    arity: int
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def codes(self) -> Codes:
+        return copy_codes(self.cells, self.arity, self.rows)
+
+
+Unread: TypeAlias = Difference | RowList
+
+
+def listed(table: Table, rows: Rows) -> Codes | RowList:
+    """The codes of some rows; copied later if they are many, since few would hold the cells of all rows."""
+    if len(rows) >= max(_MANY, table.rows // 4):
+        return RowList(table.cells, table.arity, rows)
+    return table.codes(rows) if len(rows) else np.empty((0, table.arity), np.int64)
 
 
 class RowSnapshot:

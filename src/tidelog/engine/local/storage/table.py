@@ -40,8 +40,9 @@ from tidelog.engine.local.native.calls import (
     find_rows,
     retract_rows,
     slot_rows,
+    spread,
 )
-from tidelog.engine.local.storage.growing import longer
+from tidelog.engine.local.storage.growing import extended, longer, zeros
 from tidelog.engine.local.storage.index import Buckets, Ordered
 from tidelog.engine.local.storage.record import Record, expect, expect_each, expect_within
 from tidelog.engine.local.storage.sample import Fixed, Sample
@@ -200,10 +201,18 @@ class Table:
             finally:  # also if memory runs out halfway
                 self._describe()
         if 4 * (wanted + 1) > 3 * len(self._slots):
-            room = 2 if wanted > _MANY else 4  # slots for each row
-            smaller, self._slots = self._slots, np.zeros(room * (wanted + 1), np.int64)
-            self._describe()
+            self._grow_slots((2 if wanted > _MANY else 4) * (wanted + 1))
+
+    def _grow_slots(self, count: int) -> None:
+        """Give the hash table more slots, in place if there is room behind it."""
+        smaller, larger = self._slots, extended(self._slots, count)
+        if larger is not None:
+            spread(larger, len(smaller))
+            self._slots = larger
+        else:
+            self._slots = zeros(count, np.int64)
             enlarge(self._slots, smaller)
+        self._describe()
 
     @property
     def is_wide(self) -> bool:

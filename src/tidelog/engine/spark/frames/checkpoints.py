@@ -29,6 +29,7 @@ from tidelog.engine.spark.runtime.failures import failures_told
 from tidelog.engine.spark.runtime.job_names import JobNames
 from tidelog.engine.spark.runtime.sessions import Sessions, shuffle_partitions
 from tidelog.errors import EngineError
+from tidelog.tables.casting import cast_table
 
 __all__ = ["BROADCAST", "Checkpoint", "Checkpoints", "Held", "looked_up", "smaller", "union"]
 
@@ -185,7 +186,7 @@ class Checkpoints:
         if not table.num_rows:
             return self.nothing(types)
         fields = [f.with_nullable(True) for f in arrow_schema(types)]
-        frame = self.sessions.made(table.rename_columns(columns(len(types))).cast(pa.schema(fields)))
+        frame = self.sessions.made(cast_table(table.rename_columns(columns(len(types))), pa.schema(fields)))
         return self.make(self.distinct(frame, types))
 
     @contextmanager

@@ -23,6 +23,7 @@ from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.spark.frames.arrow import signed
 from tidelog.program.typed import Column, Relation, Role
 from tidelog.tables.arrow import UNIT, arrow_type, schema
+from tidelog.tables.casting import cast_table
 
 __all__ = [
     "PROBLEM",
@@ -73,7 +74,8 @@ def encode(codec: Codec, types_: Sequence[Type], table: Any) -> Codes:
     """The codes of rows from Spark: one row of codes for each column."""
     relation = stored(types_)
     fields = [pa.field(c.name, arrow_type(c.type)) for c in relation.columns]
-    codes = encode_table(codec, relation, table.select(columns(len(types_))).cast(pa.schema(fields)))
+    rows = cast_table(table.select(columns(len(types_))), pa.schema(fields))
+    codes = encode_table(codec, relation, rows)
     return codes if types_ else np.empty((0, table.num_rows), np.int64)
 
 
@@ -82,7 +84,7 @@ def decode(codec: Codec, types_: Sequence[Type], codes: Codes) -> Any:
     if not types_:
         return pa.table({"c0": pa.repeat(True, codes.shape[1])})
     table = decode_table(codec, stored(types_), np.ascontiguousarray(codes))
-    return table.cast(arrow_schema(types_))
+    return cast_table(table, arrow_schema(types_))
 
 
 def whole(batches: Iterable[Any], names: Sequence[str]) -> Any:

@@ -1,7 +1,7 @@
 """Evaluates what Spark does not compute as Tidelog does: in tasks, with the local evaluator, batch by batch.
 
 A row for which an evaluation fails is passed on with the reason. It is an error only if everything else about
-the row holds, including the negations that are still to come.
+the row holds, including the negations that are still to come. A generator repeats a row for each item.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from tidelog.data.types import BOOL, Option, Type
-from tidelog.engine.local.codes.codec import Codec, Codes
+from tidelog.engine.local.codes.codec import NONE, Codec, Codes
 from tidelog.engine.local.expressions.evaluator import Evaluator
+from tidelog.engine.local.expressions.structures import each_item
 from tidelog.engine.spark.frames.checkpoints import Checkpoints
 from tidelog.engine.spark.frames.layout import PROBLEM, columns, decode, encode, spark_type
 from tidelog.errors import shown
 from tidelog.plan.flat import FlatRule
-from tidelog.program.typed import Binary, Bind, Expr, Function, PythonFunction, Test, Var
+from tidelog.program.typed import Binary, Bind, Each, Expr, Function, PythonFunction, Test, Var
 
 __all__ = ["Remainder", "evaluate"]
 
@@ -37,7 +38,7 @@ class Remainder:
     """
 
     rule: FlatRule
-    body: tuple[Bind | Test, ...]
+    body: tuple[Bind | Test | Each, ...]
     bound: Mapping[str, str]
     types: Mapping[str, Type]
     asked: tuple[Var, ...]
@@ -115,7 +116,7 @@ class _Work:
         problems = pa.array([judged.problem(i) for i in np.flatnonzero(holds).tolist()], pa.string())
         rows = decode(self.codec, self.remainder.made, made[:, holds])
         rows = rows.rename_columns(self.remainder.names)
-        top = table.column(table.num_columns - 1).filter(pa.array(holds))
+        top = table.column(table.num_columns - 1).take(pa.array(judged.rows[holds]))
         return rows.append_column("top", top.cast(pa.int64())).append_column(PROBLEM, problems)
 
 
@@ -126,6 +127,7 @@ class _Judged:
         self.work = work
         self.known = given
         self.size = size
+        self.rows = np.arange(size)  # of the batch; one row for each item of a collection
         self.holds = np.ones(size, np.bool_)
         self.failures: npt.NDArray[np.int32] = np.zeros(size, np.int32)
         self.broken: dict[str, npt.NDArray[np.int32]] = {}
@@ -139,6 +141,8 @@ class _Judged:
                     self.known[variable.name], self.broken[variable.name] = codes, failed
                 case Bind(variable, value):  # bound already, by the negated atom that drives the rule
                     self._test(Binary("==", variable, value, BOOL))
+                case Each(variable, collection):
+                    self._expand(variable, collection)
                 case Test(condition):
                     self._test(condition)
                 case _ as never:
@@ -147,6 +151,25 @@ class _Judged:
         made = [self._value(v)[0] for v in rule.values] or [np.ones(self.size, np.int64)]
         made += [self._asked(v) for v in self.work.remainder.asked]
         return np.array(made, np.int64).reshape(len(made), self.size)
+
+    def _expand(self, variable: Var, collection: Expr) -> None:
+        """Repeat every row for each item; a row whose collection failed is kept, without an item."""
+        codes, failed = self._value(collection)
+        sound = np.flatnonzero(failed == 0)
+        owners, items = each_item(self.work.codec, collection.type, codes[sound])
+        rows = np.concatenate([sound[owners], np.flatnonzero(failed)])
+        found = np.concatenate([items, np.zeros(len(rows) - len(items), np.int64)])
+        self.rows, self.holds, self.failures = self.rows[rows], self.holds[rows], self.failures[rows]
+        self.known = {name: column[rows] for name, column in self.known.items()}
+        self.broken = {name: marks[rows] for name, marks in self.broken.items()}
+        self.size = len(rows)
+        bound = self.known.pop(variable.name, None)  # by the negated atom that drives the rule
+        self.known[variable.name], self.broken[variable.name] = found, failed[rows]
+        if bound is not None:
+            same = bound == found
+            if isinstance(variable.type, Option):
+                same &= found != NONE
+            self.holds &= same | (failed[rows] != 0)
 
     def _test(self, condition: Expr) -> None:
         codes, failed = self._value(condition)
@@ -174,7 +197,7 @@ class _Judged:
         remainder, codec = self.work.remainder, self.work.codec
         types = {
             **remainder.types,
-            **{b.variable.name: b.variable.type for b in remainder.body if isinstance(b, Bind)},
+            **{b.variable.name: b.variable.type for b in remainder.body if isinstance(b, Bind | Each)},
         }
         known = [
             f"{name} = {shown(codec.decode(types[name], int(codes[row])))}"

@@ -20,15 +20,15 @@ from tidelog.engine.spark.frames.layout import PROBLEM, columns
 from tidelog.engine.spark.joins.evaluation import Remainder, evaluate
 from tidelog.engine.spark.joins.native import literal, translate
 from tidelog.plan.cost import SizesOnly
-from tidelog.plan.flat import FlatRule, Role
-from tidelog.plan.join_order import Compute, Filter, Join, Refute, order, values_first
+from tidelog.plan.flat import FlatLiteral, FlatRule, Role
+from tidelog.plan.join_order import Compute, Expand, Filter, Join, Refute, order, values_first
 from tidelog.program.typed import (
     Absent,
     Binary,
     Bind,
     Constant,
+    Each,
     Function,
-    Literal,
     PythonFunction,
     Term,
     Test,
@@ -87,7 +87,7 @@ class _Search:
     size: int | None = None  # of `found`, if known
     most: int = 1  # at least the size of `found`
     in_place: bool = True
-    left: list[tuple[int, Literal]] = field(default_factory=list)
+    left: list[tuple[int, FlatLiteral]] = field(default_factory=list)
 
     # -- the body
 
@@ -105,7 +105,7 @@ class _Search:
                 case Filter(condition, position) if (column := translate(condition, self.bound)) is not None:
                     conditions.append(column)
                     done.add(position)
-                case Refute() | Filter() | Compute():
+                case Refute() | Filter() | Compute() | Expand():
                     pass  # evaluated in tasks
                 case _:
                     assert_never(step)
@@ -233,13 +233,13 @@ class _Search:
     def _evaluated(
         self,
         found: DataFrame,
-        left: Sequence[tuple[int, Literal]],
+        left: Sequence[tuple[int, FlatLiteral]],
         functions: Mapping[str, Function | PythonFunction],
     ) -> DataFrame:
         """Compute the rest row by row, then apply the negations that use its results."""
         refuted = [(i, x) for i, x in left if isinstance(x, Absent)]
         asked = {t.name: t for _, x in refuted for t in x.terms if isinstance(t, Var)}
-        body = tuple(x for _, x in values_first(left) if isinstance(x, Bind | Test))
+        body = tuple(x for _, x in values_first(left) if isinstance(x, Bind | Test | Each))
         remainder = Remainder(
             self.rule, body, dict(self.bound), dict(self.types), tuple(asked.values()), dict(functions)
         )
@@ -271,7 +271,7 @@ def _is_head(term: Var) -> bool:
     return term.name.startswith("$head")
 
 
-def _is_about_head(literal_: Literal) -> bool:
+def _is_about_head(literal_: FlatLiteral) -> bool:
     return (
         isinstance(literal_, Test)
         and isinstance(literal_.condition, Binary)

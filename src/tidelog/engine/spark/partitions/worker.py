@@ -17,8 +17,8 @@ import numpy as np
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.commits import LocalCommits
-from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.storage.record import Corrupt, Record
+from tidelog.engine.local.storage.snapshot import Unread
 from tidelog.engine.scheduler import SWITCH
 from tidelog.engine.spark.frames.layout import arrow_schema, decode, encode
 from tidelog.engine.spark.partitions.routes import Pattern
@@ -54,9 +54,12 @@ def program_of(
 ) -> FlatProgram:
     """The program of a stratum's worker: the relations that it reads, without rules, then the stratum."""
     below = sorted(read_by(stratum))
+    totals = stratum.totals
+    more = () if totals is None else sorted(totals.temporary)
     return FlatProgram(
-        {name: relations[name] for name in (*below, *sorted(stratum.relations))},
+        {name: relations[name] for name in (*below, *sorted(stratum.relations), *more)},
         {rule.id: rule for rule in stratum.rules},
+        {} if totals is None else {grouping.results: grouping for grouping in totals.groupings},
         functions=functions,
         strata=(*(Stratum(frozenset([name]), (), recursive=False) for name in below), stratum),
     )
@@ -120,7 +123,7 @@ class Worker:
     def changes(self, relation: str) -> Signed:
         """The rows that the current commit inserted into and deleted from a relation."""
         types = self._next.relations[relation].types
-        found = (x.codes() if isinstance(x, Difference) else x for x in self._engine.changes(relation))
+        found = (x.codes() if isinstance(x, Unread) else x for x in self._engine.changes(relation))
         inserted, deleted = (decode(self._engine.codec, types, codes.T) for codes in found)
         return Signed(inserted, deleted)
 

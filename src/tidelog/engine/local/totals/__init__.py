@@ -1,0 +1,1 @@
+"""Recursive `sum` and `count`: contributions, and the order of groups."""
