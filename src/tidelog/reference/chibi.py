@@ -7,9 +7,13 @@ conditions and negations. Each remaining substitution, applied to the head, give
 is new (semi-naive: after the first round, at least one atom must match a fact of the previous round).
 
 - An expression that fails is an error only if the rest of the body holds.
+- A generator extends a substitution once for each item. A nested body is evaluated for each substitution
+  of its parameters: a negated one must have no instance, an aggregate ranges over all its instances. If it
+  fails for some of them, so does the literal; a negated body that has an instance anyway does not hold.
 - The rows of a group are computed once, before the rounds: a group only reads lower strata.
 - In a stratum with relations that keep the best value per key, each round replaces worse values by better
   ones. Failures count only at the end, since intermediate values may be superseded.
+- A stratum with recursive sums or counts is left to `totals`.
 """
 
 from __future__ import annotations
@@ -19,16 +23,34 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from tidelog.data.values import Row, Value, order_key
+from tidelog.data.values import Row, Value, joins, order_key
 from tidelog.data.zset import ZSet
 from tidelog.errors import EngineError
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.text import print_rule
-from tidelog.program.typed import Absent, Best, Bind, Body, Expr, Group, Literal, Match, Rule, Stratum, Test
-from tidelog.reference.aggregates import aggregate
+from tidelog.program.typed import (
+    Absent,
+    Best,
+    Bind,
+    Body,
+    Each,
+    Expr,
+    Group,
+    Literal,
+    Match,
+    Nested,
+    Rule,
+    Stratum,
+    Test,
+    Var,
+    Without,
+)
+from tidelog.reference.aggregates import aggregate, over_nothing
 from tidelog.reference.evaluate import Failure, evaluate
 from tidelog.reference.facts import Facts, IndexedFacts, Substitution
+from tidelog.reference.structures import items_of
+from tidelog.reference.totals import TotalsRun
 
 __all__ = ["Chibi", "answers", "consequences", "extend"]
 
@@ -81,7 +103,9 @@ def extend(program: Program, facts: Facts, max_rounds: int = DEFAULT_ROUNDS) -> 
     """Add to the facts everything that follows from them."""
     for stratum in program.strata:
         run = _StratumRun(program, stratum, facts, max_rounds)
-        if stratum.best:
+        if stratum.totals is not None:
+            run.keep_totals()
+        elif stratum.best:
             run.keep_best()
         else:
             run.fixpoint()
@@ -190,20 +214,34 @@ class _StratumRun:
                 for substitution in substitutions
                 for extended in source.unifying(atom.relation, atom.terms, substitution)
             ]
-        for substitution in substitutions:
-            instance = dict(substitution)
-            for literal in body:
-                if isinstance(literal, Bind):
-                    instance[literal.variable.name] = self._value(literal.value, instance)
-            truths = [self._truth(x, instance) for x in body if not isinstance(x, Match)]
+        for literal in body:
+            substitutions = [extended for known in substitutions for extended in self._bound(literal, known)]
+        for instance in substitutions:
+            truths = [self._truth(x, instance) for x in body]
             if False not in truths:
                 yield instance, [t for t in truths if isinstance(t, Failure)]
+
+    def _bound(self, literal: Literal, known: Substitution) -> list[Substitution]:
+        """The substitution extended by what a literal gives its variable; a failure is a value here."""
+        match literal:
+            case Bind(variable, value):
+                return _agreeing(known, variable.name, [self._value(value, known)])
+            case Each(variable, collection):
+                whole = self._value(collection, known)
+                items = [whole] if isinstance(whole, Failure) else items_of(collection.type, whole)
+                return _agreeing(known, variable.name, items)
+            case Nested(result=result):
+                return _agreeing(known, result.name, self._nested(literal, known))
+            case Match() | Absent() | Test() | Without():
+                return [known]
+            case _:
+                assert_never(literal)
 
     def _truth(self, literal: Literal, instance: Substitution) -> bool | Failure:
         match literal:
             case Match():
                 return True
-            case Bind(variable):
+            case Bind(variable) | Each(variable) | Nested(variable):
                 value = instance[variable.name]
                 return value if isinstance(value, Failure) else True
             case Test(condition):
@@ -212,8 +250,48 @@ class _StratumRun:
             case Absent(relation, terms):
                 failed = any(isinstance(instance.get(getattr(t, "name", "")), Failure) for t in terms)
                 return failed or not any(True for _ in self.facts.unifying(relation, terms, instance))
+            case Without(parameters, bodies):
+                known = _restricted(instance, parameters)
+                return known is None or self._has_none(bodies, known)
             case _:
                 assert_never(literal)
+
+    # -- nested bodies
+
+    def _inner(
+        self, bodies: tuple[Body, ...], known: Substitution
+    ) -> Iterator[tuple[Substitution, list[Failure]]]:
+        """The instances of nested bodies under the values of their parameters, each with its failures."""
+        for body in bodies:
+            everything = [self.facts] * sum(isinstance(x, Match) for x in body)
+            yield from self._candidates(body, known, everything)
+
+    def _has_none(self, bodies: tuple[Body, ...], known: Substitution) -> bool | Failure:
+        """Whether the bodies have no instance; a failure if that depends on one that fails."""
+        doubtful: Failure | None = None
+        for _, failures in self._inner(bodies, known):
+            if not failures:
+                return False
+            doubtful = doubtful or failures[0]
+        return doubtful or True
+
+    def _nested(self, literal: Nested, outer: Substitution) -> list[Value | Failure]:
+        """The value of the aggregate, if it has one."""
+        known = _restricted(outer, literal.parameters)
+        if known is None:
+            return [Failure("a parameter has no value")]
+        rows: list[Row] = []
+        for instance, failures in self._inner(literal.bodies, known):
+            values = [self._value(a, instance) for a in literal.args]
+            failed = [*failures, *(v for v in values if isinstance(v, Failure))]
+            if failed:
+                return [failed[0]]
+            rows.append(tuple(v for v in values if not isinstance(v, Failure)))
+        type_ = literal.result.type
+        if not rows:
+            return over_nothing(literal.function, type_)
+        types = tuple(a.type for a in literal.args)
+        return [aggregate(literal.function, rows, types, type_, distinct=literal.distinct)]
 
     def _value(self, expr: Expr, known: Substitution) -> Value | Failure:
         return evaluate(expr, known, self.program.functions)
@@ -249,6 +327,21 @@ class _StratumRun:
                     raise _failed(rule, result, known)
                 known[agg.result.name] = result
             yield known
+
+    # -- totals
+
+    def keep_totals(self) -> None:
+        """Evaluate recursive sums and counts."""
+
+        def deriving(stratum: Stratum) -> _StratumRun:
+            return _StratumRun(self.program, stratum, self.facts, self.max_rounds)
+
+        TotalsRun(self.program, self.stratum, self.facts, deriving, self._check_rounds).run()
+
+    def derived(self) -> list[tuple[str, Row]]:
+        """The heads of all instances over the current facts, one for each instance."""
+        starts = [self._start(rule) for rule in self.stratum.rules]
+        return [fact for start in starts for fact in self._heads(start, None)]
 
     # -- the best value per key
 
@@ -299,6 +392,24 @@ class _StratumRun:
         type_ = self.program.relations[relation].columns[best.column].type
         new, old = (order_key(type_, r[best.column]) for r in (row, before))
         return bool(new < old if best.function == "min" else new > old)
+
+
+def _agreeing(known: Substitution, name: str, values: Iterable[Value | Failure]) -> list[Substitution]:
+    """The substitution with each of the values for a variable, without those that differ from its value."""
+    if name not in known:
+        return [{**known, name: value} for value in values]
+    before = known[name]
+    return [
+        {**known, name: value if isinstance(value, Failure) else before}
+        for value in values
+        if isinstance(before, Failure) or isinstance(value, Failure) or joins(before, value)
+    ]
+
+
+def _restricted(known: Substitution, parameters: tuple[Var, ...]) -> Substitution | None:
+    """The values of the parameters of a nested body; None if one of them failed."""
+    values = {p.name: known[p.name] for p in parameters}
+    return None if any(isinstance(v, Failure) for v in values.values()) else values
 
 
 def _without_group(rule: Rule, best: Mapping[str, Best]) -> Rule:

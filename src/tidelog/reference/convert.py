@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import decimal
 import math
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Final, assert_never
@@ -25,7 +26,7 @@ from tidelog.data.types import Type
 from tidelog.data.values import NAN, Value, canonical, from_text, to_text
 from tidelog.program.library.catalog import MAX_BIGINT_BITS
 
-__all__ = ["Undefined", "cast", "checked", "exact", "number_at"]
+__all__ = ["Undefined", "cast", "checked", "exact", "exact_sum", "number_at"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -63,21 +64,22 @@ def number_at(type_: Type, value: Fraction) -> Value:
             return checked(type_, _single_at(value))
         case types.Double():
             return checked(type_, _double_at(value))
-        case (
-            types.Bool()
-            | types.Int()
-            | types.BigInt()
-            | types.Bit()
-            | types.Signed()
-            | types.String()
-            | types.Bytes()
-            | types.Date()
-            | types.Timestamp()
-            | types.Option()
-        ):
+        case types.Int() | types.BigInt() | types.Bit() | types.Signed():
             return checked(type_, math.trunc(value))
+        case types.Bool() | types.String() | types.Bytes() | types.Date() | types.Timestamp():
+            raise AssertionError(type_)
+        case types.Duration() | types.Option() | types.Tuple() | types.Vec() | types.Set():
+            raise AssertionError(type_)
+        case types.Map() | types.Named():
+            raise AssertionError(type_)
         case _:
             assert_never(type_)
+
+
+def exact_sum(type_: Type, values: Sequence[Value]) -> Value:
+    """The sum as a number of a type, rounded once; by IEEE 754 if a value is NaN or infinite."""
+    special = [v for v in values if isinstance(v, float) and not math.isfinite(v)]
+    return sum(special) if special else number_at(type_, sum(map(exact, values), Fraction(0)))
 
 
 def _decimal_at(type_: types.Decimal, value: Fraction) -> decimal.Decimal:

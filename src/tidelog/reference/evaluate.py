@@ -4,10 +4,12 @@
   untaken branch, the right side of an `and` or `or` that the left side decides, and a name that is never read
   cannot fail.
 - Arithmetic is exact and then rounded or checked by its type (see `convert`). A result that does not fit is a
-  failure, never a wrapped number. `/` and `%` of integers truncate toward zero, so that the remainder has the
-  sign of the dividend. Division by zero fails for every type.
+  failure; only `+%`, `-%` and `*%` wrap around, modulo 2**N. `/` and `%` of integers truncate toward zero, so
+  that the remainder has the sign of the dividend. Division by zero fails for every type.
 - Float and double operations with a NaN or infinite operand follow IEEE 754. If the operands are finite, a
   result that is not finite is a failure.
+- A field of a value with another constructor is a failure.
+- A closure sees the variables around it. What fails inside it makes the call fail that called it.
 - Every result is canonical for the type of its expression.
 """
 
@@ -27,7 +29,9 @@ from tidelog.program import typed
 from tidelog.program.library.catalog import MAX_BIGINT_SHIFT
 from tidelog.program.typed import Expr
 from tidelog.reference.convert import Undefined, cast, checked, exact, number_at
+from tidelog.reference.durations import duration, duration_arithmetic, is_temporal, microseconds
 from tidelog.reference.functions import call_standard, joined
+from tidelog.reference.structures import field_of, has_constructor, make
 
 __all__ = ["Environment", "Failure", "Functions", "evaluate"]
 
@@ -72,6 +76,14 @@ def _value(expr: Expr, env: Environment, functions: Functions) -> Value:
             return _call(expr, env, functions)
         case typed.Cast(operand, type_):
             return checked(type_, cast(operand.type, type_, _value(operand, env, functions)))
+        case typed.Make(constructor, fields, type_):
+            return checked(type_, make(type_, constructor, [_value(f, env, functions) for f in fields]))
+        case typed.Get(operand, constructor, field):
+            return field_of(_value(operand, env, functions), constructor, field)
+        case typed.Is(operand, constructor):
+            return has_constructor(_value(operand, env, functions), constructor)
+        case typed.Listing(items, type_):
+            return checked(type_, tuple(_value(item, env, functions) for item in items))
         case _:
             assert_never(expr)
 
@@ -101,7 +113,18 @@ def _call(call: typed.Call, env: Environment, functions: Functions) -> Value:
             return _call_python(function, [_value(a, env, functions) for a in call.args])
         case None:
             values = tuple(_value(a, env, functions) for a in call.args)
-            return checked(call.type, call_standard(call.function, values, tuple(a.type for a in call.args)))
+            argument_types = tuple(a.type for a in call.args)
+            closures = tuple(_closure(c, env, functions) for c in call.closures)
+            return checked(call.type, call_standard(call.function, values, argument_types, closures))
+
+
+def _closure(closure: typed.Lambda, env: Environment, functions: Functions) -> Callable[..., Value]:
+    names = [p.name for p in closure.parameters]
+
+    def apply(*arguments: Value) -> Value:
+        return _value(closure.body, {**env, **dict(zip(names, arguments, strict=True))}, functions)
+
+    return apply
 
 
 def _call_python(function: typed.PythonFunction, arguments: list[Value]) -> Value:
@@ -123,6 +146,8 @@ def _unary(op: str, type_: Type, operand: Value) -> Value:
         case "-":
             if isinstance(operand, float):
                 return checked(type_, -operand)
+            if is_temporal(operand):
+                return duration(-microseconds(operand))
             return number_at(type_, -exact(operand))
         case "~":
             assert isinstance(operand, int)
@@ -132,7 +157,7 @@ def _unary(op: str, type_: Type, operand: Value) -> Value:
 
 
 def _binary(op: str, type_: Type, left: Value, right: Value) -> Value:
-    """The result for operands of a type; the right side of a shift is an int."""
+    """The result for operands of a type. The right side of a shift is an int; durations mix with others."""
     match op:
         case "==" | "!=":
             return joins(left, right) == (op == "==")
@@ -148,6 +173,10 @@ def _binary(op: str, type_: Type, left: Value, right: Value) -> Value:
             assert isinstance(left, int)
             assert isinstance(right, int)
             return _shift(op, type_, left, right)
+        case "+%" | "-%" | "*%":
+            return _wrapped(type_, int(_arithmetic(op[0], exact(left), exact(right))))
+        case _ if is_temporal(left) or is_temporal(right):
+            return duration_arithmetic(op, left, right)
         case _ if isinstance(left, float) and isinstance(right, float):
             return _float_arithmetic(op, type_, left, right)
         case _:
@@ -219,21 +248,24 @@ def _shift_limit(type_: Type) -> int:
             return width - 1
         case types.BigInt():
             return MAX_BIGINT_SHIFT
-        case (
-            types.Bool()
-            | types.Int()
-            | types.Float()
-            | types.Double()
-            | types.Decimal()
-            | types.String()
-            | types.Bytes()
-            | types.Date()
-            | types.Timestamp()
-            | types.Option()
-        ):
+        case types.Int():
             return 63
+        case types.Bool() | types.Float() | types.Double() | types.Decimal() | types.String() | types.Bytes():
+            raise AssertionError(type_)
+        case types.Date() | types.Timestamp() | types.Duration() | types.Option():
+            raise AssertionError(type_)
+        case types.Tuple() | types.Vec() | types.Set() | types.Map() | types.Named():
+            raise AssertionError(type_)
         case _:
             assert_never(type_)
+
+
+def _wrapped(type_: Type, number: int) -> Value:
+    """The only value of a bounded integer type that differs from a number by a multiple of 2**N."""
+    width = type_.width if isinstance(type_, types.Bit | types.Signed) else 64
+    lowest = number & ((1 << width) - 1)
+    is_negative = not isinstance(type_, types.Bit) and lowest >> (width - 1) == 1
+    return lowest - (1 << width) if is_negative else lowest
 
 
 def _lowest_bits(type_: Type, number: int) -> Value:

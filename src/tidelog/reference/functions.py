@@ -2,7 +2,8 @@
 
 Arguments are canonical values of the types that `program.library.catalog` declares. A call returns the
 result, which the caller makes canonical, or raises `Undefined` or `BadValue` where the catalog says so.
-Functions that depend on the type variable get its type as their first argument.
+Functions that depend on the type variable get its type as their first argument. Those on collections are in
+`collections`; a name that also has an overload there is implemented there for all its types.
 """
 
 from __future__ import annotations
@@ -20,13 +21,28 @@ import re2
 from tidelog.data.types import Type
 from tidelog.data.values import NAN, Value, order_key, to_text
 from tidelog.program.library.catalog import MAX_TEXT, NO_NUMBER, NUMBER
+from tidelog.reference.addresses import ADDRESSES
+from tidelog.reference.calendars import CALENDARS, CALENDARS_BY_TYPE
+from tidelog.reference.collections import COLLECTIONS
 from tidelog.reference.convert import Undefined, exact, number_at
+from tidelog.reference.durations import DURATIONS
+from tidelog.reference.encodings import ENCODINGS
+from tidelog.reference.numerics import NUMERICS, NUMERICS_BY_TYPE, real
+from tidelog.reference.texts import TEXTS
 
 __all__ = ["IMPLEMENTED", "call_standard", "joined"]
 
 
-def call_standard(name: str, arguments: tuple[Value, ...], argument_types: tuple[Type, ...]) -> Value:
-    key = name, len(arguments)
+def call_standard(
+    name: str,
+    arguments: tuple[Value, ...],
+    argument_types: tuple[Type, ...],
+    closures: tuple[Callable[..., Value], ...] = (),
+) -> object:
+    """The result, which is not yet canonical."""
+    key = name, len(arguments) + len(closures)
+    if key in COLLECTIONS:
+        return COLLECTIONS[key](argument_types, *arguments, *closures)
     if key in _PLAIN:
         return _PLAIN[key](*arguments)
     return _BY_TYPE[key](argument_types[0], *arguments)
@@ -194,18 +210,6 @@ def _away(x: Fraction) -> int:
     return math.floor(abs(x) + Fraction(1, 2)) * (1 if x >= 0 else -1)
 
 
-def _real(name: str, function: Callable[..., float]) -> Callable[..., float]:
-    """A function of `math` that fails if it has no finite value."""
-
-    def apply(*x: float) -> float:
-        try:
-            return function(*x)
-        except (ValueError, OverflowError):
-            raise Undefined(f"{name}({', '.join(map(repr, x))}) has no finite value") from None
-
-    return apply
-
-
 # -- any type
 
 
@@ -220,12 +224,6 @@ def _max(type_: Type, a: Value, b: Value) -> Value:
 def _hash(type_: Type, x: Value) -> int:
     digest = hashlib.blake2b(to_text(type_, x).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
-
-
-def _unwrap(option: Value) -> Value:
-    if option is None:
-        raise Undefined("unwrap of none")
-    return option
 
 
 # -- dates and times
@@ -252,7 +250,6 @@ def _weekday(d: date | datetime) -> int:
 _PLAIN: Final[Mapping[tuple[str, int], Callable[..., Value]]] = {
     ("length", 1): len,
     ("substring", 3): _substring,
-    ("contains", 2): lambda s, part: part in s,
     ("starts_with", 2): str.startswith,
     ("ends_with", 2): str.endswith,
     ("index_of", 2): _index_of,
@@ -265,7 +262,6 @@ _PLAIN: Final[Mapping[tuple[str, int], Callable[..., Value]]] = {
     ("pad_end", 3): lambda s, width, fill: s + _padding(s, width, fill),
     ("replace", 3): _replace,
     ("repeat", 2): _repeat,
-    ("reverse", 1): lambda s: s[::-1],
     ("split_part", 3): _split_part,
     ("hex", 1): bytes.hex,
     ("unhex", 1): _unhex,
@@ -275,14 +271,13 @@ _PLAIN: Final[Mapping[tuple[str, int], Callable[..., Value]]] = {
     (NUMBER, 1): _number,
     ("abs", 1): lambda x: x.copy_abs() if isinstance(x, decimal.Decimal) else abs(x),
     ("sign", 1): _sign,
-    ("sqrt", 1): _real("sqrt", math.sqrt),
-    ("exp", 1): _real("exp", math.exp),
-    ("ln", 1): _real("ln", math.log),
-    ("pow", 2): _real("pow", math.pow),
+    ("sqrt", 1): real("sqrt", math.sqrt),
+    ("exp", 1): real("exp", math.exp),
+    ("ln", 1): real("ln", math.log),
+    ("pow", 2): real("pow", math.pow),
     ("some", 1): lambda x: x,
     ("is_none", 1): lambda option: option is None,
     ("is_some", 1): lambda option: option is not None,
-    ("unwrap", 1): _unwrap,
     ("unwrap_or", 2): lambda option, otherwise: otherwise if option is None else option,
     ("year", 1): lambda d: d.year,
     ("month", 1): lambda d: d.month,
@@ -294,6 +289,12 @@ _PLAIN: Final[Mapping[tuple[str, int], Callable[..., Value]]] = {
     ("make_date", 3): _make_date,
     ("add_days", 2): _add_days,
     ("days_between", 2): lambda start, end: (end - start).days,
+    **TEXTS,
+    **NUMERICS,
+    **CALENDARS,
+    **DURATIONS,
+    **ENCODINGS,
+    **ADDRESSES,
 }
 
 _BY_TYPE: Final[Mapping[tuple[str, int], Callable[..., Value]]] = {
@@ -304,6 +305,9 @@ _BY_TYPE: Final[Mapping[tuple[str, int], Callable[..., Value]]] = {
     ("round", 2): _round,
     ("floor", 1): _whole(math.floor),
     ("ceil", 1): _whole(math.ceil),
+    ("trunc", 1): _whole(math.trunc),
+    **NUMERICS_BY_TYPE,
+    **CALENDARS_BY_TYPE,
 }
 
-IMPLEMENTED: Final = (frozenset(_PLAIN) | frozenset(_BY_TYPE)) - {(NUMBER, 1)}
+IMPLEMENTED: Final = (frozenset(_PLAIN) | frozenset(_BY_TYPE) | frozenset(COLLECTIONS)) - {(NUMBER, 1)}

@@ -8,8 +8,8 @@ Invariants:
 
 - a condition, assignment or negated atom is placed as soon as everything it reads is bound; an atom that
   shares a variable with earlier literals, or has a constant, precedes one that does not;
-- an assignment to a variable that a positive atom also binds follows that atom, as a check: so a failed
-  expression is never looked up in a relation;
+- an assignment to, or a generator of, a variable that a positive atom also binds follows that atom, as a
+  check: so a failed expression is never looked up in a relation;
 - the n-th bound variable is named `#n`, which is not a valid name in a program text.
 """
 
@@ -28,18 +28,26 @@ from tidelog.program.typed import (
     Call,
     Cast,
     Constant,
+    Each,
     Expr,
+    Get,
     Head,
     If,
+    Is,
+    Lambda,
     Let,
+    Listing,
     Literal,
+    Make,
     Match,
+    Nested,
     Rule,
     Term,
     Test,
     Unary,
     Var,
     Wildcard,
+    Without,
     expressions,
     variables,
 )
@@ -78,9 +86,9 @@ def binds(literal: Literal) -> list[str]:
     match literal:
         case Match(terms=terms):
             return list(dict.fromkeys(t.name for t in terms if isinstance(t, Var)))
-        case Bind(variable=variable):
+        case Bind(variable=variable) | Each(variable=variable) | Nested(result=variable):
             return [variable.name]
-        case Absent() | Test():
+        case Absent() | Test() | Without():
             return []
         case _:
             assert_never(literal)
@@ -89,6 +97,8 @@ def binds(literal: Literal) -> list[str]:
 def _bodies(rule: Rule) -> tuple[Body, ...]:
     if rule.group is not None:
         raise EngineError(f"rule {rule.id}: the circuit does not support aggregates")
+    if any(isinstance(literal, Nested | Without) for body in rule.bodies for literal in body):
+        raise EngineError(f"rule {rule.id}: the circuit does not support nested bodies")
     return rule.bodies
 
 
@@ -148,6 +158,10 @@ def _rename_literal(literal: Literal, names: Mapping[str, str]) -> Literal:
             return Test(_rename(condition, names))
         case Bind(variable, value):
             return Bind(Var(names[variable.name], variable.type), _rename(value, names))
+        case Each(variable, collection):
+            return Each(Var(names[variable.name], variable.type), _rename(collection, names))
+        case Nested() | Without():
+            raise AssertionError("a clause has no nested bodies")
         case _:
             assert_never(literal)
 
@@ -177,7 +191,21 @@ def _rename(expr: Expr, names: Mapping[str, str]) -> Expr:
         case Let(local, value, body, type_):
             inside = {old: new for old, new in names.items() if old != local}
             return Let(local, _rename(value, names), _rename(body, inside), type_)
-        case Call(args=args):
-            return replace(expr, args=tuple(_rename(arg, names) for arg in args))
+        case Call(args=args, closures=closures):
+            inner = tuple(_rename_closure(closure, names) for closure in closures)
+            return replace(expr, args=tuple(_rename(arg, names) for arg in args), closures=inner)
+        case Make(fields=fields):
+            return replace(expr, fields=tuple(_rename(field, names) for field in fields))
+        case Listing(items=items):
+            return replace(expr, items=tuple(_rename(item, names) for item in items))
+        case Get(operand=operand) | Is(operand=operand):
+            return replace(expr, operand=_rename(operand, names))
         case _:
             assert_never(expr)
+
+
+def _rename_closure(closure: Lambda, names: Mapping[str, str]) -> Lambda:
+    own = {p.name for p in closure.parameters}
+    return replace(
+        closure, body=_rename(closure.body, {old: new for old, new in names.items() if old not in own})
+    )

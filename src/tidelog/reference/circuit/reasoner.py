@@ -8,7 +8,7 @@ that raises changes nothing: the half-updated chain is discarded, and a new one 
 of the old one. The same happens if a function has changed, since then the value of any expression may have
 changed.
 
-Limits: no aggregates, and at most `max_rounds` rounds of a fixpoint in a commit.
+Limits: no aggregates, no nested bodies, and at most `max_rounds` rounds of a fixpoint in a commit.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class Circuit:
         `rules` and `functions` are complete, not changes. Asserting a fact that is asserted or retracting one
         that is not changes nothing. Unchanged relations are omitted from the result.
 
-        Raises EngineError, and changes nothing, if a rule has an aggregate, if a relation depends on its own
-        negation, if an expression fails in an instance that satisfies the rest of its body, or if there is no
-        fixpoint after `max_rounds` rounds.
+        Raises EngineError, and changes nothing, if a rule has an aggregate or a nested body, if a relation
+        depends on its own negation, if an expression fails in an instance that satisfies the rest of its
+        body, or if there is no fixpoint after `max_rounds` rounds.
         """
         place = levels(clauses(rules.values()))
         program = ZSet.of(Placed(level, clause) for clause, level in place.items())

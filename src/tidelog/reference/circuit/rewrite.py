@@ -13,6 +13,7 @@ candidates and in the rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias, assert_never
 
 from tidelog.data.values import Row, Value, joins
@@ -20,6 +21,7 @@ from tidelog.program.typed import (
     Absent,
     Bind,
     Constant,
+    Each,
     Expr,
     Match,
     Term,
@@ -30,6 +32,7 @@ from tidelog.program.typed import (
 from tidelog.reference.circuit.clause import name, slot
 from tidelog.reference.circuit.kit import Order, Prefix
 from tidelog.reference.evaluate import Failure, Functions, evaluate
+from tidelog.reference.structures import items_of
 
 __all__ = ["Fact", "Known", "Rewrite", "advance", "key", "unify", "value_of"]
 
@@ -70,16 +73,20 @@ def unify(candidate: Rewrite, row: Row) -> Rewrite | None:
     return candidate._replace(values=tuple(values))
 
 
-def advance(candidate: Rewrite, functions: Functions) -> Rewrite | None:
-    """The candidate after its last literal, a condition or assignment; None if that does not hold."""
+def advance(candidate: Rewrite, functions: Functions) -> list[Rewrite]:
+    """The candidate after its last literal: once if a condition or assignment holds, once for each item."""
     match candidate.prefix.last:
         case Test(condition):
             truth = value_of(condition, candidate, functions)
             if isinstance(truth, Failure):
-                return candidate.marked(truth)
-            return candidate if truth is True else None
+                return [candidate.marked(truth)]
+            return [candidate] if truth is True else []
         case Bind(variable, expr):
-            return _assign(candidate, slot(variable), value_of(expr, candidate, functions))
+            return _assigned(candidate, slot(variable), [value_of(expr, candidate, functions)])
+        case Each(variable, collection):
+            whole = value_of(collection, candidate, functions)
+            items = [whole] if isinstance(whole, Failure) else items_of(collection.type, whole)
+            return _assigned(candidate, slot(variable), items)
         case other:
             raise AssertionError(f"{other} needs a relation")
 
@@ -93,6 +100,11 @@ def key(candidate: Rewrite, order: Order) -> tuple[Known, ...]:
 
 def value_of(expr: Expr, rewrite: Rewrite, functions: Functions) -> Known:
     return evaluate(expr, {name(n): value for n, value in enumerate(rewrite.values)}, functions)
+
+
+def _assigned(candidate: Rewrite, position: int, values: Iterable[Known]) -> list[Rewrite]:
+    made = [_assign(candidate, position, value) for value in values]
+    return [rewrite for rewrite in made if rewrite is not None]
 
 
 def _assign(candidate: Rewrite, position: int, value: Known) -> Rewrite | None:

@@ -1,13 +1,15 @@
 """product: evaluates the next literal of candidates and extends them to rewrites.
 
 Idea: an atom extends a candidate once per fact that unifies with it. A condition keeps or drops the
-candidate, an assignment adds a value. A negated atom keeps the candidate unless the relation has its key.
+candidate, an assignment adds a value, a generator adds one of several. A negated atom keeps the candidate
+unless the relation has its key.
 
 Invariant: the weight of a rewrite is its number of instances: one for each choice of a fact per positive
-atom. The keys under a negation are a set, do not change within a fixpoint, and never contain `none`.
+atom and of a position per generator. The keys under a negation are a set, do not change within a fixpoint,
+and never contain `none`.
 
-Mathematics: candidates ⋈ entries is bilinear. Conditions and assignments are linear maps. A negated atom
-gives candidates - candidates ⋈ keys: a linear part minus a bilinear one.
+Mathematics: candidates ⋈ entries is bilinear. Conditions, assignments and generators are linear maps. A
+negated atom gives candidates - candidates ⋈ keys: a linear part minus a bilinear one.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import NamedTuple
 
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.program.typed import Absent, Bind, Match, Test
+from tidelog.program.typed import Absent, Bind, Each, Match, Test
 from tidelog.reference.circuit.kit import Order, absence
 from tidelog.reference.circuit.operators.index import Entry, Lookup
 from tidelog.reference.circuit.operators.join import NestedJoin, On
@@ -50,7 +52,7 @@ class Product:
     def step(self, candidates: ZSet[Rewrite], entries: ZSet[Entry], keys: ZSet[Key]) -> ZSet[Rewrite]:
         atoms = candidates.filter(lambda c: isinstance(c.prefix.last, Match))
         negated = candidates.filter(lambda c: isinstance(c.prefix.last, Absent))
-        computed = candidates.filter(lambda c: isinstance(c.prefix.last, Test | Bind))
+        computed = candidates.filter(lambda c: isinstance(c.prefix.last, Test | Bind | Each))
         unrefuted = negated - self._refuted.step(negated, keys)
         return self._matched.step(atoms, entries) + unrefuted + self._advanced(computed)
 
@@ -59,8 +61,7 @@ class Product:
         self._refuted.tick()
 
     def _advanced(self, candidates: ZSet[Rewrite]) -> ZSet[Rewrite]:
-        advanced = ((advance(c, self._functions), weight) for c, weight in candidates.items())
-        return ZSet((rewrite, weight) for rewrite, weight in advanced if rewrite is not None)
+        return ZSet((r, weight) for c, weight in candidates.items() for r in advance(c, self._functions))
 
 
 def _denied(candidate: Rewrite) -> tuple[Order, tuple[Known, ...]]:
