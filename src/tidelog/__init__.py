@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tidelog.program.draft import check, load
     from tidelog.program.model import Program
     from tidelog.progress import Progress
-    from tidelog.session import Changes, Facts, Session, Transaction
+    from tidelog.session import Changes, Facts, Session, Transaction, run
     from tidelog.session import open_session as open  # noqa: A004
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "check",
     "load",
     "open",
+    "run",
 ]
 
 __version__ = "0.1.0"
@@ -57,6 +58,7 @@ _IMPORTED = {  # where names that are imported later come from
     "check": ("tidelog.program.draft", "check"),
     "load": ("tidelog.program.draft", "load"),
     "open": ("tidelog.session", "open_session"),
+    "run": ("tidelog.session", "run"),
 }
 
 

@@ -54,6 +54,16 @@ _FUNCTIONS = click.option(
 )
 
 
+_SEARCH = click.option(
+    "-L",
+    "--search",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Search FOLDER for modules that the program imports.",
+)
+
+
 _STRATEGY = click.option(
     "--strategy", type=click.Choice(STRATEGIES), default="elastic", help="Evaluation strategy for commits."
 )
@@ -105,14 +115,15 @@ main.add_command(pipeline_commands)
 @main.command()
 @click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE...")
 @_FUNCTIONS
+@_SEARCH
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-def check(files: tuple[Path, ...], modules: tuple[str, ...], strict: bool) -> None:
+def check(files: tuple[Path, ...], modules: tuple[str, ...], search: tuple[Path, ...], strict: bool) -> None:
     """Check programs and report all errors and warnings.
 
     Use - as FILE to read from standard input.
     """
     functions = _functions(modules)
-    found = [d for file in files for d in check_program(*_read(file), functions)]
+    found = [d for file in files for d in check_program(*_read(file), functions, search=search)]
     _show(found)
     errors = sum(d.severity is Severity.ERROR for d in found)
     warnings = len(found) - errors
@@ -132,7 +143,15 @@ def check(files: tuple[Path, ...], modules: tuple[str, ...], strict: bool) -> No
 )
 @_STRATEGY
 @_FUNCTIONS
-def show(what: str, file: Path, facts: Path | None, strategy: str, modules: tuple[str, ...]) -> None:
+@_SEARCH
+def show(
+    what: str,
+    file: Path,
+    facts: Path | None,
+    strategy: str,
+    modules: tuple[str, ...],
+    search: tuple[Path, ...],
+) -> None:
     """Print a program at one of its stages.
 
     tree: the syntax tree. program: relations, functions and rules with names and types resolved. strata: the
@@ -144,7 +163,7 @@ def show(what: str, file: Path, facts: Path | None, strategy: str, modules: tupl
     if facts is not None:
         if what != "plan":
             raise click.UsageError(f"--facts applies to show plan, not to show {what}")
-        db = tidelog.open(functions=_functions(modules), strategy=strategy)
+        db = tidelog.open(functions=_functions(modules), strategy=strategy, search=search)
         with db.transaction() as tx:
             tx.load(text, name)
             _insert(tx, facts, allow_missing=False, header=True)
@@ -153,7 +172,7 @@ def show(what: str, file: Path, facts: Path | None, strategy: str, modules: tupl
     if what == "tree":
         click.echo(outline(parse(text, name)))
         return
-    program = load(text, name, _functions(modules))
+    program = load(text, name, _functions(modules), search=search)
     if what == "script":
         click.echo(describe_scripts(flatten(program), STRATEGIES[strategy]))
     else:
@@ -194,6 +213,7 @@ def show(what: str, file: Path, facts: Path | None, strategy: str, modules: tupl
 @click.option("--max-threads", type=int, metavar="N", help="Use at most N threads; by default one per core.")
 @click.option("--stats", is_flag=True, help="Print statistics of the run.")
 @_FUNCTIONS
+@_SEARCH
 def run(
     file: Path,
     facts: Path | None,
@@ -209,6 +229,7 @@ def run(
     max_threads: int | None,
     stats: bool,
     modules: tuple[str, ...],
+    search: tuple[Path, ...],
 ) -> None:
     """Run a program over a folder of facts and write its output relations.
 
@@ -228,6 +249,7 @@ def run(
         max_memory=max_memory,
         max_threads=max_threads,
         progress=line or False,
+        search=search,
     )
     with db.transaction() as tx:
         with _loading(name, line):

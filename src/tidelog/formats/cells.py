@@ -3,7 +3,7 @@
 A cell is parsed with `from_text`; floats may also be spelled as in C and Python (`nan`, `-inf`). A null is an
 empty cell: `none` in an option column, the empty value in a string or bytes column, an error elsewhere. As in
 `fitting`, kernels convert whole columns where they provably agree with `from_text`, and decline otherwise.
-Then each distinct text is parsed once.
+Then each distinct text is parsed once. Structured values are written as JSON.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 
 from tidelog.data import types
 from tidelog.data.traits import traits
-from tidelog.data.types import Type, scalar
+from tidelog.data.types import Type, present
 from tidelog.data.values import BadValue, Value, canonical, from_text, to_text
 from tidelog.tables.arrow import arrow_type, is_wide, type_of
+from tidelog.tables.columns import values_of
 from tidelog.tables.fitting import Misfit, distinct, fit_arrow, fit_values, within
 
 __all__ = ["read_cells", "write_cells"]
@@ -36,13 +37,15 @@ _MOMENT: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[
 
 def read_cells(type_: Type, cells: Any) -> Any:
     """The column of a type, parsed from texts. Raises Misfit."""
-    item = scalar(type_)
+    item = present(type_)
     option = isinstance(type_, types.Option)
     if isinstance(item, types.String | types.Bytes) and not option:
         cells = cells.fill_null("")
     if isinstance(item, types.String):
         return cells
-    if option or not cells.null_count:
+    if not isinstance(item, types.Tuple | types.Vec | types.Set | types.Map | types.Named) and (
+        option or not cells.null_count
+    ):
         try:
             read = _fast(item, cells)
         except pa.ArrowException:
@@ -78,6 +81,8 @@ def _fast(item: types.Scalar, cells: Any) -> Any:
             return cells.cast(pa.timestamp("us")).cast(target) if _all_match(cells, _MOMENT + "$") else None
         case types.Int() | types.BigInt() | types.Bit() | types.Signed() | types.Bytes() | types.String():
             return None
+        case types.Duration():
+            return None
         case _:
             assert_never(item)
 
@@ -86,7 +91,7 @@ def _all_match(cells: Any, pattern: str) -> bool:
     return pc.all(pc.match_substring_regex(cells, pattern)).as_py() is not False
 
 
-def _floats(item: types.Scalar, cells: Any) -> Any:
+def _floats(item: types.Item, cells: Any) -> Any:
     if not _all_match(cells, _NUMBER):
         return None
     numbers = cells.cast(pa.float64())
@@ -120,10 +125,14 @@ def _value(type_: Type, text: str | None) -> Value:
     if text is None:
         return None
     try:
-        return from_text(type_, _SPELLINGS.get(text.lower(), text) if types.is_float(scalar(type_)) else text)
+        return from_text(
+            type_, _SPELLINGS.get(text.lower(), text) if types.is_float(present(type_)) else text
+        )
     except BadValue as bad:
+        if bad.path:
+            raise
         hint = "; remove the surrounding whitespace" if text.strip() != text else _missing(type_, text)
-        raise BadValue(f"{bad}{hint or _example(scalar(type_))}") from None
+        raise BadValue(f"{bad}{hint or _example(present(type_))}") from None
 
 
 def _missing(type_: Type, text: str) -> str:
@@ -134,7 +143,7 @@ def _missing(type_: Type, text: str) -> str:
     return f"; leave the cell empty if the value is missing{column}"
 
 
-def _example(item: types.Scalar) -> str:
+def _example(item: types.Item) -> str:
     example = traits(item).example
     return (
         f"; write it as {example}"
@@ -151,12 +160,15 @@ def _first_null(cells: Any) -> int:
 # -- writing
 
 
-def write_cells(column: Any) -> Any:
-    """The texts of a column as `to_text` writes them, null where the value is missing."""
-    type_ = type_of(column.type)
-    assert type_ is not None, f"no relation has a column of {column.type}"
-    match type_:
-        case types.Bool() | types.Int() | types.Bit() | types.String() | types.Date():
+def write_cells(column: Any, type_: Type | None = None) -> Any:
+    """The texts of a column as `to_text` writes them, null where the value is missing.
+
+    The type of a column of structs must be given.
+    """
+    item = type_of(column.type) if type_ is None else present(type_)
+    assert item is not None, f"no relation has a column of {column.type}"
+    match item:
+        case types.Bool() | types.Int() | types.Bit() | types.String() | types.Date() if not is_wide(item):
             return column.cast(pa.string())
         case types.Timestamp():
             return _moments(column)
@@ -164,11 +176,23 @@ def write_cells(column: Any) -> Any:
             texts = column.cast(pa.string())
             if not pc.any(pc.match_substring(texts, "E")).as_py():
                 return texts
-        case types.BigInt() | types.Signed() | types.Float() | types.Double() | types.Bytes():
+        case types.Tuple() | types.Vec() | types.Set() | types.Map() | types.Named():
+            return _json_texts(item, column)
+        case types.BigInt() | types.Bit() | types.Signed() if is_wide(item):
+            return column.cast(pa.string())
+        case types.Float() | types.Double() | types.Signed() | types.Bytes() | types.Duration():
             pass
+        case types.Bool() | types.Int() | types.BigInt() | types.Bit() | types.String() | types.Date():
+            raise AssertionError("handled above")
         case _:
-            assert_never(type_)
-    return distinct(column, lambda value: to_text(type_, canonical(type_, value)), pa.string())
+            assert_never(item)
+    return distinct(column, lambda value: to_text(item, canonical(item, value)), pa.string())
+
+
+def _json_texts(item: types.Structured, column: Any) -> Any:
+    values = values_of(item, column.cast(arrow_type(item)))
+    texts = [None if v is None else to_text(item, v) for v in values]
+    return pa.chunked_array([pa.array(texts, pa.string())])
 
 
 def _moments(column: Any) -> Any:

@@ -21,15 +21,16 @@ from typing import Any, Final, assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidelog.data.types import Type, scalar
+from tidelog.data.types import Type, present
 from tidelog.data.values import BadValue
 from tidelog.errors import DataError
 from tidelog.formats.assembly import LINE, Assembled, Delimited, assembled
 from tidelog.formats.cells import read_cells
-from tidelog.formats.json_lines import read_object, read_value
+from tidelog.formats.json_lines import is_written_apart, read_object, read_value
 from tidelog.formats.triples import TERMS, parse_triples
 from tidelog.program.typed import Relation
 from tidelog.tables.arrow import UNIT, arrow_type
+from tidelog.tables.casting import cast_table
 from tidelog.tables.fitting import Misfit, fit_arrow, fit_values
 from tidelog.tables.signed import SIGN
 
@@ -86,7 +87,7 @@ def check_batches(layout: Layout, target: Any, batches: Iterator[Any]) -> Iterat
         table = pa.Table.from_batches([batch])
         if layout.form in (Form.JSON, Form.TRIPLES):
             table = table.filter(pc.invert(pc.match_substring_regex(table[LINE], _skipped(layout.form))))
-        yield from _check(layout, table).cast(target).to_batches()
+        yield from cast_table(_check(layout, table), target).to_batches()
 
 
 def _skipped(form: Form) -> str:
@@ -165,7 +166,7 @@ def _check_records(layout: Layout, target: Any, found: Assembled) -> Any:
             places[record] = found.place(record)
     listed = list(zip(*places, strict=True)) or [()] * len(layout.carried)
     carried = [pa.array(c, target.field(n).type) for n, c in zip(layout.carried, listed, strict=True)]
-    table = _checked(layout, part, raw, carried).cast(target)
+    table = cast_table(_checked(layout, part, raw, carried), target)
     return table if layout.names or layout.sign is not None else table.filter(cells.column(0).is_valid())
 
 
@@ -195,14 +196,13 @@ def _fitted(
             return fit(type_, column)
     except Misfit:
         pass
-    known = column.unique()
+    known, places = _distinct(column)
     target = arrow_type(type_)
     fitted, said = [], []
     for i in range(len(known)):
-        one, problem = _fit_one(target, partial(fit, type_, pa.chunked_array([known.slice(i, 1)])))
+        one, problem = _fit_one(target, partial(fit, type_, _chunked(known.slice(i, 1))))
         fitted.append(one)
         said.append(problem)
-    places = pc.index_in(column, known)
     for row, place in enumerate(places.to_pylist()):
         problem = said[place]
         if problem is not None:
@@ -210,12 +210,24 @@ def _fitted(
     return pa.chunked_array(fitted, target).take(places)
 
 
+def _chunked(column: Any) -> Any:
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+
+
+def _distinct(column: Any) -> tuple[Any, Any]:
+    """The distinct values, and which of them each row has. Nested values are not compared: all count."""
+    if pa.types.is_nested(column.type):
+        return column, pa.array(range(len(column)), pa.int64())
+    known = column.unique()
+    return known, pc.index_in(column, known)
+
+
 def _fit_one(target: Any, fit: Callable[[], Any]) -> tuple[Any, str | None]:
     """An array of the one value, or an array of one null and the problem."""
     try:
         made = fit()
     except Misfit as bad:
-        return pa.nulls(1, target), bad.problem
+        return pa.array([None], target), bad.problem
     return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made, None
 
 
@@ -294,11 +306,11 @@ def _from_json(layout: Layout, lines: Sequence[bytes]) -> _Part:
 
 
 def _json_column(name: str, type_: Type, found: list[Any], problems: list[str | None]) -> Any:
-    item = scalar(type_)
+    item = present(type_)
     values: list[object] = []
     for row, value in enumerate(found):
         try:
-            values.append(read_value(item, value) if isinstance(value, str) else value)
+            values.append(read_value(item, value) if is_written_apart(item, value) else value)
         except BadValue as bad:
             _note(problems, row, f"column {name}: {bad}")
             values.append(None)

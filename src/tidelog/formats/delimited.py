@@ -9,13 +9,15 @@ A relation without columns has a line `()` for each row, as in Soufflé.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.data import types
+from tidelog.data.types import Type
 from tidelog.errors import DataError, shown
 from tidelog.formats.cells import read_cells, write_cells
 from tidelog.formats.records import CSV, MARK, TABS, Dialect, Records, cells_shown, first_record
@@ -108,27 +110,30 @@ class _Document:
 # -- writing
 
 
-def write_delimited(table: Any, dialect: Dialect) -> Iterator[bytes]:
-    """The content of a file, in parts."""
+def write_delimited(
+    table: Any, declared: Sequence[Type | None], dialect: Dialect, *, header: bool = True
+) -> Iterator[bytes]:
+    """The content of a file, in parts; `declared` are the types of the columns, where they are known."""
     if table.column_names == [UNIT]:
         yield f"{UNIT}\n".encode() * table.num_rows
         return
-    if dialect.quotes:
-        yield (",".join(_quoted(pa.array(table.column_names)).to_pylist()) + "\n").encode()
+    if dialect.quotes and header:
+        names = _quoted(pa.array(table.column_names), dialect.delimiter).to_pylist()
+        yield (dialect.delimiter.join(names) + "\n").encode()
     for start in range(0, table.num_rows, _BATCH):
         part = table.slice(start, _BATCH)
-        fields = zip(part.schema, part.columns, strict=True)
-        columns = [_quoted(c) if dialect.quotes else _bare(f, c) for f, c in fields]
+        texts = [write_cells(c, t) for c, t in zip(part.columns, declared, strict=True)]
+        fields = zip(part.schema, texts, strict=True)
+        columns = [_quoted(c, dialect.delimiter) if dialect.quotes else _bare(f, c) for f, c in fields]
         lines = pc.binary_join_element_wise(*columns, dialect.delimiter)
         content = ("\n".join(lines.to_pylist()) + "\n").encode()
         # a reader strips the first byte order mark
         yield MARK + content if not start and not dialect.quotes and content.startswith(MARK) else content
 
 
-def _quoted(column: Any) -> Any:
+def _quoted(cells: Any, delimiter: str) -> Any:
     """Texts, quoted where needed. An empty text is always quoted: unquoted, it is a missing value."""
-    cells = write_cells(column)
-    needed = pc.match_substring_regex(cells, '^$|[",\r\n]')
+    needed = pc.match_substring_regex(cells, f'^$|["\r\n]|{re.escape(delimiter)}')
     if not pc.any(needed).as_py():
         return cells.fill_null("")
     doubled = pc.replace_substring(cells, '"', '""')
@@ -136,8 +141,7 @@ def _quoted(column: Any) -> Any:
     return pc.if_else(needed, quoted, cells).fill_null("")
 
 
-def _bare(field: Any, column: Any) -> Any:
-    cells = write_cells(column)
+def _bare(field: Any, cells: Any) -> Any:
     lost = pc.match_substring_regex(cells, "^$|[\t\r\n]" if field.nullable else "[\t\r\n]")
     if pc.any(lost).as_py():
         row = pc.index(lost, True).as_py()

@@ -19,8 +19,9 @@ import gzip
 import os
 import secrets
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -28,8 +29,9 @@ from typing import Any, BinaryIO, Final
 import pyarrow as pa
 from pyarrow import parquet
 
+from tidelog.data.types import Type
 from tidelog.errors import DataError
-from tidelog.formats.delimited import CSV, TABS, read_delimited, write_delimited
+from tidelog.formats.delimited import CSV, TABS, Dialect, read_delimited, write_delimited
 from tidelog.formats.json_lines import read_lines, write_lines
 from tidelog.formats.triples import parse_triples, read_ntriples, read_turtle, write_ntriples
 from tidelog.program.typed import Relation
@@ -47,27 +49,29 @@ _READ_TEXT: Final[dict[str, Callable[[Relation, bytes, str], Any]]] = {
     ".nt": read_ntriples,
     ".ttl": read_turtle,
 }
-_WRITE_TEXT: Final[dict[str, Callable[[Any], Iterator[bytes]]]] = {
+_WRITE_TEXT: Final[dict[str, Callable[[Any, Sequence[Type | None]], Iterator[bytes]]]] = {
     ".csv": partial(write_delimited, dialect=CSV),
     ".facts": partial(write_delimited, dialect=TABS),
     ".tsv": partial(write_delimited, dialect=TABS),
     ".json": write_lines,
     ".jsonl": write_lines,
     ".ndjson": write_lines,
-    ".nt": write_ntriples,
+    ".nt": lambda table, _: write_ntriples(table),
 }
 _MOST_DIGITS: Final = 76  # of a decimal in Arrow
 TRIPLES: Final = (".nt", ".ttl")
 EXTENSIONS: Final = (*(form for form in _READ_TEXT if form not in TRIPLES), ".parquet", ".arrow", ".feather")
 
 
-def read_facts(relation: Relation, path: str | os.PathLike[str], *, header: bool = True) -> Any:
+def read_facts(
+    relation: Relation, path: str | os.PathLike[str], *, header: bool = True, delimiter: str = ","
+) -> Any:
     """The facts in a file as a table of the relation; `header` says whether a CSV file has one."""
     file = Path(path)
     form, packed = _form(file)
     with _naming(file, relation.name):
         if form == ".csv":
-            return read_delimited(relation, _content(file, packed), str(file), CSV, header=header)
+            return read_delimited(relation, _content(file, packed), str(file), _csv(delimiter), header=header)
         if form in _READ_TEXT:
             return _READ_TEXT[form](relation, _content(file, packed), str(file))
         table = parquet.ParquetFile(file).read() if form == ".parquet" else _read_ipc(file)
@@ -90,15 +94,35 @@ def _content(file: Path, packed: bool) -> bytes:
     return gzip.decompress(content) if packed else content
 
 
-def write_facts(table: Any, path: str | os.PathLike[str]) -> None:
-    """Write a table in the order of its rows, atomically replacing the file. Raises DataError."""
+def _csv(delimiter: str) -> Dialect:
+    return CSV if delimiter == CSV.delimiter else replace(CSV, delimiter=delimiter)
+
+
+def write_facts(
+    table: Any,
+    path: str | os.PathLike[str],
+    relation: Relation | None = None,
+    *,
+    header: bool = True,
+    delimiter: str = ",",
+) -> None:
+    """Write a table in the order of its rows, atomically replacing the file. Raises DataError.
+
+    The relation says of which types the columns are; Arrow does not know those of structs. `header` and
+    `delimiter` are those of CSV files.
+    """
     file = Path(path)
+    known = {c.name: c.type for c in relation.columns} if relation is not None else {}
+    declared = [known.get(name) for name in table.column_names]
     form, packed = _form(file)
     with _naming(file, None), _replacing(file) as out:
         if form == ".parquet":
             parquet.write_table(table, out)
+        elif form == ".csv":
+            parts = write_delimited(table, declared, _csv(delimiter), header=header)
+            _write_parts(parts, out, packed=packed)
         elif form in _WRITE_TEXT:
-            _write_parts(_WRITE_TEXT[form](table), out, packed=packed)
+            _write_parts(_WRITE_TEXT[form](table, declared), out, packed=packed)
         elif form in _READ_TEXT:
             raise DataError(None, f"writing {form} files is not supported; write .nt")
         else:
@@ -150,14 +174,20 @@ def _expect_sound(column: Any) -> None:
 
     Invalid UTF-8 is reported later, with its row.
     """
-    if pa.types.is_decimal(column.type) and abs(column.type.scale) > _MOST_DIGITS:
-        raise pa.ArrowInvalid(f"a decimal has {column.type.scale} digits after the point")
+    _expect_decimals(column.type)
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
         if not pa.types.is_string(column.type):
             raise
         column.cast(pa.binary()).validate(full=True)
+
+
+def _expect_decimals(arrow: Any) -> None:
+    for i in range(arrow.num_fields):
+        _expect_decimals(arrow.field(i).type)
+    if pa.types.is_decimal(arrow) and abs(arrow.scale) > _MOST_DIGITS:
+        raise pa.ArrowInvalid(f"a decimal has {arrow.scale} digits after the point")
 
 
 def _write_parts(parts: Iterator[bytes], out: BinaryIO, *, packed: bool) -> None:

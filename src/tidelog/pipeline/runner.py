@@ -34,6 +34,7 @@ from tidelog.pipeline.sources.paths import qualified_spec, shown_path
 from tidelog.pipeline.spec import Spec, expect_relations
 from tidelog.program.draft import load
 from tidelog.program.model import Program
+from tidelog.program.modules import bundled
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Changes, Session
 from tidelog.store.durable import Store, Update
@@ -248,7 +249,8 @@ def _reported(report: SourceReport, rows: Any) -> SourceReport:
 def _program_text(spec: Spec) -> str:
     problem = f"{spec.name}: program: {spec.program}"
     try:
-        return spec.program.read_bytes().decode()
+        text = spec.program.read_bytes().decode()
+        return bundled(text, str(spec.program))  # the store keeps it, and imports could change
     except OSError as error:
         raise PipelineError(f"{problem} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

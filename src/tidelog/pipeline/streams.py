@@ -21,6 +21,7 @@ from typing import Any, Final
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
+from tidelog.data.file_names import file_name
 from tidelog.engine.spark.runtime.failures import reason
 from tidelog.errors import PipelineError, StoreError
 from tidelog.pipeline.failures import naming
@@ -97,7 +98,7 @@ class _Following:
     def _start(self, name: str, source: Source, *, once: bool, interval: float) -> Any:
         pipeline = self._pipeline
         raw = read_raw(pipeline.spark, source, pipeline.program.relations[name], stream=True)
-        checkpoint = pipeline.store.folder / _CHECKPOINTS / name.replace("::", ".")
+        checkpoint = pipeline.store.folder / _CHECKPOINTS / file_name(name)
         self._expect_whole(name, checkpoint)
 
         def take(batch: DataFrame, number: int) -> None:

@@ -2,7 +2,8 @@
 
 from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.facts import Facts
+from tidelog.session.running import run
 from tidelog.session.session import Session, open_session
 from tidelog.session.transaction import Transaction
 
-__all__ = ["Changes", "Facts", "RelationChanges", "Session", "Transaction", "open_session"]
+__all__ = ["Changes", "Facts", "RelationChanges", "Session", "Transaction", "open_session", "run"]

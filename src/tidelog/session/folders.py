@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tidelog.data.file_names import file_name
 from tidelog.errors import DataError
 from tidelog.formats.files import EXTENSIONS, TRIPLES, read_facts, write_facts
 from tidelog.program.typed import Relation, Role
@@ -32,19 +33,27 @@ def read_folder(
     files = _files(folder)
     inputs = [r for r in relations.values() if r.role is Role.INPUT]
     found: list[tuple[Relation, Path]] = []
-    missing: list[str] = []
+    missing: list[Relation] = []
     for relation in inputs:
-        candidates = [f for f in files if _stem(f) == _file_name(relation.name)]
+        candidates = _candidates(relation, folder, files)
         if len(candidates) > 1:
             listed = " and ".join(f.name for f in candidates)
             raise DataError(relation.name, f"{folder} has more than one file for it: {listed}; remove one")
         found += [(relation, f) for f in candidates]
-        missing += [] if candidates else [relation.name]
+        missing += [] if candidates else [relation]
     if missing and not allow_missing:
         raise _nothing_for(missing, folder)
     used = {f for _, f in found}
     others = tuple(f for f in files if f not in used)
     return _tables(found, report, header), others
+
+
+def _candidates(relation: Relation, folder: Path, files: Sequence[Path]) -> list[Path]:
+    """The files of a relation: the one that it names, or those that are named after it."""
+    if relation.options.file is not None:
+        path = folder / relation.options.file
+        return [path] if path.is_file() else []
+    return [f for f in files if _stem(f) == file_name(relation.name)]
 
 
 def _tables(
@@ -53,25 +62,35 @@ def _tables(
     for number, (relation, file) in enumerate(found, start=1):
         if report is not None:
             report(Progress("read", file.name, number, len(found)))
-        yield relation.name, read_facts(relation, file, header=header)
+        options = relation.options
+        has_header = header if options.header is None else options.header
+        delimiter = options.delimiter or ","
+        yield relation.name, read_facts(relation, file, header=has_header, delimiter=delimiter)
 
 
 def write_folder(
     relations: Sequence[Facts], folder: Path, form: str, report: Report | None
 ) -> tuple[Path, ...]:
     """Write each relation to a file named after it; returns the files. Each is replaced as a whole."""
+    _make_folder(folder)
+    written: list[Path] = []
+    for number, facts in enumerate(relations, start=1):
+        options = facts.relation.options
+        path = folder / (options.file or f"{file_name(facts.relation.name)}.{form}")
+        _make_folder(path.parent)
+        if report is not None:
+            report(Progress("write", path.name, number, len(relations)))
+        header, delimiter = options.header is not False, options.delimiter or ","
+        write_facts(facts.to_arrow(), path, facts.relation, header=header, delimiter=delimiter)
+        written.append(path)
+    return tuple(written)
+
+
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(None, error.strerror or str(error)).in_file(str(folder)) from None
-    written: list[Path] = []
-    for number, facts in enumerate(relations, start=1):
-        path = folder / f"{_file_name(facts.relation.name)}.{form}"
-        if report is not None:
-            report(Progress("write", path.name, number, len(relations)))
-        write_facts(facts.to_arrow(), path)
-        written.append(path)
-    return tuple(written)
 
 
 def others_beside(written: Sequence[Path]) -> tuple[Path, ...]:
@@ -88,11 +107,6 @@ def _files(folder: Path) -> list[Path]:
         raise DataError(None, error.strerror or str(error)).in_file(str(folder)) from None
 
 
-def _file_name(relation: str) -> str:
-    """The file name of a relation: `::` of a namespace becomes a dot."""
-    return relation.replace("::", ".")
-
-
 def _stem(file: Path) -> str | None:
     """A file's name without the extension; None if that is not one of a file of facts."""
     name = file.name.removesuffix(".gz")
@@ -100,7 +114,9 @@ def _stem(file: Path) -> str | None:
     return stem if dot and f".{extension.lower()}" in (*EXTENSIONS, *TRIPLES) else None
 
 
-def _nothing_for(missing: list[str], folder: Path) -> DataError:
-    names = ", ".join(f"{_file_name(name)}.csv" for name in missing)
-    problem = f"{folder} has no {names} (nor a file with another extension: {', '.join(EXTENSIONS[1:])})"
-    return DataError(missing[0] if len(missing) == 1 else None, problem)
+def _nothing_for(missing: list[Relation], folder: Path) -> DataError:
+    names = ", ".join(r.options.file or f"{file_name(r.name)}.csv" for r in missing)
+    others = f" (nor a file with another extension: {', '.join(EXTENSIONS[1:])})"
+    is_free = any(r.options.file is None for r in missing)
+    problem = f"{folder} has no {names}{others if is_free else ''}"
+    return DataError(missing[0].name if len(missing) == 1 else None, problem)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
-from tidelog.data.values import Row, to_text
+from tidelog.data.display import display
+from tidelog.data.values import Row
 from tidelog.program.typed import Relation
 
 __all__ = ["SHOWN", "cells", "counted", "html_table", "text_table"]
@@ -21,7 +22,7 @@ def counted(number: int, noun: str) -> str:
 
 def cells(relation: Relation, row: Row) -> list[str]:
     """A row's values as text, truncated if they are long."""
-    texts = (to_text(t, v) for t, v in zip(relation.types, row, strict=True))
+    texts = (display(t, v) for t, v in zip(relation.types, row, strict=True))
     return [t if len(t) <= _WIDEST else t[: _WIDEST - 1] + "…" for t in texts]
 
 

@@ -21,6 +21,7 @@ from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
+from tidelog.program.modules import folders
 from tidelog.program.typed import Role
 from tidelog.progress import Line, Report, end
 from tidelog.session.backends.local.state import LocalBackend
@@ -33,6 +34,8 @@ from tidelog.session.rules import SessionRule
 from tidelog.session.statistics import CommitStats
 from tidelog.session.subscriptions import Callback, Subscription, Subscriptions
 from tidelog.session.transaction import Transaction
+from tidelog.session.types import Types, types_of
+from tidelog.syntax.written import Written
 
 __all__ = ["PLACEMENTS", "Session", "Snapshot", "open_session"]
 
@@ -81,6 +84,7 @@ class Session:
             hint = did_you_mean(strategy, STRATEGIES) or f"the strategies are {', '.join(STRATEGIES)}"
             raise SessionError(f"unknown strategy `{strategy}`; {hint}")
         self._state = backend(STRATEGIES[strategy], limits or Limits(), report)
+        self._search = draft.search
         self._subscriptions = Subscriptions()
         self._stats = CommitStats(self._state.commit, Stats())
         with self.transaction() as tx:
@@ -116,15 +120,15 @@ class Session:
         with self._state.locks.reading:
             return Snapshot(self._state.commit, {name: self[name] for name in self._state.program.relations})
 
-    def query(self, text: str) -> Facts:
+    def query(self, text: str | Written, /, **parameters: object) -> Facts:
         """The answers to the body of a rule: one row for each, one column for each variable, in order.
 
-        It may have conditions, negation, assignments and aggregates, like any body. Waits for a running
-        commit.
+        It may have conditions, negation, assignments and aggregates, like any body. `parameters` are the
+        values of some variables: `query("Reach(place, x)", place="a")`. Waits for a running commit.
         """
-        expect_text("query", text)
+        text = expect_text("query", text)
         with self._state.locks.turn, interrupts_noted() as check:
-            query = Draft(self._state.program).query(text)
+            query = Draft(self._state.program).query(text, parameters)
             return self._state.answer(query, check)
 
     def write_folder(self, folder: str | Path, form: str = "csv") -> tuple[Path, ...]:
@@ -159,6 +163,11 @@ class Session:
     @property
     def program(self) -> Program:
         return self._state.program
+
+    @property
+    def types(self) -> Types:
+        """The structs and unions of the program: `db.types.Payload.IPv4(src=1, dst=2)` is a value."""
+        return types_of(self._state.program)
 
     @property
     def rules(self) -> tuple[SessionRule, ...]:
@@ -217,9 +226,9 @@ class Session:
 
 
 def open_session(
-    path: str | os.PathLike[str] | None = None,
+    path: str | os.PathLike[str] | Written | None = None,
     *,
-    text: str | None = None,
+    text: str | Written | None = None,
     name: str = "<text>",
     facts: str | os.PathLike[str] | Mapping[str, object] | None = None,
     functions: Iterable[Callable[..., object]] = (),
@@ -232,8 +241,9 @@ def open_session(
     progress: bool | Report = False,
     spark: Any = None,
     placement: str | None = None,
+    search: Iterable[str | os.PathLike[str]] = (),
 ) -> Session:
-    """Open a session with the program of a file or a text, or without one.
+    """Open a session with the program of a file, of a text or of `tidelog.build`, or without one.
 
     Messages call the text `name`. `facts` is a folder, as for `insert_folder`, or data by relation; program
     and facts are one commit. `functions` are Python functions that the program calls. `strategy` is one of
@@ -248,6 +258,8 @@ def open_session(
     With `spark`, a SparkSession, `insert` and `delete` accept DataFrames and `to_spark()` returns them.
     `placement` says where the work is done: in the "driver", in "tasks", or "shuffled" between executors; by
     default, wherever the data fits.
+
+    `search` are folders in which modules are found that the program, or a text loaded later, imports.
     """
     if path is not None and text is not None:
         raise SessionError("give the program as a file or as a text, not both")
@@ -257,15 +269,16 @@ def open_session(
         raise SessionError(
             f"`max_threads` is {shown(max_threads)}; give a whole number above 0, or None for one per core"
         )
-    draft = Draft()
+    draft = Draft(search=folders(search))
     _expect_list(functions)
     for function in functions:
         draft.register(function)
-    if path is not None:
+    if isinstance(path, Written):
+        draft.load(str(path), name)
+    elif path is not None:
         draft.load(_read(path), os.fspath(path))
     elif text is not None:
-        expect_text("open(text=…)", text)
-        draft.load(text, name)
+        draft.load(expect_text("open(text=…)", text), name)
     limits = Limits(max_iterations, max_rows, timeout, memory, max_threads)
     return Session(draft, strategy, limits, _report(progress), _backend(spark, placement), _saying(facts))
 

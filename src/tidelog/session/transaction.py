@@ -23,6 +23,7 @@ from tidelog.session.changes import Changes
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.names import as_path, expect_text, find_relation
 from tidelog.session.rules import SessionRule
+from tidelog.syntax.written import Written
 from tidelog.tables.given import relation_from_data
 
 if TYPE_CHECKING:
@@ -112,36 +113,36 @@ class Transaction:
         """The relations of the program, with the changes of this transaction so far."""
         return self._state.program.relations if self._draft is None else self._draft.relations
 
-    def load(self, text: str, name: str = "<text>") -> tuple[SessionRule, ...]:
+    def load(self, text: str | Written, name: str = "<text>") -> tuple[SessionRule, ...]:
         """Add the declarations and rules of a text; returns its rules."""
         self._expect_open()
-        expect_text("load", text)
-        return self._add(lambda draft: draft.load(text, name))
+        whole = expect_text("load", text)
+        return self._add(lambda draft: draft.load(whole, name))
 
-    def add_rule(self, text: str) -> SessionRule:
+    def add_rule(self, text: str | Written) -> SessionRule:
         """Add one rule. An existing rule, whatever the names of its variables, changes nothing."""
         self._expect_open()
-        expect_text("add_rule", text)
-        return self._add(lambda draft: (draft.add_rule(text),))[0]
+        whole = expect_text("add_rule", text)
+        return self._add(lambda draft: (draft.add_rule(whole),))[0]
 
-    def remove_rule(self, rule: SessionRule | Rule | str) -> SessionRule:
+    def remove_rule(self, rule: SessionRule | Rule | str | Written) -> SessionRule:
         """Remove a rule, given as an object or as text."""
         self._expect_open()
         if not isinstance(rule, SessionRule | Rule):
-            expect_text("remove_rule", rule)
+            rule = expect_text("remove_rule", rule)
         return SessionRule(self._edited().remove_rule(rule.rule if isinstance(rule, SessionRule) else rule))
 
-    def replace_program(self, text: str, name: str = "<text>") -> None:
+    def replace_program(self, text: str | Written, name: str = "<text>") -> None:
         """Replace the whole program with the declarations and rules of a text.
 
         Relations and rules that both programs share are kept and not recomputed. Python functions stay
         registered. A function with another definition than before is an error: give it another name.
         """
         self._expect_open()
-        expect_text("replace_program", text)
+        text = expect_text("replace_program", text)
         before = self._edited().finish()
         kept = {n: f for n, f in before.functions.items() if isinstance(f, PythonFunction)}
-        draft = Draft(Program(functions=kept))
+        draft = Draft(Program(functions=kept), self._session._search)
         draft.load(text, name)
         after = draft.finish().functions
         other = [n for n, f in before.functions.items() if n in after and _meaning(f) != _meaning(after[n])]
@@ -248,7 +249,7 @@ class Transaction:
 
     def _edited(self) -> Draft:
         if self._draft is None:
-            self._draft = Draft(self._state.program)
+            self._draft = Draft(self._state.program, self._session._search)
         self._finished = None
         return self._draft
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Final
 
+from tidelog.data.file_names import file_name
 from tidelog.errors import StoreError
 from tidelog.program.text import print_relation
 from tidelog.program.typed import Relation, Role
@@ -295,7 +296,7 @@ class Store:
         )
 
     def _write(self, number: int, name: str, kind: str, rows: Any) -> Segment:
-        file = f"{name.replace('::', '.')}/{number:012}-{kind}.parquet"
+        file = f"{file_name(name)}/{number:012}-{kind}.parquet"
         self._verifier.forget(self.folder / SEGMENTS / file)
         return write_segment(self._disk, self.folder / SEGMENTS, file, rows, is_base=kind == "base")
 

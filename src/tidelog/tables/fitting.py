@@ -8,27 +8,31 @@ as a list of cases in which the slow path would find no error.
 A value fits if the conversion is lossless: an integer in a floating-point column if it is exact, a timestamp
 in another time zone or unit if microseconds hold it, a decimal with another scale if the dropped digits are
 zeros. The one exception is a `float` column, which rounds double-precision numbers: that is its purpose.
+Structured values are converted in `nesting`, part by part.
 """
 
 from __future__ import annotations
 
 import decimal
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Final, assert_never
 
-import numpy as np
 import pyarrow as pa
 
 from tidelog.data import types
 from tidelog.data.traits import traits
-from tidelog.data.types import Type, scalar
-from tidelog.data.values import LEAST, BadValue, Value, canonical, from_text, to_text
+from tidelog.data.types import Scalar, Type, is_structured, present
+from tidelog.data.values import LEAST, BadValue, Value, from_text, to_text
 from tidelog.errors import shown
 from tidelog.tables import compute as pc
 from tidelog.tables.arrow import arrow_type, is_text, is_wide, type_of
+from tidelog.tables.columns import column_of, scalar_column
+from tidelog.tables.natives import check, number
+from tidelog.tables.nesting import fit_nested
+from tidelog.tables.transposing import transposed
 
-__all__ = ["DAYS", "MOMENTS", "Misfit", "distinct", "fit_arrow", "fit_values", "native", "rescale", "within"]
+__all__ = ["DAYS", "MOMENTS", "Misfit", "distinct", "fit_arrow", "fit_values", "rescale", "within"]
 
 DAYS: Final = tuple((d - date(1970, 1, 1)).days for d in (date.min, date.max))
 MOMENTS: Final = (DAYS[0] * 86_400_000_000, (DAYS[1] + 1) * 86_400_000_000 - 1)
@@ -55,6 +59,7 @@ _CLASSES: Final[dict[type, frozenset[type]]] = {
     types.Bytes: frozenset({bytes}),
     types.Date: frozenset({date}),
     types.Timestamp: frozenset({datetime}),
+    types.Duration: frozenset({timedelta}),
 }
 _WHOLE: Final = frozenset({int})
 _COUNT: Final = pa.decimal128(20, 0)  # holds every 64-bit integer
@@ -63,29 +68,36 @@ _ROOM: Final = 76  # the precision of Arrow's widest decimal
 
 def fit_values(type_: Type, values: Sequence[object]) -> Any:
     """An Arrow column of the type, from Python values. Raises Misfit."""
-    classes = frozenset(map(type, values)) - {type(None)}
-    if classes <= _CLASSES.get(type(scalar(type_)), _WHOLE):
-        built = _build(type_, values)
-        if built is not None:
-            return built
+    if is_structured(present(type_)):
+        built = transposed(type_, values, _fast_values)
+        return column_of(type_, list(_checked(type_, values))) if built is None else built
+    built = _fast_values(type_, values)
+    if built is not None:
+        return built
     built = _build(type_, list(_checked(type_, values)))
     assert built is not None, "canonical values fit their type"
     return built
 
 
+def _fast_values(type_: Type, values: Sequence[Any]) -> Any:
+    """The column of scalars of the usual class, or None."""
+    classes = frozenset(map(type, values)) - {type(None)}
+    return _build(type_, values) if classes <= _CLASSES.get(type(present(type_)), _WHOLE) else None
+
+
 def _build(type_: Type, values: Sequence[Any]) -> Any:
-    """The column, or None if Arrow or the type's bounds reject a value."""
-    item = scalar(type_)
+    """The column of scalars, or None if Arrow or the type's bounds reject a value."""
+    item = present(type_)
+    assert not isinstance(item, types.Tuple | types.Vec | types.Set | types.Map | types.Named)
     try:
         if is_wide(item):
-            texts = [None if v is None else to_text(item, v) for v in values]
-            column = pa.array(texts, pa.string())
+            column = scalar_column(item, values)
             fits = _in_bounds(item, (v for v in values if v is not None))
         elif isinstance(item, types.Float):
             column = _single(pa.array(values, pa.float64()))
             fits = True
         else:
-            column = pa.array(values, arrow_type(item))
+            column = scalar_column(item, values)
             fits = _shallow(values) if isinstance(item, types.Decimal) else within(type_, column)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
         return None
@@ -100,7 +112,7 @@ def _shallow(values: Iterable[decimal.Decimal | None]) -> bool:
     return all(isinstance(e, int) and e >= -types.MAX_DIGITS for e in exponents)
 
 
-def _in_bounds(item: types.Scalar, values: Iterable[int]) -> bool:
+def _in_bounds(item: types.Item, values: Iterable[int]) -> bool:
     bounds = types.int_range(item)
     return bounds is None or all(bounds[0] <= v <= bounds[1] for v in values)
 
@@ -108,58 +120,10 @@ def _in_bounds(item: types.Scalar, values: Iterable[int]) -> bool:
 def _checked(type_: Type, values: Iterable[object]) -> Iterator[Value]:
     for row, value in enumerate(values):
         try:
-            yield _check(type_, value)
+            yield check(type_, value)
         except BadValue as bad:
-            raise Misfit(row, value, f"{_short(str(bad))}{_remedy(type_, value)}") from None
-
-
-def _check(type_: Type, value: object) -> Value:
-    plain = native(value)
-    item = scalar(type_)
-    if (
-        isinstance(item, types.Float | types.Double)
-        and isinstance(plain, int)
-        and canonical(item, plain) != plain
-    ):
-        raise BadValue(f"{shown(plain)} cannot be represented exactly as {item}")
-    return canonical(type_, plain)
-
-
-def native(value: object) -> object:
-    """The Python value of a NumPy, pandas or Arrow scalar; their missing values become None."""
-    if isinstance(value, np.datetime64):
-        return _moment(value)
-    if isinstance(value, np.generic) and not isinstance(value, np.void):
-        return value.item()
-    if type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    if isinstance(value, pa.Scalar):
-        raise BadValue(_unrepresentable(value))
-    if getattr(value, "nanosecond", 0):
-        raise BadValue(f"{value} is finer than a microsecond")
-    if isinstance(value, datetime) and hasattr(value, "to_pydatetime"):
-        return value.to_pydatetime()
-    return value
-
-
-def _unrepresentable(value: Any) -> str:
-    """The reason why Python cannot represent an Arrow scalar."""
-    if is_text(value.type):
-        return f"{shown(value.as_buffer().to_pybytes())} is not valid UTF-8 text"
-    if pa.types.is_temporal(value.type):
-        return f"{value.value} as {value.type} is outside the years 1 to 9999, or finer than a microsecond"
-    return f"a value of the Arrow type {value.type} has no Python equivalent"
-
-
-def _moment(value: np.datetime64) -> object:
-    if np.isnat(value):
-        return None
-    if np.datetime_data(value.dtype)[0] == "D":
-        return value.item()
-    rounded = value.astype("datetime64[us]")
-    if rounded != value:
-        raise BadValue(f"{value} is finer than a microsecond")
-    return rounded.item()
+            remedy = "" if bad.path else _remedy(type_, value)
+            raise Misfit(row, value, f"{_short(str(bad))}{remedy}") from None
 
 
 # -- messages
@@ -171,7 +135,7 @@ def _short(text: str) -> str:
 
 def _remedy(type_: Type, value: object) -> str:
     """The remedy for a value that does not fit. The message for a missing value already has one."""
-    item = scalar(type_)
+    item = present(type_)
     wanted = traits(item).given
     match item, value:
         case (_, None):
@@ -203,7 +167,9 @@ def fit_arrow(type_: Type, column: Any) -> Any:
 
 def _fast(type_: Type, column: Any) -> Any:
     """The column converted by kernels, or None if one of them declines."""
-    item = scalar(type_)
+    item = present(type_)
+    if isinstance(item, types.Tuple | types.Vec | types.Set | types.Map | types.Named):
+        return _fast_nested(type_, column)
     if column.null_count and not isinstance(type_, types.Option):
         return None
     try:
@@ -218,6 +184,19 @@ def _fast(type_: Type, column: Any) -> Any:
     return _one_zero(converted) if types.is_float(item) else converted
 
 
+def _fast_nested(type_: Type, column: Any) -> Any:
+    try:
+        fitted = [fit_nested(type_, chunk, _fast_array) for chunk in column.chunks]
+    except pa.ArrowException:
+        return None
+    return None if any(f is None for f in fitted) else pa.chunked_array(fitted, arrow_type(type_))
+
+
+def _fast_array(type_: Type, array: Any) -> Any:
+    fitted = _fast(type_, pa.chunked_array([array]))
+    return fitted.combine_chunks() if isinstance(fitted, pa.ChunkedArray) else fitted
+
+
 def _plain(column: Any) -> Any:
     if pa.types.is_dictionary(column.type):
         return column.cast(column.type.value_type)
@@ -226,7 +205,7 @@ def _plain(column: Any) -> Any:
     return column
 
 
-def _convert(item: types.Scalar, column: Any) -> Any:
+def _convert(item: Scalar, column: Any) -> Any:
     """The column cast to the type's Arrow type without changing values; None if that is not certain."""
     source, target = column.type, arrow_type(item)
     if source == target and not is_wide(item):
@@ -242,13 +221,15 @@ def _convert(item: types.Scalar, column: Any) -> Any:
             return column.cast(target) if pa.types.is_floating(source) else _from_whole(column, target)
         case types.Decimal():
             return rescale(column if pa.types.is_decimal(source) else _from_whole(column, _COUNT), target)
-        case types.Bool() | types.String() | types.Bytes() | types.Date() | types.Timestamp():
+        case types.Bool() | types.String() | types.Bytes():
+            return column.cast(target) if type_of(source) == item else None
+        case types.Date() | types.Timestamp() | types.Duration():
             return column.cast(target) if type_of(source) == item else None
         case _:
             assert_never(item)
 
 
-def _whole(item: types.Scalar, column: Any) -> Any:
+def _whole(item: types.Item, column: Any) -> Any:
     """Integers. DuckDB and Spark represent those beyond 64 bits as decimals with scale 0."""
     source = column.type
     if not is_wide(item):
@@ -264,7 +245,7 @@ def _is_whole(source: Any) -> bool:
     return bool(pa.types.is_integer(source) or (pa.types.is_decimal(source) and source.scale == 0))
 
 
-def _digits(item: types.Scalar, text: str) -> str:
+def _digits(item: types.Item, text: str) -> str:
     value = from_text(item, text)
     if to_text(item, value) != text:
         raise BadValue(f"{shown(text)} is not how {shown(value)} is written")
@@ -308,7 +289,7 @@ def _one_zero(column: Any) -> Any:
 
 def within(type_: Type, column: Any) -> bool:
     """Whether the values of a column of the type's Arrow type are within the type's bounds."""
-    item = scalar(type_)
+    item = present(type_)
     match item:
         case types.Date():
             bounds, numbers = DAYS, column.cast(pa.int32())
@@ -316,6 +297,8 @@ def within(type_: Type, column: Any) -> bool:
             bounds, numbers = MOMENTS, column.cast(pa.int64())
         case types.Bit(width) | types.Signed(width) if width not in (8, 16, 32, 64) and width < 64:
             bounds, numbers = types.int_range(item) or (0, 0), column
+        case types.Duration():
+            bounds, numbers = (LEAST + 1, -LEAST - 1), column.cast(pa.int64())
         case types.Int() | types.Signed(64) if isinstance(type_, types.Option):  # LEAST encodes none
             bounds, numbers = (LEAST + 1, -LEAST - 1), column
         case (
@@ -331,6 +314,8 @@ def within(type_: Type, column: Any) -> bool:
             | types.Bytes()
         ):
             return True
+        case types.Tuple() | types.Vec() | types.Set() | types.Map() | types.Named():
+            return True  # its parts are checked where they are converted
         case _:
             assert_never(item)
     extremes = pc.min_max(numbers)
@@ -351,8 +336,8 @@ def _values(type_: Type, column: Any) -> list[object]:
     encoded = pa.types.is_dictionary(column.type) or pa.types.is_run_end_encoded(column.type)
     kind = column.type.value_type if encoded else column.type
     if is_wide(type_) and is_text(kind):
-        return [_number(v) for v in values]
-    if types.is_integer(scalar(type_)) and _is_whole(kind):
+        return [number(v) for v in values]
+    if types.is_integer(present(type_)) and _is_whole(kind):
         return [int(v) if isinstance(v, decimal.Decimal) else v for v in values]
     return values
 
@@ -371,12 +356,3 @@ def _scalar_value(wrapped: Any) -> object:
     except (ValueError, OverflowError, pa.ArrowException):
         return wrapped
     return value
-
-
-def _number(text: object) -> object:
-    """The number that a text in canonical form denotes; any other text unchanged."""
-    try:
-        value = from_text(types.BIGINT, str(text))
-    except BadValue:
-        return text
-    return value if to_text(types.BIGINT, value) == text else text

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from tidelog.data import types
-from tidelog.data.types import Type, scalar
+from tidelog.data.types import Type, present
 from tidelog.errors import DataError
 from tidelog.program.typed import Relation
-from tidelog.tables.arrow import UNIT, relation_from_schema, schema
+from tidelog.tables.arrow import UNIT, is_list, relation_from_schema, schema
 from tidelog.tables.fitting import Misfit, fit_arrow, fit_values
 from tidelog.tables.shapes import BadShape, Given, take_apart
 
@@ -58,9 +58,20 @@ def relation_from_data(name: str, data: object, *, options: Collection[str] | No
         raise DataError(name, bad.problem, row=bad.row, value=bad.value) from None
     if given.names is None:
         raise DataError(name, "the data has no column names; declare the relation, or give a DataFrame")
-    table = pa.table([_inferred(name, *c) for c in zip(given.names, given.columns, strict=True)], given.names)
-    missing = [n for n, column in zip(given.names, table.columns, strict=True) if column.null_count]
-    return relation_from_schema(name, table.schema, options=missing if options is None else options)
+    columns = [_inferred(name, *c) for c in zip(given.names, given.columns, strict=True)]
+    missing = [n for n, column in zip(given.names, columns, strict=True) if column.null_count]
+    found = pa.schema([pa.field(n, _observed(c)) for n, c in zip(given.names, columns, strict=True)])
+    return relation_from_schema(name, found, options=missing if options is None else options)
+
+
+def _observed(column: Any) -> Any:
+    """The type of a column, in which the items of lists are nullable only if one of them is null."""
+    kind = column.type
+    if not is_list(kind):
+        return kind
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    items = pa.chunked_array([chunk.flatten() for chunk in chunks], kind.value_type)
+    return pa.list_(pa.field("item", _observed(items), nullable=bool(items.null_count)))
 
 
 def _inferred(relation: str, name: str, column: Any) -> Any:
@@ -148,7 +159,7 @@ def _from_series(type_: Type, series: Any) -> Any:
     unless the relation's column is a floating-point type and not an option. Pandas turns an integer column
     with missing values into floats; such a column becomes integers again.
     """
-    item, option = scalar(type_), isinstance(type_, types.Option)
+    item, option = present(type_), isinstance(type_, types.Option)
     if series.dtype == object:
         keep = types.is_float(item) and not option
         return [None if _is_nan(v) and not keep else v for v in series.tolist()]

@@ -13,6 +13,7 @@ import pyarrow as pa
 from tidelog.program.typed import Relation
 from tidelog.tables import compute as pc
 from tidelog.tables.arrow import schema
+from tidelog.tables.grouping import grouped
 
 __all__ = ["SIGN", "difference", "signed", "signed_schema", "sums", "total"]
 
@@ -37,7 +38,7 @@ def total(table: Any) -> Any:
 def sums(table: Any) -> Any:
     """The same as `total`, for any number of equal rows: sums are 64-bit integers."""
     keys = [name for name in table.column_names if name != SIGN]
-    found = table.group_by(keys).aggregate([(SIGN, "sum")])
+    found = grouped(table, keys, [(SIGN, "sum")])
     found = found.filter(pc.not_equal(found[f"{SIGN}_sum"], 0))
     made = table.schema.set(table.schema.get_field_index(SIGN), pa.field(SIGN, pa.int64(), nullable=False))
     return pa.Table.from_arrays([found[f"{SIGN}_sum" if n == SIGN else n] for n in made.names], schema=made)
@@ -49,7 +50,7 @@ def difference(old: Any, new: Any) -> Any:
     A table may repeat rows. A row differs if all its signs are equal: then only one table has it.
     """
     both = pa.concat_tables([signed(new, 1), signed(old, -1)])
-    found = both.group_by(old.column_names).aggregate([(SIGN, "min"), (SIGN, "max")])
+    found = grouped(both, old.column_names, [(SIGN, "min"), (SIGN, "max")])
     found = found.filter(pc.equal(found[f"{SIGN}_min"], found[f"{SIGN}_max"]))
     return pa.Table.from_arrays(
         [*(found[name] for name in old.column_names), found[f"{SIGN}_min"]], schema=both.schema

@@ -17,6 +17,7 @@ from tidelog.program.typed import Relation, Role
 from tidelog.session import Session
 from tidelog.store.durable import Store
 from tidelog.store.manifest import Written
+from tidelog.tables.casting import cast_table
 from tidelog.tables.signed import SIGN, signed
 
 __all__ = ["Outlets"]
@@ -70,7 +71,7 @@ class Outlets:
             return frame
         relation = self._relations[sink.relation]
         rows = signed(view.to_arrow(), 1) if changes is None else changes
-        made = self._spark.createDataFrame(rows.cast(spark_schema(relation, sign=True)))
+        made = self._spark.createDataFrame(cast_table(rows, spark_schema(relation, sign=True)))
         return made.withColumnRenamed(SIGN, sign_column(relation))
 
     def quarantine(self, bad: Mapping[str, DataFrame]) -> None:

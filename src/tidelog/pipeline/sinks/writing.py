@@ -25,6 +25,7 @@ from pyspark.sql import functions as sf
 
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.formats import format_of
+from tidelog.pipeline.sinks.texts import with_texts
 from tidelog.pipeline.sources.paths import local, shown_path
 from tidelog.pipeline.spec import Sink
 from tidelog.program.typed import Relation
@@ -81,7 +82,7 @@ def prepare(sink: Sink, relation: Relation, frame: DataFrame, number: int) -> No
     assert sink.path is not None
     folder = f"{sink.path}/{_prepared(sink, relation, number)}"
     with naming(sink.name):
-        _writer(sink, frame).mode("overwrite").save(folder)
+        _writer(sink, relation, frame).mode("overwrite").save(folder)
     written = local(folder)
     if written is not None:
         _sync(written)
@@ -162,15 +163,14 @@ def deliver(sink: Sink, relation: Relation, frame: DataFrame, number: int) -> No
     if sink.kind == "changes":
         frame = frame.withColumn(commit_column(relation), sf.lit(number).cast("bigint"))
     with naming(sink.name):
-        writer = _writer(sink, frame).mode("overwrite" if sink.kind == "outputs" else "append")
+        writer = _writer(sink, relation, frame).mode("overwrite" if sink.kind == "outputs" else "append")
         if sink.table is not None:
             writer.saveAsTable(sink.table)
         else:
             writer.save()
 
 
-def _writer(sink: Sink, frame: DataFrame) -> Any:
+def _writer(sink: Sink, relation: Relation, frame: DataFrame) -> Any:
     usual = {"header": "true"} if format_of(sink.format).header else {}
-    return (
-        frame.withColumnRenamed(UNIT, _HOLDS).write.format(sink.format).options(**{**usual, **sink.options})
-    )
+    rows = with_texts(frame, relation, sink.format).withColumnRenamed(UNIT, _HOLDS)
+    return rows.write.format(sink.format).options(**{**usual, **sink.options})

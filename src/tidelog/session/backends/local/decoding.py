@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tidelog.data.types import Option
+from tidelog.data.types import Option, Type, is_structured, present
 from tidelog.data.values import BadValue, Value, canonical
 from tidelog.engine.local.codes.arrow import decode_table
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes, is_direct
@@ -19,7 +19,7 @@ from tidelog.engine.local.storage.snapshot import Extent
 from tidelog.errors import DataError, SessionError
 from tidelog.program.typed import Relation
 from tidelog.session.facts import Fact
-from tidelog.tables.fitting import native
+from tidelog.tables.natives import check, native
 
 __all__ = ["Decoder"]
 
@@ -59,7 +59,7 @@ class Decoder:
         """The code of a value in a column, None if no row can have it; DataError if its type is wrong."""
         column = relation.columns[place]
         try:
-            return self._codec.find(column.type, canonical(column.type, native(value)))
+            return self._codec.find(column.type, _value(column.type, value))
         except BadValue as bad:
             raise DataError(relation.name, str(bad), column=column.name, value=value) from None
 
@@ -90,6 +90,11 @@ def _canonical(relation: Relation, place: int, value: object) -> Value | None:
     if value is None:
         return None
     try:
-        return canonical(column.type, native(value))
+        return _value(column.type, value)
     except BadValue as bad:
         raise DataError(relation.name, str(bad), column=column.name, value=value) from None
+
+
+def _value(type_: Type, value: object) -> Value:
+    """The canonical value that a user means. Raises BadValue."""
+    return check(type_, value) if is_structured(present(type_)) else canonical(type_, native(value))

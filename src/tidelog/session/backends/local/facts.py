@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from tidelog.engine.local.codes.codec import Codes
-from tidelog.engine.local.dense.bits import Difference
-from tidelog.engine.local.storage.snapshot import Extent, matching
+from tidelog.engine.local.storage.snapshot import Extent, Unread, matching
 from tidelog.engine.local.storage.table import Table
 from tidelog.program.typed import Relation
 from tidelog.session.backends.local.decoding import Decoder
@@ -88,7 +87,7 @@ class CodedFacts(Facts):
 class LazyFacts(CodedFacts):
     """Rows whose codes are computed on demand."""
 
-    def __init__(self, relation: Relation, decoder: Decoder, rows: Difference) -> None:
+    def __init__(self, relation: Relation, decoder: Decoder, rows: Unread) -> None:
         super().__init__(relation, decoder, _NOTHING)
         self._rows = rows
 

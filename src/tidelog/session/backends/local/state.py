@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from tidelog.data.types import Scalar
+from tidelog.data.types import Item
 from tidelog.engine.limits import Limits, memory_errors
 from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.local.commits import LocalCommits
-from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import Record
 from tidelog.engine.local.storage.saved_state import Saved
+from tidelog.engine.local.storage.snapshot import Unread
 from tidelog.engine.statistics import Stats
 from tidelog.maintain.strategy import Strategy
 from tidelog.plan.describe import describe_plan
@@ -178,8 +178,9 @@ class LocalBackend:
         for name in self._as_declared(self.engine.changed_relations(), program.relations):
             relation = program.relations[name]
             inserted, deleted = self.commits.changes(name)
-            if not isinstance(inserted, Difference):  # a relation with a key is never dense
-                expect_keys(relation, self.engine.tables[name], inserted, self.engine.codec)
+            if relation.key is not None:
+                codes = inserted.codes() if isinstance(inserted, Unread) else inserted
+                expect_keys(relation, self.engine.tables[name], codes, self.engine.codec)
             if len(inserted) or len(deleted):
                 changed[name] = self._change(relation, inserted, deleted)
         before = self.program.relations
@@ -201,12 +202,12 @@ class LocalBackend:
         return sorted((name for name in names if name in places), key=places.__getitem__)
 
     def _change(
-        self, relation: Relation, inserted: Codes | Difference, deleted: Codes | Difference
+        self, relation: Relation, inserted: Codes | Unread, deleted: Codes | Unread
     ) -> RelationChanges:
         return RelationChanges(relation, self._facts(relation, inserted), self._facts(relation, deleted))
 
-    def _facts(self, relation: Relation, rows: Codes | Difference) -> Facts:
-        if isinstance(rows, Difference):
+    def _facts(self, relation: Relation, rows: Codes | Unread) -> Facts:
+        if isinstance(rows, Unread):
             return LazyFacts(relation, self.decoder, rows)
         return CodedFacts(relation, self.decoder, rows)
 
@@ -223,7 +224,7 @@ class LocalBackend:
         if used:
             self._forget_values(used)
 
-    def _forget_values(self, used: Mapping[Scalar, Codes]) -> None:
+    def _forget_values(self, used: Mapping[Item, Codes]) -> None:
         """Give rows new codes; readers of earlier commits keep their codes and codec."""
         with self.readers.publishing(lambda _: False):
             self.engine.forget_values(used)
