@@ -1,10 +1,11 @@
-"""Before any test, Hypothesis gets its profile; after all of them, what they tried is counted up.
+"""Before any test, kernels are compiled and Hypothesis gets its profile. Finally, what was tried is counted.
 
 Hypothesis measures no time, since a machine with other work to do must not fail a test.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -20,6 +21,13 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("tidelog")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels of a fresh checkout, so that no test sees the line that says so."""
+    if not hasattr(session.config, "workerinput"):
+        import_module("tidelog.engine.local.native.library").load()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

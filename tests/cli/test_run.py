@@ -283,3 +283,46 @@ def test_show_script_tells_what_another_strategy_does(folder: Path) -> None:
     assert "    overdelete: changed asserted facts of Reach\n" in shown
     shown = run("show", "script", "--strategy", "differential", folder / "program.dl").stdout
     assert "  update: iterate\n    for each iteration that changed:\n" in shown
+
+
+def test_modules_are_searched_in_the_folders_given(folder: Path) -> None:
+    (folder / "lib").mkdir()
+    (folder / "lib" / "graph.dl").write_text(PROGRAM)
+    main_file = folder / "main.dl"
+    main_file.write_text("import graph\noutput relation N(n: int)\nN(n) :- graph::Fan(_, n).\n")
+    (folder / "facts" / "Edge.csv").rename(folder / "facts" / "graph.Edge.csv")
+    done = run("run", main_file, "-F", folder / "facts", "-L", folder / "lib")
+    assert (done.exit_code, done.output.splitlines()[-1]) == (0, "N: 1 row")
+    assert run("check", main_file, "-L", folder / "lib").exit_code == 0
+    assert run("check", main_file).exit_code == 1
+    assert "graph::Reach" in run("show", "program", main_file, "-L", folder / "lib").output
+    assert run("fmt", "--check", main_file).exit_code == 0
+
+
+def test_attributes_name_the_files_of_relations(folder: Path) -> None:
+    program = folder / "attributes.dl"
+    program.write_text(
+        """#[file = "raw/edges.csv", delimiter = ";", header = false]
+input relation Edge(src: string, dst: string)
+#[file = "deep/reach.csv", delimiter = "|"]
+output relation Reach(src: string, dst: string)
+#[file = "bare.csv", header = false]
+output relation Back(dst: string, src: string)
+output relation Plain(dst: string)
+Reach(x, y) :- Edge(x, y).
+Back(y, x) :- Edge(x, y).
+Plain(y) :- Edge(_, y).
+"""
+    )
+    done = run("run", program, "-F", folder / "facts", "-D", folder / "out")
+    assert (done.exit_code, "has no raw/edges.csv\n" in done.output) == (1, True)
+    (folder / "facts" / "raw").mkdir()
+    (folder / "facts" / "raw" / "edges.csv").write_text('a;"b|c"\nb;"c,d"\n')
+    done = run("run", program, "-F", folder / "facts", "-D", folder / "out")
+    assert done.exit_code == 0, done.output
+    assert "Edge.csv matches no input relation" in done.output
+    assert sorted(lines(folder / "out" / "deep" / "reach.csv")) == ['a|"b|c"', "b|c,d", "src|dst"]
+    assert sorted(lines(folder / "out" / "bare.csv")) == ['"c,d",b', "b|c,a"]
+    assert sorted(lines(folder / "out" / "Plain.csv")) == ['"c,d"', "b|c", "dst"]
+    assert '#[file = "bare.csv", header = false]' in run("show", "program", program).output
+    assert run("fmt", "--check", program).exit_code == 0

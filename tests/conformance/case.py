@@ -13,12 +13,13 @@ The same expectation holds for every engine and strategy.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tidelog.data import types
-from tidelog.data.values import Row, Value, from_text
+from tidelog.data.structs import FrozenMap, Struct
+from tidelog.data.values import Row, Value, from_text, order_key
 from tidelog.data.zset import ZSet
 from tidelog.program.draft import Draft, load
 from tidelog.program.model import Program
@@ -122,9 +123,36 @@ def show_outputs(program: Program, contents: Mapping[str, frozenset[Row]]) -> st
 
 
 def show_fact(relation: Relation, row: Row) -> str:
-    values = (constant_tree(t, v) for t, v in zip(relation.types, row, strict=True))
+    values = (_tree(t, v) for t, v in zip(relation.types, row, strict=True))
     atom = tree.Atom(relation.name, tuple(tree.Argument(v) for v in values))
     return print_line(tree.Rule((atom,)))
+
+
+def _tree(type_: types.Type, value: Value, *, inside: bool = False) -> tree.Expr:
+    """A value as the language writes it; numbers inside of others have the type that is expected there."""
+    match types.present(type_), value:
+        case types.Tuple(items), tuple():
+            return tree.TupleValue(_trees(items, value))
+        case types.Vec(item), tuple():
+            return tree.VecLiteral(_trees([item] * len(value), value))
+        case types.Set(item), frozenset():
+            listed = sorted(value, key=lambda v: order_key(item, v))
+            return tree.Call("to_set", (tree.VecLiteral(_trees([item] * len(listed), listed)),))
+        case types.Map(key, held), FrozenMap():
+            entries = ((_tree(key, k, inside=True), _tree(held, v, inside=True)) for k, v in value.items())
+            return tree.MapLiteral(tuple(entries)) if value else tree.Call("to_map", (tree.VecLiteral(()),))
+        case types.Named() as named, Struct():
+            fields = [f.type for f in named.constructor(value._tag).fields]
+            parts = _trees(fields, tuple(value._asdict().values()))
+            is_bare = not fields and len(named.constructors) > 1
+            return tree.Construct(value._tag, tuple(map(tree.Argument, parts)), is_bare=is_bare)
+    written = constant_tree(type_, value)
+    is_number = isinstance(written, tree.Cast) and not isinstance(written.operand, tree.StringLiteral)
+    return written.operand if inside and is_number and isinstance(written, tree.Cast) else written
+
+
+def _trees(items: Sequence[types.Type], values: Sequence[Value]) -> tuple[tree.Expr, ...]:
+    return tuple(_tree(t, v, inside=True) for t, v in zip(items, values, strict=True))
 
 
 def cases() -> list[Case]:

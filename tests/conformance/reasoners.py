@@ -16,8 +16,8 @@ from tidelog.engine.cost import StratumCost
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.dense import matrix as bits
-from tidelog.engine.local.dense.bits import Difference
 from tidelog.engine.local.engine import LocalEngine
+from tidelog.engine.local.storage.snapshot import Unread
 from tidelog.engine.scheduler import Scheduler
 from tidelog.engine.statistics import Stats
 from tidelog.maintain.strategy import DIFFERENTIAL, DRED, RECOMPUTE
@@ -130,7 +130,7 @@ class LocalReasoner:
         """What the commit at work has changed."""
         made: Changes = {}
         for name in types:
-            parts = [p.codes() if isinstance(p, Difference) else p for p in self.commits.changes(name)]
+            parts = [p.codes() if isinstance(p, Unread) else p for p in self.commits.changes(name)]
             came, went = (ZSet.of(self.decode(types[name], rows)) for rows in parts)
             made[name] = came - went
         return {name: change for name, change in made.items() if change}

@@ -8,16 +8,20 @@ from conformance.case import Case, Commit, cases, show_outputs
 from conformance.reasoners import REASONERS, Reasoner
 from tidelog.data.zset import ZSet
 from tidelog.errors import EngineError
+from tidelog.program.typed import Nested, Without
 
 ALL = cases()
 
 
 def _gap(reasoner: str, case: Case) -> str | None:
     """Why a reasoner cannot run a case, if it cannot."""
-    if reasoner.startswith("circuit") and any(
-        rule.group is not None for commit in case.commits() for rule in commit.program.rules.values()
-    ):
+    if not reasoner.startswith("circuit"):
+        return None
+    rules = [rule for commit in case.commits() for rule in commit.program.rules.values()]
+    if any(rule.group is not None for rule in rules):
         return "the circuit interprets programs without aggregates"
+    if any(isinstance(x, Nested | Without) for rule in rules for body in rule.bodies for x in body):
+        return "the circuit interprets programs without nested bodies"
     return None
 
 

@@ -16,7 +16,7 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import NAN, BadValue, Value, canonical, from_text, joins, order_key, to_text
 
-SCALARS: tuple[types.Scalar, ...] = (
+SCALARS: tuple[types.Item, ...] = (
     types.BOOL,
     types.INT,
     types.BIGINT,
@@ -32,10 +32,11 @@ SCALARS: tuple[types.Scalar, ...] = (
     types.BYTES,
     types.DATE,
     types.TIMESTAMP,
+    types.DURATION,
 )
 
 
-def raw_values(type_: types.Scalar) -> st.SearchStrategy[object]:
+def raw_values(type_: types.Item) -> st.SearchStrategy[object]:
     """Python values that stand for values of a type, in more than one way where there are several."""
     match type_:
         case types.Bool():
@@ -57,6 +58,9 @@ def raw_values(type_: types.Scalar) -> st.SearchStrategy[object]:
             zones = st.sampled_from((None, UTC, timezone(timedelta(hours=-5, minutes=30))))
             moments = st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1))  # noqa: DTZ001
             return st.builds(lambda moment, zone: moment.replace(tzinfo=zone), moments, zones)
+        case types.Duration():
+            most = timedelta(microseconds=2**63 - 1)
+            return st.timedeltas(-most, most)
         case _:
             return st.integers(*types.int_range(type_) or (None, None))
 
@@ -65,7 +69,7 @@ def _digits(number: int) -> tuple[int, ...]:
     return tuple(int(d) for d in str(abs(number)))
 
 
-def values(type_: types.Scalar) -> st.SearchStrategy[Value]:
+def values(type_: types.Item) -> st.SearchStrategy[Value]:
     return raw_values(type_).map(lambda raw: canonical(type_, raw))
 
 
@@ -97,7 +101,7 @@ def test_the_text_of_a_value_reads_back_as_that_value(typed: tuple[Type, Value])
 
 
 @given(typed_values)
-def test_an_option_reads_and_writes_as_its_item_does(typed: tuple[types.Scalar, Value]) -> None:
+def test_an_option_reads_and_writes_as_its_item_does(typed: tuple[types.Item, Value]) -> None:
     type_, value = typed
     text = to_text(types.Option(type_), value)
     assert text == to_text(type_, value)

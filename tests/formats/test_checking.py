@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -148,8 +149,18 @@ def test_good_rows_are_read_as_files_are_read(data: st.DataObject, columns: list
     lines = b"".join(write_lines(table)).decode().removesuffix("\n").split("\n")
     made = check(Layout(r, Form.JSON, tuple(c.name for c in r.columns)), value=lines or [""])
     assert all(row[PROBLEM] is None for row in made)
-    back = pa.Table.from_pylist(made, target(r)).drop_columns([PROBLEM, RAW]).cast(schema(r))
+    kept = [target(r).field(c.name) for c in r.columns]
+    columns_ = [_column([row[f.name] for row in made], f.type) for f in kept]
+    back = pa.Table.from_arrays(columns_, schema=pa.schema(kept)).cast(schema(r))
     assert not difference(table, back).num_rows
+
+
+def _column(values: list[Any], type_: Any) -> Any:
+    """An Arrow array; PyArrow refuses to convert durations near the bounds."""
+    if not pa.types.is_duration(type_):
+        return pa.array(values, type_)
+    unit = timedelta(microseconds=1)
+    return pa.array([None if v is None else v // unit for v in values], pa.int64()).cast(type_)
 
 
 CELL = st.sampled_from(["", "1", "-7", "x", "1.5", "true", "2024-01-02", "null", "é", " 1"])

@@ -32,4 +32,4 @@ def test_the_scripts_of_a_program(program: str, strategy: str) -> None:
 
 
 def test_there_is_a_program_for_each_kind_of_stratum() -> None:
-    assert PROGRAMS == ["extrema", "groups", "negation", "recursion"]
+    assert PROGRAMS == ["extrema", "groups", "negation", "recursion", "totals"]

@@ -39,7 +39,9 @@ def _rebuilt(node: _Node, change: _Change) -> _Node:
     """A tree with its nodes changed, from the leaves up."""
     if isinstance(node, tuple):
         return tuple(_rebuilt(part, change) for part in node)  # type: ignore[return-value]
-    if not hasattr(node, "__dataclass_fields__") or type(node).__module__ != tree.__name__:
+    if not hasattr(node, "__dataclass_fields__") or getattr(tree, type(node).__name__, None) is not type(
+        node
+    ):
         return node
     parts = {f.name: _rebuilt(getattr(node, f.name), change) for f in fields(node)}  # type: ignore[arg-type]
     made: _Node = change(replace(node, **parts))  # type: ignore[type-var]
@@ -112,8 +114,9 @@ def with_other_order(case: Case, random: Random) -> tuple[Case, Mapping[str, str
     known: dict[RuleText, RuleText] = {}
 
     def shuffled(node: Any) -> Any:
-        if isinstance(node, tree.Disjunction):
-            return replace(node, alternatives=tuple(random.sample(node.alternatives, len(node.alternatives))))
+        if isinstance(node, tree.Disjunction | tree.NegatedBody | tree.SubAggregate):
+            bodies = [tuple(random.sample(body, len(body))) for body in node.alternatives]
+            return replace(node, alternatives=tuple(random.sample(bodies, len(bodies))))
         return node
 
     def other(rule: RuleText) -> RuleText:
@@ -129,14 +132,16 @@ def with_other_order(case: Case, random: Random) -> tuple[Case, Mapping[str, str
 def with_other_names(case: Case, random: Random) -> tuple[Case, Mapping[str, str]]:
     """Other names for variables, relations and functions; some change the order in which names are sorted."""
     items = _items(case)
-    functions = {i.name for i in items if isinstance(i, tree.Function)}
+    functions = {i.name for i in items if isinstance(i, tree.Function) and not i.type_parameters}
     relations = {i.name: f"{random.choice('AMZ')}{i.name}_" for i in items if isinstance(i, tree.Relation)}
     prefix = random.choice(["a_", "z_", "_q"])
 
     def change(node: Any) -> Any:
         match node:
-            case tree.Variable(name) | tree.Assignment(name):
+            case tree.Variable(name) | tree.Assignment(name) | tree.At(name) | tree.Parameter(name):
                 return replace(node, name=f"{prefix}{name}")
+            case tree.TypeDefinition(parameters=parameters) | tree.Alias(parameters=parameters):
+                return replace(node, parameters=_unchanged(parameters, prefix) or ())
             case tree.Atom(relation):
                 return replace(node, relation=relations.get(relation, relation))
             case tree.Relation(name=name):
@@ -149,7 +154,8 @@ def with_other_names(case: Case, random: Random) -> tuple[Case, Mapping[str, str
         return node
 
     def declared(texts: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(print_item(_rebuilt(parse(text).items[0], change)) for text in texts)
+        items = [parse(text).items[0] for text in texts]
+        return tuple(print_item(i if _is_generic(i) else _rebuilt(i, change)) for i in items)
 
     def rule(text: RuleText) -> RuleText:
         return _text(_rebuilt(_tree(text), change))
@@ -157,14 +163,19 @@ def with_other_names(case: Case, random: Random) -> tuple[Case, Mapping[str, str
     return _everywhere(case, rule, declared, lambda name: relations.get(name, name)), relations
 
 
+def _is_generic(item: tree.Item) -> bool:
+    """Whether an item is a function with type parameters; it calls closures by its parameters' names."""
+    return isinstance(item, tree.Function) and bool(item.type_parameters)
+
+
 def _unchanged(key: tuple[tree.Variable, ...] | None, prefix: str) -> tuple[tree.Variable, ...] | None:
-    """The columns of a key, which look like variables and are none."""
+    """The columns of a key or the parameters of a type, which look like variables and are none."""
     return None if key is None else tuple(replace(k, name=k.name.removeprefix(prefix)) for k in key)
 
 
 def with_functions_inlined(case: Case, random: Random) -> tuple[Case, Mapping[str, str]]:
     """Each call of a function of the program, written out as a block."""
-    functions = {i.name: i for i in _items(case) if isinstance(i, tree.Function)}
+    functions = {i.name: i for i in _items(case) if isinstance(i, tree.Function) and not _is_generic(i)}
     number = 0
 
     def change(node: Any) -> Any:
@@ -186,7 +197,7 @@ def with_functions_inlined(case: Case, random: Random) -> tuple[Case, Mapping[st
 
 def _inlined(function: tree.Function, args: tuple[tree.Expr, ...], prefix: str, change: _Change) -> tree.Expr:
     def renamed(node: Any) -> Any:
-        if isinstance(node, tree.Variable | tree.Assignment):
+        if isinstance(node, tree.Variable | tree.Assignment | tree.At | tree.Parameter):
             return replace(node, name=f"{prefix}{node.name}")
         return node
 

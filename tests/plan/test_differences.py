@@ -9,7 +9,7 @@ import pytest
 
 from sizes import size
 from tidelog.errors import ProgramError
-from tidelog.plan.flat import FlatProgram, _indexed
+from tidelog.plan.flat import FlatProgram, Totals, _indexed
 from tidelog.plan.flatten import flatten
 from tidelog.program.draft import Draft
 from tidelog.program.model import EMPTY, Program
@@ -25,6 +25,9 @@ BODIES = (
     "{0}(x, n) :- {1}(x, y), var n = count().group_by(x).",
     "{0}(x, n) :- {1}(x, y), var n = y.group_by(x).min().",
     "{0}(x, n) :- {1}(x, y), var n = (y + 1).group_by(x).min().",
+    "{0}(x, n) :- {1}(x, y), var n = y.group_by(x).sum().",
+    "{0}(x, n) :- {1}(x, y), not {2}(x, _), var n = (y + 1).group_by(x).sum().",
+    "{0}(x, x) :- {1}(x, y), y > 3, In(x, _).",
     "{0}(x, y), {1}(y, x) :- {2}(x, y).",
     "{0}(x, y) :- ({1}(x, y); {2}(y, x)).",
 )
@@ -71,6 +74,7 @@ def check_same(made: FlatProgram, fresh: FlatProgram) -> None:
         assert set(other.rules) == set(stratum.rules)
         assert (other.recursive, other.grouping) == (stratum.recursive, stratum.grouping)
         assert other.best == stratum.best
+        check_same_totals(other.totals, stratum.totals)
     number = made.index.order.number
     for rule in made.rules.values():
         assert all(number[name] <= number[rule.head] for name in rule.reads)
@@ -80,6 +84,14 @@ def check_same(made: FlatProgram, fresh: FlatProgram) -> None:
         n: set(ids) for n, ids in again.deriving.items()
     }
     assert dict(made.index.readers) == dict(again.readers)
+
+
+def check_same_totals(made: Totals | None, fresh: Totals | None) -> None:
+    assert made == fresh
+    if made is not None and fresh is not None:
+        assert (made.groupings, made.dependencies) == (fresh.groupings, fresh.dependencies)
+        parts = [{s.relations: set(s.rules) for s in totals.on_demand} for totals in (made, fresh)]
+        assert parts[0] == parts[1]
 
 
 @pytest.mark.parametrize("seed", range(size(40, 1500)))
@@ -113,6 +125,7 @@ def _alike(made: Program, fresh: Program) -> bool:
     return len(made.strata) == len(wanted) and all(
         set(s.rules) == set(wanted[s.relations].rules)
         and (s.recursive, s.best) == (wanted[s.relations].recursive, wanted[s.relations].best)
+        and s.totals == wanted[s.relations].totals
         for s in made.strata
     )
 

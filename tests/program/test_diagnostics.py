@@ -7,6 +7,7 @@ Codes that no text alone can cause are caused by the functions of `CAUSES`.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tidelog.errors import CODES, ProgramError, Severity, render, sort
-from tidelog.program.draft import Draft, check
+from tidelog.program.draft import Draft, check, load
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "diagnostics"
@@ -50,10 +51,22 @@ def register_a_function_without_types() -> None:
     Draft().register(measure)
 
 
+def load_a_file(folder: str) -> Callable[[], None]:
+    """Load the program of a golden folder as a file, whose modules are beside it."""
+
+    def cause() -> None:
+        with contextlib.chdir(GOLDEN / folder):
+            load(Path("program.dl").read_text(encoding="utf-8"), "program.dl")
+
+    return cause
+
+
 CAUSES: dict[str, Callable[[], None]] = {
     "E113": remove_a_rule_that_is_not_there,
     "E114": drop_a_relation_in_use,
     "E115": register_a_function_without_types,
+    "E123": load_a_file("E123"),
+    "E124": load_a_file("E124"),
 }
 
 

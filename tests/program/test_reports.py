@@ -18,7 +18,7 @@ ENOUGH = MOST * 8 * (LONGEST + WIDTH)  # characters, for the longest report
 
 def test_a_line_of_thousands_of_mistakes_gives_a_short_report(tmp_path: Path) -> None:
     file = tmp_path / "line.dl"
-    file.write_text("@ " * 8000)
+    file.write_text("§ " * 8000)
     result = CliRunner().invoke(main, ["check", str(file)])
     assert result.exit_code == 1
     assert len(result.stderr) < 60_000
@@ -48,7 +48,7 @@ def test_a_report_is_bounded_whatever_the_text(text: str) -> None:
 
 def test_all_diagnostics_stay_with_the_error_when_few_are_shown() -> None:
     with pytest.raises(tidelog.ProgramError) as caught:
-        tidelog.load("@ " * 300)
+        tidelog.load("§ " * 300)
     assert len(caught.value.diagnostics) == 300
     assert str(caught.value).endswith("200 more errors not shown")
 

@@ -219,3 +219,54 @@ def test_other_aggregates_are_not_recursive(function: str) -> None:
         var d = {value}.group_by(z).{function}({extra}), d == d.
     """
     assert [d.code for d in errors(text)] == ["E502"]
+
+
+TOTALS = """
+input relation E(x: int, y: int, w: int)
+input relation L(x: int, c: int)
+relation A(x: int)
+relation B(x: int, n: int)
+relation T(x: int, n: int)
+T(x, n) :- E(x, _, w), var n = w.group_by(x).sum().
+"""
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_threshold"),
+    [
+        ("A(x) :- T(x, n), n > 5. T(y, n) :- A(x), E(x, y, w), var n = w.group_by(y).sum().", True),
+        ("A(x) :- T(x, n), L(x, c), c <= n. T(y, n) :- A(x), E(x, y, w), var n = w.group_by(y).sum().", True),
+        (
+            "A(x) :- T(x, n), x > 1 and n >= 5. T(y, n) :- A(x), E(x, y, w), var n = w.group_by(y).sum().",
+            True,
+        ),
+        ("A(x) :- T(x, _). T(y, n) :- A(x), E(x, y, w), var n = w.group_by(y).sum().", True),
+        ("A(x) :- T(x, n), n < 5. T(y, n) :- A(x), E(x, y, w), var n = w.group_by(y).sum().", False),
+        ("A(x) :- T(x, n), n != 5. T(y, n) :- A(x), E(x, y, w), var n = w.group_by(y).sum().", False),
+        ("A(x) :- T(x, 5). T(y, n) :- A(x), E(x, y, w), var n = w.group_by(y).sum().", False),
+        ("A(x) :- T(x, n), L(n, _). T(y, n) :- A(x), E(x, y, w), var n = w.group_by(y).sum().", False),
+        (
+            "A(x) :- T(x, n), n > 5, not L(n, _). T(y, n) :- A(x), E(x, y, w), var n = w.group_by(y).sum().",
+            False,
+        ),
+        ("A(x) :- T(x, n), T(_, m), n > m. T(y, n) :- A(x), E(x, y, w), var n = w.group_by(y).sum().", False),
+        ("B(x, n) :- T(x, n), n > 5. T(y, n) :- B(x, _), E(x, y, w), var n = w.group_by(y).sum().", False),
+        ("T(y, n) :- T(x, m), m > 5, E(x, y, w), var n = w.group_by(y).sum().", True),
+        ("T(y, n) :- T(x, m), E(x, y, w), var n = (m * w).group_by(y).sum().", False),
+    ],
+)
+def test_the_threshold_form_compares_totals_with_what_they_must_exceed(
+    rules: str, is_threshold: bool
+) -> None:
+    (stratum,) = (s for s in load(TOTALS + rules).strata if s.totals)
+    assert stratum.totals is not None
+    assert stratum.totals.is_threshold == is_threshold
+
+
+def test_columns_that_depend_on_totals_do_not_identify_groups() -> None:
+    program = load(
+        TOTALS
+        + "B(x, m) :- T(x, n), var m = n + 1. T(y, n) :- B(x, m), E(x, y, w), var n = w.group_by(y).sum()."
+    )
+    (totals,) = (s.totals for s in program.strata if s.totals)
+    assert dict(totals.aggregated) == {"B": {1}, "T": {1}}

@@ -58,7 +58,7 @@ def money(*texts: str) -> list[decimal.Decimal]:
         ("all", types.INT, None),
         ("concat", types.STRING, types.STRING),
         ("concat", types.INT, None),
-        ("median", types.INT, None),
+        ("middle", types.INT, None),
     ],
 )
 def test_the_type_of_an_aggregate_follows_from_its_values(

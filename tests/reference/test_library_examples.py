@@ -7,12 +7,18 @@ import pytest
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.expressions import Typer
 from tidelog.program.elaborate.problems import Problems
-from tidelog.program.library.catalog import GROUPS, Example
+from tidelog.program.library.catalog import COLLECTIONS, GROUPS, Example
 from tidelog.reference.evaluate import Failure, evaluate
 from tidelog.syntax import tree
 from tidelog.syntax.parser import parse
 
-EXAMPLES = [example for group in GROUPS.values() for function in group for example in function.examples]
+EXAMPLES = [
+    example
+    for groups in (GROUPS, COLLECTIONS)
+    for group in groups.values()
+    for function in group
+    for example in function.examples
+]
 
 
 def _expression(text: str) -> tree.Expr:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 from time import sleep
+from typing import Any
 
 import pytest
 
@@ -108,14 +109,14 @@ def test_an_insert_is_interrupted_between_parts_of_its_data(monkeypatch: pytest.
     monkeypatch.setattr(columns, "AT_ONCE", 10)
     db = tidelog.open(text="input relation P(x: string)")
     encoded: list[int] = []
-    encode = columns._encode
+    encode = columns._encoded
 
-    def interrupted(*args: object) -> None:
+    def interrupted(*args: Any) -> Any:
         encoded.append(1)
         signal.raise_signal(signal.SIGINT)
-        encode(*args)  # type: ignore[arg-type]
+        return encode(*args)
 
-    monkeypatch.setattr(columns, "_encode", interrupted)
+    monkeypatch.setattr(columns, "_encoded", interrupted)
     with db.transaction() as tx:
         with pytest.raises(KeyboardInterrupt):
             tx.insert("P", [(str(i),) for i in range(100)])

@@ -20,7 +20,7 @@ from session.routes import reach
 from session.threads import in_threads, switching
 from sizes import size
 from tidelog.data.types import STRING, Decimal
-from tidelog.engine.local.codes import arrow as columns
+from tidelog.engine.local.codes import columns
 from tidelog.engine.local.codes import garbage as collecting
 from tidelog.engine.local.codes.codec import Codec
 from tidelog.engine.local.codes.interning import Dictionary

@@ -9,28 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizes import size
+from syntax.texts import body, names, places, problems, value
 from syntax.trees import programs
-from tidelog.errors import Diagnostic, Source
+from tidelog.errors import Source
 from tidelog.syntax import tree
-from tidelog.syntax.expressions import BINARY
 from tidelog.syntax.lexer import KEYWORDS
 from tidelog.syntax.outline import outline
 from tidelog.syntax.parser import parse, read
+from tidelog.syntax.precedence import BINARY
 from tidelog.syntax.printer import print_program
 from tidelog.syntax.variables import literal_variables
-
-
-def value(text: str) -> tree.Expr:
-    """The tree of an expression."""
-    (rule,) = parse(f"R({text}).").items
-    assert isinstance(rule, tree.Rule)
-    return rule.heads[0].args[0].value
-
-
-def body(text: str) -> tuple[tree.Literal, ...]:
-    (rule,) = parse(f"R() :- {text}").items
-    assert isinstance(rule, tree.Rule)
-    return rule.body
 
 
 def shape(expr: tree.Expr) -> str:
@@ -52,21 +40,6 @@ def shape(expr: tree.Expr) -> str:
             return str(number)
         case _:
             raise AssertionError(expr)
-
-
-def problems(text: str) -> list[Diagnostic]:
-    return read(Source("t", text))[1]
-
-
-def places(text: str) -> list[tuple[str, tuple[int, int]]]:
-    """The codes and positions of what is wrong with a text."""
-    return [(d.code, d.span.source.position(d.span.start)) for d in problems(text)]
-
-
-def names(text: str) -> list[str]:
-    """The relations of the items that could be read."""
-    items = read(Source("t", text))[0].items
-    return [i.heads[0].relation if isinstance(i, tree.Rule) else i.name for i in items]
 
 
 # -- expressions
@@ -316,6 +289,19 @@ _DEEP = {
     "left": "(" * 40 + "a" + (" + a" * 200 + ")") * 40,
     "rows in rows": ("a + " * 20 + "(") * 40 + "a" + ")" * 40,
     "postfix": "(" * 40 + "a" + (".f()" * 50 + ")") * 40,
+    "tuples": "(" * 20000 + "1" + ", 2)" * 20000,
+    "lists": "[" * 20000 + "1" + "]" * 20000,
+    "maps": "[1 -> " * 20000 + "1" + "]" * 20000,
+    "constructors": "C{" * 20000 + "1" + "}" * 20000,
+    "fields": "a" + ".b" * 20000,
+    "positions": "a" + ".0.1" * 20000,
+    "matches": "match (a) { b -> " * 20000 + "c" + " }" * 20000,
+    "subjects": "match (" * 20000 + "c" + ") { a -> b }" * 20000,
+    "patterns": "match (a) { " + "(" * 20000 + "b" + ", c)" * 20000 + " -> d }",
+    "names": "a @ " * 20000 + "b",
+    "closures": "|x| " * 20000 + "x",
+    "tuple types": "a as " + "(" * 20000 + "int" + ", int)" * 20000,
+    "function types": "a as " + "||: " * 20000 + "int",
 }
 
 
@@ -332,7 +318,45 @@ def test_what_is_deep_but_not_too_deep_can_be_printed() -> None:
         assert parse(print_program(program)) == program
 
 
+_DEEP_BODIES = {
+    "disjunctions": "(A(); " * 500 + "B()" + ")" * 500,
+    "negations": "not (A(), " * 500 + "B()" + ")" * 500,
+    "parentheses": "(" * 20000 + "a, b" + ")" * 20000,
+    "open": "not " + "(" * 20000,
+    "aggregates": "var x = count { A(), " * 500 + "B()" + " }" * 500,
+    "patterns": "var " + "(" * 500 + "a" + ", b)" * 500 + " = c",
+    "mixed": "not (var x = f(|y| match (y) { z -> (a, b) }), (A(); " * 100 + "B()" + "))" * 100,
+}
+
+
+@pytest.mark.parametrize("kind", _DEEP_BODIES)
+def test_bodies_can_be_too_deep(kind: str) -> None:
+    assert {d.code for d in problems(f"R() :- {_DEEP_BODIES[kind]}.")} == {"E006"}
+
+
+@pytest.mark.parametrize("form", ["({})", "not ({})", "var x = count {{ {} }}", "(A(); {})"])
+def test_what_is_as_deep_as_it_may_be_is_read_and_printed(form: str) -> None:
+    """Every form of literal, nested as far as possible around expressions that are nested the same way."""
+    for inner in ("match (a) {{ (b, _) -> {} }}", "[1 -> C{{.a = {}}}]", "|x| f({})", "({}, 1).0"):
+        body, value, text = "A(VALUE)", "1", "R() :- A(1)."
+        while not problems(f"R() :- {body.replace('VALUE', value)}."):
+            text = f"R() :- {body.replace('VALUE', value)}."
+            body, value = form.format(body), inner.format(value) if len(value) < 500 else value
+        program = parse(text)
+        assert parse(print_program(program)) == program
+        assert outline(program)
+
+
 _LONG = {
+    "else if": "".join(f"if (x == {i}) {i} else " for i in range(1500)) + "x",
+    "cases": "match (x) { " + ", ".join(f"({i}, _) -> y" for i in range(3000)) + " }",
+    "list": "[" + ", ".join(["x"] * 3000) + "]",
+    "map": "[" + ", ".join(f"{i} -> (x, y)" for i in range(3000)) + "]",
+    "tuple": "(" + ", ".join(["x"] * 3000) + ")",
+    "constructor": "C{" + ", ".join(f".f{i} = x" for i in range(3000)) + "}",
+    "block": "{ " + "".join(f"var a{i} = x; " for i in range(1500)) + "y }",
+    "closures": "f(" + ", ".join(["|x| x + y"] * 1500) + ")",
+    "tuple type": "x as (" + ", ".join(["int"] * 3000) + ")",
     "sum": " + ".join(["x"] * 1500),
     "mixed": "x" + " * 3 - x % 7 + y" * 400,
     "or": " or ".join(f"x == {i} and y != {i}" for i in range(3000)),
@@ -356,13 +380,13 @@ def test_what_is_long_and_not_nested_is_read_and_printed(kind: str) -> None:
     assert {v.name for v in literal_variables(rule.body[1])} <= {"x", "y"}
 
 
-def test_disjunctions_can_be_too_deep() -> None:
-    assert {d.code for d in problems("R() :- " + "(A(); " * 500 + "B()" + ")" * 500 + ".")} == {"E006"}
-
-
 # -- anything at all
 
-_SOUP = [*sorted(KEYWORDS), *sorted(BINARY), *'. , ; : :- ( ) { } < > = _ x R a::b 1 1.5 0x 0b1 "'.split()]
+_SOUP = [
+    *sorted(KEYWORDS),
+    *sorted(BINARY),
+    *'. , ; : :- ( ) { } < > = _ [ ] -> @ .. x R a::b 1 1.5 0x 0b1 "'.split(),
+]
 _SOUP += [
     '"a"',
     '"${',
@@ -380,6 +404,9 @@ _SOUP += [
     "é",
     "\0",
     "group_by",
+    "match",
+    "R{",
+    ".0.1",
     "~",
     "²",
     "'",

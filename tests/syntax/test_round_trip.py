@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from sizes import size
 from syntax.trees import expressions, items, literals, programs
@@ -10,8 +10,19 @@ from tidelog.syntax import tree
 from tidelog.syntax.parser import parse
 from tidelog.syntax.printer import print_expression, print_item, print_line, print_literal, print_program
 
+_CALLED = tree.Call(
+    "F", ()
+)  # a quoted capital begins a call, if something follows that a relation cannot have
+
+
+def _with_body(*body: tree.Literal) -> tree.Program:
+    return tree.Program((tree.Rule((tree.Atom("R", ()),), body),))
+
 
 @settings(max_examples=size(200, 1000))
+@example(_with_body(tree.Condition(tree.FieldAccess(_CALLED, "x"))))
+@example(_with_body(tree.Condition(tree.Unary("not", tree.FieldAccess(_CALLED, "x")))))
+@example(_with_body(tree.Condition(tree.Binary("==", _CALLED, tree.IntLiteral(1)))))
 @given(programs)
 def test_a_printed_program_is_read_as_the_same_program(program: tree.Program) -> None:
     assert parse(print_program(program)) == program

@@ -3,25 +3,64 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tidelog.syntax import tree
-from tidelog.syntax.expressions import BINARY
-from tidelog.syntax.lexer import KEYWORDS
+from tidelog.syntax.constants import UNITS
+from tidelog.syntax.precedence import BINARY
+from tidelog.syntax.quoting import KEYWORDS, written_function
+
+_T = TypeVar("_T")
+
+
+def _some(inner: SearchStrategy[_T], least: int, most: int) -> SearchStrategy[tuple[_T, ...]]:
+    return st.lists(inner, min_size=least, max_size=most).map(tuple)
+
 
 # -- names
 
-variables = st.sampled_from("x y total group_by_2 _hidden größe x1 e5 distinct count 日本 nota as_ i".split())
+words = st.sampled_from(
+    "x y total group_by_2 _hidden größe x1 e5 distinct count 日本 nota as_ in match case hours s".split()
+)
+_QUOTED = [
+    "unit price",
+    "Größe",
+    "not",
+    "relation",
+    "a`b",
+    "x\\y",
+    '"',
+    "{x}$",
+    "}",
+    "1",
+    "_",
+    "\n\0",
+    "😀",
+    "(",
+    "=",
+]
+quoted = st.sampled_from(_QUOTED)
+variables = words | quoted
 relations = st.sampled_from(["R", "Edge", "Écart", "graph::Edge", "a::b::c", "_a::b", "X1"])
+relations |= quoted | st.sampled_from(["edge", "a::b c", "a b::C", "x::y::1"])
+functions = variables | st.sampled_from(["ns::f", "ns::g h", "a b::f", "F"])
 columns = variables | st.sampled_from([*sorted(KEYWORDS), "Name", "ID", "group_by"])
+constructors = st.sampled_from(["IPv4", "Other", "net::Packet", "É", "R", "a b::Other"])
+constructors_in_braces = constructors | quoted | st.sampled_from(["other", "a::other", "My Case"])
+fields = variables | st.sampled_from(["key", "not", "none", "group_by", "Name", "input"]) | st.integers(0, 12)
 types = st.recursive(
-    st.builds(tree.TypeName, st.sampled_from(["int", "string", "Alias", "date", "ns::t"]))
+    st.builds(
+        tree.TypeName,
+        st.sampled_from(["int", "string", "Alias", "date", "ns::t", "my type", "1", "_", "not", "a b::t"]),
+    )
     | st.builds(lambda n: tree.TypeName("bit", (n,)), st.integers(0, 128))
     | st.builds(lambda p, s: tree.TypeName("decimal", (p, s)), st.integers(1, 38), st.integers(0, 38)),
-    lambda inner: st.builds(
-        tree.TypeName, st.sampled_from(["option", "map"]), st.lists(inner, min_size=1, max_size=2).map(tuple)
+    lambda inner: st.one_of(
+        st.builds(tree.TypeName, st.sampled_from(["option", "map", "||"]), _some(inner, 1, 2)),
+        st.builds(tree.TypeName, st.just("()"), _some(inner, 2, 3)),
     ),
     max_leaves=3,
 )
@@ -56,10 +95,12 @@ fractions = st.decimals(allow_nan=False, allow_infinity=False) | st.sampled_from
         for t in ("-0.0", "100", "1e400", "-1e-400", "0e7", "12345678901234567890.123456789012345678901")
     ]
 )
+numbers = st.builds(tree.IntLiteral, integers) | st.builds(tree.FractionLiteral, fractions)
 constants: SearchStrategy[tree.Expr] = st.one_of(
     st.builds(tree.BoolLiteral, st.booleans()),
-    st.builds(tree.IntLiteral, integers),
-    st.builds(tree.FractionLiteral, fractions),
+    numbers,
+    st.builds(tree.DurationLiteral, numbers, st.sampled_from(sorted(UNITS))),
+    st.builds(tree.WidthLiteral, st.integers(0, 200), st.integers(0)),
     st.builds(tree.StringLiteral, texts),
     st.builds(tree.BytesLiteral, st.binary(max_size=3)),
     st.just(tree.NoneLiteral()),
@@ -88,7 +129,8 @@ def _assignments(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Assign
 
 
 def _blocks(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Block]:
-    return st.builds(tree.Block, st.lists(_assignments(inner), max_size=2).map(tuple), inner)
+    bindings = _assignments(inner) | st.builds(tree.Destructuring, _patterns(inner), inner)
+    return st.builds(tree.Block, _some(bindings, 0, 2), inner)
 
 
 def _methods(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Expr]:
@@ -104,20 +146,54 @@ def _aggregates(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Expr]:
         function = "count" if name == "distinct" and not args else name
         return tree.Aggregate(value, keys, function, args, distinct)
 
-    return st.builds(made, inner, _tuples(inner), _tuples(inner), variables, st.booleans())
+    return st.builds(made, inner, _tuples(inner), _tuples(inner), words, st.booleans())
+
+
+# -- structured values and patterns
+
+
+def _constructs(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Expr]:
+    args = _some(st.builds(tree.Argument, inner, st.none() | columns), 0, 2)
+    return st.builds(tree.Construct, constructors_in_braces, args, st.just(False), st.booleans()) | st.builds(
+        tree.Construct, constructors, is_bare=st.just(True)
+    )
+
+
+def _patterns(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Expr]:
+    """Patterns that are more than a name."""
+    return st.one_of(
+        _constructs(inner),
+        st.builds(tree.TupleValue, _some(inner, 2, 3)),
+        st.builds(tree.At, variables, inner),
+    )
+
+
+def _structured(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Expr]:
+    cases = st.builds(tree.Case, inner, inner)
+    parameters = st.builds(tree.Parameter, variables | st.just("_"), st.none() | types)
+    return st.one_of(
+        _patterns(inner),
+        st.builds(tree.VecLiteral, _some(inner, 0, 3)),
+        st.builds(tree.MapLiteral, _some(st.tuples(inner, inner), 1, 2)),
+        st.builds(tree.FieldAccess, inner, fields),
+        st.builds(tree.Slice, inner, st.integers(0, 200), st.integers(0, 200)),
+        st.builds(tree.Match, inner, _some(cases, 1, 3)),
+        st.builds(tree.Closure, _some(parameters, 0, 2), inner),
+    )
 
 
 def _compound(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Expr]:
     return st.one_of(
         st.builds(tree.Binary, st.sampled_from(sorted(BINARY)), inner, inner),
-        st.builds(tree.Unary, st.sampled_from(["-", "~", "not"]), inner),
+        st.builds(tree.Unary, st.sampled_from(["-", "~", "not", "?"]), inner),
         st.builds(tree.Cast, inner, types),
         st.builds(tree.Conditional, inner, inner, inner),
-        st.builds(tree.Call, variables | st.just("ns::f"), _tuples(inner)),
+        st.builds(tree.Call, functions, _tuples(inner)),
         _blocks(inner),
         _methods(inner),
         _aggregates(inner),
         _interpolation(inner),
+        _structured(inner),
     )
 
 
@@ -132,18 +208,29 @@ atoms = st.builds(tree.Atom, relations, st.lists(arguments, max_size=3).map(tupl
 
 
 def _condition(expr: tree.Expr) -> tree.Condition:
-    return tree.Condition(tree.Unary("-", expr) if _starts_as_atom(expr) else expr)
+    return tree.Condition(tree.Unary("-", expr) if _is_literal(expr) or _starts_as_tuple(expr) else expr)
 
 
-def _starts_as_atom(expr: tree.Expr) -> bool:
-    """Whether a body would read the beginning as an atom: a namespaced call looks like one."""
+def _is_literal(expr: tree.Expr) -> bool:
+    """Whether a body would read it as an atom: a namespaced call looks like one."""
     match expr:
-        case tree.Call(function, method=False):
-            return "::" in function
+        case tree.Call(function, method=False) | tree.Unary("not", tree.Call(function, method=False)):
+            return "::" in function or written_function(function) != function
+        case _:
+            return False
+
+
+def _starts_as_tuple(expr: tree.Expr) -> bool:
+    """Whether a body would read the beginning as literals in parentheses."""
+    match expr:
+        case tree.TupleValue():
+            return True
         case tree.Unary("not", first) | tree.Cast(first) | tree.Binary(_, first) | tree.Aggregate(first):
-            return _starts_as_atom(first)
-        case tree.Call(args=args):
-            return _starts_as_atom(args[0])
+            return _starts_as_tuple(first)
+        case tree.FieldAccess(first) | tree.Slice(first) | tree.Unary("?", first):
+            return _starts_as_tuple(first)
+        case tree.Call(args=args, method=True):
+            return _starts_as_tuple(args[0])
         case _:
             return False
 
@@ -153,24 +240,46 @@ _simple: SearchStrategy[tree.Literal] = st.one_of(
     st.builds(tree.Negation, atoms),
     st.builds(_condition, expressions),
     _assignments(expressions),
+    st.builds(tree.Destructuring, _patterns(expressions), expressions),
+    st.builds(
+        tree.Generator,
+        _patterns(expressions) | st.builds(tree.Variable, variables) | st.just(tree.Wildcard()),
+        expressions,
+    ),
 )
+aggregates = functions.filter(lambda name: name != "match")
 
 
-def _disjunctions(inner: SearchStrategy[tree.Literal]) -> SearchStrategy[tree.Literal]:
-    alternative = st.lists(inner, min_size=1, max_size=2).map(tuple)
-    return st.lists(alternative, min_size=1, max_size=3).map(_disjunction)
+def _nested(inner: SearchStrategy[tree.Literal]) -> SearchStrategy[tree.Literal]:
+    alternatives = _some(_some(inner, 1, 2), 1, 3)
+    aggregate = st.builds(tree.SubAggregate, aggregates, _tuples(expressions), alternatives)
+    return st.one_of(
+        alternatives.map(_disjunction),
+        alternatives.map(_negation),
+        st.builds(tree.Assignment, variables, aggregate),
+        st.builds(tree.Destructuring, _patterns(expressions), aggregate),
+    )
 
 
-def _disjunction(alternatives: list[tuple[tree.Literal, ...]]) -> tree.Literal:
+def _disjunction(alternatives: tuple[tuple[tree.Literal, ...], ...]) -> tree.Literal:
     """Parentheses around a single condition mean nothing."""
     match alternatives:
-        case [(tree.Condition() as only,)]:
+        case ((tree.Condition() as only,),):
             return only
         case _:
-            return tree.Disjunction(tuple(alternatives))
+            return tree.Disjunction(alternatives)
 
 
-literals = st.recursive(_simple, _disjunctions, max_leaves=4)
+def _negation(alternatives: tuple[tuple[tree.Literal, ...], ...]) -> tree.Literal:
+    """The same, after `not`."""
+    match alternatives:
+        case ((tree.Condition(value),),):
+            return _condition(tree.Unary("not", value))
+        case _:
+            return tree.NegatedBody(alternatives)
+
+
+literals = st.recursive(_simple, _nested, max_leaves=4)
 
 # -- items
 
@@ -189,10 +298,43 @@ wide_atoms = st.builds(
 )
 heads = st.lists(atoms | wide_atoms, min_size=1, max_size=3).map(tuple)
 
+attributes = st.builds(
+    tree.Attribute,
+    columns,
+    st.builds(tree.StringLiteral, texts)
+    | st.builds(tree.BoolLiteral, st.booleans())
+    | st.builds(tree.IntLiteral, st.integers(0)),
+)
+type_parameters = _some(st.builds(tree.Variable, st.sampled_from(["A", "T", "t", "a b"])), 0, 2)
+definitions = st.builds(tree.Constructor, constructors_in_braces, column_lists | wide_columns)
+
 items: SearchStrategy[tree.Item] = st.one_of(
-    st.builds(tree.Relation, roles, relations, column_lists | wide_columns, st.none() | keys),
-    st.builds(tree.Alias, relations | variables, types),
-    st.builds(tree.Function, variables, column_lists, types, _blocks(expressions)),
+    st.builds(
+        tree.Relation,
+        roles,
+        relations,
+        column_lists | wide_columns,
+        st.none() | keys,
+        attributes=_some(attributes, 0, 2),
+    ),
+    st.builds(tree.Alias, relations | variables, types, parameters=type_parameters),
+    st.builds(tree.TypeDefinition, relations | variables, type_parameters, _some(definitions, 1, 3)),
+    st.builds(
+        tree.Function,
+        functions,
+        column_lists,
+        types,
+        _blocks(expressions),
+        type_parameters=type_parameters,
+    ),
     st.builds(tree.Rule, heads, st.lists(literals | wide_atoms, max_size=4).map(tuple)),
 )
-programs = st.lists(items, max_size=4).map(lambda made: tree.Program(tuple(made)))
+paths = relations | functions
+headers = st.builds(
+    lambda module, imports: (*module, *imports),
+    _some(st.builds(tree.Module, paths), 0, 1),
+    _some(st.builds(tree.Import, paths, st.none() | variables), 0, 2),
+)
+programs = st.builds(
+    lambda header, made: tree.Program((*header, *made)), st.just(()) | headers, st.lists(items, max_size=4)
+)

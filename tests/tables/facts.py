@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -15,7 +15,7 @@ from tidelog.data.types import Type
 from tidelog.data.values import Row, Value, canonical, to_text
 from tidelog.program.typed import Column, Relation, Role
 
-SCALARS: tuple[types.Scalar, ...] = (
+SCALARS: tuple[types.Item, ...] = (
     types.BOOL,
     types.INT,
     types.BIGINT,
@@ -42,6 +42,7 @@ SCALARS: tuple[types.Scalar, ...] = (
     types.BYTES,
     types.DATE,
     types.TIMESTAMP,
+    types.DURATION,
 )
 TYPES: tuple[Type, ...] = (*SCALARS, *(types.Option(t) for t in SCALARS))
 
@@ -57,7 +58,7 @@ def named(**columns: Type) -> Relation:
     return Relation("R", tuple(Column(n, t) for n, t in columns.items()), Role.INPUT)
 
 
-def _scalars(type_: types.Scalar) -> st.SearchStrategy[Any]:
+def _scalars(type_: types.Item) -> st.SearchStrategy[Any]:
     match type_:
         case types.Bool():
             return st.booleans()
@@ -79,6 +80,9 @@ def _scalars(type_: types.Scalar) -> st.SearchStrategy[Any]:
             return st.dates()
         case types.Timestamp():
             return st.datetimes(timezones=st.just(UTC)) | st.just(datetime(1, 1, 1, tzinfo=UTC))
+        case types.Duration():
+            most = timedelta(microseconds=2**63 - 1)
+            return st.timedeltas(-most, most) | st.sampled_from((-most, most, timedelta(0)))
         case _:
             low, high = types.int_range(type_) or (-(10**50), 10**50)
             return st.integers(low, high) | st.sampled_from((low, high))

@@ -84,10 +84,9 @@ def test_a_column_that_may_be_null_is_an_option_unless_told_otherwise() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (pa.schema([("a b", pa.int64())]), "relation R: 'a b' is not a valid column name; rename it"),
-        (pa.schema([("_", pa.int64())]), "'_' is not a valid column name"),
+        (pa.schema([("", pa.int64())]), "relation R: a column of the data has no name; name it"),
         (
-            pa.schema([("a", pa.list_(pa.int64()))]),
+            pa.schema([("a", pa.list_(pa.null()))]),
             "relation R, column a: the Arrow type list<.*> is not supported",
         ),
         (pa.schema([("a", pa.null())]), "the Arrow type null is not supported; convert the column"),
@@ -97,7 +96,7 @@ def test_a_column_that_may_be_null_is_an_option_unless_told_otherwise() -> None:
             "the data has 65 columns, which exceeds the limit of 64",
         ),
     ],
-    ids=["blank", "wildcard", "list", "null", "digits", "many"],
+    ids=["blank", "list", "null", "digits", "many"],
 )
 def test_a_schema_that_no_relation_has_is_refused(given: object, message: str) -> None:
     with pytest.raises(DataError, match=message):

@@ -110,7 +110,7 @@ RAW = (
 @pytest.mark.parametrize("item", SCALARS, ids=str)
 @patiently
 @given(data=st.data())
-def test_values_of_one_class_fit_as_they_do_one_by_one(item: types.Scalar, data: st.DataObject) -> None:
+def test_values_of_one_class_fit_as_they_do_one_by_one(item: types.Item, data: st.DataObject) -> None:
     type_ = data.draw(st.sampled_from((item, types.Option(item))))
     given_values = data.draw(st.lists(values(type_) | RAW, max_size=3))
     first = outcome(fitting.fit_values, type_, given_values)
@@ -133,7 +133,7 @@ ODD = st.sampled_from(
 @pytest.mark.parametrize("item", SCALARS, ids=str)
 @patiently
 @given(data=st.data())
-def test_kernels_read_what_from_text_reads(item: types.Scalar, data: st.DataObject) -> None:
+def test_kernels_read_what_from_text_reads(item: types.Item, data: st.DataObject) -> None:
     own = values(item).map(lambda value: to_text(item, value))
     text = own | data.draw(st.sampled_from((own, NUMBERS, STAMPS, ODD)))
     type_ = data.draw(st.sampled_from((item, types.Option(item))))

@@ -18,8 +18,9 @@ from tidelog.engine.local.kernels.layout import ALIVE, INSTANCE, OLD, OTHERS, UN
 from tidelog.engine.local.storage.index import Buckets
 from tidelog.engine.local.storage.table import Table
 from tidelog.plan.flat import FlatRule, Stratum
-from tidelog.program.typed import Absent, Bind, Constant, Match, Term, Test, Var
+from tidelog.program.typed import Absent, Bind, Constant, Each, Match, Term, Test, Var
 from tidelog.reference.evaluate import Failure, Functions, evaluate
+from tidelog.reference.structures import items_of
 
 Names = dict[str, Value]
 Weights = dict[tuple[str, Row, int], int]
@@ -156,11 +157,34 @@ def instances(
             for row in state[atom.relation].support
             if (extended := match(atom.terms, row, names)) is not None
         ]
-    for names, used in partial:
-        if holds(rule, names, state, functions):
-            head = tuple(evaluate(v, names, functions) for v in rule.values)
-            assert not any(isinstance(v, Failure) for v in head)
-            yield tuple(v for v in head if not isinstance(v, Failure)), used
+    for matched, used in partial:
+        for names in bound(rule, matched, functions):
+            if holds(rule, names, state, functions):
+                head = tuple(evaluate(v, names, functions) for v in rule.values)
+                assert not any(isinstance(v, Failure) for v in head)
+                yield tuple(v for v in head if not isinstance(v, Failure)), used
+
+
+def bound(rule: FlatRule, matched: Names, functions: Functions) -> list[Names]:
+    """The names extended by assignments, and by each item of a generator; none where one fails."""
+    found = [dict(matched)]
+    for literal in rule.body:
+        if not isinstance(literal, Bind | Each):
+            continue
+        longer: list[Names] = []
+        for names in found:
+            expr = literal.value if isinstance(literal, Bind) else literal.collection
+            value = evaluate(expr, names, functions)
+            if isinstance(value, Failure):
+                continue
+            values = [value] if isinstance(literal, Bind) else items_of(expr.type, value)
+            longer += [
+                extended
+                for item in values
+                if (extended := match((literal.variable,), (item,), names)) is not None
+            ]
+        found = longer
+    return found
 
 
 def match(terms: tuple[Term, ...], row: Row, names: Names) -> Names | None:
@@ -183,13 +207,7 @@ def match(terms: tuple[Term, ...], row: Row, names: Names) -> Names | None:
 
 
 def holds(rule: FlatRule, names: Names, state: Mapping[str, Known], functions: Functions) -> bool:
-    """Whether the rest of a body holds; gives assigned variables their values."""
-    for literal in rule.body:
-        if isinstance(literal, Bind):
-            value = evaluate(literal.value, names, functions)
-            if isinstance(value, Failure):
-                return False
-            names[literal.variable.name] = value
+    """Whether the rest of a body holds."""
     for literal in rule.body:
         if isinstance(literal, Test) and evaluate(literal.condition, names, functions) is not True:
             return False

@@ -36,6 +36,8 @@ SAMPLE = (
     ("failures", "shuffled", True),
     ("shortest_path", "tasks", False),
     ("rules_are_facts", "chosen", False),
+    ("company_control", "chosen", False),
+    ("totals_with_conditions", "shuffled", False),
 )
 # the last one merges two units in a commit that changes neither
 HISTORIES = (

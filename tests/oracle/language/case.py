@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from tidelog.data.values import Row, Value
+from tidelog.data.values import Row
 
 __all__ = [
     "Action",
@@ -145,14 +145,20 @@ def render(value: object, indent: int = 0) -> str:
 
 
 def _is_row(value: tuple[object, ...]) -> bool:
-    kinds = (bool, int, float, Decimal, str, bytes, date, type(None))
+    kinds = (bool, int, float, Decimal, str, bytes, date, timedelta, list, dict, type(None))
     return all(isinstance(v, kinds) for v in value) and not all(
         isinstance(v, str) and " " in v for v in value
     )
 
 
-def _value(value: Value) -> str:
+def _value(value: Any) -> str:
     match value:
+        case list():
+            return f"[{', '.join(map(_value, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{_value(k)}: {_value(v)}' for k, v in value.items())}}}"
+        case timedelta():
+            return f"timedelta(microseconds={value // timedelta(microseconds=1)})"
         case float() if not math.isfinite(value):
             return f'float("{value}")'
         case datetime():

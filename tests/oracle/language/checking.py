@@ -31,6 +31,7 @@ from oracle.language.case import (
     Upsert,
 )
 from oracle.language.model import MAX_ROUNDS, Change, Contents, Outcome, outcomes
+from tidelog.data.structs import Struct
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.dense import matrix as bits
 from tidelog.engine.scheduler import Scheduler
@@ -341,4 +342,19 @@ def _shown_changes(changes: Mapping[str, Change] | None) -> dict[str, tuple[Show
 
 
 def shown(rows: Iterable[Any]) -> Shown:
-    return sorted(repr(tuple(row)) for row in rows)
+    return sorted(_shown(tuple(row)) for row in rows)
+
+
+def _shown(value: Any) -> str:
+    """How a value is written, whatever the order in which its collections are listed."""
+    match value:
+        case tuple():
+            return f"({', '.join(map(_shown, value))},)"
+        case frozenset():
+            return f"{{{', '.join(sorted(map(_shown, value)))}}}"
+        case Mapping():
+            return f"[{', '.join(sorted(f'{_shown(k)} -> {_shown(v)}' for k, v in value.items()))}]"
+        case Struct():
+            return f"{value._type}.{value._tag}{_shown(value._values)}"
+        case _:
+            return repr(value)

@@ -1,6 +1,7 @@
 """Random expressions of a wanted type over variables, by the grammar and the standard library.
 
-Most are made so that they rarely fail; a *risky* one divides, converts and unwraps whatever it finds.
+Most are made so that they rarely fail; a *risky* one divides, converts and unwraps whatever it finds, and a
+*safe* one never fails.
 """
 
 from __future__ import annotations
@@ -10,18 +11,34 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from oracle.language.matching import Patterns, readings
+from oracle.language.signatures import Bindings, resolved, solved
+from oracle.language.structures import Structures
 from oracle.language.values import Values, constant
 from tidelog.data import types
 from tidelog.data.types import Type
-from tidelog.program.library.catalog import GROUPS, OPTION_T, ParamType, StandardFunction, T, allows, can_cast
+from tidelog.program.library.catalog import (
+    COLLECTIONS,
+    GROUPS,
+    Closure,
+    Parameter,
+    StandardFunction,
+    can_cast,
+)
 
 __all__ = ["Expressions", "FunctionText", "Scope"]
 
 Scope = Mapping[str, Type]
 
-_FUNCTIONS: Final = tuple(f for group in GROUPS.values() for f in group)
+_FUNCTIONS: Final = tuple(f for groups in (GROUPS, COLLECTIONS) for group in groups.values() for f in group)
 _RISKY: Final = frozenset(
-    "unhex sqrt exp ln pow make_date add_days unwrap abs sign round floor ceil hash repeat".split()
+    (
+        "unhex sqrt exp ln pow make_date add_days unwrap abs sign round floor ceil hash repeat sum_of "
+        "count_of div_floor mod_floor gcd lcm bit_count clamp trunc log10 log2 log degrees sin cos tan asin "
+        "acos sinh cosh date_trunc make_timestamp from_epoch_seconds base64_decode base64url_decode "
+        "url_decode uuid5 ip_version ipv4_to_int ipv6_to_int ip_in_subnet ip_is_private format_date "
+        "bucket weeks days hours minutes seconds milliseconds"
+    ).split()
 )
 # what a parameter of this name is given where nothing is to fail
 _TAME: Final[Mapping[str, tuple[str, ...]]] = {
@@ -40,6 +57,9 @@ _TAME: Final[Mapping[str, tuple[str, ...]]] = {
     "month": ("1", "12"),
     "day": ("1", "28"),
     "days": ("1", "-1", "0"),
+    "end": ("0", "2", "3"),
+    "unit": ('"month"', '"week"', '"day"'),
+    "subnet": ('"10.0.0.0/8"', '"::/0"'),
 }
 
 
@@ -54,12 +74,18 @@ class FunctionText:
 
 
 class Expressions:
-    def __init__(self, random: Random, values: Values, palette: Sequence[Type]) -> None:
+    def __init__(
+        self, random: Random, values: Values, palette: Sequence[Type], structures: Structures
+    ) -> None:
         self.random = random
         self.values = values
+        self.structures = structures
+        self.patterns = Patterns(random, values)
         self.palette = [*palette, types.INT, types.BOOL, types.STRING]
         self.functions: list[FunctionText] = []
+        self.generic: list[StandardFunction] = []
         self.risky = False
+        self.safe = False
 
     def type(self) -> Type:
         return self.random.choice(self.palette)
@@ -109,11 +135,13 @@ class Expressions:
         def sub(t: Type) -> str:
             return self.make(t, scope, depth - 1)
 
+        if self.safe:
+            return [lambda: self._leaf(type_, scope), *self._structured(type_, scope, depth, sub)]
         made: list[Callable[[], str]] = [
             lambda: f"(if ({sub(types.BOOL)}) {sub(type_)} else {sub(type_)})",
             lambda: self._let(type_, scope, depth),
         ]
-        made += [lambda: self._call(type_, sub)] * 3
+        made += [lambda: self._call(type_, scope, depth)] * 3
         made += [lambda: self._own_call(type_, scope, depth)] * (2 if self.functions else 0)
         made += [lambda: self._cast(type_, sub)]
         made += [lambda: self._operation(type_, sub)] * (4 if _operators(type_) else 0)
@@ -123,7 +151,58 @@ class Expressions:
             made += [lambda: f"(not {sub(type_)})"]
         if isinstance(type_, types.String):
             made += [lambda: f'"{self._interpolated(scope)}"']
+        return made + self._structured(type_, scope, depth, sub)
+
+    def _structured(
+        self, type_: Type, scope: Scope, depth: int, sub: Callable[[Type], str]
+    ) -> list[Callable[[], str]]:
+        """Ways to build a structured value, and to get a value of any type out of one."""
+        made: list[Callable[[], str]] = []
+        read = list(readings(scope, type_))
+        made += [lambda: self.random.choice(read)] * (4 if read else 0)
+        unions = sorted(n for n, t in scope.items() if isinstance(t, types.Named))
+        made += [lambda: self._match(type_, self.random.choice(unions), scope, depth)] * (5 if unions else 0)
+        if types.is_structured(type_):
+            made += [lambda: self._built(type_, sub)] * 4
+        collections = sorted(n for n, t in scope.items() if isinstance(t, types.Vec | types.Set))
+        if isinstance(type_, types.Bool) and collections:
+            made += [lambda: self._member(self.random.choice(collections), scope, sub)] * 2
         return made
+
+    def _match(self, type_: Type, name: str, scope: Scope, depth: int) -> str:
+        subject = scope[name]
+        assert isinstance(subject, types.Named)
+
+        def value(bound: Scope) -> str:
+            return self.make(type_, {**scope, **bound}, depth - 1)
+
+        return self.patterns.match(name, subject, f"m{depth}", value)
+
+    def _member(self, name: str, scope: Scope, sub: Callable[[Type], str]) -> str:
+        collection = scope[name]
+        assert isinstance(collection, types.Vec | types.Set)
+        return f"({sub(collection.item)} in {name})"
+
+    def _built(self, type_: Type, sub: Callable[[Type], str]) -> str:
+        """A structured value out of expressions for its parts."""
+        match type_:
+            case types.Tuple(items):
+                return f"({', '.join(map(sub, items))})"
+            case types.Vec(item):
+                return f"[{', '.join(sub(item) for _ in range(self.random.choice([1, 2])))}]"
+            case types.Map(key, value):
+                return f"[{sub(key)} -> {sub(value)}]"
+            case types.Named():
+                chosen = self.random.choice(type_.constructors)
+                if not chosen.fields:
+                    return self.constant(type_)
+                parts = [sub(f.type) for f in chosen.fields]
+                if self.random.random() < 0.3:
+                    named = zip(chosen.fields, parts, strict=True)
+                    parts = self.random.sample([f".{f.name} = {p}" for f, p in named], len(parts))
+                return f"{chosen.name}{{{', '.join(parts)}}}"
+            case _:
+                return self.constant(type_)
 
     def _interpolated(self, scope: Scope) -> str:
         names = sorted(scope)
@@ -137,6 +216,12 @@ class Expressions:
 
     def _operation(self, type_: Type, sub: Callable[[Type], str]) -> str:
         op = self.random.choice(_operators(type_))
+        if isinstance(type_, types.Timestamp):
+            return f"({sub(type_)} {op} {sub(types.DURATION)})"
+        if op == "d*":
+            return f"({sub(type_)} * {sub(types.INT) if self.risky else '2'})"
+        if op == "t-":
+            return f"({sub(types.TIMESTAMP)} - {sub(types.TIMESTAMP)})"
         if op in ("/", "%") and not self.risky:
             nonzero = [v for v in self.values.domain(type_) if v] or [1]
             return f"({sub(type_)} {op} {constant(type_, self.random.choice(nonzero))})"
@@ -161,43 +246,31 @@ class Expressions:
 
     # -- the standard library
 
-    def _call(self, type_: Type, sub: Callable[[Type], str]) -> str:
-        fitting = [(f, t) for f in _FUNCTIONS for t in self._instance(f, type_)]
+    def _call(self, type_: Type, scope: Scope, depth: int) -> str:
+        functions = [f for f in _FUNCTIONS if self.risky or f.name not in _RISKY] + self.generic * 3
+        found = [(f, solved(f, type_, self.type)) for f in functions]
+        fitting = [(f, bindings) for f, bindings in found if bindings is not None]
         if not fitting:
-            return sub(type_)
-        function, variable = self.random.choice(fitting)
-        arguments = [self._argument(p.name, _resolved(p.type, variable), sub) for p in function.parameters]
-        if self.random.random() < 0.1:
+            return self.make(type_, scope, depth - 1)
+        function, bindings = self.random.choice(fitting)
+        arguments = [self._argument(p, bindings, scope, depth) for p in function.parameters]
+        if arguments and self.random.random() < 0.1:
             return f"({arguments[0]}).{function.name}({', '.join(arguments[1:])})"
         return f"{function.name}({', '.join(arguments)})"
 
-    def _instance(self, function: StandardFunction, wanted: Type) -> list[Type]:
-        """What the type variable stands for if the result is to be of a type; empty if it cannot be."""
-        if function.name in _RISKY and not self.risky:
-            return []
-        if function.result == T:
-            return [wanted] if allows(function.kind, wanted) else []
-        if function.result == OPTION_T:
-            return [wanted.item] if isinstance(wanted, types.Option) else []
-        if function.result != wanted:
-            return []
-        fitting = [t for t in self.palette if allows(function.kind, t)]
-        generic = any(p.type in (T, OPTION_T) for p in function.parameters)
-        if not generic:
-            return [types.INT]
-        return [self.random.choice(fitting)] if fitting else []
-
-    def _argument(self, name: str, type_: Type, sub: Callable[[Type], str]) -> str:
-        tame = _TAME.get(name)
+    def _argument(self, parameter: Parameter, bindings: Bindings, scope: Scope, depth: int) -> str:
+        if isinstance(parameter.type, Closure):
+            return self._closure(parameter.type, bindings, scope, depth)
+        tame = _TAME.get(parameter.name) if isinstance(parameter.type, types.Int | types.String) else None
         if tame is not None and not (self.risky and self.random.random() < 0.5):
             return self.random.choice(tame)
-        return sub(type_)
+        return self.make(resolved(parameter.type, bindings, self.structures), scope, depth - 1)
 
-
-def _resolved(type_: ParamType, variable: Type) -> Type:
-    if type_ == OPTION_T:
-        return types.Option(variable) if not isinstance(variable, types.Option) else variable
-    return variable if type_ == T else type_  # type: ignore[return-value]
+    def _closure(self, type_: Closure, bindings: Bindings, scope: Scope, depth: int) -> str:
+        given = [resolved(p, bindings, self.structures) for p in type_.parameters]
+        own = {f"c{depth}{letter}": t for letter, t in zip("ab", given, strict=False)}
+        result = resolved(type_.result, bindings, self.structures)
+        return f"|{', '.join(own)}| {self.make(result, {**scope, **own}, depth - 1)}"
 
 
 def _operators(type_: Type) -> tuple[str, ...]:
@@ -210,5 +283,9 @@ def _operators(type_: Type) -> tuple[str, ...]:
             return ("+", "-", "*", "/", "%", "u-", "+")
         case types.String():
             return ("++",)
+        case types.Duration():
+            return ("+", "-", "u-", "d*", "t-")
+        case types.Timestamp():
+            return ("+", "-")
         case _:
             return ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tidelog.data import types
 from tidelog.program import typed
 from tidelog.program.model import Program
-from tidelog.program.typed import Bind, Body, Expr, Match, Rule, Var
+from tidelog.program.typed import Bind, Body, Each, Expr, Literal, Match, Nested, Rule, Var
 
 __all__ = ["ends"]
 
@@ -33,14 +33,41 @@ def _is_bounded_rule(rule: Rule, relations: frozenset[str]) -> bool:
     return all(_is_bounded(value, body) for body in rule.bodies for value in values)
 
 
+def _binds(literal: Literal) -> str | None:
+    match literal:
+        case Bind(variable) | Each(variable) | Nested(variable):
+            return variable.name
+        case _:
+            return None
+
+
+def _source(literal: Literal) -> Expr:
+    """What a variable is bound to, or a part of."""
+    match literal:
+        case Bind(value=value) | Each(collection=value):
+            return value
+        case Nested(result, "count" | "any" | "all"):  # there are finitely many bodies of instances below
+            return typed.Constant(False, result.type)
+        case Nested(result, parameters=parameters):
+            return (
+                typed.Make("", (*parameters, result), result.type)
+                if parameters
+                else typed.Constant(False, result.type)
+            )
+        case _:
+            raise AssertionError(literal)
+
+
 def _is_bounded(expr: Expr, body: Body) -> bool:
     match expr:
         case typed.Constant():
             return True
         case Var(name):
             matched = {t for x in body if isinstance(x, Match) for t in x.terms if isinstance(t, Var)}
-            given = [x.value for x in body if isinstance(x, Bind) and x.variable.name == name]
+            given = [_source(x) for x in body if _binds(x) == name]
             return expr in matched or (bool(given) and _is_bounded(given[0], body))
+        case typed.Get(operand):
+            return _is_bounded(operand, body)
         case typed.Binary("%", _, typed.Constant()):
             return True
         case typed.If(_, then, otherwise):

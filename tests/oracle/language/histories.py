@@ -30,6 +30,8 @@ from oracle.language.finite import ends
 from oracle.language.model import Model, TooLarge
 from oracle.language.patterns import pattern
 from oracle.language.rules import RelationText, Rules
+from oracle.language.signatures import GENERIC
+from oracle.language.structures import Structures
 from oracle.language.values import EVERY_TYPE, Values
 from tidelog.data import types
 from tidelog.data.types import Type
@@ -54,7 +56,12 @@ class _Generator:
         self.random = Random(f"language:{seed}")
         self.values = Values(self.random, edgy=self.random.random() < 0.35)
         self.palette = self._palette()
-        self.expressions = Expressions(self.random, self.values, self.palette)
+        self.structures = Structures(self.random, self.palette)
+        if self.random.random() < 0.6:
+            self.palette += self.structures.types
+        else:
+            self.structures.texts.clear()
+        self.expressions = Expressions(self.random, self.values, self.palette, self.structures)
         self.relations: list[RelationText] = []
         self.alias = (self.random.choice(self.palette), "Named") if self.random.random() < 0.2 else None
         self.functions: list[str] = []
@@ -86,10 +93,14 @@ class _Generator:
         for i in range(self.random.choice([0, 0, 0, 1, 1, 2])):
             text = self.expressions.function(f"f{i}").text
             try:
-                host.draft().load("\n".join([*self.functions, text]))
+                host.draft().load("\n".join([*self.structures.texts, *self.functions, text]))
                 self.functions.append(text)
             except ProgramError:
                 self.expressions.functions.pop()
+        if self.random.random() < 0.2:
+            chosen = self.random.sample(list(GENERIC), self.random.choice([1, 2]))
+            self.expressions.generic += chosen
+            self.functions += [GENERIC[f] for f in chosen]
         has_pattern = self.random.random() < 0.3
         for i in range(self.random.choice([1, 2] if has_pattern else [2, 2, 3])):
             self.relations.append(self._relation(f"In{i}", "input", 0))
@@ -121,7 +132,7 @@ class _Generator:
 
     def _declarations(self) -> tuple[str, ...]:
         typedefs = (f"typedef {self.alias[1]} = {self.alias[0]}",) if self.alias else ()
-        return (*typedefs, *(r.text for r in self.relations), *self.functions)
+        return (*self.structures.texts, *typedefs, *(r.text for r in self.relations), *self.functions)
 
     def _elaborates(self, rules: list[RuleText]) -> bool:
         """Whether these rules are a program that ends."""
@@ -225,7 +236,7 @@ class _Generator:
             return Clear(relation.name)
         if held and self.random.random() < 0.5:
             gone = self.random.sample(held, min(len(held), self.random.choice([1, 1, 2, 8])))
-            return Delete(relation.name, tuple(gone))
+            return Delete(relation.name, tuple(self.values.given(relation.types, row) for row in gone))
         if self.random.random() < 0.05:
             return Delete(relation.name, self._rows(relation, 2))
         return Insert(relation.name, self._rows(relation, 3))

@@ -80,6 +80,36 @@ def _best(random: Random, item: Type, number: Type) -> Pattern:
     return relations, rules
 
 
+def _total(random: Random, item: Type, number: Type) -> Pattern:
+    """Recursive sums and counts; where groups depend on themselves, all reasoners refuse alike."""
+    sums = types.is_number(number) and not isinstance(number, types.Float)
+    kept: Type = number if sums else types.INT
+    relations = [
+        RelationText("Road", (item, item, number), "input", 0),
+        RelationText("Sum", (item, item, kept), "output", 1),
+        RelationText("Far", (item, item), "output", 1),
+    ]
+    function, values = ("sum", ["k", "a", "(a + k)", "(a * k)"]) if sums else ("count", ["k"])
+    rules = [_rule("Sum(x, y, d)", "Road(x, y, k)", f"var d = k.group_by(x, y).{function}()")]
+    if random.random() < 0.5:
+        body = ["Sum(x, y, a)", "Road(y, z, k)", *random.choice([(), ("a > 1",), ("Far(x, y)",)])]
+        value = random.choice(values)
+    else:
+        body, value = ["Far(x, y)", "Road(y, z, k)"], "k"
+    rules += [
+        _rule("Sum(x, z, d)", *body, f"var d = {value}.group_by(x, z).{function}()"),
+        random.choice(
+            [
+                _rule("Far(x, y)", "Sum(x, y, a)", "a > 1"),
+                _rule("Far(x, y)", "Sum(x, y, a)", "a >= 2", "x != y"),
+                _rule("Far(x, y)", "Sum(x, y, _)"),
+                _rule("Far(x, y)", "Sum(x, y, a)", "Sum(y, x, b)", "a != b"),
+            ]
+        ),
+    ]
+    return relations, rules
+
+
 def _count(random: Random, item: Type, number: Type) -> Pattern:
     """Counts up until a fact says that it is enough: it may never end."""
     relations = [
@@ -119,6 +149,8 @@ _PATTERNS: Final[tuple[Callable[[Random, Type, Type], Pattern], ...]] = (
     _closure,
     _best,
     _best,
+    _total,
+    _total,
     _count,
     _mutual,
 )

@@ -12,10 +12,10 @@ from random import Random
 
 from oracle.language.case import RuleText
 from oracle.language.expressions import Expressions
+from oracle.language.nested import Literals, aggregated
 from oracle.language.values import bare
 from tidelog.data import types
 from tidelog.data.types import Type
-from tidelog.program.library.catalog import AGGREGATES, AggregateFunction, Kind, aggregate_result, allows
 
 __all__ = ["RelationText", "Rules"]
 
@@ -58,6 +58,7 @@ class Rules:
         self.expressions = expressions
         self.relations = list(relations)
         self._fresh = 0
+        self._structured = Literals(random, expressions, self._name, self._condition)
 
     def rule(self) -> RuleText:
         """A rule for one of the derived relations."""
@@ -110,6 +111,7 @@ class Rules:
         placed = [(relation, self._terms(relation, body.matched)) for relation in atoms]
         for _ in range(self._some()):
             self._assign(body)
+        self._extend(body, head, below)
         if self._chance(0.13):
             self._disjunction(body, below)
         body.literals += [self._atom(relation, terms, body) for relation, terms in placed]
@@ -117,7 +119,25 @@ class Rules:
             body.literals.append(self._condition(body.scope))
         for _ in range(self._some()):
             body.literals.append(f"not {self._negated(self.random.choice(below), body.scope)}")
+        if self._chance(0.15):
+            body.literals.append(self._structured.negated(below, body.scope))
         return body if body.literals else self._body(head)
+
+    def _extend(self, body: _Body, head: RelationText, below: Sequence[RelationText]) -> None:
+        """Generators, destructuring and aggregates over bodies, with the variables that they bind."""
+        made: list[tuple[str, dict[str, Type]]] = []
+        if self._chance(0.2):
+            made.append(self._structured.generator(body.scope))
+        taken_apart = self._structured.destructuring(body.scope) if self._chance(0.2) else None
+        made += [taken_apart] if taken_apart else []
+        for text, bound in made:
+            body.literals.append(text)
+            body.assigned |= bound
+        for _ in range(self.random.choice([1, 1, 2]) if self._chance(0.15) else 0):
+            name = self._name("n")
+            text, type_ = self._structured.aggregate(below, body.scope, head.types)
+            body.literals.append(f"var {name} = {text}")
+            body.assigned[name] = type_
 
     def _some(self) -> int:
         return self.random.choice([0, 0, 0, 1, 1, 1, 2])
@@ -146,6 +166,8 @@ class Rules:
                 terms.append("?")
             elif draw < 0.6 and names:
                 terms.append(self.random.choice(names))
+            elif draw < 0.8 and isinstance(type_, types.Named | types.Tuple):
+                terms.append(self._structured.pattern(type_, matched))
             else:
                 terms.append(self._name("x"))
                 matched[terms[-1]] = type_
@@ -277,6 +299,9 @@ class Rules:
         if self._chance(0.15):
             below = [r for r in self.relations if r.level < head.level]
             literals.append(f"not {self._negated(self.random.choice(below), results)}")
+        if self._chance(0.1):
+            below = [r for r in self.relations if r.level < head.level]
+            literals.append(self._structured.negated(below, after))
         if self._chance(0.15):
             name = self._name("v")
             type_ = self.random.choice(list(results.values()))
@@ -288,24 +313,11 @@ class Rules:
         self, scope: Mapping[str, Type], keys: Sequence[str], wanted: Sequence[Type]
     ) -> tuple[str, Type]:
         """An aggregate, mostly one whose result a column of the head can take."""
-        candidates: list[tuple[AggregateFunction, Type]] = []
-        sources = [*scope.values(), *self.expressions.palette]
-        for function in AGGREGATES:
-            candidates += [(function, t) for t in sources if allows(function.argument, t)]
-        fitting = [(f, t) for f, t in candidates if aggregate_result(f.name, t) in wanted]
-        function, type_ = self.random.choice(fitting or candidates)
-        value = self.expressions.make(type_, scope, 1)
-        extra = ""
-        if function.extra and function.extra[0].kind is Kind.STRING:
-            extra = self.random.choice(["", '"-"'])
-        elif function.extra:
-            extra = self.expressions.make(
-                self.random.choice([t for t in sources if allows(Kind.ANY, t)]), scope, 1
-            )
+        chosen = aggregated(self.expressions, scope, wanted)
+        value, *extra = chosen.arguments
         distinct = ".distinct()" if self._chance(0.15) else ""
-        result = aggregate_result(function.name, type_)
-        assert result is not None
-        return f"({value}).group_by({', '.join(keys)}){distinct}.{function.name}({extra})", result
+        call = f"{chosen.function.name}({', '.join(extra)})"
+        return f"({value}).group_by({', '.join(keys)}){distinct}.{call}", chosen.result
 
 
 def _partial(random: Random, type_: Type) -> str | None:
@@ -329,5 +341,13 @@ def _partial(random: Random, type_: Type) -> str | None:
             return random.choice(["add_days(?, 700000)", "add_days(?, -700000)"])
         case types.Timestamp():
             return "(? as int) * 1000000"
-        case types.Bool():
+        case types.Duration():
+            return random.choice(["? * 9223372036854775807", "? + ?"])
+        case types.Vec(item) if not isinstance(item, types.Option):
+            return "unwrap(first(?))"
+        case types.Map(_, value) if not isinstance(value, types.Option):
+            return "unwrap(first(values(?)))"
+        case types.Named("result"):
+            return "unwrap(?)"
+        case types.Bool() | types.Tuple() | types.Vec() | types.Set() | types.Map() | types.Named():
             return None

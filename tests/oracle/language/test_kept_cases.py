@@ -124,6 +124,115 @@ KEPT = {
         rules=(RuleText(("P(x, y)",), ("E(x, y)",)), RuleText(("P(x, z)",), ("P(x, y)", "E(y, z)"))),
         steps=(Step((Insert("E", ((1, None), (None, 2), (2, 3), (3, 2), (4, 2))),)),),
     ),
+    "a negated body that tests the result of a nested aggregate": Case(
+        declarations=(
+            "input relation In0(c0: int)",
+            "input relation In1(c0: int)",
+            "output relation D0(c0: int, n: int)",
+        ),
+        rules=(
+            RuleText(
+                ("D0(x, n)",),
+                ("not (In1(z), z == n + x)", "var n = count { In1(y), y > x }", "In0(x)"),
+            ),
+        ),
+        steps=(
+            Step((Insert("In0", ((1,), (2,))), Insert("In1", ((1,), (2,), (5,))))),
+            Step((Delete("In1", ((2,),)),)),
+            Step((Insert("In1", ((0,), (3,))),)),
+        ),
+    ),
+    "nested bodies that test what is none": Case(
+        declarations=(
+            "input relation In0(c0: option<int>)",
+            "input relation In1(c0: int)",
+            "output relation D0(c0: option<int>, n: int)",
+            "output relation D1(c0: option<int>)",
+        ),
+        rules=(
+            RuleText(("D0(p, n)",), ("In0(p)", "var n = count { In1(y), is_none(p) or p == some(y) }")),
+            RuleText(("D1(p)",), ("In0(p)", "not (In1(y), is_none(p) or p == some(y))")),
+        ),
+        steps=(
+            Step((Insert("In0", ((None,), (2,))), Insert("In1", ((1,), (2,))))),
+            Step((Delete("In1", ((1,), (2,))),)),
+            Step((Delete("In0", ((None,),)), Insert("In1", ((1,),)))),
+            Step((Insert("In0", ((None,),)),)),
+        ),
+    ),
+    "a nested body in which one alternative binds what the other tests": Case(
+        declarations=(
+            "input relation In0(c0: option<int>)",
+            "input relation In1(c0: option<int>, c1: int)",
+            "output relation D0(c0: option<int>, n: int)",
+        ),
+        rules=(
+            RuleText(
+                ("D0(p, n)",),
+                ("In0(p)", "var n = count { In1(p, y); In1(_, y), is_none(p); In1(q, y), p == q }"),
+            ),
+        ),
+        steps=(
+            Step((Insert("In0", ((None,), (2,))), Insert("In1", ((None, 1), (2, 1), (2, 2))))),
+            Step((Delete("In1", ((2, 1),)),)),
+            Step((Delete("In0", ((None,),)),)),
+        ),
+    ),
+    "what fails beside nested bodies, in rows that they exclude": Case(
+        declarations=(
+            "input relation In0(c0: int)",
+            "input relation In1(c0: int)",
+            "output relation D0(c0: int)",
+        ),
+        rules=(
+            RuleText(("D0(x)",), ("In0(x)", "10 / x > 0", "not (In1(y), y > x)")),
+            RuleText(("D0(z)",), ("In0(x)", "var z = 10 / x", "not (In1(y), y > z)", "not (In1(w), w > x)")),
+        ),
+        steps=(
+            Step((Insert("In0", ((0,), (2,))), Insert("In1", ((1,),)))),
+            Step((Delete("In1", ((1,),)),)),
+            Step((Insert("In0", ((3,),)), Delete("In0", ((0,),)))),
+            Step((Insert("In0", ((0,),)),)),
+        ),
+    ),
+    "a nested aggregate with a parameter that fails": Case(
+        declarations=(
+            "input relation In0(c0: int)",
+            "input relation In1(c0: int)",
+            "output relation D0(c0: int, c1: int)",
+        ),
+        rules=(
+            RuleText(
+                ("D0(x, n)",),
+                ("In0(x)", "var z = 10 / x", "var n = min(y) { In1(y), y > z }", "n > 5", "x > -1"),
+            ),
+        ),
+        steps=(
+            Step((Insert("In0", ((2,), (-2,))), Insert("In1", ((1,), (9,))))),
+            Step((Insert("In0", ((0,),)),)),
+            Step((Insert("In0", ((5,),)), Delete("In1", ((9,),)))),
+        ),
+    ),
+    "what fails inside nested bodies, for rows that do not need it": Case(
+        declarations=(
+            "input relation In0(c0: int)",
+            "input relation In1(c0: int, c1: int)",
+            "output relation D0(c0: int, n: int)",
+            "output relation D1(c0: int)",
+        ),
+        rules=(
+            RuleText(("D0(x, n)",), ("In0(x)", "x > 5", "var n = sum(12 / y) { In1(_, y) }")),
+            RuleText(("D0(x, n)",), ("In0(x)", "var n = sum(z) { In1(x, y), var z = 12 / y, z > 1 }")),
+            RuleText(("D1(x)",), ("In0(x)", "not (In1(_, y), 12 / y > x)")),
+        ),
+        steps=(
+            Step((Insert("In0", ((1,),)), Insert("In1", ((2, 0), (1, 3))))),
+            Step((Insert("In1", ((1, 1),)),)),
+            Step((Delete("In1", ((1, 3), (1, 1))),)),
+            Step((Insert("In0", ((2,),)),)),
+            Step((Delete("In1", ((2, 0),)), Insert("In0", ((2,), (7,))))),
+        ),
+    ),
 }
 
 

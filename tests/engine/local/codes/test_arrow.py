@@ -91,7 +91,7 @@ def test_missing_values_have_the_code_of_none_whatever_lies_beneath() -> None:
 
 
 @pytest.mark.parametrize("item", [types.INT, types.Signed(64)], ids=str)
-def test_the_number_whose_code_is_that_of_none_is_refused_in_an_option(item: types.Scalar) -> None:
+def test_the_number_whose_code_is_that_of_none_is_refused_in_an_option(item: types.Item) -> None:
     of = relation(types.Option(item))
     with pytest.raises(
         DataError, match=r"relation R, column c0, row 2: -9223372036854775808 cannot be stored"
@@ -102,7 +102,7 @@ def test_the_number_whose_code_is_that_of_none_is_refused_in_an_option(item: typ
 
 
 @pytest.mark.parametrize("item", SCALARS, ids=str)
-def test_a_column_of_nothing_but_none_needs_no_dictionary(item: types.Scalar) -> None:
+def test_a_column_of_nothing_but_none_needs_no_dictionary(item: types.Item) -> None:
     codec, of = Codec(), relation(types.Option(item))
     codes = encode_table(codec, of, to_table(of, [(None,), (None,)]))
     assert codes.tolist() == [[NONE, NONE]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 import tidelog
@@ -73,9 +74,7 @@ def test_random_histories_go_on_with_new_codes_after_every_commit(flavour: str) 
                 break
             assert reasoner.commit(step.program, step.facts) == expected, (flavour, seed)
             engine = reasoner.engine
-            used = {
-                item: engine._collector._used(item, len(d)) for item, d in engine.codec.dictionaries.items()
-            }
-            engine.forget_values(used)
+            marks = engine._collector.in_use(engine.codec)
+            engine.forget_values({item: np.flatnonzero(mark) for item, mark in marks.items()})
             check_state(reasoner)
             assert reasoner.contents == reference.contents, (flavour, seed)

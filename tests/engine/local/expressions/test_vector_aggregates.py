@@ -75,12 +75,17 @@ def test_any_aggregate_is_that_of_the_repeated_rows(
         types_ = (type_, rng.choice(SCALARS))
     if function == "concat" and rng.random() < 0.7:
         types_ = TWO
+    if function == "quantile":
+        types_ = (type_, DOUBLE)
     groups = [*range(count), *(rng.randrange(count) for _ in range(more))]
     rng.shuffle(groups)
     separators = ("; ",) if rng.random() < 0.8 else (", ", "; ")
     rows = [tuple(value(rng, t) for t in types_) for _ in groups]
     if function == "concat" and len(types_) > 1:
         rows = [(row[0], rng.choice(separators)) for row in rows]
+    if function == "quantile":
+        fraction = rng.choice([0.0, 0.1, 1 / 3, 0.5, 0.99, 1.0, -0.5, math.nan])
+        rows = [(row[0], canonical(DOUBLE, fraction)) for row in rows]
     weights = [rng.choice([1, 1, 2, 5]) for _ in groups] if rng.random() < 0.6 else [1] * len(groups)
     found = over(function, groups, rows, types_, weights, distinct)
     result = aggregate_result(function, type_)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.local.expressions.vector_cases import FUNCTIONS, TYPES, Maker, value
+from engine.local.expressions.vector_cases import FUNCTIONS, TYPES, Maker, edges, value
 from engine.local.expressions.vector_rows import NO_CODE, agrees, assert_same, over
-from tidelog.data.types import BIGINT, BOOL, DATE, INT, STRING, Option, Type
+from tidelog.data.types import BIGINT, BOOL, DATE, INT, STRING, Bit, Option, Signed, Type
 from tidelog.data.values import Value
 from tidelog.engine.local.codes.codec import Codec
 from tidelog.engine.local.expressions.evaluator import Evaluator
@@ -99,6 +99,18 @@ def test_an_overflow_in_one_row_leaves_the_others_alone() -> None:
     assert found[1] == Failure(
         "9223372036854775808 does not fit int (-9223372036854775808 to 9223372036854775807)"
     )
+
+
+@pytest.mark.parametrize("op", ["+%", "-%", "*%"])
+@pytest.mark.parametrize(
+    "type_", [INT, *map(Bit, (1, 8, 32, 63, 64, 128)), *map(Signed, (1, 8, 64, 65, 128))]
+)
+def test_wrapping_operators_are_modulo_the_number_of_values(op: str, type_: Type) -> None:
+    pairs = [(a, b) for a in edges(type_) for b in edges(type_)]
+    columns = {"x": [a for a, _ in pairs], "y": [b for _, b in pairs]}
+    expr = Binary(op, Var("x", type_), Var("y", type_), type_)
+    assert not any(isinstance(found, Failure) for found in over(expr, columns, {}, len(pairs)))
+    assert_same(expr, columns, {}, len(pairs))
 
 
 # -- what is not taken does not fail

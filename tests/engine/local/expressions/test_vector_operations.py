@@ -20,7 +20,8 @@ ENOUGH = 400  # rows for one function of several arguments
 
 def assert_everywhere(expr: Expr, *columns: tuple[str, Type]) -> None:
     """The expression on all combinations of the edges of its variables' types."""
-    rows = list(product(*(edges(t) for _, t in columns)))
+    few = 32 if len(columns) < 4 else 4
+    rows = list(product(*(edges(t)[:few] for _, t in columns)))
     rows = rows[:: max(1, len(rows) // ENOUGH)] if len(columns) > 2 else rows
     values = {name: [row[i] for row in rows] for i, (name, _) in enumerate(columns)}
     assert_same(expr, values, {}, len(rows))

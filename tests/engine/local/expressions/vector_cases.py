@@ -14,6 +14,8 @@ from tidelog.data.values import Value, canonical
 from tidelog.program import typed
 from tidelog.program.library.catalog import (
     GROUPS,
+    Applied,
+    Closure,
     ParamType,
     StandardFunction,
     TypeVariable,
@@ -22,7 +24,7 @@ from tidelog.program.library.catalog import (
 )
 from tidelog.program.typed import Binary, Call, Cast, Column, Constant, Expr, If, Let, Unary, Var
 
-SCALARS: tuple[types.Scalar, ...] = (
+SCALARS: tuple[types.Item, ...] = (
     BOOL,
     INT,
     BIGINT,
@@ -105,7 +107,7 @@ def value(rng: random.Random, type_: Type) -> Value:
     return canonical(type_, _value(rng, type_))
 
 
-def _value(rng: random.Random, type_: types.Scalar) -> object:
+def _value(rng: random.Random, type_: types.Item) -> object:
     match type_:
         case types.Bool():
             return rng.random() < 0.5
@@ -124,6 +126,8 @@ def _value(rng: random.Random, type_: types.Scalar) -> object:
             return date(1970, 1, 1) + timedelta(days=days)
         case types.Timestamp():
             return datetime.fromisoformat(rng.choice(_MOMENTS))
+        case types.Duration():
+            return timedelta(microseconds=_whole(rng, 1 - 2**63, 2**63 - 1))
         case _:
             low, high = types.int_range(type_) or (-(10**40), 10**40)
             return _whole(rng, low, high)
@@ -249,6 +253,8 @@ class Maker:
         ops = ["+", "-", "*", "/", "%", "neg"]
         if types.is_integer(type_):
             ops += ["&", "|", "^", "<<", ">>", "~"]
+        if types.int_range(type_) is not None:
+            ops += ["+%", "-%", "*%"]
         op = rng.choice(ops)
         left = self.expr(type_, depth, names)
         if op in ("neg", "~"):
@@ -297,21 +303,22 @@ class Maker:
         return Call(function.name, args, type_)
 
 
-def generic_types(function: StandardFunction) -> list[types.Scalar]:
+def generic_types(function: StandardFunction) -> list[types.Item]:
     """What the type variable of a function may stand for; one type will do for a function without one."""
     if not any(isinstance(p.type, TypeVariable) for p in function.parameters):
         return [INT]
     return [t for t in SCALARS if allows(function.kind, t)]
 
 
-def instance(type_: ParamType, generic: types.Scalar) -> Type:
+def instance(type_: ParamType, generic: types.Item) -> Type:
     """The type of a parameter or result once the type variable is known."""
+    assert not isinstance(type_, Applied | Closure)
     if not isinstance(type_, TypeVariable):
         return type_
     return Option(generic) if type_.optional else generic
 
 
-def _generic(function: StandardFunction, wanted: Type, rng: random.Random) -> types.Scalar | None:
+def _generic(function: StandardFunction, wanted: Type, rng: random.Random) -> types.Item | None:
     """What `T` may be for a function to give a type; None if it never does."""
     if not isinstance(function.result, TypeVariable):
         return rng.choice(generic_types(function)) if function.result == wanted else None

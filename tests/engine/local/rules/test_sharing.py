@@ -134,7 +134,7 @@ def test_nothing_remains_of_rows_that_could_not_be_inserted(
     edges = [(i, i + 1) for i in range(20)]
     calls, original = count(), calls_of_kernels.insert_share
 
-    def insert(*args: Any) -> int:
+    def insert(*args: Any) -> tuple[int, int]:
         if next(calls) == failing:
             raise MemoryError
         return original(*args)
@@ -239,3 +239,29 @@ def test_by_default_there_is_a_thread_for_each_core() -> None:
     for wrong in (0, -1, 1.5, True, "2"):
         with pytest.raises(tidelog.SessionError, match="give a whole number above 0"):
             tidelog.open(text=COMPLETION, max_threads=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("threads", [2, 8])
+def test_threads_emit_all_heads_while_most_of_them_are_new(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emitted: list[bool] = []
+    original = sharing._Searcher.emit
+
+    def emit(searcher: sharing._Searcher, everything: bool) -> None:
+        emitted.append(everything)
+        original(searcher, everything)
+
+    monkeypatch.setattr(sharing._Searcher, "emit", emit)
+    # each node of a tree is below all nodes on its path, in one way; then shortcuts make many ways
+    tree: list[Row] = [(x, x // 2) for x in range(2, 300)]
+    shortcuts: list[Row] = [(x, x // 4) for x in range(8, 300)]
+    program = load(COMPLETION, "completion.dl")
+    one, several = reasoner(1), reasoner(threads)
+    for edges in (tree, shortcuts):
+        facts = {"Below": ZSet.of(edges)}
+        assert several.commit(program, facts) == one.commit(program, facts)
+        assert visible_state(several) == visible_state(one)
+        check_state(several)
+    assert set(emitted) == {True, False}

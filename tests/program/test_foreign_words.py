@@ -1,0 +1,69 @@
+"""People who come from other languages are told what to write, and never the wrong thing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidelog import load
+from tidelog.errors import ProgramError
+
+BASE = "input relation Edge(src: string, n: int, o: option<int>)\noutput relation R(x: string)\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        ("varchar", "write `string`"),
+        ("varchar(20)", "write `string`"),
+        ("text", "write `string`"),
+        ("VARCHAR", "write `string`"),
+        ("float64", "write `double`"),
+        ("datetime", "write `timestamp`"),
+        ("interval", "write `duration`"),
+        ("integer", "write `int`"),
+        ("boolean", "write `bool`"),
+        ("list<int>", "write `vec<int>`, for example"),
+        ("dict<string, int>", "write `map<string, int>`, for example"),
+        ("nullable<int>", "write `option<int>`, for example"),
+        ("struct", "define a type"),
+        ("strng", "did you mean `string`"),
+    ],
+)
+def test_types_of_other_languages_are_translated(written: str, instead: str) -> None:
+    with pytest.raises(ProgramError, match="unknown type") as raised:
+        load(f"input relation A(x: {written})")
+    assert instead in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["u8", "u64", "s32", "usize", "duration", "vec<int>", "result<int, string>"])
+def test_names_of_types_that_exist_are_accepted(name: str) -> None:
+    load(f"input relation A(x: {name})")
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ("Edge(x, _, o), o is not null", "`is_none(x)` and `is_some(x)`"),
+        ("Edge(x, _, o), o == null", "`is_none(x)` and `is_some(x)`"),
+        ('Edge(x, _, _), x like "a%"', "`starts_with(x, …)`"),
+        ("Edge(x, n, _), n in (1, 2)", "`x in [1, 2]`"),
+        ("Edge(x, n, _), n between 1 and 3", "`low <= x and x <= high`"),
+        ("Edge(x, n, _), n <> 1", "write `!=`"),
+        ("Edge(x, n, _), n = 1", "`==` to compare"),
+        ("Edge(x, n, _), var y = case when n > 1 then 2 else 3 end", "`if (condition) a else b`"),
+        ("edge(x, _, _)", "`Edge(…)`"),
+        ("Edge(X, _, _), var x = X", "variables start with a lowercase letter: `x`"),
+        ("Edge(x, n, _), !Edge(x, 1, _)", "`not` to negate"),
+        ("Edge(x, n, _), x == 'a'", 'double quotes: `"…"`'),
+    ],
+)
+def test_conditions_of_other_languages_are_translated(body: str, hint: str) -> None:
+    with pytest.raises(ProgramError) as raised:
+        load(f"{BASE}R(x) :- {body}.")
+    assert hint in str(raised.value)
+
+
+def test_a_relation_in_lower_case_causes_one_error() -> None:
+    with pytest.raises(ProgramError) as raised:
+        load(f"{BASE}R(x) :- edge(x, n, _), n > 1.")
+    assert len(raised.value.diagnostics) == 1
