@@ -87,6 +87,8 @@ CODES: dict[str, str] = {
     "E123": "cyclic import",
     "E124": "wrong module name",
     "E125": "invalid attribute",
+    "E129": "row without a type",
+    "E130": "row variable in a negation",
     "E201": "type mismatch",
     "E202": "unsupported operand types",
     "E203": "invalid constant",

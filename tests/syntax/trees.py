@@ -235,8 +235,16 @@ def _starts_as_tuple(expr: tree.Expr) -> bool:
             return False
 
 
+whole_atoms = st.builds(
+    lambda relation, value: tree.Atom(relation, (tree.Argument(value),), is_whole=True),
+    relations,
+    expressions.filter(lambda value: not isinstance(value, tree.IntLiteral)),
+)
 _simple: SearchStrategy[tree.Literal] = st.one_of(
     atoms,
+    whole_atoms,
+    st.builds(tree.Row, variables, atoms | whole_atoms),
+    st.builds(tree.Negation, whole_atoms),
     st.builds(tree.Negation, atoms),
     st.builds(_condition, expressions),
     _assignments(expressions),
@@ -296,7 +304,7 @@ wide_atoms = st.builds(
     relations,
     st.integers(4, 64),
 )
-heads = st.lists(atoms | wide_atoms, min_size=1, max_size=3).map(tuple)
+heads = st.lists(atoms | wide_atoms | whole_atoms, min_size=1, max_size=3).map(tuple)
 
 attributes = st.builds(
     tree.Attribute,
@@ -317,6 +325,7 @@ items: SearchStrategy[tree.Item] = st.one_of(
         st.none() | keys,
         attributes=_some(attributes, 0, 2),
     ),
+    st.builds(tree.Relation, roles, relations, st.just(()), st.none() | keys, row=types),
     st.builds(tree.Alias, relations | variables, types, parameters=type_parameters),
     st.builds(tree.TypeDefinition, relations | variables, type_parameters, _some(definitions, 1, 3)),
     st.builds(

@@ -17,7 +17,7 @@ from tidelog.data.overlay import copied
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, sort
 from tidelog.program.analysis.calls import calls
 from tidelog.program.analysis.strata import Strata, reads, restratify, stratify
-from tidelog.program.elaborate.declarations import Declarations, declare
+from tidelog.program.elaborate.declarations import Declarations, declare, needed_row_types
 from tidelog.program.elaborate.functions import elaborate_functions, from_python
 from tidelog.program.elaborate.lint import warn, warn_single_variables
 from tidelog.program.elaborate.problems import Problems, did_you_mean, expect_text
@@ -105,6 +105,7 @@ class Draft:
         self._declared = self._declared.copy()
         del self._declared.relations[relation]
         del self._declared.known[relation]
+        self._declared.rows.pop(relation, None)
 
     @property
     def relations(self) -> Mapping[str, Relation]:
@@ -228,7 +229,8 @@ class Draft:
         unread += unresolved
         problems.found += unread
         declared = self._declared
-        if not all(isinstance(item, tree.Rule) for item in program.items):
+        is_rules = all(isinstance(item, tree.Rule) for item in program.items)
+        if not is_rules or needed_row_types(program.items, declared):
             declared = declared.copy()
             functions = declare(program.items, declared, problems)
             elaborate_functions(functions, declared, problems)

@@ -61,7 +61,9 @@ def _replaced(part: Any, values: Mapping[str, object], used: set[str]) -> Any:
 def _expect_unbound(part: Any, values: Mapping[str, object]) -> None:
     """Raise SessionError if a part of the tree binds a parameter itself."""
     match part:
-        case tree.Assignment(name=name) | tree.At(name=name) | tree.Parameter(name=name):
+        case (
+            tree.Assignment(name=name) | tree.At(name=name) | tree.Parameter(name=name) | tree.Row(name=name)
+        ):
             bound = [name]
         case (
             tree.Destructuring(pattern=pattern) | tree.Generator(pattern=pattern) | tree.Case(pattern=pattern)

@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from tidelog.errors import Source, Span
-from tidelog.program.elaborate.declarations import Declarations, Signature
+from tidelog.program.elaborate.declarations import Declarations, Signature, needed_row_types
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.rules import elaborate_rule
+from tidelog.program.elaborate.typedefs import declare_types
 from tidelog.program.parameters import with_values
 from tidelog.program.renaming import with_standard_names
 from tidelog.program.typed import Bind, Body, Column, Each, Match, Nested, Relation, Role, Rule, Var
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read_body
+from tidelog.syntax.rebuilding import nodes_of
 from tidelog.syntax.variables import expression_variables, literal_variables
 
 __all__ = ["QUERY", "Query", "elaborate_query"]
@@ -73,7 +75,16 @@ def _rule(
     declared = known.copy()
     declared.known[QUERY] = Signature(tuple((v.name, None) for v in named))
     head = tree.Atom(QUERY, tuple(tree.Argument(v, None, v.span) for v in named), span, span)
-    return elaborate_rule(tree.Rule((head,), body, span), declared, problems)
+    needed = needed_row_types([tree.Rule((head,), (*body, *_uses(body)), span)], declared)
+    declare_types(needed, declared.types, problems)
+    return elaborate_rule(tree.Rule((head,), body, span), declared, problems, keeps_rows=True)
+
+
+def _uses(body: tuple[tree.Literal, ...]) -> Iterator[tree.Literal]:
+    """Conditions that use all row variables, which are columns of the answer."""
+    for node in nodes_of(tree.Rule((), body)):
+        if isinstance(node, tree.Row) and not node.name.startswith("_"):
+            yield tree.Condition(tree.Variable(node.name))
 
 
 def _bound(rule: Rule) -> set[str]:
@@ -114,7 +125,7 @@ def _occurrences(body: Iterable[tree.Literal]) -> Iterator[tree.Variable]:
                     yield from _occurrences(alternative)
             case tree.Destructuring(pattern) | tree.Generator(pattern):
                 yield from expression_variables(pattern)
-            case tree.Atom() | tree.Negation() | tree.Condition() | tree.NegatedBody():
+            case tree.Atom() | tree.Row() | tree.Negation() | tree.Condition() | tree.NegatedBody():
                 pass
             case _:
                 assert_never(literal)

@@ -1,19 +1,18 @@
 """Giving the names of a module's items their full forms.
 
-Trees may be deeper than recursion allows, so nodes are rebuilt from a list, children before their parents. A
-node of which no part changes stays the same object.
+A name is resolved where it is used; see `modules` for the rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from tidelog.errors import Span
-from tidelog.program.elaborate.definitions import BUILT_IN, STANDARD
+from tidelog.program.elaborate.definitions import BUILT_IN, STANDARD, TYPE_NAMES
 from tidelog.program.library.catalog import FUNCTION_NAMES
 from tidelog.syntax import tree
+from tidelog.syntax.rebuilding import rebuilt
 
 __all__ = ["Declared", "Renaming", "declared_names", "renamed", "with_standard_names"]
 
@@ -68,11 +67,13 @@ class Renaming:
         return self.prefix + name
 
     def type(self, name: str) -> str:
-        if name in self.own.types:
+        is_row = name in self.own.relations and name not in TYPE_NAMES  # the type of its rows
+        if name in self.own.types or is_row:
             return self.prefix + name
         if "::" in name:
             return self._imported(name)
-        is_outside = name in self.outside.types and name not in BUILT_IN
+        outside = self.outside.types | (self.outside.relations - TYPE_NAMES)
+        is_outside = name in outside and name not in BUILT_IN
         return self.prefix + name if is_outside else name
 
     def constructor(self, name: str) -> str:
@@ -116,15 +117,7 @@ def with_standard_names(body: tuple[tree.Literal, ...]) -> tuple[tree.Literal, .
 def renamed(item: _T, names: Renaming) -> _T:
     """An item of a module with full names."""
     local = _local_names(item)
-    nodes: list[object] = [item]
-    for node in nodes:  # grows during the loop
-        nodes += _children(node)
-    made: dict[int, Any] = {}
-    for node in reversed(nodes):
-        whole = _with_children(node, made)
-        made[id(node)] = _own_name(whole, names, local)
-    found: _T = made[id(item)]
-    return found
+    return rebuilt(item, lambda node: _own_name(node, names, local))
 
 
 def _local_names(item: object) -> frozenset[str]:
@@ -136,36 +129,6 @@ def _local_names(item: object) -> frozenset[str]:
             return frozenset(p.name for p in item.parameters)
         case _:
             return frozenset()
-
-
-def _children(node: object) -> Iterator[object]:
-    for spec in fields(node):  # type: ignore[arg-type]
-        yield from _nodes(getattr(node, spec.name))
-
-
-def _nodes(value: object) -> Iterator[object]:
-    if isinstance(value, tuple):
-        for part in value:
-            yield from _nodes(part)
-    elif is_dataclass(value) and not isinstance(value, Span):
-        yield value
-
-
-def _with_children(node: Any, made: Mapping[int, Any]) -> Any:
-    changed: dict[str, Any] = {}
-    for spec in fields(node):
-        before = getattr(node, spec.name)
-        after = _replaced(before, made)
-        if after is not before:
-            changed[spec.name] = after
-    return replace(node, **changed) if changed else node
-
-
-def _replaced(value: Any, made: Mapping[int, Any]) -> Any:
-    if isinstance(value, tuple):
-        parts = tuple(_replaced(part, made) for part in value)
-        return value if all(a is b for a, b in zip(value, parts, strict=True)) else parts
-    return made.get(id(value), value) if is_dataclass(value) else value
 
 
 def _own_name(node: Any, names: Renaming, local: frozenset[str]) -> Any:

@@ -31,6 +31,7 @@ __all__ = [
     "print_relation",
     "print_rule",
     "print_value",
+    "type_tree",
     "written_name",
 ]
 
@@ -86,7 +87,9 @@ def print_relation(relation: typed.Relation) -> str:
     key = relation.key
     names = None if key is None else tuple(tree.Variable(relation.columns[i].name) for i in key)
     attributes = tuple(_attributes(relation.options))
-    return print_item(tree.Relation(role, relation.name, columns, names, attributes=attributes))
+    row = None if relation.row is None else _type(relation.row)
+    shown = columns if row is None else ()
+    return print_item(tree.Relation(role, relation.name, shown, names, attributes=attributes, row=row))
 
 
 def _attributes(options: typed.FileOptions) -> Iterator[tree.Attribute]:
@@ -279,6 +282,11 @@ def constant_tree(type_: Type, value: Value) -> tree.Expr:
             return tree.Cast(constant_tree(item, value), _type(type_))
         case _:
             return tree.Cast(tree.StringLiteral(to_text(type_, value)), _type(type_))
+
+
+def type_tree(type_: Type) -> tree.TypeName:
+    """A type as it is written."""
+    return _type(type_)
 
 
 def _type(type_: Type) -> tree.TypeName:

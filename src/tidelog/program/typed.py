@@ -349,7 +349,11 @@ class FileOptions:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """`key` holds the positions of the primary key's columns, or is None."""
+    """`key` holds the positions of the primary key's columns, or is None.
+
+    `row` is the type that a relation is declared with in place of columns. The columns are then the fields of
+    a struct, or one column `value`.
+    """
 
     name: str
     columns: tuple[Column, ...]
@@ -357,6 +361,7 @@ class Relation:
     key: tuple[int, ...] | None = None
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     options: FileOptions = FileOptions()
+    row: Type | None = None
 
     @property
     def types(self) -> tuple[Type, ...]:

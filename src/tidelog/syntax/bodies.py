@@ -17,6 +17,7 @@ from tidelog.syntax.expressions import (
     expression,
     rest_of_expression,
 )
+from tidelog.syntax.names import is_word, variable_name
 from tidelog.syntax.precedence import NOT
 
 __all__ = ["atom", "literals", "no_end"]
@@ -56,7 +57,9 @@ def literals(c: Cursor) -> tuple[tree.Literal, ...]:
 
 def _literal(c: Cursor) -> tree.Literal:
     start = c.token.start
-    if c.token.kind in ("Name", "quoted") and c.peek().text == "(":
+    if _is_row(c):
+        return _row(c)
+    if _is_atom(c):
         found = atom(c)
         call = _as_call(found) if continues(c) else None
         return found if call is None else _condition(c, start, rest_of_expression(c, start, call))
@@ -118,7 +121,11 @@ def _sub_aggregate(
 def _negation(c: Cursor) -> tree.Literal:
     """`not A(x)`, `not (a, b; c)`, or a condition that begins with `not`"""
     start = c.token.start
-    if c.peek().kind in ("Name", "quoted") and c.peek(2).text == "(":
+    if _is_row(c, 1) and c.peek(3).kind == "Name" and "::" not in c.peek(3).text:
+        message = f"`not` holds if there is no row, so `{c.peek().name}` cannot name one"
+        hint = f"write `not {c.peek(3).text}(…)`, or `not ({c.peek().text} in {c.peek(3).text}(…), …)`"
+        raise c.unexpected(message, hint, "E130")
+    if _is_atom(c, 1):
         c.advance()
         found = atom(c)
         call = _as_call(found) if continues(c) else None
@@ -193,6 +200,8 @@ def _item(literal: tree.Literal) -> tree.Expr | None:
             return value
         case tree.Atom():
             return _as_call(literal)
+        case tree.Row():
+            return _as_membership(literal)
         case tree.Negation(found):
             call = _as_call(found)
             return None if call is None else tree.Unary("not", call, literal.span)
@@ -205,19 +214,61 @@ def _item(literal: tree.Literal) -> tree.Expr | None:
 def _as_call(found: tree.Atom) -> tree.Call | None:
     """The call that an atom stands for before an operator: `module::function(…)`, or of a quoted name."""
     is_plain = "::" not in found.relation and not found.name_span.text.startswith("`")
-    if is_plain or any(a.name is not None for a in found.args):
+    if is_plain or found.is_whole or any(a.name is not None for a in found.args):
         return None
     args = tuple(a.value for a in found.args)
     return tree.Call(found.relation, args, False, found.span, found.name_span)
 
 
-def atom(c: Cursor) -> tree.Atom:
+# -- atoms
+
+
+def _is_atom(c: Cursor, ahead: int = 0) -> bool:
+    """Whether `Name(` or `Name[` comes next. `Name[7:0]` is a value, the bits of a constructor."""
+    if c.peek(ahead).kind not in ("Name", "quoted"):
+        return False
+    if c.peek(ahead + 1).text == "[":
+        return c.peek(ahead + 3).text != ":"
+    return c.peek(ahead + 1).text == "("
+
+
+def _is_row(c: Cursor, ahead: int = 0) -> bool:
+    """Whether `name in Name(` comes next."""
+    name, word = c.peek(ahead), c.peek(ahead + 1)
+    return is_word(name) and name.kind != "Name" and word.text == "in" and _is_atom(c, ahead + 2)
+
+
+def _row(c: Cursor) -> tree.Literal:
+    """`row in Relation(…)`, or a test whether the result of a function has an item."""
     name = c.advance()
+    variable_name(c, name)
+    c.advance()
+    found = tree.Row(name.name, atom(c), c.since(name.start), c.span(name))
+    test = _as_membership(found) if continues(c) else None
+    return found if test is None else _condition(c, name.start, rest_of_expression(c, name.start, test))
+
+
+def _as_membership(row: tree.Row) -> tree.Expr | None:
+    """The test that a named row stands for before an operator: `x in module::function(…)`."""
+    call = _as_call(row.atom)
+    if call is None:
+        return None
+    return tree.Binary("in", tree.Variable(row.name, row.name_span), call, row.span)
+
+
+def atom(c: Cursor) -> tree.Atom:
+    """`Relation(a, b)`, or `Relation[row]`"""
+    name = c.advance()
+    if c.accept("["):
+        value = expression(c)
+        c.expect("]", f"after the row of `{name.name}`")
+        args = (tree.Argument(value, None, value.span),)
+        return tree.Atom(name.name, args, c.since(name.start), c.span(name), is_whole=True)
     c.expect("(", f"after the relation `{name.name}`")
-    args: list[tree.Argument] = []
+    found: list[tree.Argument] = []
     while not c.at(")"):
-        args.append(argument(c, "the relation"))
+        found.append(argument(c, "the relation"))
         if not c.accept(","):
             break
     c.expect(")", f"after the arguments of `{name.name}`")
-    return tree.Atom(name.name, tuple(args), c.since(name.start), c.span(name))
+    return tree.Atom(name.name, tuple(found), c.since(name.start), c.span(name))

@@ -22,11 +22,17 @@ def relation(c: Cursor) -> tree.Relation:
         c.advance()
     else:
         c.expect_kind("Name", "the name of a relation")
-    columns = _columns(c, f"the relation `{name.name}`")
+    row: tree.TypeName | None = None
+    columns: tuple[tree.Column, ...] = ()
+    if c.accept("["):
+        row = type_name(c)
+        c.expect("]", f"after the type of the rows of `{name.name}`")
+    else:
+        columns = _columns(c, f"the relation `{name.name}`")
     key = _primary_key(c) if c.at("primary") else None
     if c.at(".") and not c.starts_line():
         raise c.unexpected("a declaration does not end with a full stop", "remove it")
-    return tree.Relation(role, name.name, columns, key, c.since(start), c.span(name))
+    return tree.Relation(role, name.name, columns, key, c.since(start), c.span(name), row=row)
 
 
 def _columns(c: Cursor, of: str) -> tuple[tree.Column, ...]:

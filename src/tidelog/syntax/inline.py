@@ -307,8 +307,11 @@ def _part(part: str | tree.Expr) -> str:
 
 def print_literal(literal: tree.Literal) -> str:
     match literal:
-        case tree.Atom(relation, args):
-            return f"{written_relation(relation)}({', '.join(print_argument(a) for a in args)})"
+        case tree.Atom(relation, args, is_whole=is_whole):
+            listed = ", ".join(print_argument(a) for a in args)
+            return f"{written_relation(relation)}{f'[{listed}]' if is_whole else f'({listed})'}"
+        case tree.Row(name, atom):
+            return f"{written_variable(name)} in {print_literal(atom)}"
         case tree.Negation(atom):
             return f"not {print_literal(atom)}"
         case tree.Condition(value):

@@ -39,6 +39,7 @@ from tidelog.syntax.quoting import (
     written_path,
     written_relation,
     written_type,
+    written_variable,
 )
 
 __all__ = [
@@ -53,15 +54,16 @@ __all__ = [
 
 WIDTH = 100
 INDENT = "    "
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
 _T = TypeVar("_T")
 
 
 def print_line(item: tree.Item) -> str:
     """The text of an item on one line of any length."""
     match item:
-        case tree.Relation(columns=columns):
+        case tree.Relation(columns=columns, row=row):
             attributes = f"{_attributes(item)} " if item.attributes else ""
-            return f"{attributes}{_opening(item)}{', '.join(map(print_column, columns))}{_ending(item)}"
+            return f"{attributes}{_opening(item)}{_columns(columns, row)}{_ending(item)}"
         case tree.Alias(name, type_, parameters=parameters):
             return f"typedef {written_type(name)}{print_parameters(parameters)} = {print_type(type_)}"
         case tree.TypeDefinition(constructors=constructors):
@@ -156,6 +158,8 @@ def _broken(item: tree.Item) -> Iterator[_Line]:
     match item:
         case tree.Relation(columns=columns, key=key):
             yield _Line(_opening(item), start, item.name_span.end)
+            if item.row is not None:
+                yield _line(print_type(item.row), item.row.span)
             for column, comma in _separated(columns, ",", ""):
                 yield _line(print_column(column) + comma, column.span)
             yield _Line(_ending(item), key[0].span.start if key else end - 1, end, INDENT)
@@ -207,17 +211,19 @@ def _literal(literal: tree.Literal, indent: str, suffix: str) -> Iterator[_Line]
     start, end = literal.span.start, literal.span.end
     yield _Line(indent + opening, start, start + 1, indent)
     yield from _inside(literal, indent + INDENT)
-    closing = "}" if opening.endswith("{") else ")"
+    closing = _CLOSING[opening[-1]]
     yield _Line(f"{indent}{closing}{suffix}", end - 1, end, indent + INDENT)
 
 
 def _literal_opening(literal: tree.Literal) -> str | None:
     """The first line of a literal that has lines inside it."""
     match literal:
-        case tree.Atom(relation):
-            return f"{written_relation(relation)}("
+        case tree.Atom(relation, is_whole=is_whole):
+            return f"{written_relation(relation)}{'[' if is_whole else '('}"
         case tree.Negation(atom):
-            return f"not {written_relation(atom.relation)}("
+            return f"not {_literal_opening(atom)}"
+        case tree.Row(name, atom):
+            return f"{written_variable(name)} in {_literal_opening(atom)}"
         case tree.Disjunction():
             return "("
         case tree.NegatedBody():
@@ -235,7 +241,7 @@ def _literal_opening(literal: tree.Literal) -> str | None:
 def _inside(literal: tree.Literal, indent: str) -> Iterator[_Line]:
     """The lines between the parentheses or braces of a literal."""
     match literal:
-        case tree.Negation(atom):
+        case tree.Negation(atom) | tree.Row(atom=atom):
             yield from _inside(atom, indent)
         case tree.Atom(args=args):
             for argument, comma in _separated(args, ",", ""):
@@ -259,7 +265,7 @@ def _alternatives(alternatives: Sequence[Sequence[tree.Literal]], indent: str) -
 def _opening(item: tree.Relation | tree.TypeDefinition | tree.Function) -> str:
     match item:
         case tree.Relation(role, name):
-            return f"{role} relation {written_relation(name)}(".lstrip()
+            return f"{role} relation {written_relation(name)}{'(' if item.row is None else '['}".lstrip()
         case tree.TypeDefinition(name, parameters):
             return f"typedef {written_type(name)}{print_parameters(parameters)} ="
         case tree.Function(name, parameters, result):
@@ -284,10 +290,15 @@ def _attributes(item: tree.Relation) -> str:
     return f"#[{', '.join(given)}]"
 
 
+def _columns(columns: Sequence[tree.Column], row: tree.TypeName | None) -> str:
+    return ", ".join(map(print_column, columns)) if row is None else print_type(row)
+
+
 def _ending(item: tree.Relation) -> str:
-    return (
-        ")" if item.key is None else f") primary key ({', '.join(written_column(k.name) for k in item.key)})"
-    )
+    closing = ")" if item.row is None else "]"
+    if item.key is None:
+        return closing
+    return f"{closing} primary key ({', '.join(written_column(k.name) for k in item.key)})"
 
 
 def _separated(parts: Sequence[_T], separator: str, last: str) -> Iterator[tuple[_T, str]]:

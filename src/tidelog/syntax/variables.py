@@ -81,7 +81,7 @@ def literal_expressions(literal: tree.Literal) -> Iterator[tree.Expr]:
     match literal:
         case tree.Atom(args=args):
             yield from (a.value for a in args)
-        case tree.Negation(atom):
+        case tree.Negation(atom) | tree.Row(atom=atom):
             yield from (a.value for a in atom.args)
         case tree.Condition(value):
             yield value
@@ -158,6 +158,9 @@ def literal_variables(literal: tree.Literal) -> Iterator[tree.Variable]:
             for argument in args:
                 yield from expression_variables(argument.value)
         case tree.Negation(atom):
+            yield from literal_variables(atom)
+        case tree.Row(name, atom, name_span=span):
+            yield tree.Variable(name, span)
             yield from literal_variables(atom)
         case tree.Condition(value) | tree.Assignment(value=value) | tree.Destructuring(value=value):
             yield from expression_variables(value)

@@ -13,7 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from tidelog.data import types
-from tidelog.data.types import Type, present
+from tidelog.data.structs import Struct
+from tidelog.data.types import Named, Type, present
 from tidelog.errors import DataError
 from tidelog.program.typed import Relation
 from tidelog.tables.arrow import UNIT, is_list, relation_from_schema, schema
@@ -26,13 +27,30 @@ __all__ = ["make_table", "relation_from_data", "to_table", "unit_table"]
 def to_table(relation: Relation, data: object) -> Any:
     """The data as an Arrow table of the relation. Raises DataError."""
     try:
-        given = take_apart(data)
+        given = take_apart(_from_structs(relation, data))
     except BadShape as bad:
         raise DataError(relation.name, bad.problem, row=bad.row, value=bad.value) from None
     if not relation.columns:
         return _units(relation, given)
     columns = _arrange(relation, given)
     return make_table(relation, [_fit(relation, i, column) for i, column in enumerate(columns)])
+
+
+def _from_structs(relation: Relation, data: object) -> object:
+    """The data, with tuples in place of structs that are whole rows."""
+    if not isinstance(data, list | tuple | set | frozenset) or not data:
+        return data
+    rows = list(data)
+    if not all(isinstance(row, Struct) for row in rows):
+        return data
+    if relation.row is not None and not _is_struct(relation.row):
+        return [(row,) for row in rows]
+    name = relation.row.name if isinstance(relation.row, Named) else relation.name
+    return [row._values for row in rows] if all(row._type == name for row in rows) else data
+
+
+def _is_struct(type_: Type) -> bool:
+    return isinstance(type_, Named) and len(type_.constructors) == 1
 
 
 def make_table(relation: Relation, columns: list[Any]) -> Any:

@@ -68,7 +68,8 @@ def _conjunction(
     ready: list[_Node],
 ) -> None:
     node = _Node(0, above, rule)
-    for literal in literals:
+    for found in literals:
+        literal = found.atom if isinstance(found, tree.Row) else found
         if isinstance(literal, tree.Atom):
             node.waits_for += 1
             waiting[literal.relation].append(node)

@@ -28,6 +28,7 @@ def alternatives(literals: Sequence[tree.Literal]) -> list[tuple[Simple, ...]] |
     choices: list[list[tuple[Simple, ...]]] = []
     total = 1
     for literal in literals:
+        assert not isinstance(literal, tree.Row), "rows are elaborated before"
         if not isinstance(literal, tree.Disjunction):
             choices.append([(literal,)])
             continue

@@ -8,21 +8,24 @@ further errors. A column of unknown type has the type None, in `Signature` only.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE
 from tidelog.program.elaborate.attributes import file_options
-from tidelog.program.elaborate.definitions import Definitions, parameter_type, resolve_type
+from tidelog.program.elaborate.definitions import TYPE_NAMES, Definitions, parameter_type, resolve_type
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.typedefs import declare_types, twice
 from tidelog.program.library.catalog import RESERVED_NAMES
+from tidelog.program.text import type_tree
 from tidelog.program.typed import Column, Function, PythonFunction, Relation, Role
 from tidelog.syntax import tree
+from tidelog.syntax.rebuilding import nodes_of
+from tidelog.syntax.whole import used_whole
 
-__all__ = ["MAX_COLUMNS", "Declarations", "Signature", "declare", "template_bound"]
+__all__ = ["MAX_COLUMNS", "Declarations", "Signature", "declare", "needed_row_types", "template_bound"]
 
 MAX_COLUMNS = 64
 _RESERVED = re.compile(r"^<query>$| \[.*\]$", re.DOTALL)  # the names of hidden relations
@@ -45,7 +48,8 @@ class Declarations:
     """`relations` and `functions` are valid; `known` and `calls` also include invalid ones.
 
     `templates` are functions that are expanded where they are called: those with type parameters, with
-    closures as parameters, or with several forms.
+    closures as parameters, or with several forms. `rows` are the types of the rows of relations, which become
+    definitions where a program needs them.
     """
 
     relations: dict[str, Relation] = field(default_factory=dict)
@@ -54,6 +58,7 @@ class Declarations:
     known: dict[str, Signature] = field(default_factory=dict)
     calls: dict[str, Signature] = field(default_factory=dict)
     templates: dict[str, tuple[tree.Function, ...]] = field(default_factory=dict)
+    rows: dict[str, tree.TypeDefinition] = field(default_factory=dict)
 
     def copy(self) -> Declarations:
         return Declarations(
@@ -63,10 +68,14 @@ class Declarations:
             dict(self.known),
             dict(self.calls),
             dict(self.templates),
+            dict(self.rows),
         )
 
     def add_relation(self, relation: Relation) -> None:
         self.relations[relation.name] = relation
+        if relation.row is None and relation.name not in self.rows:
+            columns = tuple(tree.Column(c.name, type_tree(c.type)) for c in relation.columns)
+            self.rows[relation.name] = _row_definition(relation.name, columns)
         self.known[relation.name] = Signature(tuple((c.name, c.type) for c in relation.columns))
 
     def add_function(self, function: Function | PythonFunction) -> None:
@@ -81,7 +90,10 @@ class Declarations:
 def declare(items: Iterable[tree.Item], known: Declarations, problems: Problems) -> list[tree.Function]:
     """Add all declarations among the items; return the functions whose bodies are still to be typed."""
     items = list(items)
-    declare_types(items, known.types, problems)
+    for item in items:
+        if isinstance(item, tree.Relation) and item.row is None and item.name not in known.relations:
+            known.rows[item.name] = _row_definition(item.name, item.columns)
+    declare_types([*items, *needed_row_types(items, known)], known.types, problems)
     for item in items:
         if isinstance(item, tree.Relation):
             _declare_relation(item, known, problems)
@@ -123,18 +135,18 @@ def _declare_relation(item: tree.Relation, known: Declarations, problems: Proble
     if _RESERVED.search(item.name):
         message = "names of relations cannot be `<query>` or end in brackets, ` […]`"
         problems.report("E121", item.name_span, message)
-    columns = _columns(item.columns, "column", known, problems)
+    row, columns = _row_columns(item, known, problems)
     options = file_options(item, problems)
-    key = _key(item, [type_ for _, type_ in columns], problems)
+    key = _key(item, columns, problems)
     if len(columns) > MAX_COLUMNS:
         message = f"`{item.name}` has {len(columns)} columns, which exceeds the limit of {MAX_COLUMNS}"
         problems.report("E110", item.name_span, message)
     role = Role(item.role) if item.role else Role.INTERNAL
     sound = tuple(Column(name, type_) for name, type_ in columns if type_ is not None)
-    if len(sound) < len(columns):
+    if len(sound) < len(columns) or (item.row is not None and row is None):
         known.known.setdefault(item.name, Signature(columns))
         return
-    relation = Relation(item.name, sound, role, key, item.span, options)
+    relation = Relation(item.name, sound, role, key, item.span, options, row)
     before = known.relations.get(item.name)
     if before is None:
         known.add_relation(relation)
@@ -142,14 +154,28 @@ def _declare_relation(item: tree.Relation, known: Declarations, problems: Proble
         twice(item.name, "relation", item.name_span, before.span, problems)
 
 
-def _key(item: tree.Relation, column_types: list[Type | None], problems: Problems) -> tuple[int, ...] | None:
+def _row_columns(
+    item: tree.Relation, known: Declarations, problems: Problems
+) -> tuple[Type | None, tuple[tuple[str, Type | None], ...]]:
+    """The type that a relation is declared with, if any, and its columns."""
+    if item.row is None:
+        return None, _columns(item.columns, "column", known, problems)
+    row = resolve_type(item.row, known.types, problems)
+    if isinstance(row, types.Named) and len(row.constructors) == 1:
+        return row, tuple((f.name, f.type) for f in row.constructors[0].fields)
+    return row, (("value", row),)
+
+
+def _key(
+    item: tree.Relation, columns: tuple[tuple[str, Type | None], ...], problems: Problems
+) -> tuple[int, ...] | None:
     if item.key is None:
         return None
     if item.role != "input":
         problems.report(
             "E107", item.name_span, f"`{item.name}` has a primary key, which only input relations can have"
         )
-    positions = {c.name: i for i, c in reversed([*enumerate(item.columns)])}
+    positions = {name: i for i, (name, _) in reversed([*enumerate(columns)])}
     key: dict[int, None] = {}
     for column in item.key:
         if column.name not in positions:
@@ -161,7 +187,7 @@ def _key(item: tree.Relation, column_types: list[Type | None], problems: Problem
             problems.report("E111", column.span, f"`{column.name}` is in the primary key twice")
         else:
             key[positions[column.name]] = None
-            if isinstance(column_types[positions[column.name]], types.Option):
+            if isinstance(columns[positions[column.name]][1], types.Option):
                 message = f"`{column.name}` is an option, so it cannot be part of a primary key"
                 problems.report("E107", column.span, message)
     if not item.key:
@@ -186,6 +212,47 @@ def _declare_function(
         return False
     known.calls[item.name] = signature
     return None not in (signature.result, *(t for _, t in columns))
+
+
+# -- types of rows
+
+
+def _row_definition(name: str, columns: tuple[tree.Column, ...]) -> tree.TypeDefinition:
+    return tree.TypeDefinition(name, (), (tree.Constructor(name, columns),))
+
+
+def needed_row_types(parts: Iterable[object], known: Declarations) -> list[tree.TypeDefinition]:
+    """The types of rows that items or literals need, as far as their names are free."""
+    parts = list(parts)
+    taken = {p.name for p in parts if isinstance(p, tree.Alias | tree.TypeDefinition)}
+    taken |= {c.name for p in parts if isinstance(p, tree.TypeDefinition) for c in p.constructors}
+    found: dict[str, tree.TypeDefinition] = {}
+    waiting: list[object] = parts
+    while waiting:
+        names = {name for part in waiting for name in _mentioned(part)} & known.rows.keys()
+        waiting = []
+        for name in sorted(names - taken - found.keys() - TYPE_NAMES):
+            is_free = name not in known.types.items and name not in known.types.aliases
+            if is_free and known.types.type_of(name) is None:
+                found[name] = known.rows[name]
+                waiting.append(known.rows[name])
+    return list(found.values())
+
+
+def _mentioned(part: object) -> Iterator[str]:
+    """The names of types and constructors, and of relations whose rows are used as a whole."""
+    nodes = nodes_of(part)
+    if any(isinstance(n, tree.Row) for n in nodes):
+        whole = used_whole(part)
+        yield from (n.atom.relation for n in nodes if isinstance(n, tree.Row) and n.name in whole)
+    for node in nodes:
+        match node:
+            case tree.TypeName(name):
+                yield name
+            case tree.Construct(constructor):
+                yield constructor
+            case tree.Atom(relation, is_whole=True):
+                yield relation
 
 
 # -- templates

@@ -24,6 +24,7 @@ from tidelog.syntax import tree
 __all__ = [
     "BUILT_IN",
     "STANDARD",
+    "TYPE_NAMES",
     "Definition",
     "Definitions",
     "Endless",
@@ -59,6 +60,7 @@ _LATER: Final[dict[str, Type]] = {
     **{f"s{width}": types.Signed(width) for width in (8, 16, 32, 64, 128)},
 }
 _COLLECTIONS: Final = ("vec", "set", "map")
+TYPE_NAMES: Final = frozenset([*BUILT_IN, *_LATER, *_COLLECTIONS, "result", "()", "||"])
 _PARAMETER: Final = "type parameter"
 _MOST_INSTANCES: Final = 1000  # that one type may need
 _LARGEST: Final = 200  # names in a type that is an instance

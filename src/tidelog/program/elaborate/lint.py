@@ -83,7 +83,7 @@ def _reads(rule: tree.Rule) -> Iterator[str]:
     for literal in _flat(rule.body):
         if isinstance(literal, tree.Atom):
             yield literal.relation
-        elif isinstance(literal, tree.Negation):
+        elif isinstance(literal, tree.Negation | tree.Row):
             yield literal.atom.relation
 
 
@@ -193,8 +193,9 @@ def _everything(items: Sequence[tree.Item]) -> Iterator[tree.Expr]:
 
 def _types(item: tree.Item) -> Iterator[tree.TypeName]:
     match item:
-        case tree.Relation(columns=columns):
+        case tree.Relation(columns=columns, row=row):
             yield from (c.type for c in columns)
+            yield from () if row is None else (row,)
         case tree.Function(parameters=parameters, result=result):
             yield from (p.type for p in parameters)
             yield result

@@ -25,6 +25,12 @@ def _literal(literal: tree.Literal, known: Declarations) -> tree.Literal:
         case tree.Atom():
             call = _call(literal, known)
             return literal if call is None else tree.Condition(call, literal.span)
+        case tree.Row(name, atom):
+            call = _call(atom, known)
+            if call is None:
+                return literal
+            item = tree.Variable(name, literal.name_span)
+            return tree.Condition(tree.Binary("in", item, call, literal.span), literal.span)
         case tree.Negation(atom):
             call = _call(atom, known)
             negated = None if call is None else tree.Unary("not", call, literal.span)
@@ -47,6 +53,6 @@ def _call(atom: tree.Atom, known: Declarations) -> tree.Call | None:
     name = atom.relation
     if name in known.known or (name not in known.calls and name not in FUNCTION_NAMES):
         return None
-    if any(a.name is not None for a in atom.args):
+    if atom.is_whole or any(a.name is not None for a in atom.args):
         return None
     return tree.Call(name, tuple(a.value for a in atom.args), False, atom.span, atom.name_span)

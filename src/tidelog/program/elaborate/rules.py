@@ -21,6 +21,7 @@ from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.expressions import Typer
 from tidelog.program.elaborate.literal_calls import with_calls
 from tidelog.program.elaborate.problems import Problems
+from tidelog.program.elaborate.rows import without_rows
 from tidelog.program.elaborate.scopes import defined_by, matched_by, outer_names
 from tidelog.program.text import canonical_id
 from tidelog.program.typed import Body, Group, Head, Role, Rule, Var
@@ -47,9 +48,14 @@ class _Grouping:
         return frozenset(bound.union(a.name for a, _ in self.results))
 
 
-def elaborate_rule(rule: tree.Rule, known: Declarations, problems: Problems) -> Rule | None:
-    """The typed rule, or None after reporting an error."""
-    rule = replace(rule, body=with_calls(rule.body, known))
+def elaborate_rule(
+    rule: tree.Rule, known: Declarations, problems: Problems, *, keeps_rows: bool = False
+) -> Rule | None:
+    """The typed rule, or None after reporting an error. `keeps_rows` binds all row variables as a whole."""
+    found = without_rows(replace(rule, body=with_calls(rule.body, known)), known, problems, keeps_rows)
+    if found is None:
+        return None
+    rule = found
     heads = [place(h, known, problems, head=True) for h in rule.heads]
     for head, placed in zip(rule.heads, heads, strict=True):
         _check_target(rule, head, placed, known, problems)
@@ -290,6 +296,8 @@ def _binds(literal: tree.Literal) -> set[str]:
     match literal:
         case tree.Atom():
             return matched_by(literal)
+        case tree.Row(name, atom):
+            return {name} | matched_by(atom)
         case tree.Assignment() | tree.Destructuring() | tree.Generator():
             return set(defined_by(literal))
         case tree.Disjunction(choices):

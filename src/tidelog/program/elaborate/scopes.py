@@ -70,7 +70,7 @@ def _all_names(literal: tree.Literal) -> set[str]:
             return found | set(defined_by(literal))
         case tree.Disjunction(alternatives) | tree.NegatedBody(alternatives):
             return found.union(*(_all_names(x) for row in alternatives for x in row))
-        case tree.Atom() | tree.Negation() | tree.Condition():
+        case tree.Atom() | tree.Row() | tree.Negation() | tree.Condition():
             return found
         case _:
             assert_never(literal)
@@ -90,7 +90,7 @@ def _outer(literal: tree.Literal) -> Iterator[str]:
         case tree.Disjunction(alternatives):
             for alternative in alternatives:
                 yield from outer_names(alternative)
-        case tree.Atom() | tree.Negation() | tree.Condition() | tree.Assignment():
+        case tree.Atom() | tree.Row() | tree.Negation() | tree.Condition() | tree.Assignment():
             yield from _all_names(literal)
         case tree.Destructuring() | tree.Generator():
             yield from _all_names(literal)

@@ -68,6 +68,7 @@ from tidelog.syntax.tree.literals import (
     Literal,
     NegatedBody,
     Negation,
+    Row,
 )
 
 __all__ = [
@@ -114,6 +115,7 @@ __all__ = [
     "Parameter",
     "Program",
     "Relation",
+    "Row",
     "Rule",
     "Slice",
     "StringLiteral",

@@ -47,7 +47,8 @@ class Attribute:
 class Relation:
     """`role` is "input", "output" or "" (internal); `key` names the columns of the primary key.
 
-    `declaration` is the span without attributes.
+    `declaration` is the span without attributes; `row` is the type in `relation Name[type]`, which has no
+    columns of its own.
     """
 
     role: str
@@ -58,6 +59,7 @@ class Relation:
     name_span: Span = spanned()
     attributes: tuple[Attribute, ...] = ()
     declaration: Span = spanned()
+    row: TypeName | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ __all__ = [
     "Literal",
     "NegatedBody",
     "Negation",
+    "Row",
 ]
 
 
@@ -34,8 +35,21 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
+    """`Relation(arguments)`, or `Relation[row]` if `is_whole`: the one argument is then the whole row."""
+
     relation: str
     args: tuple[Argument, ...]
+    span: Span = spanned()
+    name_span: Span = spanned()
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`name in Relation(arguments)`: an atom whose row has a name."""
+
+    name: str
+    atom: Atom
     span: Span = spanned()
     name_span: Span = spanned()
 
@@ -97,5 +111,5 @@ class Disjunction:
 
 
 Literal: TypeAlias = (
-    Atom | Negation | Condition | Assignment | Disjunction | Destructuring | Generator | NegatedBody
+    Atom | Row | Negation | Condition | Assignment | Disjunction | Destructuring | Generator | NegatedBody
 )
