@@ -10,7 +10,7 @@ SIGNATURES: Final = {
     "add_rows": "relation data_at count rows",
     "all_fit": "data_at count",
     "apply_emitted": "relation mode rank heads count out",
-    "apply_heads": "relation mode rank heads count stride highest origins values out",
+    "apply_heads": "relation mode rank heads count stride highest origins pending out",
     "apply_rows": "relation mode rank rows count out",
     "assert_rows": "relation data_at count new",
     "changed": "old_rows old_words old old_size rows words ids size compared equal found",
@@ -52,4 +52,5 @@ SIGNATURES: Final = {
     "spread": "slots larger size aside",
     "transpose": "rows words ids size first last block out out_words",
     "undo_weights": "trace",
+    "write_heads": "heads stride arity highest first last pending",
 }

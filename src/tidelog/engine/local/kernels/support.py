@@ -13,15 +13,12 @@ from __future__ import annotations
 
 from tidelog.engine.local.kernels.cells import count_of, count_one, holds, rank_of, set_count, set_rank
 from tidelog.engine.local.kernels.compiled import exported, kernel
-from tidelog.engine.local.kernels.extrema import half_of_key, improve_head
+from tidelog.engine.local.kernels.extrema import improve_head
 from tidelog.engine.local.kernels.layout import (
     ADD,
     AIMED,
     ALIVE,
-    ARITY,
     BASE,
-    BEST_AT,
-    BEST_COLUMN,
     CUR,
     DELTA_FROM,
     DELTA_TO,
@@ -54,13 +51,12 @@ from tidelog.engine.local.kernels.layout import (
 )
 from tidelog.engine.local.kernels.memory import load8, load64, store8, store64
 from tidelog.engine.local.kernels.replacing import replace_head
-from tidelog.engine.local.kernels.rows import append, find, hash_of, is_full
+from tidelog.engine.local.kernels.rows import append, find, is_full
 from tidelog.engine.local.kernels.traces import weigh
 from tidelog.engine.local.kernels.undo import has_room, list_row, log
 
 __all__ = [
     "apply_head",
-    "apply_heads",
     "apply_rows",
     "end_round",
     "insert_row",
@@ -273,32 +269,6 @@ def _apply_row(mode, relation, row, rank):
 
 
 # -- many at once
-
-
-@exported
-def apply_heads(relation, mode, rank, heads, count, stride, highest, origins, values, out):
-    """Apply computed heads as `derive` does, from the number in `out` on; returns what is full, if anything.
-
-    Head i has value c at `c * stride + i`; `values` has room for a head. `out` then counts the heads done.
-    """
-    arity, best = load64(relation, ARITY), load64(relation, BEST_AT)
-    for i in range(load64(out, 0), count):
-        origin, above = load64(origins, i), load64(highest, i)
-        if mode == REDERIVE and origin >= 0:
-            status = rederive_row(relation, origin, rank)
-        else:
-            for c in range(arity):
-                store64(values, c, load64(heads, c * stride + i))
-            if best:
-                half = half_of_key(values, arity, load64(best, BEST_COLUMN))
-            else:
-                half = hash_of(values, arity)
-            status = apply_head(mode, relation, values, half, above, rank)
-        if status != DONE:
-            store64(out, 0, i)
-            return status
-    store64(out, 0, count)
-    return DONE
 
 
 @exported

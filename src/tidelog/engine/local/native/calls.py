@@ -248,14 +248,22 @@ def apply_heads(
     relation: int, mode: int, rank: int, heads: Integers, highest: Integers, origins: Integers, done: int
 ) -> tuple[int, int]:
     """Apply heads, one per column, from number `done` on; returns how many are done, and what is full."""
-    room, out = np.empty(max(len(heads), 1), np.int64), np.array([done], np.int64)
-    count = len(highest)
+    room = np.empty(layout.MOST_PENDING * (len(heads) + layout.PENDING_MORE), np.int64)
+    count, out = len(highest), np.array([done], np.int64)
     if heads.shape[1] != count or len(origins) != count:
         raise ValueError(f"{heads.shape[1]} heads, {count} ranks and {len(origins)} rows")
     status = _kernels.apply_heads(
         relation, mode, rank, _at(heads), count, count, _at(highest), _at(origins), _at(room), _at(out)
     )
     return int(out[0]), status
+
+
+def write_heads(heads: Integers, highest: Integers, first: int, last: int, pending: Integers) -> None:
+    """Write the heads of these numbers, one per column, down in the form of emitted ones."""
+    arity, count = heads.shape
+    if not (0 <= first <= last <= count == len(highest) == len(pending)):
+        raise ValueError(f"{first} to {last} of {count} heads, {len(highest)} ranks, {len(pending)} places")
+    _kernels.write_heads(_at(heads), count, arity, _at(highest), first, last, _at(pending))
 
 
 def apply_emitted(
