@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -49,8 +50,8 @@ def tiny(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     """Threads share even the smallest work; they meet after a few heads, or after many."""
     monkeypatch.setattr(engines, "LARGE", -1)
     monkeypatch.setattr(bytecode, "STEPS", 3)
-    few = {"_STEPS": 5, "_KNOWN": 4, "_EMITTED": 3, "_PARTS": 2, "_FEW": 1}
-    many = {"_STEPS": 1000, "_KNOWN": 64, "_EMITTED": 500, "_PARTS": 1, "_FEW": 1}
+    few = {"_STEPS": 5, "_KNOWN": 4, "_EMITTED": 3, "_PARTS": 2, "_FEW": 1, "_MANY": 1}
+    many = {"_STEPS": 1000, "_KNOWN": 64, "_EMITTED": 500, "_PARTS": 1, "_FEW": 1, "_MANY": 1}
     for name, value in (few if request.param == "a few heads" else many).items():
         monkeypatch.setattr(sharing, name, value)
 
@@ -123,6 +124,36 @@ def test_instances_of_one_head_count_by_their_own_ranks() -> None:
         assert several.commit(program, facts) == changes
         assert visible_state(several) == visible_state(one)
         check_state(several)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_computed_heads_are_the_same_with_any_number_of_threads() -> None:
+    program = load(
+        """
+        input relation Document(id: int, items: vec<int>)
+        output relation Item(id: int, item: int)
+        output relation Seen()
+        output relation Later(item: int)
+        Item(i % 3, x + 1) :- Document(i, items), var x in items.
+        Item(i, y) :- Item(i, x), var y = x * 2, y < 40.
+        Seen() :- Document(_, items), var x in items, x * x > 4.
+        Later(x + 2) :- Item(_, x), not Document(x * 5, _).
+        """,
+        "documents.dl",
+    )
+    rng = random.Random(1)
+    one, several = reasoner(1), [reasoner(2), reasoner(8)]
+    given: dict[int, Row] = {}
+    for _ in range(12):
+        old = ZSet.of(given.pop(i) for i in rng.sample(sorted(given), len(given) // 3))
+        new = {i: (i, tuple(rng.choices(range(12), k=rng.randrange(9)))) for i in rng.sample(range(40), 8)}
+        facts = {"Document": ZSet.of(row for i, row in new.items() if i not in given) - old}
+        given = new | given
+        changes = one.commit(program, facts)
+        for other in several:
+            assert other.commit(program, facts) == changes
+            assert visible_state(other) == visible_state(one)
+            check_state(other)
 
 
 @pytest.mark.usefixtures("tiny")

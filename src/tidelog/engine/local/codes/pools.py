@@ -65,9 +65,12 @@ class Pool(Structures):
         return self.rows(codes)
 
     def rows(self, codes: Codes) -> Rows:
-        starts, content = self._starts, self._content
-        lengths = starts[codes + 1] - starts[codes]
-        return Rows(content[flat_places(starts[codes], lengths)], lengths_to_starts(lengths))
+        starts, content = self._starts[codes], self._content
+        ends = self._starts[codes + 1]
+        made = lengths_to_starts(ends - starts)
+        if len(codes) and np.array_equal(starts[1:], ends[:-1]):  # side by side, as they were given
+            return Rows(content[starts[0] : ends[-1]], made)
+        return Rows(content[flat_places(starts, ends - starts)], made)
 
     def from_items(self, rows: Rows) -> Codes:
         """The codes of collections of these items, in any order.

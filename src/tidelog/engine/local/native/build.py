@@ -37,6 +37,7 @@ MODULES: Final = (
     "bit_atoms",
     "bit_sweep",
     "closure",
+    "computed",
     "conditions",
     "derive",
     "extrema",

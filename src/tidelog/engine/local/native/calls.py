@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.library import Kernels
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "spread",
     "transpose",
     "undo_weights",
+    "write_heads",
 ]
 
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -258,7 +260,7 @@ def apply_heads(
     return int(out[0]), status
 
 
-def write_heads(heads: Integers, highest: Integers, first: int, last: int, pending: Integers) -> None:
+def write_heads(heads: Integers, highest: Integers, pending: Integers, first: int, last: int) -> None:
     """Write the heads of these numbers, one per column, down in the form of emitted ones."""
     arity, count = heads.shape
     if not (0 <= first <= last <= count == len(highest) == len(pending)):

@@ -8,6 +8,8 @@ literals; only then is it an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -23,9 +25,11 @@ from tidelog.engine.local.native.calls import apply_heads, apply_rows
 from tidelog.engine.local.rules.bytecode import MODES, Bytecode, Request, TooMany, make_room
 from tidelog.engine.local.rules.compiler import Stage, Variant
 from tidelog.engine.local.rules.fallback import carefully
+from tidelog.engine.local.rules.sharing import insert_shared
 from tidelog.engine.local.storage.pending import NEGATED, Bindings, Working
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check
+from tidelog.errors import EngineError
 from tidelog.maintain.script import Mode, View
 from tidelog.plan.flat import Role
 from tidelog.plan.join_order import Compute, Expand, Filter, Refute
@@ -36,6 +40,8 @@ __all__ = ["MOST", "Runner"]
 MOST: Final = 2**20  # bindings materialized at once
 _FIRST_PART: Final = 1024  # rows
 _AT_ONCE: Final = 2**20  # heads between two checks of the limits
+_MANY: Final = 2**16  # rows from which on a table had better not grow often
+_MOST_EXPECTED: Final = 7  # times the rows that there are
 _STRICT: Final = (Mode.INSERT, Mode.SETTLE)  # in which a failure may be an error
 _LISTED: Final = (View.DELETED, View.INSERTED)  # views that need a list of rows
 
@@ -95,9 +101,11 @@ class Runner:
     def _run_parts(
         self, variant: Variant, views: Sequence[View], driver: Rows, mode: Mode, rank: int
     ) -> None:
+        table = self.working(variant.rule.head).table
         done, size = 0, _FIRST_PART
         while done < len(driver):
             self.check()
+            before = table.rows
             part = driver[done : done + size]
             try:
                 self._run_part(variant, views, part, mode, rank, MOST if len(part) > 1 else None)
@@ -106,6 +114,16 @@ class Runner:
                 continue
             done += len(part)
             size *= 2
+            if mode is Mode.INSERT:
+                self._expect(table, (len(driver) - done) * (table.rows - before) // len(part))
+
+    def _expect(self, table: Table, more: int) -> None:
+        """Make room for rows that may come, if that is several times as many and limits allow it."""
+        more = min(more, _MOST_EXPECTED * table.rows)
+        if table.rows < more and table.rows > _MANY and not table.has_room(more):
+            with suppress(EngineError):
+                self.check(table.nbytes * more // table.rows)
+                table.reserve(more)
 
     def _run_part(
         self,
@@ -377,17 +395,13 @@ class Runner:
             return
         if target.best is not None:
             target.best.prepare()
+        highest, origins = bindings.data[-2], bindings.data[-1]
+        room = partial(make_room, target=target, check=self.check)
+        if mode is Mode.INSERT and insert_shared(heads, highest, target, rank, self.threads, room):
+            return
         done = 0
         while done < bindings.size:
-            done, status = apply_heads(
-                target.table.at,
-                MODES[mode],
-                rank,
-                heads,
-                bindings.data[-2],
-                bindings.data[-1],
-                done,
-            )
+            done, status = apply_heads(target.table.at, MODES[mode], rank, heads, highest, origins, done)
             make_room(status, target, self.check)
 
     def apply_rows(self, target: Working, rows: Rows, mode: Mode, rank: int) -> None:

@@ -5,6 +5,8 @@ instances; it counts those of known heads and emits the other heads. If most hea
 does not look for any. From time to time all threads wait for each other. Then they insert the new heads, each
 those whose hashes are in its share of the hash table, and one applies what is left. So rows, ranks and counts
 do not depend on threads; only the order of new rows does, which may differ from run to run.
+
+Heads that were computed as columns are inserted in the same way: threads write them down, then insert them.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
+from itertools import chain, pairwise
 from threading import Event
 from typing import Final, TypeAlias, TypeVar
 
@@ -22,15 +25,23 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.engine.local.kernels import layout
-from tidelog.engine.local.native.calls import address, apply_emitted, close_gaps, insert_share, run
+from tidelog.engine.local.native.calls import (
+    address,
+    apply_emitted,
+    close_gaps,
+    insert_share,
+    run,
+    write_heads,
+)
 from tidelog.engine.local.storage.pending import Working
 from tidelog.engine.local.storage.table import Table
 
-__all__ = ["cover_shared", "run_shared"]
+__all__ = ["cover_shared", "insert_shared", "run_shared"]
 
 _R = TypeVar("_R")
 _Words: TypeAlias = npt.NDArray[np.int64]
 _Parts: TypeAlias = deque[tuple[int, int]]
+_Lists: TypeAlias = Sequence[tuple[_Words, int]]  # heads to be applied, and how many, by share or together
 
 _INTERVAL: Final = 0.1  # seconds after which threads wait for each other
 _PARTS: Final = 64  # for each thread
@@ -44,7 +55,7 @@ _EMITTED: Final = 1 << 16  # heads that a thread emits before it waits
 
 
 class _Searcher:
-    """A thread's copy of the bytecode, with the part that it works on."""
+    """A thread's copy of the bytecode, with the part that it works on, and the heads that it has emitted."""
 
     def __init__(self, words: _Words, shares: int) -> None:
         self._words = np.empty(len(words) + 2 * _APART, np.int64)[_APART:-_APART]
@@ -104,7 +115,7 @@ class _Searcher:
         self._put(SEARCHES=searches, OUT_CAP=len(self.emitted) // lists)
 
     @property
-    def lists(self) -> list[tuple[_Words, int]]:
+    def lists(self) -> _Lists:
         """The lists of heads that it has emitted since all threads met, and how long each of them is.
 
         There is one for each share of the hashes if all heads are emitted, otherwise one for all.
@@ -118,23 +129,6 @@ class _Searcher:
     def count(self) -> int:
         """How many heads it has emitted since all threads met."""
         return sum(count for _, count in self.lists)
-
-    def sizes(self, shares: int) -> npt.NDArray[np.int64]:
-        """How many emitted heads there are in each share of the hashes."""
-        lists = self.lists
-        if len(lists) == shares:
-            return np.array([count for _, count in lists])
-        heads, count = lists[0]
-        return np.bincount((heads[:count, layout.PENDING_HASH] * shares) >> 32, minlength=shares)
-
-    def apply(self, target: Working, mode: int, rank: int, make_room: Callable[[int], None]) -> None:
-        """Apply what was emitted and is left."""
-        for heads, count in self.lists:
-            done = 0
-            while done < count:
-                done, status = apply_emitted(target.table.at, mode, rank, heads, count, done)
-                if status != layout.DONE:
-                    make_room(status)
 
     def forget(self) -> None:
         """Forget what was emitted, since all of it is applied."""
@@ -176,14 +170,17 @@ def run_shared(words: _Words, target: Working, threads: int, make_room: Callable
             busy = any(_together(pool, [partial(each.search, parts, meet) for each in searchers]))
             found = sum(searcher.instances for searcher in searchers) - before
             changed = sum(searcher.count for searcher in searchers)
+            emitted = [searcher.lists for searcher in searchers]
             if mode == layout.INSERT:
-                changed = _insert(searchers, target, rank, pool, make_room)
+                changed = _insert(emitted, target, rank, threads, pool, make_room)
                 words[layout.MOSTLY_NEW] = changed > _MOST_NEW * found
             else:
-                _apply(searchers, target, mode, rank, make_room)
+                _apply(emitted, target, mode, rank, make_room)
                 if parts and changed > _MOST_NEW * found:
                     left = parts[0][0]
                     parts.clear()
+            for searcher in searchers:
+                searcher.forget()
             make_room(layout.PAUSE)
     words[layout.INSTANCES] = sum(searcher.instances for searcher in searchers)
     words[layout.FAILURES] += sum(searcher.failures for searcher in searchers)
@@ -192,60 +189,88 @@ def run_shared(words: _Words, target: Working, threads: int, make_room: Callable
     return left == last
 
 
-def _apply(
-    searchers: Sequence[_Searcher],
+def insert_shared(
+    heads: _Words,
+    highest: _Words,
     target: Working,
-    mode: int,
     rank: int,
+    threads: int,
     make_room: Callable[[int], None],
+) -> bool:
+    """Insert computed heads, one per column, on several threads; false, without effect, if they are few.
+
+    `highest` has the highest rank that an instance of each reads.
+    """
+    arity, count = heads.shape
+    if threads < 2 or count < _MANY or target.best is not None:
+        return False
+    written = np.empty((count, arity + layout.PENDING_MORE), np.int64)
+    bounds = [count * i // threads for i in range(threads + 1)]
+    with ThreadPoolExecutor(threads - 1) as pool:
+        write = partial(write_heads, heads, highest, written)
+        _together(pool, [partial(write, first, last) for first, last in pairwise(bounds)])
+        _insert([[(written, count)]], target, rank, threads, pool, make_room)
+    return True
+
+
+def _apply(
+    emitted: Iterable[_Lists], target: Working, mode: int, rank: int, make_room: Callable[[int], None]
 ) -> None:
     """Apply what was emitted and is left, one head after the other."""
-    for searcher in searchers:
-        searcher.apply(target, mode, rank, make_room)
-    for searcher in searchers:
-        searcher.forget()
+    for heads, count in chain.from_iterable(emitted):
+        done = 0
+        while done < count:
+            done, status = apply_emitted(target.table.at, mode, rank, heads, count, done)
+            if status != layout.DONE:
+                make_room(status)
+
+
+def _sizes(lists: _Lists, shares: int) -> npt.NDArray[np.int64]:
+    """How many emitted heads there are in each share of the hashes."""
+    if len(lists) == shares:
+        return np.array([count for _, count in lists])
+    heads, count = lists[0]
+    return np.bincount((heads[:count, layout.PENDING_HASH] * shares) >> 32, minlength=shares)
 
 
 def _insert(
-    searchers: Sequence[_Searcher],
+    emitted: Sequence[_Lists],
     target: Working,
     rank: int,
+    shares: int,
     pool: ThreadPoolExecutor,
     make_room: Callable[[int], None],
 ) -> int:
     """Insert emitted heads, each thread those whose hashes are in its share; returns how many were new."""
-    table, shares = target.table, len(searchers)
+    table = target.table
     before, remain = table.rows, True
-    sizes = np.sum([searcher.sizes(shares) for searcher in searchers], axis=0)
-    emitted = int(sizes.sum())
-    if emitted >= _FEW:
-        if not table.has_room(emitted):
+    sizes = np.sum([_sizes(lists, shares) for lists in emitted], axis=0)
+    total = int(sizes.sum())
+    if total >= _FEW:
+        if not table.has_room(total):
             make_room(layout.GROW_TABLE)
-        table.reserve(emitted)
-        target.reserve_list(emitted)
-        remain = _insert_shares(searchers, table, rank, sizes, pool)
+        table.reserve(total)
+        target.reserve_list(total)
+        remain = _insert_shares(emitted, table, rank, sizes, pool)
     if remain:
-        _apply(searchers, target, layout.INSERT, rank, make_room)
-    for searcher in searchers:
-        searcher.forget()
+        _apply(emitted, target, layout.INSERT, rank, make_room)
     return table.rows - before
 
 
 def _insert_shares(
-    searchers: Sequence[_Searcher],
+    emitted: Sequence[_Lists],
     table: Table,
     rank: int,
     sizes: npt.NDArray[np.int64],
     pool: ThreadPoolExecutor,
 ) -> bool:
     """Insert the new ones of the emitted heads, by shares; returns whether others remain."""
-    shares = len(searchers)
+    shares = len(sizes)
     firsts = (table.rows + np.cumsum(sizes) - sizes).tolist()
 
     def insert(share: int) -> tuple[int, int]:
         row, remain = firsts[share], 0
-        for searcher in searchers:
-            lists = searcher.lists
+        for lists in emitted:
             if len(lists) == shares:  # a list for each share
                 row, more = insert_share(table.at, rank, *lists[share], 0, 1, row)
             else:
