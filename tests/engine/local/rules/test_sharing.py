@@ -146,7 +146,9 @@ def test_computed_heads_are_the_same_with_any_number_of_threads() -> None:
     given: dict[int, Row] = {}
     for _ in range(12):
         old = ZSet.of(given.pop(i) for i in rng.sample(sorted(given), len(given) // 3))
-        new = {i: (i, tuple(rng.choices(range(12), k=rng.randrange(9)))) for i in rng.sample(range(40), 8)}
+        new: dict[int, Row] = {
+            i: (i, tuple(rng.choices(range(12), k=rng.randrange(9)))) for i in rng.sample(range(40), 8)
+        }
         facts = {"Document": ZSet.of(row for i, row in new.items() if i not in given) - old}
         given = new | given
         changes = one.commit(program, facts)
