@@ -78,3 +78,35 @@ def test_a_negated_atom_has_no_row_to_name(rule: str) -> None:
     db = tidelog.open(text=PROGRAM)
     with pytest.raises(ProgramError, match="E130"), db.transaction() as tx:
         tx.load(rule)
+
+
+def test_a_constant_of_a_row_is_a_term_of_the_atom() -> None:
+    db = tidelog.open(
+        text="""
+        input relation A(x: int, y: option<int>)
+        output relation B(x: int) output relation C(row: A)
+        B(a.x) :- a in A(.y = 7).
+        C(a) :- a in A(.x = 1).
+        C(A{x, none}) :- A(x @ 3, _).
+        """,
+        facts={"A": [(1, 7), (2, 7), (3, None)]},
+    )
+    assert all("A(1, " in r or "A(3, " in r or ", 7 as option<int>)" in r for r in db.program.rules)
+    assert sorted(db["B"]) == [(1,), (2,)]
+    assert sorted((row.x, row.y) for (row,) in db["C"]) == [(1, 7), (3, None)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        ("Out(e) :- e in Edge(.srcc = 1).", "E102"),
+        ("Out(e) :- e in Edges(.src = 1).", "E101"),
+        ("Out(e) :- e in Edge(1).", "E105"),
+        ("Out(e) :- e in Edge(.src = 1, .src = 2).", "E106"),
+    ],
+)
+def test_a_wrong_atom_of_a_row_is_the_only_error(rule: str, code: str) -> None:
+    db = tidelog.open(text=PROGRAM)
+    with pytest.raises(ProgramError) as error, db.transaction() as tx:
+        tx.load(rule)
+    assert [d.code for d in error.value.diagnostics] == [code]

@@ -409,17 +409,19 @@ class BodyMaker:
 
     def _match(self, placed: Placed) -> list[Literal | None]:
         terms, named = self._terms(placed)
-        tests = [Test(typed.Binary("==", fresh, value, BOOL)) for fresh, value in named]
-        made: list[Literal | None] = [
-            Match(placed.atom.relation, terms) if terms is not None else None,
-            *tests,
-        ]
+        made: list[Literal | None] = [Test(typed.Binary("==", fresh, value, BOOL)) for fresh, value in named]
+        constants: dict[Term, Term] = {}
         for arg in placed.args:
             if id(arg) in self._parts:
-                _, literals, matched = self._parts[id(arg)]
+                whole, literals, matched = self._parts[id(arg)]
                 equations = None if matched is None else self._equations(matched)
+                match equations:
+                    case [Test(typed.Binary("==", value, typed.Constant() as constant))] if value == whole:
+                        constants[whole] = constant  # `name @ 7`: a constant can be looked up
+                        equations = [Bind(whole, constant)]
                 made += [None] if equations is None else [*literals, *equations]
-        return made
+        found = None if terms is None else tuple(constants.get(term, term) for term in terms)
+        return [None if found is None else Match(placed.atom.relation, found), *made]
 
     def _absent(self, negation: tree.Negation, placed: Placed) -> list[Literal | None]:
         if any(has_wildcards(arg) for arg in placed.args):

@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TypeVar
 
+from tidelog.program.elaborate.atoms import place
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.row_types import RowType, row_type
@@ -266,9 +267,9 @@ class _Rows:
         names = self._columns(row)
         given = _given(row.atom, names)
         relation = self._relation(row.atom)
-        if relation is None or len(given) < len(row.atom.args):  # reported with the atom
-            yield row.atom
-            return
+        if relation is None or len(given) < len(row.atom.args):
+            place(row.atom, self.known, self.problems, head=False)  # reports what is wrong
+            raise _Failed
         if row.name not in whole:
             used = {
                 a.field for a in fields if isinstance(a.operand, tree.Variable) and a.operand.name == row.name
