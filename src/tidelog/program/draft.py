@@ -18,6 +18,7 @@ from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, 
 from tidelog.program.analysis.calls import calls
 from tidelog.program.analysis.strata import Strata, reads, restratify, stratify
 from tidelog.program.elaborate.declarations import Declarations, declare, needed_row_types
+from tidelog.program.elaborate.definitions import resolve_type
 from tidelog.program.elaborate.functions import elaborate_functions, from_python
 from tidelog.program.elaborate.lint import warn, warn_single_variables
 from tidelog.program.elaborate.problems import Problems, did_you_mean, expect_text
@@ -27,6 +28,7 @@ from tidelog.program.library.catalog import REPLACEABLE_NAMES
 from tidelog.program.model import EMPTY, Index, Program, RuleChange
 from tidelog.program.modules import folders, resolve
 from tidelog.program.query import Query, elaborate_query
+from tidelog.program.text import type_tree
 from tidelog.program.typed import PythonFunction, Relation, Rule
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read
@@ -204,6 +206,7 @@ class Draft:
             Index(rules, self._declared, strata, self._warnings, change),
             self._declared.types.items,
             self._declared.templates,
+            self._declared.rows,
         )
 
     def _strata(self, rules: Mapping[str, Rule], problems: Problems) -> Strata:
@@ -246,9 +249,12 @@ class Draft:
 
 
 def _declarations(program: Program) -> Declarations:
-    declared = Declarations(types=restored(program.aliases, program.types), templates=dict(program.templates))
+    types = restored(program.aliases, program.types)
+    declared = Declarations(types=types, templates=dict(program.templates), rows=dict(program.rows))
     for relation in program.relations.values():
         declared.add_relation(relation)
+        for type_ in (*(c.type for c in relation.columns), *([relation.row] if relation.row else [])):
+            resolve_type(type_tree(type_), types, Problems())  # makes the instances that it needs
     for function in program.functions.values():
         declared.add_function(function)
     return declared

@@ -42,7 +42,8 @@ class Program:
     """A typed, safe, stratified program. Rules are identified by their canonical form.
 
     `types` are the definitions of types as written, and `aliases` the types of aliases without parameters.
-    `templates` are the functions that are expanded where they are called, as written.
+    `templates` are the functions that are expanded where they are called, as written. `rows` are the types of
+    the rows of relations, with columns as written: the identity of a type depends on how it is written.
     `index` is what the next program is made from, if it differs little.
     """
 
@@ -55,6 +56,7 @@ class Program:
     index: Index | None = field(default=None, compare=False, repr=False)
     types: Mapping[str, Definition] = field(default_factory=dict)
     templates: Mapping[str, tuple[tree.Function, ...]] = field(default_factory=dict)
+    rows: Mapping[str, tree.TypeDefinition] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         known = self.index
@@ -66,7 +68,7 @@ class Program:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled without its index, which is made again."""
         parts = (self.relations, self.aliases, self.functions, self.rules, self.strata, self.warnings)
-        return Program, (*parts, None, self.types, self.templates)
+        return Program, (*parts, None, self.types, self.templates, self.rows)
 
 
 EMPTY = Program()
