@@ -89,6 +89,7 @@ CODES: dict[str, str] = {
     "E125": "invalid attribute",
     "E129": "row without a type",
     "E130": "row variable in a negation",
+    "E131": "invalid index",
     "E201": "type mismatch",
     "E202": "unsupported operand types",
     "E203": "invalid constant",

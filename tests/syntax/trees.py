@@ -336,6 +336,9 @@ items: SearchStrategy[tree.Item] = st.one_of(
         _blocks(expressions),
         type_parameters=type_parameters,
     ),
+    st.builds(
+        tree.Index, relations, _some(st.builds(tree.Parameter, variables, st.none() | types), 0, 2), atoms
+    ),
     st.builds(tree.Rule, heads, st.lists(literals | wide_atoms, max_size=4).map(tuple)),
 )
 paths = relations | functions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidelog.program.analysis.strata import reads
 from tidelog.program.model import Program
-from tidelog.program.text import print_alias, print_function, print_relation, print_rule
+from tidelog.program.text import print_alias, print_function, print_index, print_relation, print_rule
 from tidelog.program.typed import Function, Stratum
 from tidelog.syntax.printer import print_item
 
@@ -16,6 +16,7 @@ def describe_program(program: Program) -> str:
     parts = [
         _types(program),
         [print_relation(r) for r in program.relations.values()],
+        [print_index(i, program.relations[i.relation]) for i in program.indexes.values()],
         [
             print_function(f) if isinstance(f, Function) else f"// {f.name}: Python, {f.module}.{f.qualname}"
             for f in program.functions.values()

@@ -20,6 +20,7 @@ from tidelog.program.analysis.strata import Strata, reads, restratify, stratify
 from tidelog.program.elaborate.declarations import Declarations, declare, needed_row_types
 from tidelog.program.elaborate.definitions import resolve_type
 from tidelog.program.elaborate.functions import elaborate_functions, from_python
+from tidelog.program.elaborate.indexes import declare_indexes
 from tidelog.program.elaborate.lint import warn, warn_single_variables
 from tidelog.program.elaborate.problems import Problems, did_you_mean, expect_text
 from tidelog.program.elaborate.rules import elaborate_rule
@@ -108,6 +109,8 @@ class Draft:
         del self._declared.relations[relation]
         del self._declared.known[relation]
         self._declared.rows.pop(relation, None)
+        for name in [n for n, index in self._declared.indexes.items() if index.relation == relation]:
+            del self._declared.indexes[name]
 
     @property
     def relations(self) -> Mapping[str, Relation]:
@@ -207,6 +210,7 @@ class Draft:
             self._declared.types.items,
             self._declared.templates,
             self._declared.rows,
+            self._declared.indexes,
         )
 
     def _strata(self, rules: Mapping[str, Rule], problems: Problems) -> Strata:
@@ -237,6 +241,7 @@ class Draft:
             declared = declared.copy()
             functions = declare(program.items, declared, problems)
             elaborate_functions(functions, declared, problems)
+            declare_indexes(program.items, declared, problems)
         rules = _elaborate_rules(program.items, declared, problems)
         if any(d.code in _UNKNOWN_MODULES for d in unresolved):
             # names of a module that could not be read are unknown for no other reason
@@ -251,6 +256,7 @@ class Draft:
 def _declarations(program: Program) -> Declarations:
     types = restored(program.aliases, program.types)
     declared = Declarations(types=types, templates=dict(program.templates), rows=dict(program.rows))
+    declared.indexes |= program.indexes
     for relation in program.relations.values():
         declared.add_relation(relation)
         for type_ in (*(c.type for c in relation.columns), *([relation.row] if relation.row else [])):

@@ -12,6 +12,7 @@ from tidelog.program.analysis.strata import Strata
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.definitions import Definition
 from tidelog.program.typed import Function, PythonFunction, Relation, Rule, Stratum
+from tidelog.program.typed import Index as ColumnIndex
 from tidelog.syntax import tree
 
 __all__ = ["EMPTY", "Difference", "Index", "Program", "RuleChange", "difference", "rule_changes"]
@@ -57,6 +58,7 @@ class Program:
     types: Mapping[str, Definition] = field(default_factory=dict)
     templates: Mapping[str, tuple[tree.Function, ...]] = field(default_factory=dict)
     rows: Mapping[str, tree.TypeDefinition] = field(default_factory=dict, compare=False)
+    indexes: Mapping[str, ColumnIndex] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         known = self.index
@@ -68,7 +70,7 @@ class Program:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled without its index, which is made again."""
         parts = (self.relations, self.aliases, self.functions, self.rules, self.strata, self.warnings)
-        return Program, (*parts, None, self.types, self.templates, self.rows)
+        return Program, (*parts, None, self.types, self.templates, self.rows, self.indexes)
 
 
 EMPTY = Program()

@@ -143,7 +143,7 @@ def _own_name(node: Any, names: Renaming, local: frozenset[str]) -> Any:
             return replace(node, name=names.constructor(name))
         case tree.Relation(name=name):
             return replace(node, name=names.prefix + name)
-        case tree.Function(name):
+        case tree.Function(name) | tree.Index(name):
             return replace(node, name=names.prefix + name)
         case tree.Atom(name):
             full = names.relation(name)

@@ -28,6 +28,7 @@ __all__ = [
     "print_body_literal",
     "print_function",
     "print_heads",
+    "print_index",
     "print_relation",
     "print_rule",
     "print_value",
@@ -90,6 +91,16 @@ def print_relation(relation: typed.Relation) -> str:
     row = None if relation.row is None else _type(relation.row)
     shown = columns if row is None else ()
     return print_item(tree.Relation(role, relation.name, shown, names, attributes=attributes, row=row))
+
+
+def print_index(index: typed.Index, relation: typed.Relation) -> str:
+    names = {position: name for name, position in index.columns}
+    args = [
+        tree.Variable(names[i]) if i in names else tree.Wildcard() for i, _ in enumerate(relation.columns)
+    ]
+    atom = tree.Atom(relation.name, tuple(map(tree.Argument, args)))
+    given = [tree.Parameter(name, type_tree(relation.columns[i].type)) for name, i in index.columns]
+    return print_line(tree.Index(index.name, tuple(given), atom))
 
 
 def _attributes(options: typed.FileOptions) -> Iterator[tree.Attribute]:

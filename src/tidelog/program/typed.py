@@ -51,6 +51,7 @@ __all__ = [
     "Group",
     "Head",
     "If",
+    "Index",
     "Is",
     "Lambda",
     "Let",
@@ -421,6 +422,16 @@ class Totals:
     kept: tuple[tuple[str, Total], ...]
     aggregated: tuple[tuple[str, frozenset[int]], ...]
     is_threshold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A way to look up the rows of a relation; `columns` are the parameters with the positions of columns."""
+
+    name: str
+    relation: str
+    columns: tuple[tuple[str, int], ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

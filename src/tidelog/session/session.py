@@ -22,12 +22,13 @@ from tidelog.program.draft import Draft
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
 from tidelog.program.modules import folders
-from tidelog.program.typed import Role
+from tidelog.program.typed import Index, Role
 from tidelog.progress import Line, Report, end
 from tidelog.session.backends.local.state import LocalBackend
 from tidelog.session.backends.protocol import Done, MakeBackend
 from tidelog.session.explain import Explanation, explain
 from tidelog.session.facts import Facts, WholeFacts
+from tidelog.session.indexes import IndexView, find_index
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
 from tidelog.session.rules import SessionRule
@@ -130,6 +131,16 @@ class Session:
         with self._state.locks.turn, interrupts_noted() as check:
             query = Draft(self._state.program).query(text, parameters)
             return self._state.answer(query, check)
+
+    def index(self, name: str) -> IndexView:
+        """An index that the program declares, to look up rows: `db.index("ByName").lookup(n="x")`."""
+
+        def read() -> tuple[Index, WholeFacts]:
+            with self._state.locks.reading:
+                found = find_index(name, self._state.program.indexes)
+                return found, self[found.relation]
+
+        return IndexView(read)
 
     def write_folder(self, folder: str | Path, form: str = "csv") -> tuple[Path, ...]:
         """Write every output relation, as of one commit, to a file named after it in a folder.

@@ -34,6 +34,7 @@ __all__ = [
     "print_expression",
     "print_literal",
     "print_literals",
+    "print_parameter",
     "print_parameters",
     "print_type",
     "quote",
@@ -92,7 +93,7 @@ def _expression(expr: tree.Expr) -> tuple[str, int]:
         case tree.Conditional():
             return _branches(expr), LOOSEST
         case tree.Closure(parameters, body):
-            return f"|{', '.join(map(_parameter, parameters))}| {print_expression(body)}", LOOSEST
+            return f"|{', '.join(map(print_parameter, parameters))}| {print_expression(body)}", LOOSEST
         case tree.At(name, pattern):
             return f"{written_variable(name)} @ {print_expression(pattern, UNARY)}", UNARY
         case tree.IntLiteral() | tree.FractionLiteral():
@@ -266,7 +267,7 @@ def print_case(case: tree.Case) -> str:
     return f"{print_expression(case.pattern, UNARY)} -> {print_expression(case.value)}"
 
 
-def _parameter(parameter: tree.Parameter) -> str:
+def print_parameter(parameter: tree.Parameter) -> str:
     name = "_" if parameter.name == "_" else written_variable(parameter.name)
     return name if parameter.type is None else f"{name}: {print_type(parameter.type)}"
 

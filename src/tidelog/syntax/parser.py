@@ -19,6 +19,7 @@ from tidelog.syntax.chains import chain, depth, row_depth
 from tidelog.syntax.cursor import MAX_DEPTH, Cursor, Unexpected, describe
 from tidelog.syntax.definitions import function, relation, type_definition
 from tidelog.syntax.headers import expect_at_start, header, is_header
+from tidelog.syntax.indexes import index, is_index
 from tidelog.syntax.lexer import tokenize
 from tidelog.syntax.quoting import STARTS
 
@@ -189,6 +190,8 @@ def _item(c: Cursor) -> tree.Item:
         return attributed(c)
     if is_header(c):
         return header(c)
+    if is_index(c):
+        return index(c)
     if c.token.kind in ("Name", "quoted"):
         return _rule(c)
     if c.token.kind == "name" and c.peek().text == "(":

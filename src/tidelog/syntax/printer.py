@@ -29,6 +29,7 @@ from tidelog.syntax.inline import (
     print_expression,
     print_literal,
     print_literals,
+    print_parameter,
     print_parameters,
     print_type,
     quote,
@@ -75,6 +76,9 @@ def print_line(item: tree.Item) -> str:
             return f"module {written_path(path)}"
         case tree.Import(path, alias):
             return f"import {written_path(path)}{f' as {written_type(alias)}' if alias else ''}"
+        case tree.Index(name, parameters, atom):
+            given = ", ".join(map(print_parameter, parameters))
+            return f"index {written_relation(name)}({given}) on {print_literal(atom)}"
         case tree.Rule(heads, body):
             implied_by = f" :- {print_literals(body)}" if body else ""
             return f"{print_literals(heads)}{implied_by}."
@@ -163,7 +167,7 @@ def _broken(item: tree.Item) -> Iterator[_Line]:
             for column, comma in _separated(columns, ",", ""):
                 yield _line(print_column(column) + comma, column.span)
             yield _Line(_ending(item), key[0].span.start if key else end - 1, end, INDENT)
-        case tree.Alias() | tree.Module() | tree.Import():
+        case tree.Alias() | tree.Module() | tree.Import() | tree.Index():
             yield _Line(print_line(item), start, end)
         case tree.TypeDefinition(constructors=(only,)):
             yield _Line(f"{_opening(item)} {written_relation(only.name)}{{", start, only.name_span.end)

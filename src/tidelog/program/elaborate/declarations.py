@@ -20,7 +20,7 @@ from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.typedefs import declare_types, twice
 from tidelog.program.library.catalog import RESERVED_NAMES
 from tidelog.program.text import type_tree
-from tidelog.program.typed import Column, Function, PythonFunction, Relation, Role
+from tidelog.program.typed import Column, Function, Index, PythonFunction, Relation, Role
 from tidelog.syntax import tree
 from tidelog.syntax.rebuilding import nodes_of
 from tidelog.syntax.whole import used_whole
@@ -59,6 +59,7 @@ class Declarations:
     calls: dict[str, Signature] = field(default_factory=dict)
     templates: dict[str, tuple[tree.Function, ...]] = field(default_factory=dict)
     rows: dict[str, tree.TypeDefinition] = field(default_factory=dict)
+    indexes: dict[str, Index] = field(default_factory=dict)
 
     def copy(self) -> Declarations:
         return Declarations(
@@ -69,6 +70,7 @@ class Declarations:
             dict(self.calls),
             dict(self.templates),
             dict(self.rows),
+            dict(self.indexes),
         )
 
     def add_relation(self, relation: Relation) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from tidelog.program.analysis.firing import dead_rules
@@ -24,6 +25,11 @@ def warn(program: tree.Program, problems: Problems) -> None:
     """Report unused declarations, rules that never fire, and relations that no output depends on."""
     relations = {i.name: i for i in program.items if isinstance(i, tree.Relation)}
     rules = [i for i in program.items if isinstance(i, tree.Rule)]
+    indexed = {i.atom.relation for i in program.items if isinstance(i, tree.Index)}
+    for name in indexed & relations.keys():
+        if relations[name].role != "input":
+            relations[name] = replace(relations[name], role="output")  # an index is for reading it
+    rules += [tree.Rule((), (i.atom,)) for i in program.items if isinstance(i, tree.Index)]
     _warn_relations(relations, rules, problems)
     _warn_unreachable(relations, rules, problems)
     _warn_functions(program.items, problems)
@@ -204,6 +210,8 @@ def _types(item: tree.Item) -> Iterator[tree.TypeName]:
         case tree.TypeDefinition(constructors=constructors):
             for constructor in constructors:
                 yield from (f.type for f in constructor.fields)
+        case tree.Index(parameters=given):
+            yield from (p.type for p in given if p.type is not None)
         case tree.Rule() | tree.Module() | tree.Import():
             pass
         case _:

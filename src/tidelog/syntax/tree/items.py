@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tidelog.errors import Span
-from tidelog.syntax.tree.expressions import Block, BoolLiteral, IntLiteral, StringLiteral, TypeName, Variable
+from tidelog.syntax.tree.expressions import (
+    Block,
+    BoolLiteral,
+    IntLiteral,
+    Parameter,
+    StringLiteral,
+    TypeName,
+    Variable,
+)
 from tidelog.syntax.tree.literals import Atom, Literal
 from tidelog.syntax.tree.spans import spanned
 
@@ -18,6 +26,7 @@ __all__ = [
     "Constructor",
     "Function",
     "Import",
+    "Index",
     "Item",
     "Module",
     "Program",
@@ -134,7 +143,18 @@ class Import:
     name_span: Span = spanned()
 
 
-Item: TypeAlias = Relation | Alias | TypeDefinition | Function | Rule | Module | Import
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`index Name(parameters) on Relation(arguments)`"""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    atom: Atom
+    span: Span = spanned()
+    name_span: Span = spanned()
+
+
+Item: TypeAlias = Relation | Alias | TypeDefinition | Function | Rule | Module | Import | Index
 
 
 @dataclass(frozen=True, slots=True)
