@@ -37,7 +37,15 @@ from tidelog.formats.triples import parse_triples, read_ntriples, read_turtle, w
 from tidelog.program.typed import Relation
 from tidelog.tables.given import to_table
 
-__all__ = ["EXTENSIONS", "TRIPLES", "read_facts", "read_triples", "write_facts"]
+__all__ = [
+    "EXTENSIONS",
+    "TRIPLES",
+    "encode_facts",
+    "parse_facts",
+    "read_facts",
+    "read_triples",
+    "write_facts",
+]
 
 _READ_TEXT: Final[dict[str, Callable[[Relation, bytes, str], Any]]] = {
     ".csv": partial(read_delimited, dialect=CSV),  # with a header
@@ -105,29 +113,45 @@ def write_facts(
     *,
     header: bool = True,
     delimiter: str = ",",
+    form: str | None = None,
 ) -> None:
     """Write a table in the order of its rows, atomically replacing the file. Raises DataError.
 
     The relation says of which types the columns are; Arrow does not know those of structs. `header` and
-    `delimiter` are those of CSV files.
+    `delimiter` are those of CSV files. `form` is the extension of another format than that of the path.
     """
     file = Path(path)
-    known = {c.name: c.type for c in relation.columns} if relation is not None else {}
-    declared = [known.get(name) for name in table.column_names]
-    form, packed = _form(file)
+    form, packed = _form(file) if form is None else (form, False)
     with _naming(file, None), _replacing(file) as out:
         if form == ".parquet":
             parquet.write_table(table, out)
-        elif form == ".csv":
-            parts = write_delimited(table, declared, _csv(delimiter), header=header)
-            _write_parts(parts, out, packed=packed)
         elif form in _WRITE_TEXT:
-            _write_parts(_WRITE_TEXT[form](table, declared), out, packed=packed)
+            parts = encode_facts(table, form, relation, header=header, delimiter=delimiter)
+            _write_parts(parts, out, packed=packed)
         elif form in _READ_TEXT:
             raise DataError(None, f"writing {form} files is not supported; write .nt")
         else:
             with pa.ipc.new_file(out, table.schema) as writer:
                 writer.write_table(table)
+
+
+def encode_facts(
+    table: Any, form: str, relation: Relation | None = None, *, header: bool = True, delimiter: str = ","
+) -> Iterator[bytes]:
+    """The content of a file in a text format, such as `.csv`, in parts."""
+    known = {c.name: c.type for c in relation.columns} if relation is not None else {}
+    declared = [known.get(name) for name in table.column_names]
+    if form == ".csv":
+        return write_delimited(table, declared, _csv(delimiter), header=header)
+    return _WRITE_TEXT[form](table, declared)
+
+
+def parse_facts(relation: Relation, content: bytes, form: str, name: str, *, header: bool = True) -> Any:
+    """The facts in the content of a file in a text format; messages call it `name`."""
+    with _naming(Path(name), relation.name):
+        if form == ".csv":
+            return read_delimited(relation, content, name, CSV, header=header)
+        return _READ_TEXT[form](relation, content, name)
 
 
 def _form(file: Path) -> tuple[str, bool]:

@@ -12,14 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.program.typed import Relation
-from tidelog.session.facts import Fact, Facts, to_pandas, to_polars
+from tidelog.session.facts import Fact, Facts
 from tidelog.session.names import free_name, unknown_relation
 from tidelog.session.rendering import SHOWN, counted, html_table, text_table
+from tidelog.session.tabular import Tabular
 
 __all__ = ["Changes", "RelationChanges"]
 
 
-class RelationChanges:
+class RelationChanges(Tabular):
     """The change of one relation: iterates as (row, sign), inserted rows (1) before deleted ones (-1)."""
 
     def __init__(self, relation: Relation, inserted: Facts, deleted: Facts) -> None:
@@ -36,6 +37,11 @@ class RelationChanges:
                 yield row, sign
 
     @property
+    def counts(self) -> tuple[int, int]:
+        """How many rows were inserted, and how many deleted; nothing is decoded."""
+        return len(self._inserted), len(self._deleted)
+
+    @property
     def inserted(self) -> list[Fact]:
         return list(self._inserted)
 
@@ -50,11 +56,13 @@ class RelationChanges:
         name = free_name("sign", table.column_names)
         return table.append_column(pa.field(name, pa.int8(), nullable=False), pa.array(signs))
 
-    def to_pandas(self) -> Any:
-        return to_pandas(self.to_arrow())
+    def _names(self) -> tuple[str, ...]:
+        names = self._inserted._names()
+        return (*names, free_name("sign", names))
 
-    def to_polars(self) -> Any:
-        return to_polars(self.to_arrow())
+    def _tuples(self) -> Iterator[Fact]:
+        unit = () if self.relation.columns else (True,)
+        return ((*row, *unit, sign) for row, sign in self)
 
     def to_spark(self) -> Any:
         """A DataFrame with the columns of `to_arrow`, in a session on Spark."""

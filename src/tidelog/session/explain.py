@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidelog.plan.flat import Stratum
-from tidelog.session.rendering import counted, text_table
+from tidelog.session.rendering import counted, html_table, text_table
 
 __all__ = ["Explained", "Explanation", "explain"]
 
@@ -26,14 +26,24 @@ class Explained:
 class Explanation:
     strata: tuple[Explained, ...]
 
-    def __repr__(self) -> str:
+    def _table(self) -> tuple[list[str], list[list[str]]]:
         headers = ["stratum", "rules", "recursive"]
         lines = [[s.name, str(s.rules), "yes" if s.recursive else "no"] for s in self.strata]
         if any(s.where for s in self.strata):
             headers.append("where")
             lines = [[*line, s.where] for line, s in zip(lines, self.strata, strict=True)]
+        return headers, lines
+
+    def _title(self) -> str:
+        return counted(len(self.strata), "stratum").replace("stratums", "strata")
+
+    def __repr__(self) -> str:
+        headers, lines = self._table()
         shown = text_table(headers, lines) if lines else ""
-        return f"{counted(len(self.strata), 'stratum').replace('stratums', 'strata')}\n\n{shown}".rstrip()
+        return f"{self._title()}\n\n{shown}".rstrip()
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title(), *self._table())
 
     __str__ = __repr__
 

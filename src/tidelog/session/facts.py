@@ -6,23 +6,24 @@ stored depends on the backend of the session.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
-from tidelog.errors import DataError, SessionError
+from tidelog.errors import DataError, SessionError, shown
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.typed import Relation
 from tidelog.session.rendering import SHOWN, cells, counted, html_table, text_table
+from tidelog.session.tabular import Tabular
+from tidelog.tables.arrow import UNIT
 
-__all__ = ["Fact", "Facts", "WholeFacts", "position", "to_pandas", "to_polars"]
+__all__ = ["Fact", "Facts", "WholeFacts", "position"]
 
 # its values have the types of the columns, which type checkers cannot know
 Fact: TypeAlias = tuple[Any, ...]
 
 
-class Facts(ABC):
+class Facts(Tabular):
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
 
@@ -51,17 +52,39 @@ class Facts(ABC):
     def between(self, column: str, low: object = None, high: object = None) -> Facts:
         """The rows whose value in a column is neither below `low` nor above `high`; None sets no bound."""
 
-    # -- as tables
+    def head(self, count: int = 10) -> Facts:
+        """The first rows; the order is arbitrary, but stays the same for this object."""
+        if type(count) is not int or count < 0:
+            raise SessionError(f"`head` takes a number of rows, not {shown(count)}")
+        return self[:count]
+
+    @overload
+    def __getitem__(self, index: int) -> Fact: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Facts: ...
+
+    def __getitem__(self, index: int | slice) -> Fact | Facts:
+        """A row by its number, or the rows of a slice."""
+        if isinstance(index, slice):
+            return self._sliced(index)
+        if not isinstance(index, int):
+            raise SessionError(f"rows have numbers; {shown(index)} is neither one nor a slice")
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"row {index} of {counted(len(self), 'row')}")
+        return next(iter(self._sliced(slice(place, place + 1))))
 
     @abstractmethod
-    def to_arrow(self) -> Any:
-        """A PyArrow table."""
+    def _sliced(self, rows: slice) -> Facts: ...
 
-    def to_pandas(self) -> Any:
-        return to_pandas(self.to_arrow())
+    # -- as tables
 
-    def to_polars(self) -> Any:
-        return to_polars(self.to_arrow())
+    def _names(self) -> tuple[str, ...]:
+        return self.columns or (UNIT,)
+
+    def _tuples(self) -> Iterable[Fact]:
+        return self if self.columns else [(True,)] * len(self)
 
     def to_spark(self) -> Any:
         """A DataFrame, in a session on Spark."""
@@ -85,8 +108,12 @@ class Facts(ABC):
         return html_table(title, self.columns, self.shown(SHOWN))
 
     def _title(self) -> str:
-        listed = ", ".join(f"{c.name}: {c.type}" for c in self.relation.columns)
-        return f"{self.relation.name}({listed})"
+        name, listed = self.titled()
+        return f"{name}({listed})"
+
+    def titled(self) -> tuple[str, str]:
+        """The name, and the columns with their types."""
+        return self.relation.name, ", ".join(f"{c.name}: {c.type}" for c in self.relation.columns)
 
     def shown(self, count: int) -> list[list[str]]:
         """The first `count` rows, as they are displayed."""
@@ -118,19 +145,3 @@ def position(relation: Relation, column: str) -> int:
         hint = did_you_mean(column, names) or f"the columns are {', '.join(names)}"
         raise DataError(relation.name, f"unknown column `{column}`; {hint}")
     return names.index(column)
-
-
-def to_pandas(table: Any) -> Any:
-    _expect_installed("pandas")
-    return table.to_pandas()
-
-
-def to_polars(table: Any) -> Any:
-    return _expect_installed("polars").from_arrow(table)
-
-
-def _expect_installed(package: str) -> Any:
-    try:
-        return import_module(package)
-    except ImportError:
-        raise SessionError(f"{package} is not installed; `pip install {package}`") from None

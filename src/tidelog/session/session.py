@@ -10,6 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,13 @@ from tidelog.session.explain import Explanation, explain
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.indexes import IndexView, find_index
 from tidelog.session.interrupt import interrupts_noted
+from tidelog.session.logs import log_commit, span_of_commit
 from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
+from tidelog.session.pictures import strata_picture
+from tidelog.session.rendering import html_table
 from tidelog.session.rules import SessionRule
 from tidelog.session.statistics import CommitStats
-from tidelog.session.subscriptions import Callback, Subscription, Subscriptions
+from tidelog.session.subscriptions import Callback, CommitCallback, Subscription, Subscriptions
 from tidelog.session.transaction import Transaction
 from tidelog.session.types import Types, types_of
 from tidelog.syntax.written import Written
@@ -219,15 +223,41 @@ class Session:
             )
         return self._subscriptions.add(relation, callback, since=self._state.commit)
 
+    def on_commit(self, callback: CommitCallback) -> Subscription:
+        """Call `callback` with the changes and statistics of every later commit, even one without changes.
+
+        It is called like the callbacks of `subscribe`: after the commit, in order; failures are logged.
+        """
+        if not callable(callback):
+            raise SessionError(
+                f"`callback` is {shown(callback)}; give a function of the changes and the statistics"
+            )
+        return self._subscriptions.add_for_all(callback, since=self._state.commit)
+
+    def trace(self, tracer: Any) -> Subscription:
+        """Record every later commit as a span of an OpenTelemetry tracer, with its numbers as attributes."""
+        if not callable(getattr(tracer, "start_span", None)):
+            raise SessionError(f"`tracer` is {shown(tracer)}; give a tracer of OpenTelemetry")
+        return self.on_commit(partial(span_of_commit, tracer))
+
     def __repr__(self) -> str:
         relations, rules = len(self), len(self._state.program.rules)
         return f"<tidelog session: {relations} relations, {rules} rules, commit {self.commit}>"
+
+    def _repr_html_(self) -> str:
+        """The relations with their sizes, and the strata as a picture."""
+        views = self.snapshot()
+        rows = [[v.relation.role.value, *v.titled(), f"{len(v):,}"] for v in views.values()]
+        title = f"{len(self)} relations, {len(self._state.program.rules)} rules, commit {views.commit}"
+        table = html_table(title, ("role", "relation", "columns", "rows"), rows)
+        return table + strata_picture(self._state.program)
 
     # -- for transactions
 
     def _committed(self, done: Done) -> None:
         self._stats = CommitStats(self._state.commit, done.stats)
-        self._subscriptions.enqueue(done.changes, self._state.commit)
+        log_commit(self._stats, done.changes)
+        self._subscriptions.enqueue(done.changes, self._stats)
 
     def _deliver(self) -> None:
         self._subscriptions.deliver()

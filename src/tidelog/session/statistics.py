@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Final
 
 from tidelog.engine.statistics import RuleStats, Stats, StratumStats
-from tidelog.session.rendering import counted, text_table
+from tidelog.session.rendering import counted, html_table, text_table
 
 __all__ = ["CommitStats"]
 
@@ -51,19 +53,16 @@ class CommitStats:
                 total.setdefault(rule, RuleStats()).add(done)
         return total
 
-    def __repr__(self) -> str:
-        title = (
-            f"commit {self.commit}: {_time(self.seconds)}, {counted(self.rounds, 'round')}, "
-            f"{counted(self.instances, 'instance')}"
-        )
-        parts = [title]
+    def _tables(self) -> list[tuple[str, Sequence[str], list[list[str]]]]:
+        """The statistics as tables, each with a title and headers."""
+        tables: list[tuple[str, Sequence[str], list[list[str]]]] = []
         if self.run.strata:
             headers = ["relations", "strategy", "rounds", "instances", "time", "why"]
             lines = [_unit_line(stratum) for stratum in self.run.strata]
             if any(stratum.placed for stratum in self.run.strata):
                 headers.append("where")
                 lines = [[*line, u.placed] for line, u in zip(lines, self.run.strata, strict=True)]
-            parts.append(text_table(headers, lines))
+            tables.append(("strata", headers, lines))
         if self.rules:
             slowest = sorted(self.by_rule.items(), key=lambda item: -item[1].seconds)
             lines = [
@@ -75,8 +74,22 @@ class CommitStats:
                 ]
                 for rule, done in slowest
             ]
-            parts.append(text_table(("time", "instances", "estimated", "rule"), lines))
-        return "\n\n".join(parts)
+            tables.append(("rules", ("time", "instances", "estimated", "rule"), lines))
+        return tables
+
+    def _title(self) -> str:
+        return (
+            f"commit {self.commit}: {_time(self.seconds)}, {counted(self.rounds, 'round')}, "
+            f"{counted(self.instances, 'instance')}"
+        )
+
+    def __repr__(self) -> str:
+        tables = (text_table(headers, lines) for _, headers, lines in self._tables())
+        return "\n\n".join([self._title(), *tables])
+
+    def _repr_html_(self) -> str:
+        tables = (html_table(*table) for table in self._tables())
+        return "".join([f"<p>{escape(self._title())}</p>", *tables])
 
     __str__ = __repr__
 

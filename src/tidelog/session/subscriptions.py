@@ -16,20 +16,25 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from tidelog.session.changes import Changes, RelationChanges
+from tidelog.session.statistics import CommitStats
 
-__all__ = ["Callback", "Subscription", "Subscriptions"]
+__all__ = ["Callback", "CommitCallback", "Subscription", "Subscriptions"]
 
 Callback = Callable[[RelationChanges, int], object]
+CommitCallback = Callable[[Changes, CommitStats], object]
 
 _LOG = logging.getLogger("tidelog")
 
 
 @dataclass(slots=True, eq=False)
 class Subscription:
-    """A callback for the changes of one relation after a commit, until it is cancelled."""
+    """A callback for the changes of one relation after a commit, until it is cancelled.
 
-    relation: str
-    callback: Callback = field(repr=False)
+    Without a relation, `tell` is called for every commit.
+    """
+
+    relation: str | None
+    tell: CommitCallback = field(repr=False)
     since: int
     is_active: bool = True
 
@@ -40,21 +45,28 @@ class Subscription:
 class Subscriptions:
     def __init__(self) -> None:
         self._all: list[Subscription] = []
-        self._waiting: deque[tuple[Changes, int]] = deque()
+        self._waiting: deque[tuple[Changes, CommitStats]] = deque()
         self._lock = Lock()
         self._is_delivering = False
 
     def add(self, relation: str, callback: Callback, since: int) -> Subscription:
-        subscription = Subscription(relation, callback, since)
+        return self._add(
+            Subscription(relation, lambda changes, stats: callback(changes[relation], stats.commit), since)
+        )
+
+    def add_for_all(self, callback: CommitCallback, since: int) -> Subscription:
+        return self._add(Subscription(None, callback, since))
+
+    def _add(self, subscription: Subscription) -> Subscription:
         with self._lock:
             self._all = [s for s in self._all if s.is_active] + [subscription]
         return subscription
 
-    def enqueue(self, changes: Changes, commit: int) -> None:
+    def enqueue(self, changes: Changes, stats: CommitStats) -> None:
         """Queue a commit; called before the next one can happen."""
         with self._lock:
             if self._all:
-                self._waiting.append((changes, commit))
+                self._waiting.append((changes, stats))
 
     def deliver(self) -> None:
         """Report the queued commits, unless that is being done already, which then includes these."""
@@ -70,22 +82,22 @@ class Subscriptions:
                 self._is_delivering = False
             raise
 
-    def _next(self) -> tuple[Changes, int] | None:
+    def _next(self) -> tuple[Changes, CommitStats] | None:
         with self._lock:
             if self._waiting:
                 return self._waiting.popleft()
             self._is_delivering = False
             return None
 
-    def _tell(self, changes: Changes, commit: int) -> None:
+    def _tell(self, changes: Changes, stats: CommitStats) -> None:
         for subscription in list(self._all):
-            if not subscription.is_active or commit <= subscription.since:
+            if not subscription.is_active or stats.commit <= subscription.since:
                 continue
-            if subscription.relation not in changes:
+            relation = subscription.relation
+            if relation is not None and relation not in changes:
                 continue
             try:
-                subscription.callback(changes[subscription.relation], commit)
+                subscription.tell(changes, stats)
             except Exception:
-                _LOG.exception(
-                    "a callback for changes of %s failed at commit %d", subscription.relation, commit
-                )
+                what = "commits" if relation is None else f"changes of {relation}"
+                _LOG.exception("a callback for %s failed at commit %d", what, stats.commit)

@@ -55,6 +55,11 @@ class CodedFacts(Facts):
         place = position(self.relation, column)
         return self._part(self._between(place, self._decoder.extent(self.relation, place, low, high)))
 
+    def _sliced(self, rows: slice) -> Facts:
+        start, stop, step = rows.indices(len(self))
+        known = self._first(stop) if start < stop and step > 0 else self._all()
+        return self._part(known[rows.start : rows.stop : rows.step] if step < 0 else known[start:stop:step])
+
     def to_arrow(self) -> Any:
         return self._decoder.table(self.relation, self._all())
 
