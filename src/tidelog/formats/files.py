@@ -41,7 +41,6 @@ __all__ = [
     "EXTENSIONS",
     "TRIPLES",
     "encode_facts",
-    "parse_facts",
     "read_facts",
     "read_triples",
     "write_facts",
@@ -144,14 +143,6 @@ def encode_facts(
     if form == ".csv":
         return write_delimited(table, declared, _csv(delimiter), header=header)
     return _WRITE_TEXT[form](table, declared)
-
-
-def parse_facts(relation: Relation, content: bytes, form: str, name: str, *, header: bool = True) -> Any:
-    """The facts in the content of a file in a text format; messages call it `name`."""
-    with _naming(Path(name), relation.name):
-        if form == ".csv":
-            return read_delimited(relation, content, name, CSV, header=header)
-        return _READ_TEXT[form](relation, content, name)
 
 
 def _form(file: Path) -> tuple[str, bool]:

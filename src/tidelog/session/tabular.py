@@ -42,7 +42,8 @@ class Tabular(ABC):
         return frame
 
     def to_polars(self) -> polars.DataFrame:
-        return _expect_installed("polars").from_arrow(self.to_arrow())
+        frame: polars.DataFrame = _expect_installed("polars").from_arrow(self.to_arrow())
+        return frame
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """A dict for each row, by column, with the values that iteration gives."""
