@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import TypeVar
 
@@ -240,8 +241,14 @@ whole_atoms = st.builds(
     relations,
     expressions.filter(lambda value: not isinstance(value, tree.IntLiteral)),
 )
+versions = st.builds(lambda atom, delay: replace(atom, delay=delay), atoms, st.integers(1, 1000)) | st.builds(
+    lambda atom: replace(atom, is_prime=True), atoms
+)
 _simple: SearchStrategy[tree.Literal] = st.one_of(
     atoms,
+    versions,
+    st.builds(tree.Negation, versions),
+    st.builds(tree.Row, variables, versions),
     whole_atoms,
     st.builds(tree.Row, variables, atoms | whole_atoms),
     st.builds(tree.Negation, whole_atoms),
@@ -324,6 +331,7 @@ items: SearchStrategy[tree.Item] = st.one_of(
         column_lists | wide_columns,
         st.none() | keys,
         attributes=_some(attributes, 0, 2),
+        kind=st.sampled_from(["", "multiset", "stream"]),
     ),
     st.builds(tree.Relation, roles, relations, st.just(()), st.none() | keys, row=types),
     st.builds(tree.Alias, relations | variables, types, parameters=type_parameters),

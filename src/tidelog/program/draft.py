@@ -16,7 +16,8 @@ from weakref import ref
 from tidelog.data.overlay import copied
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, sort
 from tidelog.program.analysis.calls import calls
-from tidelog.program.analysis.strata import Strata, reads, restratify, stratify
+from tidelog.program.analysis.kinds import atoms_of, check_kinds
+from tidelog.program.analysis.strata import Strata, restratify, stratify
 from tidelog.program.elaborate.declarations import Declarations, declare, needed_row_types
 from tidelog.program.elaborate.definitions import resolve_type
 from tidelog.program.elaborate.functions import elaborate_functions, from_python
@@ -198,6 +199,7 @@ class Draft:
     def _program(self, problems: Problems) -> Program:
         rules = self._rules()
         strata = self._strata(rules, problems)
+        check_kinds(self._declared.relations, self._added.values(), strata, problems)
         change = RuleChange(ref(self._before), tuple(self._added), tuple(self._removed))
         return Program(
             self._declared.relations,
@@ -310,7 +312,7 @@ def _warn(program: tree.Program, source: Source, problems: Problems) -> None:
 
 
 def _mentioned(rule: Rule) -> set[str]:
-    return {name for name, _ in reads(rule)} | {h.relation for h in rule.heads}
+    return {atom.relation for atom in atoms_of(rule)} | {h.relation for h in rule.heads}
 
 
 def load(

@@ -45,7 +45,8 @@ class Program:
     `types` are the definitions of types as written, and `aliases` the types of aliases without parameters.
     `templates` are the functions that are expanded where they are called, as written. `rows` are the types of
     the rows of relations, with columns as written: the identity of a type depends on how it is written.
-    `index` is what the next program is made from, if it differs little.
+    `index` is what the next program is made from, if it differs little. `written` is the program that this
+    one was made from, if it has relations of other kinds (see `weighting`).
     """
 
     relations: Mapping[str, Relation] = field(default_factory=dict)
@@ -59,6 +60,7 @@ class Program:
     templates: Mapping[str, tuple[tree.Function, ...]] = field(default_factory=dict)
     rows: Mapping[str, tree.TypeDefinition] = field(default_factory=dict, compare=False)
     indexes: Mapping[str, ColumnIndex] = field(default_factory=dict)
+    written: Program | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         known = self.index

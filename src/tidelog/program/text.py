@@ -7,7 +7,7 @@ position or by name), or in layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from itertools import count
 from typing import assert_never
@@ -90,7 +90,10 @@ def print_relation(relation: typed.Relation) -> str:
     attributes = tuple(_attributes(relation.options))
     row = None if relation.row is None else _type(relation.row)
     shown = columns if row is None else ()
-    return print_item(tree.Relation(role, relation.name, shown, names, attributes=attributes, row=row))
+    kind = "" if relation.kind is typed.RelationKind.SET else relation.kind.value
+    return print_item(
+        tree.Relation(role, relation.name, shown, names, attributes=attributes, row=row, kind=kind)
+    )
 
 
 def print_index(index: typed.Index, relation: typed.Relation) -> str:
@@ -152,10 +155,10 @@ def _choice(bodies: tuple[Body, ...], names: Names) -> tuple[tree.Literal, ...]:
 
 def _literal(literal: typed.Literal, names: Names) -> tree.Literal:
     match literal:
-        case typed.Match(relation, terms):
-            return _atom(relation, terms, names)
-        case typed.Absent(relation, terms):
-            return tree.Negation(_atom(relation, terms, names))
+        case typed.Match():
+            return _atom(literal, names)
+        case typed.Absent():
+            return tree.Negation(_atom(literal, names))
         case typed.Test(condition):
             return tree.Condition(_expr(condition, names))
         case typed.Bind(variable, value):
@@ -188,14 +191,12 @@ def _nested(literal: typed.Nested, names: Names) -> tree.Assignment:
     return tree.Assignment(names[literal.result.name], tree.SubAggregate(function, args, bodies))
 
 
-def _atom(relation: str, terms: Iterable[typed.Term], names: Names) -> tree.Atom:
-    return tree.Atom(
-        relation,
-        tuple(
-            tree.Argument(tree.Wildcard() if isinstance(t, typed.Wildcard) else _expr(t, names))
-            for t in terms
-        ),
+def _atom(atom: typed.Match | typed.Absent, names: Names) -> tree.Atom:
+    args = tuple(
+        tree.Argument(tree.Wildcard() if isinstance(t, typed.Wildcard) else _expr(t, names))
+        for t in atom.terms
     )
+    return tree.Atom(atom.relation, args, delay=atom.delay, is_prime=atom.is_prime)
 
 
 def _aggregate(aggregate: typed.Aggregate, group: Group, names: Names) -> tree.Assignment:

@@ -62,6 +62,7 @@ __all__ = [
     "Nested",
     "PythonFunction",
     "Relation",
+    "RelationKind",
     "Role",
     "Rule",
     "Stratum",
@@ -218,10 +219,16 @@ Term: TypeAlias = Var | Constant | Wildcard
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A positive atom."""
+    """A positive atom.
+
+    With a `delay`, it reads the relation as of so many commits ago. With `is_prime`, each row of a stream or
+    multiset counts once. `program.weighting` leaves neither, and no multisets.
+    """
 
     relation: str
     terms: tuple[Term, ...]
+    delay: int = 0
+    is_prime: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +237,8 @@ class Absent:
 
     relation: str
     terms: tuple[Term, ...]
+    delay: int = 0
+    is_prime: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +342,14 @@ class Role(Enum):
     OUTPUT = "output"
 
 
+class RelationKind(Enum):
+    """How often a relation has a row, and for how long: a stream has the rows of one commit."""
+
+    SET = "relation"
+    MULTISET = "multiset"
+    STREAM = "stream"
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     name: str
@@ -363,6 +380,7 @@ class Relation:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     options: FileOptions = FileOptions()
     row: Type | None = None
+    kind: RelationKind = RelationKind.SET
 
     @property
     def types(self) -> tuple[Type, ...]:

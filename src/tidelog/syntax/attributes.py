@@ -7,7 +7,7 @@ from dataclasses import replace
 from tidelog.syntax import tree
 from tidelog.syntax.constants import integer
 from tidelog.syntax.cursor import Cursor, describe
-from tidelog.syntax.definitions import relation
+from tidelog.syntax.definitions import is_kind, relation
 from tidelog.syntax.expressions import expression
 from tidelog.syntax.names import column_name
 
@@ -26,7 +26,7 @@ def attributed(c: Cursor) -> tree.Relation:
             if not c.accept(","):
                 break
         c.expect("]", "after the attributes")
-    if not (c.at("input") or c.at("output") or c.at("relation")):
+    if not (c.at("input") or c.at("output") or c.at("relation") or is_kind(c.token)):
         raise c.unexpected(f"expected a relation after its attributes, found {describe(c.token)}")
     declared = relation(c)
     whole = c.since(start)

@@ -22,6 +22,7 @@ from tidelog.syntax.precedence import NOT
 
 __all__ = ["atom", "literals", "no_end"]
 
+MAX_DELAY = 1000  # commits
 _AND = "separate literals with commas: `a, b`"
 _OR = "write alternatives in parentheses, separated by semicolons: `(a; b)`"
 _JOINTS = {"and": _AND, "&": _AND, "or": _OR, "|": _OR, ";": _OR}
@@ -214,7 +215,8 @@ def _item(literal: tree.Literal) -> tree.Expr | None:
 def _as_call(found: tree.Atom) -> tree.Call | None:
     """The call that an atom stands for before an operator: `module::function(…)`, or of a quoted name."""
     is_plain = "::" not in found.relation and not found.name_span.text.startswith("`")
-    if is_plain or found.is_whole or any(a.name is not None for a in found.args):
+    is_version = found.delay > 0 or found.is_prime
+    if is_plain or is_version or found.is_whole or any(a.name is not None for a in found.args):
         return None
     args = tuple(a.value for a in found.args)
     return tree.Call(found.relation, args, False, found.span, found.name_span)
@@ -224,9 +226,16 @@ def _as_call(found: tree.Atom) -> tree.Call | None:
 
 
 def _is_atom(c: Cursor, ahead: int = 0) -> bool:
-    """Whether `Name(` or `Name[` comes next. `Name[7:0]` is a value, the bits of a constructor."""
+    """Whether `Name(`, `Name[`, `Name-1(` or `Name'(` comes next.
+
+    `Name[7:0]` is a value, the bits of a constructor.
+    """
     if c.peek(ahead).kind not in ("Name", "quoted"):
         return False
+    if c.peek(ahead + 1).text == "-":
+        return c.peek(ahead + 2).kind == "int" and c.peek(ahead + 3).text == "("
+    if c.peek(ahead + 1).kind == "prime":
+        return True
     if c.peek(ahead + 1).text == "[":
         return c.peek(ahead + 3).text != ":"
     return c.peek(ahead + 1).text == "("
@@ -257,8 +266,14 @@ def _as_membership(row: tree.Row) -> tree.Expr | None:
 
 
 def atom(c: Cursor) -> tree.Atom:
-    """`Relation(a, b)`, or `Relation[row]`"""
+    """`Relation(a, b)`, `Relation[row]`, `Relation-1(a, b)` or `Relation'(a, b)`"""
     name = c.advance()
+    delay, is_prime = 0, c.token.kind == "prime"
+    if is_prime:
+        c.advance()
+    elif c.at("-") and c.peek().kind == "int" and c.peek(2).text == "(":
+        c.advance()
+        delay = _delay(c)
     if c.accept("["):
         value = expression(c)
         c.expect("]", f"after the row of `{name.name}`")
@@ -271,4 +286,15 @@ def atom(c: Cursor) -> tree.Atom:
         if not c.accept(","):
             break
     c.expect(")", f"after the arguments of `{name.name}`")
-    return tree.Atom(name.name, tuple(found), c.since(name.start), c.span(name))
+    place = c.since(name.start)
+    return tree.Atom(name.name, tuple(found), place, c.span(name), delay=delay, is_prime=is_prime)
+
+
+def _delay(c: Cursor) -> int:
+    """The number of commits of `Relation-1`."""
+    text = c.token.text
+    value = int(text) if text.isdecimal() and len(text) <= len(str(MAX_DELAY)) else 0
+    if not 0 < value <= MAX_DELAY:
+        raise c.unexpected(f"a delay is a number of commits from 1 to {MAX_DELAY:,}", None, "E134")
+    c.advance()
+    return value

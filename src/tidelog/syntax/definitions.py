@@ -5,16 +5,19 @@ from __future__ import annotations
 from tidelog.syntax import tree
 from tidelog.syntax.cursor import Cursor, describe
 from tidelog.syntax.expressions import block
+from tidelog.syntax.lexer import Token
 from tidelog.syntax.names import column_name, variable_name
 from tidelog.syntax.types import type_name, type_parameters
 
-__all__ = ["function", "relation", "type_definition"]
+__all__ = ["function", "is_kind", "relation", "type_definition"]
 
 
 def relation(c: Cursor) -> tree.Relation:
     start = c.token.start
-    role = c.advance().text if not c.at("relation") else ""
-    c.expect("relation", f"after `{role}`")
+    role = c.advance().text if c.at("input") or c.at("output") else ""
+    kind = c.advance().text if is_kind(c.token) else ""
+    if not kind:
+        c.expect("relation", f"after `{role}`")
     name = c.token
     if name.kind == "name":
         capital = name.text[0].upper() + name.text[1:]
@@ -32,7 +35,12 @@ def relation(c: Cursor) -> tree.Relation:
     key = _primary_key(c) if c.at("primary") else None
     if c.at(".") and not c.starts_line():
         raise c.unexpected("a declaration does not end with a full stop", "remove it")
-    return tree.Relation(role, name.name, columns, key, c.since(start), c.span(name), row=row)
+    return tree.Relation(role, name.name, columns, key, c.since(start), c.span(name), row=row, kind=kind)
+
+
+def is_kind(token: Token) -> bool:
+    """Whether a token is the word for a kind of relation, in place of `relation`."""
+    return token.kind == "name" and token.text in ("multiset", "stream")
 
 
 def _columns(c: Cursor, of: str) -> tuple[tree.Column, ...]:

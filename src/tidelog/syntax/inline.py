@@ -37,6 +37,7 @@ __all__ = [
     "print_parameter",
     "print_parameters",
     "print_type",
+    "print_version",
     "quote",
 ]
 
@@ -308,9 +309,9 @@ def _part(part: str | tree.Expr) -> str:
 
 def print_literal(literal: tree.Literal) -> str:
     match literal:
-        case tree.Atom(relation, args, is_whole=is_whole):
+        case tree.Atom(args=args, is_whole=is_whole):
             listed = ", ".join(print_argument(a) for a in args)
-            return f"{written_relation(relation)}{f'[{listed}]' if is_whole else f'({listed})'}"
+            return f"{print_version(literal)}{f'[{listed}]' if is_whole else f'({listed})'}"
         case tree.Row(name, atom):
             return f"{written_variable(name)} in {print_literal(atom)}"
         case tree.Negation(atom):
@@ -327,6 +328,12 @@ def print_literal(literal: tree.Literal) -> str:
             return f"not ({print_alternatives(alternatives)})"
         case _:
             assert_never(literal)
+
+
+def print_version(atom: tree.Atom) -> str:
+    """The relation of an atom, with its delay or prime."""
+    delay = f"-{atom.delay}" if atom.delay else ""
+    return f"{written_relation(atom.relation)}{delay}{chr(39) * atom.is_prime}"
 
 
 def print_alternatives(alternatives: Sequence[Sequence[tree.Literal]]) -> str:

@@ -17,7 +17,7 @@ from tidelog.syntax.attributes import attributed
 from tidelog.syntax.bodies import atom, literals, no_end
 from tidelog.syntax.chains import chain, depth, row_depth
 from tidelog.syntax.cursor import MAX_DEPTH, Cursor, Unexpected, describe
-from tidelog.syntax.definitions import function, relation, type_definition
+from tidelog.syntax.definitions import function, is_kind, relation, type_definition
 from tidelog.syntax.headers import expect_at_start, header, is_header
 from tidelog.syntax.indexes import index, is_index
 from tidelog.syntax.lexer import tokenize
@@ -170,6 +170,8 @@ def _recover(c: Cursor, start: int) -> None:
             column = c.source.position(c.token.start)[1]
             if column == 1 or c.token.text in _RESUMED:
                 return
+        if c.starts_line() and _is_kind(c) and c.source.position(c.token.start)[1] == 1:
+            return
         if c.at("."):
             stop = c.advance()
             if c.token.start != stop.end or c.token.kind == "Name":
@@ -186,6 +188,8 @@ def _item(c: Cursor) -> tree.Item:
             return type_definition(c)
         case "function":
             return function(c)
+    if _is_kind(c):
+        return relation(c)
     if c.at("#["):
         return attributed(c)
     if is_header(c):
@@ -208,15 +212,30 @@ def _item(c: Cursor) -> tree.Item:
     raise Unexpected(Diagnostic("E003", c.span(c.token), message, hint=_BEGINNINGS.get(c.token.text)))
 
 
+def _is_kind(c: Cursor) -> bool:
+    """Whether `multiset Name` or `stream Name` comes next."""
+    return is_kind(c.token) and c.peek().kind in ("name", "Name", "quoted")
+
+
 def _rule(c: Cursor) -> tree.Rule:
     start = c.token.start
-    heads = [atom(c)]
+    heads = [_head(c)]
     while c.accept(","):
         if c.token.kind not in ("Name", "quoted"):
             raise c.unexpected(f"expected another head of the rule, found {describe(c.token)}")
-        heads.append(atom(c))
+        heads.append(_head(c))
     body = literals(c) if c.accept(":-") else ()
     if not c.at("."):
         raise no_end(c, "a `,` or the full stop that ends the rule" if body else "`:-` or the full stop")
     c.advance()
     return tree.Rule(tuple(heads), body, c.since(start))
+
+
+def _head(c: Cursor) -> tree.Atom:
+    found = atom(c)
+    if found.delay or found.is_prime:
+        what = "an earlier commit" if found.delay else "the rows of a stream"
+        raise Unexpected(
+            Diagnostic("E134", found.span, f"a head cannot be {what}", hint=f"write `{found.relation}(…)`")
+        )
+    return found

@@ -32,6 +32,7 @@ from tidelog.syntax.inline import (
     print_parameter,
     print_parameters,
     print_type,
+    print_version,
     quote,
 )
 from tidelog.syntax.quoting import (
@@ -222,8 +223,8 @@ def _literal(literal: tree.Literal, indent: str, suffix: str) -> Iterator[_Line]
 def _literal_opening(literal: tree.Literal) -> str | None:
     """The first line of a literal that has lines inside it."""
     match literal:
-        case tree.Atom(relation, is_whole=is_whole):
-            return f"{written_relation(relation)}{'[' if is_whole else '('}"
+        case tree.Atom(is_whole=is_whole):
+            return f"{print_version(literal)}{'[' if is_whole else '('}"
         case tree.Negation(atom):
             return f"not {_literal_opening(atom)}"
         case tree.Row(name, atom):
@@ -269,7 +270,8 @@ def _alternatives(alternatives: Sequence[Sequence[tree.Literal]], indent: str) -
 def _opening(item: tree.Relation | tree.TypeDefinition | tree.Function) -> str:
     match item:
         case tree.Relation(role, name):
-            return f"{role} relation {written_relation(name)}{'(' if item.row is None else '['}".lstrip()
+            kind = item.kind or "relation"
+            return f"{role} {kind} {written_relation(name)}{'(' if item.row is None else '['}".lstrip()
         case tree.TypeDefinition(name, parameters):
             return f"typedef {written_type(name)}{print_parameters(parameters)} ="
         case tree.Function(name, parameters, result):

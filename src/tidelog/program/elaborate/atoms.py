@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from tidelog.data.types import Type
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.problems import Problems
+from tidelog.program.typed import RelationKind
 from tidelog.syntax import tree
 
 __all__ = ["Placed", "place"]
@@ -34,6 +35,15 @@ def place(atom: tree.Atom, known: Declarations, problems: Problems, *, head: boo
             atom.name_span,
             f"unknown relation `{atom.relation}`",
             hint=problems.suggest(atom.relation, known.known),
+        )
+        return None
+    relation = known.relations.get(atom.relation)
+    if atom.is_prime and relation is not None and relation.kind is RelationKind.SET:
+        problems.report(
+            "E509",
+            atom.span,
+            f"`{atom.relation}` is an ordinary relation, so it has no `{atom.relation}'`",
+            hint=f"write `{atom.relation}(…)`",
         )
         return None
     positional = [a for a in atom.args if a.name is None]

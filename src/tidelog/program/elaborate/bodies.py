@@ -421,14 +421,17 @@ class BodyMaker:
                         equations = [Bind(whole, constant)]
                 made += [None] if equations is None else [*literals, *equations]
         found = None if terms is None else tuple(constants.get(term, term) for term in terms)
-        return [None if found is None else Match(placed.atom.relation, found), *made]
+        atom = placed.atom
+        return [None if found is None else Match(atom.relation, found, atom.delay, atom.is_prime), *made]
 
     def _absent(self, negation: tree.Negation, placed: Placed) -> list[Literal | None]:
         if any(has_wildcards(arg) for arg in placed.args):
             return self._without_one(negation, placed)
         terms, named = self._terms(placed)
         binds = [Bind(fresh, value) for fresh, value in named]
-        return [*binds, Absent(placed.atom.relation, terms) if terms is not None else None]
+        atom = placed.atom
+        absent = None if terms is None else Absent(atom.relation, terms, atom.delay, atom.is_prime)
+        return [*binds, absent]
 
     def _without_one(self, negation: tree.Negation, placed: Placed) -> list[Literal | None]:
         """A negated atom with wildcards inside its patterns; all its variables must be bound around it."""

@@ -20,7 +20,7 @@ from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.typedefs import declare_types, twice
 from tidelog.program.library.catalog import RESERVED_NAMES
 from tidelog.program.text import type_tree
-from tidelog.program.typed import Column, Function, Index, PythonFunction, Relation, Role
+from tidelog.program.typed import Column, Function, Index, PythonFunction, Relation, RelationKind, Role
 from tidelog.syntax import tree
 from tidelog.syntax.rebuilding import nodes_of
 from tidelog.syntax.whole import used_whole
@@ -28,6 +28,7 @@ from tidelog.syntax.whole import used_whole
 __all__ = ["MAX_COLUMNS", "Declarations", "Signature", "declare", "needed_row_types", "template_bound"]
 
 MAX_COLUMNS = 64
+MAX_WEIGHTED = 62  # of a multiset or stream, whose rows have a weight and an origin
 _RESERVED = re.compile(r"^<query>$| \[.*\]$", re.DOTALL)  # the names of hidden relations
 
 
@@ -148,12 +149,27 @@ def _declare_relation(item: tree.Relation, known: Declarations, problems: Proble
     if len(sound) < len(columns) or (item.row is not None and row is None):
         known.known.setdefault(item.name, Signature(columns))
         return
-    relation = Relation(item.name, sound, role, key, item.span, options, row)
+    kind = RelationKind(item.kind) if item.kind else RelationKind.SET
+    _expect_weights(item, len(columns), problems)
+    relation = Relation(item.name, sound, role, key, item.span, options, row, kind)
     before = known.relations.get(item.name)
     if before is None:
         known.add_relation(relation)
     elif before != relation or before.span.source is item.span.source:
         twice(item.name, "relation", item.name_span, before.span, problems)
+
+
+def _expect_weights(item: tree.Relation, columns: int, problems: Problems) -> None:
+    """Report what a multiset or stream cannot have, since it has a weight for each row."""
+    if not item.kind:
+        return
+    if item.key is not None:
+        message = f"`{item.name}` is a {item.kind}, which cannot have a primary key"
+        hint = "rows of a key are single; declare a `relation`"
+        problems.report("E510", item.name_span, message, hint=hint)
+    if MAX_WEIGHTED < columns <= MAX_COLUMNS:
+        message = f"`{item.name}` has {columns} columns, which exceeds the limit of {MAX_WEIGHTED}"
+        problems.report("E110", item.name_span, f"{message} for a {item.kind}")
 
 
 def _row_columns(

@@ -57,7 +57,7 @@ class Relation:
     """`role` is "input", "output" or "" (internal); `key` names the columns of the primary key.
 
     `declaration` is the span without attributes; `row` is the type in `relation Name[type]`, which has no
-    columns of its own.
+    columns of its own; `kind` is "multiset", "stream" or "" (a set).
     """
 
     role: str
@@ -69,6 +69,7 @@ class Relation:
     attributes: tuple[Attribute, ...] = ()
     declaration: Span = spanned()
     row: TypeName | None = None
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

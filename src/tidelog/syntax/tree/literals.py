@@ -35,13 +35,19 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """`Relation(arguments)`, or `Relation[row]` if `is_whole`: the one argument is then the whole row."""
+    """`Relation(arguments)`, or `Relation[row]` if `is_whole`: the one argument is then the whole row.
+
+    With a `delay`, `Relation-1(arguments)`: the relation some commits ago. With `is_prime`,
+    `Relation'(arguments)`: the rows of a stream or multiset, as an ordinary relation.
+    """
 
     relation: str
     args: tuple[Argument, ...]
     span: Span = spanned()
     name_span: Span = spanned()
     is_whole: bool = False
+    delay: int = 0
+    is_prime: bool = False
 
 
 @dataclass(frozen=True, slots=True)
