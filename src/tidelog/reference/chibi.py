@@ -14,6 +14,9 @@ is new (semi-naive: after the first round, at least one atom must match a fact o
 - In a stratum with relations that keep the best value per key, each round replaces worse values by better
   ones. Failures count only at the end, since intermediate values may be superseded.
 - A stratum with recursive sums or counts is left to `totals`.
+- A row of a multiset or stream unifies as often as its weight says, so that its instances are as many
+  substitutions; the weights of such a relation are how often its rules derive each row. `replay` keeps the
+  weights of asserted facts and the history that delays read.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ from tidelog.program.typed import (
     Literal,
     Match,
     Nested,
+    RelationKind,
     Rule,
     Stratum,
     Test,
@@ -48,7 +52,7 @@ from tidelog.program.typed import (
 )
 from tidelog.reference.aggregates import aggregate, over_nothing
 from tidelog.reference.evaluate import Failure, evaluate
-from tidelog.reference.facts import Facts, IndexedFacts, Substitution
+from tidelog.reference.facts import Facts, IndexedFacts, Substitution, stored
 from tidelog.reference.structures import items_of
 from tidelog.reference.totals import TotalsRun
 
@@ -103,7 +107,9 @@ def extend(program: Program, facts: Facts, max_rounds: int = DEFAULT_ROUNDS) -> 
     """Add to the facts everything that follows from them."""
     for stratum in program.strata:
         run = _StratumRun(program, stratum, facts, max_rounds)
-        if stratum.totals is not None:
+        if any(program.relations[name].kind is not RelationKind.SET for name in stratum.relations):
+            run.count()
+        elif stratum.totals is not None:
             run.keep_totals()
         elif stratum.best:
             run.keep_best()
@@ -135,6 +141,13 @@ class _StratumRun:
         self.facts = facts
         self.max_rounds = max_rounds
         self.best: Mapping[str, Best] = dict(stratum.best)
+
+    # -- multisets
+
+    def count(self) -> None:
+        """Add each row as often as it is derived."""
+        for relation, row in self.derived():
+            self.facts.add_copy(relation, row)
 
     # -- sets
 
@@ -181,7 +194,7 @@ class _StratumRun:
             yield everything
             return
         for i, atom in enumerate(atoms):
-            if atom.relation in self.stratum.relations:
+            if stored(atom) in self.stratum.relations:
                 yield [*everything[:i], new, *everything[i + 1 :]]
 
     def _apply(self, rule: Rule, known: Substitution) -> Iterator[tuple[str, Row]]:
@@ -212,7 +225,7 @@ class _StratumRun:
             substitutions = [
                 extended
                 for substitution in substitutions
-                for extended in source.unifying(atom.relation, atom.terms, substitution)
+                for extended in source.unifying(stored(atom), atom.terms, substitution)
             ]
         for literal in body:
             substitutions = [extended for known in substitutions for extended in self._bound(literal, known)]
@@ -247,9 +260,10 @@ class _StratumRun:
             case Test(condition):
                 truth = self._value(condition, instance)
                 return truth if isinstance(truth, Failure) else bool(truth)
-            case Absent(relation, terms):
+            case Absent(terms=terms):
                 failed = any(isinstance(instance.get(getattr(t, "name", "")), Failure) for t in terms)
-                return failed or not any(True for _ in self.facts.unifying(relation, terms, instance))
+                found = self.facts.unifying(stored(literal), terms, instance)
+                return failed or not any(True for _ in found)
             case Without(parameters, bodies):
                 known = _restricted(instance, parameters)
                 return known is None or self._has_none(bodies, known)

@@ -8,22 +8,29 @@ Both find the same facts: an index only skips facts that would not unify.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
 from typing import TypeAlias
 
 from tidelog.data.values import Row, Value, joins
-from tidelog.program.typed import Constant, Term, Wildcard
+from tidelog.program.typed import Absent, Constant, Match, Term, Wildcard
 from tidelog.reference.evaluate import Failure
 
-__all__ = ["Facts", "IndexedFacts", "Substitution"]
+__all__ = ["Facts", "IndexedFacts", "Substitution", "stored"]
 
 Substitution: TypeAlias = Mapping[str, Value | Failure]
+
+
+def stored(atom: Match | Absent) -> str:
+    """The name under which the rows are stored that an atom reads."""
+    return f"{atom.relation}{f'-{atom.delay}' if atom.delay else ''}{chr(39) * atom.is_prime}"
 
 
 class Facts:
     def __init__(self, facts: Mapping[str, Iterable[Row]] | None = None) -> None:
         self.rows: defaultdict[str, set[Row]] = defaultdict(set)
+        self.weights: Counter[tuple[str, Row]] = Counter()  # of rows of multisets and streams
         for relation, rows in (facts or {}).items():
             for row in rows:
                 self.add(relation, row)
@@ -35,15 +42,21 @@ class Facts:
         self.rows[relation].add(row)
         return True
 
+    def add_copy(self, relation: str, row: Row, copies: int = 1) -> None:
+        """Add copies of a row of a multiset or stream, which is also a row of its prime."""
+        self.add(relation, row)
+        self.add(f"{relation}'", row)
+        self.weights[relation, row] += copies
+
     def discard(self, relation: str, row: Row) -> None:
         self.rows[relation].discard(row)
 
     def unifying(self, relation: str, terms: tuple[Term, ...], known: Substitution) -> Iterator[Substitution]:
-        """The extensions of a substitution that turn the terms into a fact, one per fact."""
+        """The extensions of a substitution that turn the terms into a fact, one per fact and copy."""
         for row in self._candidates(relation, terms, known):
             extended = _unify(terms, row, known)
             if extended is not None:
-                yield extended
+                yield from repeat(extended, self.weights.get((relation, row), 1))
 
     def _candidates(self, relation: str, terms: tuple[Term, ...], known: Substitution) -> Iterable[Row]:
         return tuple(self.rows[relation])
