@@ -32,6 +32,7 @@ from tidelog.program.draft import check as check_program
 from tidelog.program.draft import load
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation, Role
+from tidelog.program.weighting import without_kinds
 from tidelog.progress import Line, end
 from tidelog.rdf.commands import commands as rdf_commands
 from tidelog.syntax.outline import outline
@@ -72,8 +73,8 @@ _STRATEGY = click.option(
 _STAGES: dict[str, Callable[[Program], str]] = {
     "program": describe_program,
     "strata": describe_strata,
-    "plan": lambda program: describe_plan(flatten(program)),
-    "indexes": lambda program: describe_indexes(flatten(program)),
+    "plan": lambda program: describe_plan(flatten(without_kinds(program))),
+    "indexes": lambda program: describe_indexes(flatten(without_kinds(program))),
 }
 
 
@@ -174,7 +175,7 @@ def show(
         return
     program = load(text, name, _functions(modules), search=search)
     if what == "script":
-        click.echo(describe_scripts(flatten(program), STRATEGIES[strategy]))
+        click.echo(describe_scripts(flatten(without_kinds(program)), STRATEGIES[strategy]))
     else:
         click.echo(_STAGES[what](program))
 

@@ -13,7 +13,7 @@ The same expectation holds for every engine and strategy.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from tidelog.data.zset import ZSet
 from tidelog.program.draft import Draft, load
 from tidelog.program.model import Program
 from tidelog.program.text import constant_tree
-from tidelog.program.typed import Relation, Role
+from tidelog.program.typed import Relation, RelationKind, Role
 from tidelog.reference.evaluate import Failure, evaluate
 from tidelog.syntax import tree
 from tidelog.syntax.printer import print_line
@@ -52,7 +52,7 @@ class Case:
     def commits(self) -> Iterator[Commit]:
         """The first load, then what each step asks for."""
         program = load((self.folder / "program.dl").read_text(), f"{self.name}/program.dl")
-        yield Commit(program, {r.name: ZSet.of(self._given(r)) for r in program.relations.values()})
+        yield Commit(program, {r.name: self._asserted(r) for r in program.relations.values()})
         lines = self._steps()
         while lines:
             end = next(i for i, line in enumerate(lines) if line.split()[0] in ("commit", "fails"))
@@ -65,6 +65,11 @@ class Case:
         path = self.folder / "steps"
         lines = path.read_text().splitlines() if path.exists() else []
         return [line for line in lines if line.strip() and not line.startswith("//")]
+
+    def _asserted(self, relation: Relation) -> ZSet[Row]:
+        if relation.kind is RelationKind.SET:
+            return ZSet.of(self._given(relation))
+        return ZSet((row, 1) for row in self._given(relation))
 
     def _given(self, relation: Relation) -> Iterator[Row]:
         path = self.folder / "facts" / f"{relation.name}.csv"
@@ -113,7 +118,7 @@ def _fact(draft: Draft, item: str) -> tuple[str, Row] | None:
     return head.relation, tuple(v for v in values if not isinstance(v, Failure))
 
 
-def show_outputs(program: Program, contents: Mapping[str, frozenset[Row]]) -> str:
+def show_outputs(program: Program, contents: Mapping[str, Iterable[Row]]) -> str:
     """The rows of all output relations as facts, sorted, one a line."""
     lines: list[str] = []
     for relation in program.relations.values():
@@ -155,5 +160,5 @@ def _trees(items: Sequence[types.Type], values: Sequence[Value]) -> tuple[tree.E
     return tuple(_tree(t, v, inside=True) for t, v in zip(items, values, strict=True))
 
 
-def cases() -> list[Case]:
-    return [Case(folder) for folder in sorted(CASES.iterdir()) if (folder / "program.dl").exists()]
+def cases(folder: Path = CASES) -> list[Case]:
+    return [Case(inner) for inner in sorted(folder.iterdir()) if (inner / "program.dl").exists()]

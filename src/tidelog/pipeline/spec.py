@@ -26,6 +26,7 @@ from tidelog.pipeline.spec_tables import Table
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation, Role
+from tidelog.program.weighting import delays, is_weighted
 from tidelog.store.places import local_folder
 
 __all__ = [
@@ -311,8 +312,20 @@ def expect_relations(spec: Spec, program: Program) -> None:
         for r in program.relations.values()
         if r.role is Role.INPUT and r.name not in fed
     ]
+    problems += [f"program: {problem}" for problem in _unsupported(program)]
     if problems:
         raise PipelineError("\n".join(f"{spec.name}: {problem}" for problem in problems))
+
+
+def _unsupported(program: Program) -> list[str]:
+    """What a store cannot hold: weights, and what relations were in earlier commits."""
+    problems = [
+        f"`{r.name}` is a {r.kind.value}; pipelines only support relations"
+        for r in program.relations.values()
+        if is_weighted(r)
+    ]
+    versions = sorted({f"`{r}-{n}`" for r, n in delays(program).values()})
+    return problems + [f"{v} reads an earlier commit, which pipelines do not support" for v in versions]
 
 
 def _problems_of_source(key: str, source: Source, program: Program) -> list[str]:

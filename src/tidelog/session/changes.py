@@ -36,6 +36,10 @@ class RelationChanges(Tabular):
             for row in facts:
                 yield row, sign
 
+    def parts(self) -> tuple[Facts, Facts]:
+        """The inserted rows and the deleted rows, without reading them."""
+        return self._inserted, self._deleted
+
     @property
     def counts(self) -> tuple[int, int]:
         """How many rows were inserted, and how many deleted; nothing is decoded."""

@@ -32,6 +32,7 @@ from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.indexes import IndexView, find_index
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.logs import log_commit, span_of_commit
+from tidelog.session.kinds.layer import KindsLayer
 from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
 from tidelog.session.pictures import strata_picture
 from tidelog.session.rendering import html_table
@@ -89,6 +90,7 @@ class Session:
             hint = did_you_mean(strategy, STRATEGIES) or f"the strategies are {', '.join(STRATEGIES)}"
             raise SessionError(f"unknown strategy `{strategy}`; {hint}")
         self._state = backend(STRATEGIES[strategy], limits or Limits(), report)
+        self._kinds = KindsLayer(self._state)
         self._search = draft.search
         self._subscriptions = Subscriptions()
         self._stats = CommitStats(self._state.commit, Stats())
@@ -118,12 +120,12 @@ class Session:
     def __getitem__(self, name: str) -> WholeFacts:
         """A relation as of the last commit; later commits do not change it."""
         with self._state.locks.reading:
-            return self._state.view(find_relation(name, self._state.program.relations))
+            return self._kinds.view(find_relation(name, self._kinds.program.relations))
 
     def snapshot(self) -> Snapshot:
         """All relations as of one commit, to read several consistently."""
         with self._state.locks.reading:
-            return Snapshot(self._state.commit, {name: self[name] for name in self._state.program.relations})
+            return Snapshot(self._state.commit, {name: self[name] for name in self._kinds.program.relations})
 
     def query(self, text: str | Written, /, **parameters: object) -> Facts:
         """The answers to the body of a rule: one row for each, one column for each variable, in order.
@@ -133,15 +135,15 @@ class Session:
         """
         text = expect_text("query", text)
         with self._state.locks.turn, interrupts_noted() as check:
-            query = Draft(self._state.program).query(text, parameters)
-            return self._state.answer(query, check)
+            query = Draft(self._kinds.program).query(text, parameters)
+            return self._kinds.answer(query, check)
 
     def index(self, name: str) -> IndexView:
         """An index that the program declares, to look up rows: `db.index("ByName").lookup(n="x")`."""
 
         def read() -> tuple[Index, WholeFacts]:
             with self._state.locks.reading:
-                found = find_index(name, self._state.program.indexes)
+                found = find_index(name, self._kinds.program.indexes)
                 return found, self[found.relation]
 
         return IndexView(read)
@@ -165,28 +167,28 @@ class Session:
         return written
 
     def __contains__(self, name: object) -> bool:
-        return is_name(name, self._state.program.relations)
+        return is_name(name, self._kinds.program.relations)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._state.program.relations)
+        return iter(self._kinds.program.relations)
 
     def __len__(self) -> int:
-        return len(self._state.program.relations)
+        return len(self._kinds.program.relations)
 
     # -- inspection
 
     @property
     def program(self) -> Program:
-        return self._state.program
+        return self._kinds.program
 
     @property
     def types(self) -> Types:
         """The structs and unions of the program: `db.types.Payload.IPv4(src=1, dst=2)` is a value."""
-        return types_of(self._state.program)
+        return types_of(self._kinds.program)
 
     @property
     def rules(self) -> tuple[SessionRule, ...]:
-        return tuple(SessionRule(rule) for rule in self._state.program.rules.values())
+        return tuple(SessionRule(rule) for rule in self._kinds.program.rules.values())
 
     @property
     def commit(self) -> int:
@@ -216,7 +218,7 @@ class Session:
         It is called for commits after the last one, whose number is `commit`. Callbacks run in the order of
         the commits. A callback that fails is logged, and the commit stands.
         """
-        find_relation(relation, self._state.program.relations)
+        find_relation(relation, self._kinds.program.relations)
         if not callable(callback):
             raise SessionError(
                 f"`callback` is {shown(callback)}; give a function of the changes and the commit number"
@@ -241,16 +243,16 @@ class Session:
         return self.on_commit(partial(span_of_commit, tracer))
 
     def __repr__(self) -> str:
-        relations, rules = len(self), len(self._state.program.rules)
+        relations, rules = len(self), len(self._kinds.program.rules)
         return f"<tidelog session: {relations} relations, {rules} rules, commit {self.commit}>"
 
     def _repr_html_(self) -> str:
         """The relations with their sizes, and the strata as a picture."""
         views = self.snapshot()
         rows = [[v.relation.role.value, *v.titled(), f"{len(v):,}"] for v in views.values()]
-        title = f"{len(self)} relations, {len(self._state.program.rules)} rules, commit {views.commit}"
+        title = f"{len(self)} relations, {len(self._kinds.program.rules)} rules, commit {views.commit}"
         table = html_table(title, ("role", "relation", "columns", "rows"), rows)
-        return table + strata_picture(self._state.program)
+        return table + strata_picture(self._kinds.program)
 
     # -- for transactions
 

@@ -41,7 +41,7 @@ class Transaction:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._state = session._state
+        self._state = session._kinds
         self._draft: Draft | None = None  # the new program, if it changes
         self._finished: Program | None = None  # the finished draft, if known
         self._staged: dict[str, Staging] = {}
@@ -281,7 +281,7 @@ class Transaction:
         """Continue with another draft; SessionError if it redeclares a relation of the last commit."""
         for name, relation in draft.redeclared(self._state.program):
             before = self._state.program.relations[name]
-            if (before.types, before.key) != (relation.types, relation.key):
+            if (before.types, before.key, before.kind) != (relation.types, relation.key, relation.kind):
                 raise SessionError(
                     f"`{name}` is dropped and declared differently in one transaction; use two transactions"
                 )

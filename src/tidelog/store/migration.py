@@ -63,7 +63,7 @@ def _listed(problem: str, lines: tuple[str, ...]) -> str:
 
 
 def _shape(relation: Relation) -> tuple[object, ...]:
-    return tuple((c.name, c.type) for c in relation.columns), relation.key
+    return tuple((c.name, c.type) for c in relation.columns), relation.key, relation.kind
 
 
 def _text(rule: Rule) -> str:

@@ -59,8 +59,8 @@ def _text(module: str) -> str:
 
 
 def can_save(session: Session) -> bool:
-    """Whether the data of a session is in this process."""
-    return session._state.saved() is not None
+    """Whether the data of a session is in this process, and all of it can be saved."""
+    return not session._kinds.is_needed and session._state.saved() is not None
 
 
 def save(session: Session, out: Any) -> None:
