@@ -215,7 +215,7 @@ class _Weighting:
 
     def _contribution(self, rule: Rule, number: int, head: Head, bodies: tuple[Body, ...]) -> Rule:
         """What the instances of bodies add to the weights of a head."""
-        keys = tuple(Var(f"$head {i}", value.type) for i, value in enumerate(head.values))
+        keys = tuple(Var(f"$value {i}", value.type) for i, value in enumerate(head.values))
         named = tuple(Bind(key, value) for key, value in zip(keys, head.values, strict=True))
         counted, weight = self._counted(bodies)
         total = Var("$total", weight.type)

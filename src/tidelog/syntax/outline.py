@@ -12,6 +12,7 @@ __all__ = ["outline"]
 
 _Lines: TypeAlias = "Iterator[str | _Lines]"
 _LEFT_OUT = ("span", "name_span", "comments")
+_USUAL = frozenset(["kind", "delay", "is_prime"])  # shown where they are not the default
 
 
 def outline(program: tree.Program) -> str:
@@ -38,7 +39,8 @@ def _lines(node: object, label: str, depth: int) -> _Lines:
     inner: list[tuple[str, object]] = []
     for spec in fields(node):
         value = getattr(node, spec.name)
-        if spec.name in _LEFT_OUT or value is None or value == ():
+        is_usual = spec.name in _USUAL and value == spec.default
+        if spec.name in _LEFT_OUT or value is None or value == () or is_usual:
             continue
         if is_dataclass(value) or isinstance(value, tuple):
             inner.append((spec.name, value))
