@@ -137,6 +137,18 @@ class WholeFacts(Facts):
     def derived(self) -> Facts:
         """The facts that rules derive and that are not asserted."""
 
+    # -- for proofs
+
+    is_near = False  # whether rows are looked up in this process
+
+    def is_given(self, row: Fact) -> bool | None:
+        """Whether a row is asserted; None if only `given` knows."""
+        return None
+
+    def rank(self, row: Fact) -> int | None:
+        """The rank of a row, if ranks are kept: above those of the rows that some instance needs."""
+        return None
+
 
 def position(relation: Relation, column: str) -> int:
     """The position of a column; DataError if it is unknown."""

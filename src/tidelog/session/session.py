@@ -25,6 +25,9 @@ from tidelog.program.model import Program
 from tidelog.program.modules import folders
 from tidelog.program.typed import Index, Role
 from tidelog.progress import Line, Report, end
+from tidelog.proofs.model import Fact
+from tidelog.proofs.proof import Proof, prove
+from tidelog.proofs.wording import Wording
 from tidelog.session.backends.local.state import LocalBackend
 from tidelog.session.backends.protocol import Done, MakeBackend
 from tidelog.session.explain import Explanation, explain
@@ -36,6 +39,7 @@ from tidelog.session.kinds.layer import KindsLayer
 from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
 from tidelog.session.pictures import strata_picture
 from tidelog.session.rendering import html_table
+from tidelog.session.proving import SessionState, fact_of
 from tidelog.session.rules import SessionRule
 from tidelog.session.statistics import CommitStats
 from tidelog.session.subscriptions import Callback, CommitCallback, Subscription, Subscriptions
@@ -46,6 +50,7 @@ from tidelog.syntax.written import Written
 __all__ = ["PLACEMENTS", "Session", "Snapshot", "open_session"]
 
 PLACEMENTS = ("driver", "tasks", "shuffled")
+WHY_LIMIT = 10_000_000  # rows that an explanation reads at most
 
 
 class Snapshot(Mapping[str, WholeFacts]):
@@ -147,6 +152,24 @@ class Session:
                 return found, self[found.relation]
 
         return IndexView(read)
+
+    def why(self, relation: str, row: object, *, limit: int | None = WHY_LIMIT) -> Proof:
+        """Why a row is there: a proof down to asserted facts. Print it, or call `check()` on it.
+
+        SessionError if the row is not there, or if the search reads more than `limit` rows.
+        """
+        state, fact = self._asked(relation, row)
+        if not state.rows(fact.relation, dict(enumerate(fact.row))):
+            shown_fact = Wording(state.program).fact(fact)
+            raise SessionError(f"{shown_fact} is not there")
+        return prove(state, fact, limit)
+
+    def _asked(self, relation: str, row: object) -> tuple[SessionState, Fact]:
+        """The state that an explanation is about, and the fact that a user asks for."""
+        with self._state.locks.reading:
+            declared = find_relation(relation, self._state.program.relations)
+            state = SessionState(self._state.program, self.snapshot())
+        return state, fact_of(declared, row)
 
     def write_folder(self, folder: str | Path, form: str = "csv") -> tuple[Path, ...]:
         """Write every output relation, as of one commit, to a file named after it in a folder.

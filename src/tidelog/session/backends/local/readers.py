@@ -174,6 +174,22 @@ class Source:
             state = state or RowSnapshot(self.table)
         return state.select(wanted)
 
+    def is_given(self, codes: Codes) -> bool | None:
+        """Whether the row with these codes is asserted; None if only `given` knows."""
+        with self._readers.mutex:
+            if self._given is not None or self._readers.is_busy:
+                return None
+            row = int(self.table.find(codes[np.newaxis])[0])
+            return row >= 0 and bool(self.table.given[row])
+
+    def rank(self, codes: Codes) -> int | None:
+        """The rank of the row with these codes; None if ranks are not kept."""
+        with self._readers.mutex:
+            if self._state is not None or self._readers.is_busy:
+                return None
+            rows = self._present(self.table.find(codes[np.newaxis]))
+            return int(self.table.ranks(rows)[0]) if len(rows) else None
+
     def between(self, place: int, wanted: Extent) -> Codes:
         """The codes of the rows whose code in a column is one of these."""
         with self._readers.mutex:

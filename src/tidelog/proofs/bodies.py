@@ -1,0 +1,269 @@
+"""Finds the instances of a body, one at a time, for given values of some of its variables.
+
+The values that a caller *wants* for variables serve for lookups and computations from the beginning. They are
+not places that give a variable its value: the first such place must have exactly the wanted value, `none`
+included, and all further ones must join it. Variables that are *placed* already only have to be joined.
+
+What cannot be computed does not hold. A committed state has no instance in which that would be an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
+
+from tidelog.data.values import Row, Value, joins, order_key
+from tidelog.program.typed import (
+    Absent,
+    Aggregate,
+    Bind,
+    Body,
+    Constant,
+    Each,
+    Expr,
+    Literal,
+    Match,
+    Nested,
+    Term,
+    Test,
+    Var,
+    Wildcard,
+    Without,
+    expressions,
+    variables,
+)
+from tidelog.proofs.calculator import Calculator, Computed, Failed
+from tidelog.proofs.model import Fact, Instance, Members
+from tidelog.proofs.state import Budget, State, same
+
+__all__ = ["SHOWN", "Bodies", "Read", "bound_columns", "ordered_members"]
+
+SHOWN: Final = 5  # members of a group that a proof shows
+
+Read: TypeAlias = Callable[[str, Mapping[int, Value]], Iterable[Row]]
+
+_EXTREMES: Final = {"min": 0, "max": 0, "arg_min": 1, "arg_max": 1}  # the argument that decides
+
+
+@dataclass(slots=True)
+class _Binding:
+    """The values of variables, and which of them have a place."""
+
+    values: dict[str, Value]
+    placed: set[str]
+    facts: dict[int, Fact]
+    inner: dict[int, Members]
+
+    def copy(self) -> _Binding:
+        return _Binding(dict(self.values), set(self.placed), dict(self.facts), dict(self.inner))
+
+    def place(self, name: str, value: Value) -> bool:
+        """Give a variable a value; returns whether it agrees with the value that it has."""
+        if name in self.placed:
+            return joins(self.values[name], value)
+        self.placed.add(name)
+        if name in self.values:
+            return same(self.values[name], value)
+        self.values[name] = value
+        return True
+
+
+class Bodies:
+    def __init__(self, state: State, calculator: Calculator, budget: Budget) -> None:
+        self.state = state
+        self.calculator = calculator
+        self._budget = budget
+        self._orders: dict[tuple[int, frozenset[str]], tuple[Body, tuple[int, ...]]] = {}
+
+    def instances(
+        self,
+        body: Body,
+        wanted: Mapping[str, Value],
+        placed: Iterable[str] = (),
+        reads: Mapping[int, Read] | None = None,
+    ) -> Iterator[Instance]:
+        """The instances of a body. `reads` replaces the rows of some of its atoms, by position."""
+        order = self._order(body, frozenset(wanted), reads or {})
+        start = _Binding(dict(wanted), set(placed), {}, {})
+        for found in self._extended(body, order, start, reads or {}):
+            yield Instance(body, found.values, found.facts, found.inner)
+
+    def _extended(
+        self, body: Body, order: Sequence[int], known: _Binding, reads: Mapping[int, Read]
+    ) -> Iterator[_Binding]:
+        if not order:
+            yield known
+            return
+        number, *rest = order
+        for extended in self.extensions(body[number], number, known, reads.get(number)):
+            yield from self._extended(body, rest, extended, reads)
+
+    def extensions(
+        self, literal: Literal, number: int, known: _Binding, read: Read | None = None
+    ) -> Iterator[_Binding]:
+        """The bindings that satisfy one more literal."""
+        match literal:
+            case Match():
+                yield from self._matches(literal, number, known, read or self.state.rows)
+            case Absent(relation, terms):
+                if self.is_absent(relation, terms, known.values):
+                    yield known
+            case Test(condition):
+                if self.calculator.value(condition, known.values) is True:
+                    yield known
+            case Bind(variable, value):
+                yield from _placed(known, variable.name, [self.calculator.value(value, known.values)])
+            case Each(variable, collection):
+                whole = self.calculator.value(collection, known.values)
+                if not isinstance(whole, Failed):
+                    items = self.calculator.items(collection.type, whole)
+                    yield from _placed(known, variable.name, items)
+            case Nested(result=result):
+                computed, members = self.nested(literal, known.values)
+                for extended in _placed(known, result.name, [computed]):
+                    extended.inner[number] = members
+                    yield extended
+            case Without(parameters, bodies):
+                if self.has_none(parameters, bodies, known.values):
+                    yield known
+            case _:
+                assert_never(literal)
+
+    # -- atoms
+
+    def _matches(self, atom: Match, number: int, known: _Binding, read: Read) -> Iterator[_Binding]:
+        bound: dict[int, Value] = {}
+        for i, term in enumerate(atom.terms):
+            if isinstance(term, Constant):
+                bound[i] = term.value
+            elif isinstance(term, Var) and term.name in known.values:
+                bound[i] = known.values[term.name]
+            else:
+                continue
+            if bound[i] is None and (isinstance(term, Constant) or term.name in known.placed):
+                return  # `none` joins nothing
+        for row in read(atom.relation, bound):
+            self._budget.spend()
+            extended = known.copy()
+            pairs = zip(atom.terms, row, strict=True)
+            if all(extended.place(t.name, v) for t, v in pairs if isinstance(t, Var)):
+                extended.facts[number] = Fact(atom.relation, row)
+                yield extended
+
+    def is_absent(self, relation: str, terms: Sequence[Term], known: Mapping[str, Value]) -> bool:
+        """Whether no row matches the terms, whose variables are known."""
+        bound = bound_columns(terms, known)
+        return None in bound.values() or not self.state.rows(relation, bound)
+
+    # -- nested bodies
+
+    def inner(
+        self, parameters: Iterable[Var], bodies: tuple[Body, ...], known: Mapping[str, Value]
+    ) -> Iterator[Instance]:
+        """The instances of nested bodies under the values of their parameters."""
+        own = {p.name: known[p.name] for p in parameters}
+        for body in bodies:
+            yield from self.instances(body, own, own)
+
+    def has_none(
+        self, parameters: Iterable[Var], bodies: tuple[Body, ...], known: Mapping[str, Value]
+    ) -> bool:
+        return next(self.inner(parameters, bodies, known), None) is None
+
+    def nested(self, literal: Nested, known: Mapping[str, Value]) -> tuple[Computed, Members]:
+        """The value of a nested aggregate, and what it ranges over."""
+        found = list(self.inner(literal.parameters, literal.bodies, known))
+        rows = [self.arguments(literal.args, instance) for instance in found]
+        sound = [(r, f) for r, f in zip(rows, found, strict=True) if r is not None]
+        value = self.calculator.aggregated(literal, [row for row, _ in sound])
+        return value, ordered_members(literal, sound)
+
+    def arguments(self, args: Sequence[Expr], instance: Instance) -> Row | None:
+        """The values of expressions in an instance; None if one cannot be computed."""
+        values: list[Value] = []
+        for arg in args:
+            value = self.calculator.value(arg, instance.values)
+            if isinstance(value, Failed):
+                return None
+            values.append(value)
+        return tuple(values)
+
+    # -- the order of literals
+
+    def _order(self, body: Body, known: frozenset[str], reads: Mapping[int, Read]) -> tuple[int, ...]:
+        key = id(body), known | {str(n) for n in reads}
+        found = self._orders.get(key)
+        if found is None:
+            found = self._orders[key] = body, self._ordered(body, known, reads)  # keeps the body alive
+        return found[1]
+
+    def _ordered(self, body: Body, known: frozenset[str], reads: Mapping[int, Read]) -> tuple[int, ...]:
+        names, order = set(known), list[int]()
+        waiting = dict(enumerate(body))
+        while waiting:
+            costs = {n: c for n, x in waiting.items() if (c := self._cost(x, names, n in reads)) is not None}
+            best = min(costs, key=lambda n: (costs[n], n))
+            order.append(best)
+            names |= _binds(waiting.pop(best))
+        return tuple(order)
+
+    def _cost(self, literal: Literal, known: set[str], is_replaced: bool) -> float | None:
+        """About how many bindings a literal leads to; None if it cannot be evaluated yet."""
+        match literal:
+            case Match(relation, terms):
+                free = sum(not _is_bound(t, known) for t in terms)
+                size = float(self.state.size(relation))
+                cost: float = size ** (free / len(terms)) if terms else 1.0
+                return 1.0 + (cost / 1000 if is_replaced else cost)
+            case Absent() | Test() | Bind() | Each() | Nested() | Without():
+                needed = {v.name for e in expressions(literal) for v in variables(e)}
+                if not needed <= known:
+                    return None
+                return {Bind: 0.0, Test: 0.0, Absent: 0.5, Each: 4.0}.get(type(literal), 8.0)
+            case _:
+                assert_never(literal)
+
+
+def _placed(known: _Binding, name: str, values: Iterable[Computed]) -> Iterator[_Binding]:
+    for value in values:
+        extended = known.copy()
+        if not isinstance(value, Failed) and extended.place(name, value):
+            yield extended
+
+
+def bound_columns(terms: Sequence[Term], known: Mapping[str, Value]) -> dict[int, Value]:
+    """The values of the terms that are constants or known variables, by column."""
+    bound: dict[int, Value] = {}
+    for i, term in enumerate(terms):
+        if isinstance(term, Constant):
+            bound[i] = term.value
+        elif isinstance(term, Var) and term.name in known:
+            bound[i] = known[term.name]
+    return bound
+
+
+def _is_bound(term: Term, known: set[str]) -> bool:
+    return isinstance(term, Constant) or (not isinstance(term, Wildcard) and term.name in known)
+
+
+def _binds(literal: Literal) -> set[str]:
+    match literal:
+        case Match(terms=terms):
+            return {t.name for t in terms if isinstance(t, Var)}
+        case Bind(variable=variable) | Each(variable=variable) | Nested(result=variable):
+            return {variable.name}
+        case Absent() | Test() | Without():
+            return set()
+        case _:
+            assert_never(literal)
+
+
+def ordered_members(what: Aggregate | Nested, found: Sequence[tuple[Row, Instance]]) -> Members:
+    """The instances of an aggregate, given with the values of its arguments; those that decide it first."""
+    place = _EXTREMES.get(what.function)
+    if place is not None and found:
+        from_type = what.args[place].type
+        is_least = what.function.endswith("min")
+        found = sorted(found, key=lambda pair: order_key(from_type, pair[0][place]), reverse=not is_least)
+    return Members(len(found), tuple(instance for _, instance in found[:SHOWN]))

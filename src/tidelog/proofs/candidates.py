@@ -1,0 +1,187 @@
+"""The steps by which a fact can follow directly, one at a time.
+
+A rule is first turned around: the values of a fact's row are wanted for the variables of the head. A rule of
+a relation that keeps the best value per key derives candidates, one for each instance; one of a recursive
+total derives contributions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tidelog.data.values import Row, Value
+from tidelog.program.analysis.totals import contributions
+from tidelog.program.model import Program
+from tidelog.program.typed import Bind, Body, Constant, Group, Head, Match, Rule, Stratum, Var
+from tidelog.proofs.bodies import Bodies, Read, ordered_members
+from tidelog.proofs.calculator import Failed
+from tidelog.proofs.model import Derived, Fact, Grouped, Instance, Part
+from tidelog.proofs.state import same
+
+__all__ = ["Candidates", "Deriving", "Strata", "wanted_values"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deriving:
+    """One alternative of a rule for one of its heads. With a group, `body` is None."""
+
+    rule: Rule
+    head: int
+    body: Body | None
+
+    @property
+    def values(self) -> Head:
+        return self.rule.heads[self.head]
+
+    def own_atoms(self, stratum: Stratum) -> tuple[int, ...]:
+        """The positions of the atoms that read the stratum itself."""
+        literals = enumerate(self.body or ())
+        return tuple(n for n, x in literals if isinstance(x, Match) and x.relation in stratum.relations)
+
+
+class Strata:
+    """The rules of each relation, as they are meant in its stratum."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._of = {name: stratum for stratum in program.strata for name in stratum.relations}
+        self._deriving: dict[str, tuple[Deriving, ...]] = {}
+
+    def of(self, relation: str) -> Stratum | None:
+        return self._of.get(relation)
+
+    def deriving(self, relation: str) -> tuple[Deriving, ...]:
+        """The rules of a relation, those that do not read its stratum first."""
+        found = self._deriving.get(relation)
+        if found is None:
+            stratum = self._of.get(relation)
+            every = [] if stratum is None else list(_deriving(stratum, relation))
+            if stratum is not None:
+                every.sort(key=lambda d: (len(d.own_atoms(stratum)), d.body is None))
+            found = self._deriving[relation] = tuple(every)
+        return found
+
+    def key(self, relation: str) -> int | None:
+        """The column whose value a relation keeps once per key, if there is one."""
+        stratum = self._of.get(relation)
+        if stratum is None:
+            return None
+        columns = {name: best.column for name, best in stratum.best}
+        if stratum.totals is not None:
+            columns |= {name: total.column for name, total in stratum.totals.kept}
+        return columns.get(relation)
+
+
+def _deriving(stratum: Stratum, relation: str) -> Iterator[Deriving]:
+    best = dict(stratum.best)
+    totals = {} if stratum.totals is None else dict(stratum.totals.kept)
+    for rule in stratum.rules:
+        for number, head in enumerate(rule.heads):
+            if head.relation != relation:
+                continue
+            if relation in totals:
+                yield from (Deriving(rule, number, body) for body in contributions(rule))
+            elif rule.group is None:
+                yield from (Deriving(rule, number, body) for body in rule.bodies)
+            elif relation in best:
+                result = rule.group.aggregates[0]
+                bind = Bind(result.result, result.args[0])
+                yield from (Deriving(rule, number, (*body, bind)) for body in rule.bodies)
+            else:
+                yield Deriving(rule, number, None)
+
+
+def wanted_values(head: Head, row: Mapping[int, Value]) -> dict[str, Value] | None:
+    """The values of variables for which a head can have these values; None if there are none."""
+    wanted: dict[str, Value] = {}
+    for place, value in row.items():
+        match head.values[place]:
+            case Var(name):
+                if not same(wanted.setdefault(name, value), value):
+                    return None
+            case Constant(constant):
+                if not same(constant, value):
+                    return None
+            case _:
+                pass  # computed, and compared in the end
+    return wanted
+
+
+class Candidates:
+    def __init__(self, strata: Strata, bodies: Bodies) -> None:
+        self.strata = strata
+        self.bodies = bodies
+
+    def steps(
+        self, deriving: Deriving, fact: Fact, reads: Mapping[int, Read] | None = None
+    ) -> Iterator[Derived | Grouped]:
+        """The steps of one rule to a fact."""
+        row = dict(enumerate(fact.row))
+        wanted = wanted_values(deriving.values, row)
+        if wanted is None:
+            return
+        if deriving.body is None:
+            yield from self._groups(deriving, fact, wanted)
+            return
+        for instance in self.bodies.instances(deriving.body, wanted, (), reads):
+            if self.head_row(deriving, instance) == fact.row:
+                yield Derived(fact, deriving.rule, deriving.head, instance)
+
+    def head_row(self, deriving: Deriving, instance: Instance) -> Row | None:
+        """The row that an instance derives."""
+        return self.bodies.arguments(deriving.values.values, instance)
+
+    def rows(
+        self, deriving: Deriving, bound: Mapping[int, Value], reads: Mapping[int, Read] | None = None
+    ) -> Iterator[tuple[Row, Instance]]:
+        """The rows with these values that a rule without a group derives, each with its instance."""
+        wanted = wanted_values(deriving.values, bound)
+        if wanted is None or deriving.body is None:
+            return
+        for instance in self.bodies.instances(deriving.body, wanted, (), reads):
+            row = self.head_row(deriving, instance)
+            if row is not None and all(same(row[i], v) for i, v in bound.items()):
+                yield row, instance
+
+    def parts(self, relation: str, row: Row, column: int, reads: Read | None = None) -> Iterator[Part]:
+        """The contributions of rules to the total of a row's key."""
+        key = {i: v for i, v in enumerate(row) if i != column}
+        stratum = self.strata.of(relation)
+        assert stratum is not None
+        for deriving in self.strata.deriving(relation):
+            own = {} if reads is None else dict.fromkeys(deriving.own_atoms(stratum), reads)
+            for found, instance in self.rows(deriving, key, own):
+                yield Part(found[column], deriving.rule, instance)
+
+    # -- groups
+
+    def _groups(self, deriving: Deriving, fact: Fact, wanted: Mapping[str, Value]) -> Iterator[Grouped]:
+        rule, group = deriving.rule, deriving.rule.group
+        assert group is not None
+        keys = {k.name: wanted[k.name] for k in group.keys if k.name in wanted}
+        members: dict[Row, list[Instance]] = {}
+        for body in rule.bodies:
+            for instance in self.bodies.instances(body, keys):
+                members.setdefault(tuple(instance.values[k.name] for k in group.keys), []).append(instance)
+        for found in members.values():
+            known = self.results(group, found)
+            if known is None or not all(same(wanted.get(n, v), v) for n, v in known.items()):
+                continue
+            arguments = [(self.bodies.arguments(group.aggregates[0].args, x) or (), x) for x in found]
+            shown = ordered_members(group.aggregates[0], arguments)
+            for body in rule.after:
+                for after in self.bodies.instances(body, {**wanted, **known}, known):
+                    if self.head_row(deriving, after) == fact.row:
+                        yield Grouped(fact, rule, deriving.head, shown, after)
+
+    def results(self, group: Group, found: list[Instance]) -> dict[str, Value] | None:
+        """The keys and results of a group with these instances."""
+        known: dict[str, Value] = {k.name: found[0].values[k.name] for k in group.keys}
+        for aggregate in group.aggregates:
+            rows = [self.bodies.arguments(aggregate.args, instance) for instance in found]
+            value = self.bodies.calculator.aggregated(aggregate, [r for r in rows if r is not None])
+            if isinstance(value, Failed):
+                return None
+            known[aggregate.result.name] = value
+        return known

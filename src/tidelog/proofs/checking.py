@@ -1,0 +1,95 @@
+"""Verifies a proof against the rows of a state, step by step.
+
+Every step must rest on facts of earlier steps, every asserted fact must be asserted, and every literal of an
+instance must hold again for its values. Groups are computed again from all their instances. Facts that were
+replaced need not be present, but their steps must hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import assert_never
+
+from tidelog.data.values import Value
+from tidelog.program.typed import Match
+from tidelog.proofs.bodies import Bodies
+from tidelog.proofs.calculator import Failed
+from tidelog.proofs.candidates import Candidates, Strata
+from tidelog.proofs.model import Added, Asserted, Derived, Fact, Grouped, Instance, Step, Steps, premises
+from tidelog.proofs.state import State, same
+
+__all__ = ["problems"]
+
+
+def problems(steps: Steps, goal: Fact, candidates: Candidates) -> Iterator[str]:
+    """What is wrong with a proof; nothing if it holds."""
+    if goal not in steps:
+        yield f"there is no step to {goal.relation}{goal.row!r}"
+    known: set[Fact] = set()
+    for fact, step in steps.items():
+        for premise in premises(step):
+            if premise not in known:
+                yield f"{fact} rests on {premise}, which is not proved before it"
+        if not _holds(step, candidates):
+            yield f"the step to {fact} does not hold"
+        known.add(fact)
+
+
+def _holds(step: Step, candidates: Candidates) -> bool:
+    bodies, strata = candidates.bodies, candidates.strata
+    match step:
+        case Asserted(fact):
+            return bodies.state.is_asserted(fact) or fact.row in _asserted(bodies.state, strata, fact)
+        case Derived(fact, rule, head, instance):
+            is_rule = rule.id in bodies.state.program.rules
+            row = bodies.arguments(rule.heads[head].values, instance)
+            return is_rule and row == fact.row and _is_instance(instance, bodies)
+        case Grouped(fact, rule, head, _, after):
+            found = (d for d in strata.deriving(fact.relation) if d.rule.id == rule.id and d.head == head)
+            again = (s for d in found for s in candidates.steps(d, fact))
+            return any(isinstance(s, Grouped) and s.after.values == after.values for s in again)
+        case Added():
+            return _adds_up(step, candidates)
+        case _:
+            assert_never(step)
+
+
+def _asserted(state: State, strata: Strata, fact: Fact) -> list[tuple[Value, ...]]:
+    """Asserted rows that a relation with one row per key has replaced."""
+    key = strata.key(fact.relation)
+    if key is None:
+        return [fact.row] if state.was_asserted(fact) else []
+    return list(state.asserted(fact.relation, dict(enumerate(fact.row))))
+
+
+def _adds_up(step: Added, candidates: Candidates) -> bool:
+    fact = step.fact
+    bodies, column = candidates.bodies, candidates.strata.key(fact.relation)
+    assert column is not None
+    values = [part.value for part in step.parts]
+    if len(values) < step.count:  # only some are shown
+        values = [part.value for part in candidates.parts(fact.relation, fact.row, column)]
+        key = {i: v for i, v in enumerate(fact.row) if i != column}
+        values += [row[column] for row in bodies.state.asserted(fact.relation, key)]
+    type_ = candidates.strata.program.relations[fact.relation].columns[column].type
+    total = bodies.calculator.total(type_, values)
+    sound = all(_is_instance(p.instance, bodies) for p in step.parts if p.instance is not None)
+    return sound and not isinstance(total, Failed) and same(total, fact.row[column])
+
+
+def _is_instance(instance: Instance, bodies: Bodies) -> bool:
+    """Whether the body holds for exactly these values and facts, whether or not those are present."""
+    body = instance.body
+    atoms = [n for n, x in enumerate(body) if isinstance(x, Match)]
+    if sorted(instance.facts) != atoms:
+        return False
+
+    def only(fact: Fact) -> object:
+        def read(relation: str, bound: Mapping[int, Value]) -> Iterator[tuple[Value, ...]]:
+            if relation == fact.relation and all(same(fact.row[i], v) for i, v in bound.items()):
+                yield fact.row
+
+        return read
+
+    reads = {n: only(fact) for n, fact in instance.facts.items()}
+    return next(bodies.instances(body, instance.values, (), reads), None) is not None  # type: ignore[arg-type]

@@ -1,0 +1,63 @@
+"""The rows that proofs are about, and the limit of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from tidelog.data.values import Row, Value
+from tidelog.errors import SessionError
+from tidelog.program.model import Program
+from tidelog.proofs.model import Fact
+
+__all__ = ["Budget", "State", "same"]
+
+
+class State(Protocol):
+    """A program and its rows at one commit."""
+
+    @property
+    def program(self) -> Program: ...
+
+    def size(self, relation: str) -> int: ...
+
+    def rows(self, relation: str, bound: Mapping[int, Value]) -> Sequence[Row]:
+        """The rows with exactly these values in these columns; `none` is a value here."""
+        ...
+
+    def is_asserted(self, fact: Fact) -> bool:
+        """Whether a present row is asserted."""
+        ...
+
+    def asserted(self, relation: str, bound: Mapping[int, Value]) -> Sequence[Row]:
+        """The asserted rows with these values, whether or not the relation keeps them."""
+        ...
+
+    def was_asserted(self, fact: Fact) -> bool:
+        """Whether a row that nothing derives may have been asserted; false if `is_asserted` knows."""
+        ...
+
+    def rank(self, fact: Fact) -> int | None:
+        """A number above those of the facts that some instance derives it from; None if it is not known."""
+        ...
+
+
+class Budget:
+    """Counts the rows that a search reads. Raises SessionError if there are too many."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._spent = 0
+
+    def spend(self, rows: int = 1) -> None:
+        self._spent += rows
+        if self._limit is not None and self._spent > self._limit:
+            raise SessionError(
+                f"the explanation needs more than {self._limit:,} rows, its limit; "
+                "give a larger `limit`, or None for no limit"
+            )
+
+
+def same(left: Value, right: Value) -> bool:
+    """Whether two canonical values of one type are the same element of a set."""
+    return left is right or left == right

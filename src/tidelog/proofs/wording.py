@@ -1,0 +1,152 @@
+"""Facts, rules and literals as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, assert_never
+
+from tidelog.data.display import display
+from tidelog.data.json_text import quoted
+from tidelog.data.types import Type
+from tidelog.data.values import Value
+from tidelog.errors import clip
+from tidelog.program.model import Program
+from tidelog.program.text import print_body_literal, print_rule
+from tidelog.program.typed import (
+    Absent,
+    Bind,
+    Constant,
+    Each,
+    Expr,
+    Is,
+    Literal,
+    Match,
+    Nested,
+    Rule,
+    Term,
+    Test,
+    Var,
+    Wildcard,
+    Without,
+    expressions,
+    subexpressions,
+    variables,
+)
+from tidelog.proofs.model import Fact, Instance
+
+__all__ = ["Wording", "atom_text", "literal_text", "rule_text", "value_text", "values_text"]
+
+_LONGEST: Final = 400
+
+
+def value_text(type_: Type, value: Value) -> str:
+    return quoted(value) if isinstance(value, str) else display(type_, value)
+
+
+class Wording:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def fact(self, fact: Fact) -> str:
+        types = self.program.relations[fact.relation].types
+        return f"{fact.relation}({', '.join(map(value_text, types, fact.row))})"
+
+    def literal(self, literal: Literal, values: Mapping[str, Value]) -> str:
+        """A literal that is not an atom, and the values it holds for."""
+        match literal:
+            case Match(relation, terms):
+                return atom_text(relation, terms, values)
+            case Absent(relation, terms):
+                return f"no row {atom_text(relation, terms, values)}"
+            case Test(condition):
+                return f"{literal_text(literal)}{_where([condition], values)}"
+            case Bind(variable, value):
+                shown = f" = {literal_text(literal).partition(' = ')[2]}" if variables_in(value) else ""
+                return f"{variable.name} = {value_text(variable.type, values[variable.name])}{shown}"
+            case Each(variable):
+                item = value_text(variable.type, values[variable.name])
+                return f"{variable.name} = {item}, an item of {literal_text(literal).partition(' in ')[2]}"
+            case Nested(result=result):
+                found = value_text(result.type, values[result.name])
+                return f"{result.name} = {found} = {literal_text(literal).partition(' = ')[2]}"
+            case Without(parameters):
+                return (
+                    f"no instance of {literal_text(literal).removeprefix('not ')}{_where(parameters, values)}"
+                )
+            case _:
+                assert_never(literal)
+
+
+def is_shown(literal: Literal) -> bool:
+    """Whether people should see a literal; patterns and intermediate values are elaborated into others."""
+    match literal:
+        case Bind(variable, value):
+            return not variable.name.startswith("$") and not _is_internal(value)
+        case Test(condition):
+            return not _is_internal(condition)
+        case Each() | Nested() | Match() | Absent() | Without():
+            return True
+        case _:
+            assert_never(literal)
+
+
+def _is_internal(expr: Expr) -> bool:
+    if isinstance(expr, Is) or (isinstance(expr, Var) and expr.name.startswith("$")):
+        return True
+    return any(map(_is_internal, subexpressions(expr)))
+
+
+def variables_in(expr: Expr) -> bool:
+    return any(True for _ in variables(expr))
+
+
+def literal_text(literal: Literal) -> str:
+    return clip(" ".join(print_body_literal(literal).split()).removesuffix("."), _LONGEST)
+
+
+def atom_text(relation: str, terms: tuple[Term, ...], values: Mapping[str, Value]) -> str:
+    """An atom with the values of its variables; variables without a value keep their names."""
+    return f"{relation}({', '.join(_term(t, values) for t in terms)})"
+
+
+def _term(term: Term, values: Mapping[str, Value]) -> str:
+    match term:
+        case Wildcard():
+            return "_"
+        case Constant(value, type_):
+            return value_text(type_, value)
+        case Var(name, type_):
+            unknown = "_" if name.startswith("$") else name
+            return value_text(type_, values[name]) if name in values else unknown
+        case _:
+            assert_never(term)
+
+
+def _where(exprs: list[Expr] | tuple[Var, ...], values: Mapping[str, Value]) -> str:
+    used = {v.name: v.type for expr in exprs for v in variables(expr)}
+    listed = [f"{n} = {value_text(t, values[n])}" for n, t in used.items() if n in values and n[0] != "$"]
+    return f" (with {', '.join(listed)})" if listed else ""
+
+
+def values_text(instance: Instance) -> str:
+    """The values of the variables of an instance, without those that elaboration introduced."""
+    types: dict[str, Type] = {}
+    for literal in instance.body:
+        types.update((v.name, v.type) for v in _own(literal))
+    names = [n for n in types if n in instance.values and not n.startswith("$")]
+    return ", ".join(f"{n} = {value_text(types[n], instance.values[n])}" for n in names)
+
+
+def _own(literal: Literal) -> Iterator[Var]:
+    for expr in expressions(literal):
+        yield from variables(expr)
+    if isinstance(literal, Bind | Each):
+        yield literal.variable
+    if isinstance(literal, Nested):
+        yield literal.result
+
+
+def rule_text(rule: Rule) -> str:
+    """The rule as its author wrote it, on one line."""
+    text = rule.span.text if rule.span.is_known else print_rule(rule)
+    return clip(" ".join(text.split()), _LONGEST)

@@ -1,0 +1,128 @@
+"""`db.why` finds proofs that check themselves, under every strategy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+import tidelog
+from tidelog.errors import SessionError
+from tidelog.maintain.strategy import STRATEGIES
+from tidelog.proofs.model import Asserted, Fact
+from tidelog.proofs.proof import Proof
+
+PROGRAM = """
+input relation Edge(x: string, y: string)
+input relation Blocked(x: string)
+relation Reach(x: string, y: string)
+Reach(x, y) :- Edge(x, y).
+Reach(x, z) :- Reach(x, y), Reach(y, z), not Blocked(z).
+relation Reached(x: string, n: int)
+Reached(x, n) :- Reach(x, y), var n = y.group_by(x).count().
+relation Big(x: string)
+Big(x) :- Reached(x, n), n > 1, var k = count { Edge(x, y) }, k < 10, not (Edge(x, y), Blocked(y)).
+input relation Road(x: string, y: string, length: int)
+relation Distance(y: string, d: int)
+Distance(y, d) :- Road("a", y, w), var d = w.group_by(y).min().
+Distance(y, d) :- Distance(x, e), Road(x, y, w), var d = (e + w).group_by(y).min().
+"""
+FACTS = {
+    "Edge": [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")],
+    "Road": [("a", "b", 1), ("b", "c", 2), ("c", "b", 0), ("a", "c", 9)],
+}
+
+SHARES = """
+input relation Owns(x: string, y: string, share: int)
+relation Controls(x: string, y: string)
+relation Held(x: string, y: string, total: int)
+Held(x, y, t) :- Owns(x, y, s), var t = s.group_by(x, y).sum().
+Held(x, y, t) :- Controls(x, z), Owns(z, y, s), var t = s.group_by(x, y).sum().
+Controls(x, y) :- Held(x, y, t), t > 50.
+"""
+
+PARTS = """
+input relation Uses(whole: string, part: string, n: int)
+input relation Basic(part: string)
+relation Needs(whole: string, basic: string, n: int)
+Needs(p, p, n) :- Basic(p), var one = 1, var n = one.group_by(p).sum().
+Needs(w, b, t) :- Uses(w, p, n), Needs(p, b, m), var t = (n * m).group_by(w, b).sum().
+"""
+
+
+def proofs(db: tidelog.Session) -> Iterator[Proof]:
+    for relation in db:
+        for row in db[relation]:
+            yield db.why(relation, row)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_present_row_has_a_proof_that_checks(strategy: str) -> None:
+    db = tidelog.open(text=PROGRAM, facts=FACTS, strategy=strategy)
+    for proof in proofs(db):
+        proof.check()
+    with db.transaction() as tx:
+        tx.delete("Edge", [("a", "b")])
+        tx.insert("Edge", [("d", "b")])
+        tx.insert("Blocked", [("c",)])
+    for proof in proofs(db):
+        proof.check()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_totals_show_their_contributions(strategy: str) -> None:
+    owned = [("a", "b", 60), ("b", "c", 30), ("a", "c", 30), ("c", "b", 60), ("c", "a", 10)]
+    db = tidelog.open(text=SHARES, facts={"Owns": owned}, strategy=strategy)
+    assert ("a", "c") in db["Controls"]
+    for proof in proofs(db):
+        proof.check()
+    used = [("car", "wheel", 4), ("wheel", "bolt", 5), ("car", "bolt", 10)]
+    db = tidelog.open(text=PARTS, facts={"Uses": used, "Basic": [("bolt",)]}, strategy=strategy)
+    proof = db.why("Needs", ("car", "bolt", 30))
+    proof.check()
+    assert "the total of 2 contributions" in str(proof)
+
+
+def test_the_text_names_facts_rules_and_conditions() -> None:
+    db = tidelog.open(text=PROGRAM, facts=FACTS)
+    text = str(db.why("Big", ("a",)))
+    assert text.startswith('Big("a")  by Big(x) :- Reached(x, n), n > 1,')
+    assert 'Edge("a", "b")  asserted' in text
+    assert "n > 1 (with n = 4)" in text
+    assert 'no instance of (Edge(x, y), Blocked(y)) (with x = "a")' in text
+
+
+def test_a_proof_is_also_json_html_and_svg() -> None:
+    proof = tidelog.open(text=PROGRAM, facts=FACTS).why("Reach", ("a", "d"))
+    data = json.loads(proof.to_json())
+    assert data["steps"][data["goal"]]["row"] == ["a", "d"]
+    assert "<details" in proof.to_html()
+    assert proof.to_svg().startswith("<svg")
+
+
+def test_a_proof_without_one_of_its_steps_fails_its_check() -> None:
+    proof = tidelog.open(text=PROGRAM, facts=FACTS).why("Reach", ("a", "d"))
+    dropped = next(iter(proof.steps))
+    steps = {fact: step for fact, step in proof.steps.items() if fact != dropped}
+    with pytest.raises(SessionError, match="does not hold"):
+        Proof(proof._state, proof.goal, steps, None).check()
+
+
+def test_a_fact_that_is_not_asserted_fails_the_check() -> None:
+    proof = tidelog.open(text=PROGRAM, facts=FACTS).why("Reach", ("a", "d"))
+    wrong = Fact("Edge", ("a", "z"))
+    with pytest.raises(SessionError, match="does not hold"):
+        Proof(proof._state, wrong, {wrong: Asserted(wrong)}, None).check()
+
+
+def test_asking_for_a_missing_row_is_an_error() -> None:
+    db = tidelog.open(text=PROGRAM, facts=FACTS)
+    with pytest.raises(SessionError, match="is not there"):
+        db.why("Reach", ("d", "a"))
+
+
+def test_a_search_beyond_the_limit_is_an_error() -> None:
+    db = tidelog.open(text=PROGRAM, facts=FACTS)
+    with pytest.raises(SessionError, match="more than 2 rows"):
+        db.why("Reach", ("a", "a"), limit=2)
