@@ -46,7 +46,7 @@ class _Option:
 
 @dataclass(slots=True, eq=False)
 class _Goal:
-    steps: Iterator[Step]
+    steps: Iterator[Step | None]
     is_exhausted: bool = False
     waiting: list[tuple[Fact, _Option]] = field(default_factory=list)  # options that need this goal
 
@@ -100,14 +100,20 @@ class Prover:
         raise SessionError(f"no rule derives {fact.relation}{fact.row!r}, although it is present")
 
     def _steps(self, fact: Fact, stratum: Stratum) -> Iterator[Step]:
-        """The steps to a fact, without those that rest on it; the most promising ones first."""
+        """The steps to a fact, the most promising ones first."""
+        return (step for step in self._phases(fact, stratum) if step is not None)
+
+    def _phases(self, fact: Fact, stratum: Stratum) -> Iterator[Step | None]:
+        """The steps to a fact; after None come those to try only if the others do not suffice."""
         rules = self.strata.deriving(fact.relation)
-        for deriving in rules:
-            own = deriving.own_atoms(stratum)
-            for kept in own if len(own) > 1 else ():
-                others = dict.fromkeys((n for n in own if n != kept), self._base)
-                yield from self.candidates.steps(deriving, fact, others)
-        for deriving in rules:
+        several = [d for d in rules if len(d.own_atoms(stratum)) > 1]
+        for deriving in (d for d in rules if d not in several):
+            yield from self.candidates.steps(deriving, fact)
+        for deriving in several:  # towards one side only: both would lead to all pairs of a closure
+            others = dict.fromkeys(deriving.own_atoms(stratum)[1:], self._base)
+            yield from self.candidates.steps(deriving, fact, others)
+        yield None
+        for deriving in several:
             yield from self.candidates.steps(deriving, fact)
 
     def _base(self, relation: str, bound: Mapping[int, Value]) -> Iterator[Row]:
@@ -188,24 +194,33 @@ class Prover:
             return
         goal = goals.get(fact)
         if goal is None:
-            goal = goals[fact] = _Goal(self._steps(fact, stratum))
+            goal = goals[fact] = _Goal(self._phases(fact, stratum))
         if self.state.is_asserted(fact):
             self._conclude(fact, Asserted(fact), goals, proved)
             return
-        for step in _first(goal.steps, few):
+        for step in goal.steps:
+            if step is None:
+                return
             self.budget.spend()
             missing = {f for f in self._own(step, stratum) if f not in proved and f not in self.steps}
             if not missing:
                 self._conclude(fact, step, goals, proved)
                 return
-            option = _Option(step, missing)
-            for needed in missing:
-                if needed not in goals:
-                    goals[needed] = _Goal(self._steps(needed, stratum))
-                    agenda.append(needed)
-                goals[needed].waiting.append((fact, option))
+            self._need(fact, _Option(step, missing), stratum, goals, agenda)
             few -= 1
-        goal.is_exhausted = few > 0
+            if not few:
+                return
+        goal.is_exhausted = True
+
+    def _need(
+        self, fact: Fact, option: _Option, stratum: Stratum, goals: dict[Fact, _Goal], agenda: deque[Fact]
+    ) -> None:
+        """Add the goals that an option needs."""
+        for needed in option.missing:
+            if needed not in goals:
+                goals[needed] = _Goal(self._phases(needed, stratum))
+                agenda.append(needed)
+            goals[needed].waiting.append((fact, option))
 
     @staticmethod
     def _conclude(fact: Fact, step: Step, goals: Mapping[Fact, _Goal], proved: dict[Fact, Step]) -> None:
@@ -239,14 +254,6 @@ class Prover:
         if not parts:
             return {fact: self._assumed(fact)}
         return {fact: Added(fact, len(parts), tuple(parts[:SHOWN]))}
-
-
-def _first(steps: Iterator[Step], count: int) -> Iterator[Step]:
-    for _ in range(count):
-        step = next(steps, None)
-        if step is None:
-            return
-        yield step
 
 
 def _in_order(root: Fact, found: Mapping[Fact, Step], stratum: Stratum) -> dict[Fact, Step]:
