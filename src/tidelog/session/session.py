@@ -34,12 +34,12 @@ from tidelog.session.explain import Explanation, explain
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.indexes import IndexView, find_index
 from tidelog.session.interrupt import interrupts_noted
-from tidelog.session.logs import log_commit, span_of_commit
 from tidelog.session.kinds.layer import KindsLayer
+from tidelog.session.logs import log_commit, span_of_commit
 from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
 from tidelog.session.pictures import strata_picture
-from tidelog.session.rendering import html_table
 from tidelog.session.proving import SessionState, fact_of
+from tidelog.session.rendering import html_table
 from tidelog.session.rules import SessionRule
 from tidelog.session.statistics import CommitStats
 from tidelog.session.subscriptions import Callback, CommitCallback, Subscription, Subscriptions

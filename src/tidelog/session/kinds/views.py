@@ -57,6 +57,9 @@ class ListedFacts(Facts):
 
         return self._part([row for row in self._rows if row[place] is not None and holds(row)])
 
+    def _sliced(self, rows: slice) -> Facts:
+        return self._part(self._rows[rows])
+
     def _part(self, rows: list[Fact]) -> Facts:
         return ListedFacts(self.relation, lambda: rows, self._publisher)
 
@@ -92,6 +95,9 @@ class WeightedView(WholeFacts):
 
     def between(self, column: str, low: object = None, high: object = None) -> Facts:
         return self._whole.between(column, low, high)
+
+    def _sliced(self, rows: slice) -> Facts:
+        return self._whole[rows]
 
     def to_arrow(self) -> Any:
         return self._whole.to_arrow()
@@ -161,6 +167,12 @@ class WeightedChanges(RelationChanges):
     def to_arrow(self) -> Any:
         """The relation's columns and a last one, `weight`, with the changes of the weights."""
         return table_of(self._weighted, [(*row, weight) for row, weight in self._weights])
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self._weighted.columns)
+
+    def _tuples(self) -> Iterator[Fact]:
+        return ((*row, weight) for row, weight in self._weights)
 
     def to_spark(self) -> Any:
         return self._inserted.published(self.to_arrow())
