@@ -42,6 +42,7 @@ from tidelog.program.typed import (
     Match,
     Nested,
     Rule,
+    Stage,
     Term,
     Test,
     Var,
@@ -279,7 +280,8 @@ class _Flattener(Assembly):
         """The bodies of the groups of a head in a stratum with totals; none for other heads."""
         if head.relation not in self.totals:
             return ()
-        return [tuple(map(self._flat, body)) for body in self._instance_bodies(rule, head, made=True)]
+        bodies = self._instance_bodies(rule, head, made=True)
+        return [tuple(self._flat(rule, x) for x in body) for body in bodies]
 
     def _instance_bodies(self, rule: Rule, head: Head, *, made: bool = False) -> Sequence[Body]:
         """The bodies of the instances of a head in a stratum with totals; its group may be `made` already."""
@@ -318,15 +320,19 @@ class _Flattener(Assembly):
                     done[literal] = self._without(rule, f"{part}, not {number}", literal, body, done)
                 case Nested():
                     done[literal] = self._nested(rule, f"{part}, aggregate {number}", literal, body, done)
+                case Stage():
+                    done[literal] = [(self._stage(rule, literal),)]
                 case Match() | Test() | Bind() | Each():
                     done[literal] = [(literal,)]
                 case _:
                     assert_never(literal)
         return alternatives(body, done)
 
-    def _flat(self, literal: typed.Literal) -> typed.Literal:
+    def _flat(self, rule: Rule, literal: typed.Literal) -> typed.Literal:
         """A literal of a recursion with totals, which has no nested bodies."""
         assert not isinstance(literal, Nested | Without)
+        if isinstance(literal, Stage):
+            return _rows(rule, literal)
         return self._absent(literal) if isinstance(literal, Absent) else literal
 
     def _text(self, rule: Rule) -> str:
@@ -349,6 +355,20 @@ class _Flattener(Assembly):
             self._add(rule, f"instances {j}", names[0], columns, body)
         return made
 
+    def _stage(self, rule: Rule, stage: Stage) -> Match:
+        """Create the hidden relations of an earlier stage of a rule; returns the atom for its results."""
+        known = _rows(rule, stage)
+        if known.relation in self.made_relations:
+            return known
+        place = f"stage {_number(stage)}"
+        heads = f"`{print_heads(rule)} :- …`"
+        names = (f"{rule.id} [{place}, instances]", known.relation)
+        titles = (f"instances of {place} of {heads}", f"groups of {place} of {heads}")
+        made = self._grouped(rule, stage.group, names, titles)
+        for j, body in enumerate(stage.bodies):
+            self._add(rule, f"{place}, instances {j}", names[0], self.columns[names[0]], body)
+        return made
+
     def _grouped(self, rule: Rule, group: Group, names: tuple[str, str], titles: tuple[str, str]) -> Match:
         """Store the instances and the results of a group; returns the atom for its results."""
         arguments: list[Expr] = []
@@ -362,7 +382,7 @@ class _Flattener(Assembly):
             places.append(tuple(len(group.keys) + arguments.index(a) for a in used))
         instances, results = names
         self.columns[instances] = columns = (*group.keys, *arguments)
-        shown = (*group.keys, *(a.result for a in group.aggregates))
+        shown = group.columns
         self._store(hidden(instances, Kind.INSTANCES, columns, titles[0]))
         self._store(hidden(results, Kind.RESULTS, shown, titles[1]))
         self.made_relations += names
@@ -474,7 +494,18 @@ class _Flattener(Assembly):
 
 def _results(rule: Rule, group: Group) -> Match:
     """The atom for the results of a rule's group."""
-    return Match(f"{rule.id} [results]", (*group.keys, *(a.result for a in group.aggregates)))
+    return Match(f"{rule.id} [results]", group.columns)
+
+
+def _rows(rule: Rule, stage: Stage) -> Match:
+    """The atom for the results of an earlier stage of a rule."""
+    return Match(f"{rule.id} [stage {_number(stage)}, results]", stage.columns)
+
+
+def _number(stage: Stage) -> int:
+    """The number of a stage: those of a rule form a chain."""
+    before = next((x for body in stage.bodies for x in body[:1] if isinstance(x, Stage)), None)
+    return 1 if before is None else _number(before) + 1
 
 
 def _parts_of(stratum: typed.Stratum) -> str:

@@ -23,6 +23,7 @@ from tidelog.program.typed import (
     Listing,
     Literal,
     Nested,
+    Stage,
     Test,
     Var,
     Without,
@@ -45,7 +46,7 @@ def alternatives(body: Body, done: Done) -> list[FlatBody]:
 
 
 def _plain(literal: Literal) -> list[FlatBody]:
-    assert not isinstance(literal, Nested | Without)
+    assert not isinstance(literal, Nested | Without | Stage)
     return [(literal,)]
 
 

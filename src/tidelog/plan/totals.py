@@ -16,7 +16,7 @@ from tidelog.errors import Span
 from tidelog.plan.flat import Dependencies, FlatBody, FlatRule, Grouping, Kept, Kind, Stored, Stratum, Totals
 from tidelog.program import typed
 from tidelog.program.analysis.totals import GroupRule, group_columns, groups_of, rule_of_groups
-from tidelog.program.typed import Aggregate, Body, Expr, Match, Nested, Relation, Var, Without
+from tidelog.program.typed import Aggregate, Body, Expr, Match, Nested, Relation, Stage, Var, Without
 
 __all__ = ["TotalsPlan", "asserted_rows"]
 
@@ -160,6 +160,6 @@ class TotalsPlan:
 
 def _flat(body: Body) -> FlatBody:
     """A body of a recursion with totals, which has no nested bodies."""
-    found = tuple(x for x in body if not isinstance(x, Nested | Without))
+    found = tuple(x for x in body if not isinstance(x, Nested | Without | Stage))
     assert len(found) == len(body)
     return found

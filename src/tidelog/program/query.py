@@ -19,7 +19,7 @@ from tidelog.program.elaborate.rules import elaborate_rule
 from tidelog.program.elaborate.typedefs import declare_types
 from tidelog.program.parameters import with_values
 from tidelog.program.renaming import with_standard_names
-from tidelog.program.typed import Bind, Body, Column, Each, Match, Nested, Relation, Role, Rule, Var
+from tidelog.program.typed import Bind, Body, Column, Each, Match, Nested, Relation, Role, Rule, Stage, Var
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read_body
 from tidelog.syntax.rebuilding import nodes_of
@@ -102,6 +102,7 @@ def _in_all(bodies: tuple[Body, ...]) -> set[str]:
 def _variables(body: Body) -> set[str]:
     matched = {t.name for x in body if isinstance(x, Match) for t in x.terms if isinstance(t, Var)}
     computed = {x.variable.name for x in body if isinstance(x, Bind | Each)}
+    matched |= {v.name for x in body if isinstance(x, Stage) for v in x.columns}
     return matched | computed | {x.result.name for x in body if isinstance(x, Nested)}
 
 

@@ -149,8 +149,18 @@ def _rule(rule: Rule, names: Names) -> tree.Rule:
 
 
 def _choice(bodies: tuple[Body, ...], names: Names) -> tuple[tree.Literal, ...]:
+    """Alternatives; what the stages before them have in common comes first."""
+    start = bodies[0][:1] if bodies else ()
+    if start and isinstance(start[0], typed.Stage):
+        first = _stage(start[0], names)
+        return first + _choice(tuple(body[1:] for body in bodies), names)
     made = tuple(tuple(_literal(x, names) for x in body) for body in bodies)
     return made[0] if len(made) == 1 else (tree.Disjunction(made),)
+
+
+def _stage(stage: typed.Stage, names: Names) -> tuple[tree.Literal, ...]:
+    body = _choice(stage.bodies, names)
+    return body + tuple(_aggregate(a, stage.group, names) for a in stage.group.aggregates)
 
 
 def _literal(literal: typed.Literal, names: Names) -> tree.Literal:
@@ -171,6 +181,8 @@ def _literal(literal: typed.Literal, names: Names) -> tree.Literal:
         case typed.Without(parameters, bodies):
             own = _own_names(parameters, names)
             return tree.NegatedBody(tuple(tuple(_literal(x, own) for x in body) for body in bodies))
+        case typed.Stage():
+            return tree.Disjunction((_stage(literal, names),))
         case _:
             assert_never(literal)
 

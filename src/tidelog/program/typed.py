@@ -65,6 +65,7 @@ __all__ = [
     "RelationKind",
     "Role",
     "Rule",
+    "Stage",
     "Stratum",
     "Term",
     "Test",
@@ -283,7 +284,22 @@ class Without:
     bodies: tuple[Body, ...]
 
 
-Literal: TypeAlias = Match | Absent | Test | Bind | Each | Nested | Without
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """`columns` are the keys and results of the groups of an earlier stage of a rule, one row per group.
+
+    Its bodies are complete by themselves. All bodies of a later stage begin with it.
+    """
+
+    group: Group
+    bodies: tuple[Body, ...]
+
+    @property
+    def columns(self) -> tuple[Var, ...]:
+        return self.group.columns
+
+
+Literal: TypeAlias = Match | Absent | Test | Bind | Each | Nested | Without | Stage
 Body: TypeAlias = tuple[Literal, ...]
 
 
@@ -315,6 +331,11 @@ class Aggregate:
 class Group:
     keys: tuple[Var, ...]
     aggregates: tuple[Aggregate, ...]
+
+    @property
+    def columns(self) -> tuple[Var, ...]:
+        """What is known after the group: its keys and results."""
+        return (*self.keys, *(a.result for a in self.aggregates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,5 +547,7 @@ def expressions(literal: Literal) -> tuple[Expr, ...]:
             return (collection,)
         case Nested(parameters=parameters) | Without(parameters=parameters):
             return parameters
+        case Stage():
+            return literal.columns
         case _:
             assert_never(literal)

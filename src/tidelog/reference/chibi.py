@@ -10,7 +10,8 @@ is new (semi-naive: after the first round, at least one atom must match a fact o
 - A generator extends a substitution once for each item. A nested body is evaluated for each substitution
   of its parameters: a negated one must have no instance, an aggregate ranges over all its instances. If it
   fails for some of them, so does the literal; a negated body that has an instance anyway does not hold.
-- The rows of a group are computed once, before the rounds: a group only reads lower strata.
+- The rows of a group are computed once, before the rounds: a group only reads lower strata. A later stage
+  of a rule starts from the rows of the one before.
 - In a stratum with relations that keep the best value per key, each round replaces worse values by better
   ones. Failures count only at the end, since intermediate values may be superseded.
 - A stratum with recursive sums or counts is left to `totals`.
@@ -24,6 +25,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import assert_never
 
 from tidelog.data.values import Row, Value, joins, order_key
@@ -45,6 +47,7 @@ from tidelog.program.typed import (
     Nested,
     RelationKind,
     Rule,
+    Stage,
     Stratum,
     Test,
     Var,
@@ -176,8 +179,15 @@ class _StratumRun:
 
     def _start(self, rule: Rule) -> _Start:
         if rule.group is None:
-            return _Start(rule, rule.bodies, ({},))
-        return _Start(rule, rule.after, tuple(self._groups(rule, rule.group)))
+            return _Start(rule, *self._stage(rule, rule.bodies))
+        return _Start(rule, rule.after, tuple(self._groups(rule, rule.group, rule.bodies)))
+
+    def _stage(self, rule: Rule, bodies: tuple[Body, ...]) -> tuple[tuple[Body, ...], tuple[Substitution, ...]]:
+        """Bodies without the stage that they begin with, and the rows of that stage to start from."""
+        first = bodies[0][0] if bodies and bodies[0] else None
+        if not isinstance(first, Stage):
+            return bodies, ({},)
+        return tuple(body[1:] for body in bodies), tuple(self._groups(rule, first.group, first.bodies))
 
     def _heads(self, start: _Start, new: Facts | None) -> Iterator[tuple[str, Row]]:
         """The facts that a rule derives; with `new`, only from instances that match at least one new fact."""
@@ -245,14 +255,14 @@ class _StratumRun:
                 return _agreeing(known, variable.name, items)
             case Nested(result=result):
                 return _agreeing(known, result.name, self._nested(literal, known))
-            case Match() | Absent() | Test() | Without():
+            case Match() | Absent() | Test() | Without() | Stage():
                 return [known]
             case _:
                 assert_never(literal)
 
     def _truth(self, literal: Literal, instance: Substitution) -> bool | Failure:
         match literal:
-            case Match():
+            case Match() | Stage():
                 return True
             case Bind(variable) | Each(variable) | Nested(variable):
                 value = instance[variable.name]
@@ -319,12 +329,13 @@ class _StratumRun:
 
     # -- groups
 
-    def _groups(self, rule: Rule, group: Group) -> Iterator[Substitution]:
+    def _groups(self, rule: Rule, group: Group, bodies: tuple[Body, ...]) -> Iterator[Substitution]:
         """One substitution per group: its keys and the results of the aggregates."""
         members: defaultdict[Row, list[tuple[Row, ...]]] = defaultdict(list)
-        for body in rule.bodies:
+        bodies, starts = self._stage(rule, bodies)
+        for body, known in product(bodies, starts):
             everything = [self.facts] * sum(isinstance(x, Match) for x in body)
-            for instance in self._instances(rule, body, {}, everything):
+            for instance in self._instances(rule, body, known, everything):
                 key = self._sound(rule, tuple(instance[k.name] for k in group.keys), instance)
                 values = tuple(
                     self._sound(rule, tuple(self._value(a, instance) for a in aggregate_.args), instance)
@@ -332,15 +343,15 @@ class _StratumRun:
                 )
                 members[key].append(values)
         for key, rows in members.items():
-            known: dict[str, Value | Failure] = {k.name: v for k, v in zip(group.keys, key, strict=True)}
+            found: dict[str, Value | Failure] = {k.name: v for k, v in zip(group.keys, key, strict=True)}
             for i, agg in enumerate(group.aggregates):
                 types = tuple(a.type for a in agg.args)
                 column = [row[i] for row in rows]
                 result = aggregate(agg.function, column, types, agg.result.type, distinct=agg.distinct)
                 if isinstance(result, Failure):
-                    raise _failed(rule, result, known)
-                known[agg.result.name] = result
-            yield known
+                    raise _failed(rule, result, found)
+                found[agg.result.name] = result
+            yield found
 
     # -- totals
 

@@ -14,9 +14,11 @@ from tidelog.program.typed import (
     Call,
     Expr,
     Function,
+    Group,
     Nested,
     PythonFunction,
     Rule,
+    Stage,
     Without,
     expressions,
     subexpressions,
@@ -57,7 +59,11 @@ def _expressions(rule: Rule) -> Iterator[Expr]:
     for head in rule.heads:
         yield from head.values
     yield from _in_bodies((*rule.bodies, *rule.after))
-    for aggregate in () if rule.group is None else rule.group.aggregates:
+    yield from _in_group(rule.group)
+
+
+def _in_group(group: Group | None) -> Iterator[Expr]:
+    for aggregate in () if group is None else group.aggregates:
         yield from aggregate.args
 
 
@@ -66,7 +72,9 @@ def _in_bodies(bodies: Iterable[Body]) -> Iterator[Expr]:
         yield from expressions(literal)
         if isinstance(literal, Nested):
             yield from literal.args
-        if isinstance(literal, Nested | Without):
+        if isinstance(literal, Stage):
+            yield from _in_group(literal.group)
+        if isinstance(literal, Nested | Without | Stage):
             yield from _in_bodies(literal.bodies)
 
 

@@ -35,6 +35,7 @@ from tidelog.program.typed import (
     Match,
     Nested,
     Rule,
+    Stage,
     Test,
     Var,
     Without,
@@ -140,7 +141,7 @@ def _in_order(body: Body, names: Iterable[str]) -> Body:
                 return Bind(variable, _numbers(value, followed))
             case Test(condition):
                 return Test(_numbers(condition, followed))
-            case Match() | Absent() | Each() | Nested() | Without():
+            case Match() | Absent() | Each() | Nested() | Without() | Stage():
                 return literal
             case _ as never:
                 assert_never(never)
@@ -242,9 +243,11 @@ def _check_use(literal: Absent | Each | Nested | Without, directions: Mapping[st
 
 
 def _occurrences(body: Body) -> Counter[str]:
-    """How often each variable occurs in the atoms of the body."""
+    """How often each variable occurs in the atoms of the body and in the stage before it."""
     atoms = (x for x in body if isinstance(x, Match | Absent))
-    return Counter(t.name for x in atoms for t in x.terms if isinstance(t, Var))
+    found = Counter(t.name for x in atoms for t in x.terms if isinstance(t, Var))
+    found.update(v.name for x in body if isinstance(x, Stage) for v in x.columns)
+    return found
 
 
 def _check_group(group: Group, directions: Mapping[str, int]) -> None:

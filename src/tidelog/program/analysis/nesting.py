@@ -12,7 +12,7 @@ from tidelog.data.types import BOOL
 from tidelog.program import typed
 from tidelog.program.analysis.failing import fails, may_fail, succeeds
 from tidelog.program.elaborate.ordering import definers_in_order
-from tidelog.program.typed import Binary, Bind, Body, Each, Literal, Match, Nested, Test, Var, Without
+from tidelog.program.typed import Binary, Bind, Body, Each, Literal, Match, Nested, Stage, Test, Var, Without
 
 __all__ = ["bound_variables", "demanded", "own_bodies", "support"]
 
@@ -21,6 +21,7 @@ def bound_variables(body: Iterable[Literal], given: Iterable[str] = ()) -> set[s
     """The variables that a body binds by itself, and those that are given."""
     literals = list(body)
     bound = {t.name for x in literals if isinstance(x, Match) for t in x.terms if isinstance(t, Var)}
+    bound.update(v.name for x in literals if isinstance(x, Stage) for v in x.columns)
     bound.update(given)
     size = -1
     while size != len(bound):
@@ -91,7 +92,7 @@ def support(body: Body, parameters: Iterable[Var]) -> Body:
     """
     candidates = [x for x in body if not isinstance(x, Without)]
     bound = bound_variables(candidates)
-    kept: list[Literal] = [x for x in candidates if isinstance(x, Match)]
+    kept: list[Literal] = [x for x in candidates if isinstance(x, Match | Stage)]
     needed = {p.name for p in parameters}
     while True:
         new = [x for x in candidates if x not in kept and _computed(x) in needed and _reads(x) <= bound]
@@ -101,7 +102,9 @@ def support(body: Body, parameters: Iterable[Var]) -> Body:
         needed |= {name for x in new for name in _reads(x)}
     known = bound_variables(kept)
     kept += [
-        x for x in candidates if _computed(x) is None and not isinstance(x, Match) and _reads(x) <= known
+        x
+        for x in candidates
+        if _computed(x) is None and not isinstance(x, Match | Stage) and _reads(x) <= known
     ]
     return tuple(made for x in candidates if x in kept for made in _never_failing(x))
 

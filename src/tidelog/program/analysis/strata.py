@@ -28,6 +28,7 @@ from tidelog.program.typed import (
     Match,
     Nested,
     Rule,
+    Stage,
     Stratum,
     Test,
     Total,
@@ -38,11 +39,12 @@ __all__ = ["Strata", "reads", "restratify", "stratify"]
 
 
 _OVER_BODY: Final = " { … }"  # ends the name of an aggregate over a nested body
+_EARLIER: Final = "() of an earlier stage"  # ends the name of an aggregate whose result another one uses
 
 
 def _needs_completeness(how: str) -> bool:
     """Whether what is read must be complete first, whatever the rule derives."""
-    return how == "not" or how.endswith(_OVER_BODY)
+    return how == "not" or how.endswith((_OVER_BODY, _EARLIER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,9 @@ def _reads(bodies: Iterable[Body], how: str) -> Iterator[tuple[str, str]]:
                     yield relation, inside or f"{function}{_OVER_BODY}"
             case Without(bodies=inner):
                 yield from ((name, "not") for name, _ in _reads(inner, ""))
+            case Stage(group, inner):
+                for relation, inside in _reads(inner, ""):
+                    yield relation, inside or f"{group.aggregates[0].function}{_EARLIER}"
             case Test() | Bind() | Each():
                 pass
             case _:

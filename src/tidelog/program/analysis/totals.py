@@ -33,6 +33,7 @@ from tidelog.program.typed import (
     Nested,
     Relation,
     Rule,
+    Stage,
     Term,
     Test,
     Total,
@@ -217,7 +218,7 @@ def _is_allowed(literal: Literal, totals: frozenset[str], aggregated: Mapping[st
             own = frozenset(aggregated.get(relation, ()))
             others = (t for i, t in enumerate(terms) if i not in own)
             return not any(isinstance(t, Var) and t.name in totals for t in others)
-        case Absent() | Bind() | Each() | Nested() | Without():
+        case Absent() | Bind() | Each() | Nested() | Without() | Stage():
             return not any(_depends(e, totals) for e in typed.expressions(literal))
         case Test(condition):
             return all(_is_threshold(part, totals) for part in _conjuncts(condition))
@@ -309,6 +310,8 @@ def rule_of_groups(
                 reads.append((name, tuple(kept)))
             case Match(name, terms):
                 made.append(Match(name, tuple(_without_totals(t, names) for t in terms)))
+            case Stage():
+                made.append(literal)
             case Absent() | Test() | Bind() | Each() | Nested() | Without():
                 if not any(_depends(e, names) for e in typed.expressions(literal)):
                     made.append(literal)

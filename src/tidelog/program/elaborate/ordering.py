@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from typing import TypeVar, assert_never
 
 from tidelog.program import typed
-from tidelog.program.typed import Absent, Bind, Body, Each, Literal, Match, Nested, Test, Without
+from tidelog.program.typed import Absent, Bind, Body, Each, Literal, Match, Nested, Stage, Test, Without
 
 __all__ = ["definers_in_order", "in_order_of_need"]
 
@@ -51,7 +51,7 @@ def _defines(literal: Literal) -> str | None:
     match literal:
         case Bind(variable) | Each(variable) | Nested(variable):
             return variable.name
-        case Match() | Absent() | Test() | Without():
+        case Match() | Absent() | Test() | Without() | Stage():
             return None
         case _:
             assert_never(literal)

@@ -42,6 +42,7 @@ from tidelog.program.typed import (
     Match,
     Nested,
     Rule,
+    Stage,
     Term,
     Test,
     Unary,
@@ -97,7 +98,7 @@ def binds(literal: Literal) -> list[str]:
 def _bodies(rule: Rule) -> tuple[Body, ...]:
     if rule.group is not None:
         raise EngineError(f"rule {rule.id}: the circuit does not support aggregates")
-    if any(isinstance(literal, Nested | Without) for body in rule.bodies for literal in body):
+    if any(isinstance(literal, Nested | Without | Stage) for body in rule.bodies for literal in body):
         raise EngineError(f"rule {rule.id}: the circuit does not support nested bodies")
     return rule.bodies
 

@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping
 from typing import assert_never
 
 from tidelog.errors import EngineError
-from tidelog.program.typed import Absent, Bind, Each, Match, Nested, Test, Without
+from tidelog.program.typed import Absent, Bind, Each, Match, Nested, Stage, Test, Without
 from tidelog.reference.circuit.clause import Clause
 
 __all__ = ["levels"]
@@ -49,7 +49,7 @@ def _lowest(clause: Clause, level: Mapping[str, int]) -> int:
                 lowest = max(lowest, level.get(relation, 0) + 1)
             case Test() | Bind() | Each():
                 pass
-            case Nested() | Without():
+            case Nested() | Without() | Stage():
                 raise AssertionError("a clause has no nested bodies")
             case _:
                 assert_never(literal)
