@@ -116,6 +116,7 @@ CODES: dict[str, str] = {
     "E405": "different groups in one rule",
     "E406": "unknown aggregate",
     "E407": "invalid aggregate argument",
+    "E408": "aggregates that need each other",
     "E501": "recursion through negation",
     "E502": "recursion through an aggregate",
     "E503": "rule without the recursive aggregate",

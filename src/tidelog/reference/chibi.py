@@ -182,7 +182,9 @@ class _StratumRun:
             return _Start(rule, *self._stage(rule, rule.bodies))
         return _Start(rule, rule.after, tuple(self._groups(rule, rule.group, rule.bodies)))
 
-    def _stage(self, rule: Rule, bodies: tuple[Body, ...]) -> tuple[tuple[Body, ...], tuple[Substitution, ...]]:
+    def _stage(
+        self, rule: Rule, bodies: tuple[Body, ...]
+    ) -> tuple[tuple[Body, ...], tuple[Substitution, ...]]:
         """Bodies without the stage that they begin with, and the rows of that stage to start from."""
         first = bodies[0][0] if bodies and bodies[0] else None
         if not isinstance(first, Stage):

@@ -1,16 +1,14 @@
 """Elaboration of rules: heads, alternatives and groups.
 
-In a rule with aggregates, a literal belongs *after* the group if it needs a result of the group, directly or
-through variables that only such literals bind. All other literals belong inside the group. So the order of
-literals does not matter here either.
+The aggregates of a rule form *stages* (see `stages`): one that needs the result of another ranges over the
+rows of the stage before, which are its keys and results.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from tidelog.data.types import Type
 from tidelog.program.elaborate.aggregates import grouped
@@ -22,11 +20,10 @@ from tidelog.program.elaborate.expressions import Typer
 from tidelog.program.elaborate.literal_calls import with_calls
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.rows import without_rows
-from tidelog.program.elaborate.scopes import defined_by, matched_by, outer_names
+from tidelog.program.elaborate.stages import Stages, StageText, reads, stages_of
 from tidelog.program.text import canonical_id
-from tidelog.program.typed import Body, Group, Head, Role, Rule, Var
+from tidelog.program.typed import Body, Group, Head, Role, Rule, Stage, Var
 from tidelog.syntax import tree
-from tidelog.syntax.variables import literal_variables
 
 __all__ = ["elaborate_rule"]
 
@@ -34,18 +31,13 @@ Scope: TypeAlias = dict[str, Type | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Grouping:
-    """A rule body split at its aggregates."""
+class _Made:
+    """An elaborated stage: its bodies and group, or None after an error, and what is bound after it."""
 
-    results: tuple[tuple[tree.Assignment, tree.Aggregate], ...]
-    inside: tuple[tree.Literal, ...]
-    after: tuple[tree.Literal, ...]
-
-    @property
-    def behind(self) -> frozenset[str]:
-        """The variables that are unbound inside the group."""
-        bound = {name for literal in self.after for name in _binds(literal)}
-        return frozenset(bound.union(a.name for a, _ in self.results))
+    bodies: tuple[Body, ...] | None
+    group: Group | None
+    scope: Scope
+    away: frozenset[str]
 
 
 def elaborate_rule(
@@ -60,8 +52,10 @@ def elaborate_rule(
     for head, placed in zip(rule.heads, heads, strict=True):
         _check_target(rule, head, placed, known, problems)
     maker = _RuleMaker(rule, [h for h in heads if h is not None], known, problems)
-    grouping = _grouping(rule.body)
-    made = maker.plain(rule.body) if grouping is None else maker.grouped(grouping)
+    stages = stages_of(rule.body, problems)
+    if stages is None:
+        return None
+    made = maker.grouped(stages) if stages.stages else maker.plain(rule.body)
     return made if None not in heads else None
 
 
@@ -92,37 +86,54 @@ class _RuleMaker:
         bodies, heads = made
         return self._rule(heads, bodies, None, ((),))
 
-    def grouped(self, grouping: _Grouping) -> Rule | None:
-        """Elaborate the inside, the group, and then the rest, which sees only the keys and results."""
-        keys = self._keys(grouping)
-        inside = self._expand(grouping.inside)
+    def grouped(self, stages: Stages) -> Rule | None:
+        """Elaborate stage by stage, then the rest. Each sees only the keys and results of the one before."""
+        before: Stage | None = None
+        made = _Made((), None, {}, frozenset())
+        for number in range(len(stages.stages)):
+            found = self._stage(stages, number, made, before)
+            if found is None:
+                return None
+            made = found
+            if made.bodies is not None and made.group is not None:
+                before = Stage(made.group, made.bodies)
+        rest = self._alternatives(stages.after, made.scope, made.away, self._head_names())
+        if rest is None or made.bodies is None or made.group is None:
+            return None
+        return self._rule(rest[1], made.bodies, made.group, rest[0])
+
+    def _stage(self, stages: Stages, number: int, given: _Made, before: Stage | None) -> _Made | None:
+        """Elaborate one stage. An error in it does not hide those of the next, unless its keys are wrong."""
+        stage = stages.stages[number]
+        keys = self._keys(stage)
+        inside = self._expand(stage.inside)
         if keys is None or inside is None:
             return None
         bodies: list[Body | None] = []
         groups: list[Group | None] = []
         scopes: list[Scope] = []
         bound: Scope = {}
+        outside = self._head_names() | stages.outside(number)
         for literals in inside:
-            maker = BodyMaker(self.known, self.problems, {}, outside=self._head_names() | _outside(grouping))
-            maker.typer.behind_group = grouping.behind
+            maker = BodyMaker(self.known, self.problems, given.scope, given.away, outside)
+            maker.typer.behind_group = stages.behind(number)
             bodies.append(maker.make(literals))
-            groups.append(self._group(grouping, keys, maker.typer))
+            groups.append(self._group(stage, keys, maker.typer))
             scopes.append(maker.typer.variables)
             bound |= maker.typer.variables
         group = groups[0]
-        scope = {name: bound.get(name) for name in keys}
-        for assignment, _ in grouping.results:
+        for assignment, _ in stage.results:
             if bound.get(assignment.name) is not None:
                 message = f"`{assignment.name}` already has a value"
                 self.problems.report("E303", assignment.name_span, message)
-        results = group.aggregates if group else ()
-        scope |= {a.name: None for a, _ in grouping.results} | {a.result.name: a.result.type for a in results}
-        away = _typed(bound) - set(scope)
-        made = self._alternatives(grouping.after, scope, away, self._head_names())
-        sound = tuple(b for b in bodies if b is not None)
-        if made is None or group is None or len(sound) < len(bodies) or not self._agree(groups, scopes):
-            return None
-        return self._rule(made[1], sound, group, made[0])
+        scope = {name: bound.get(name) for name in keys} | {a.name: None for a, _ in stage.results}
+        scope |= {a.result.name: a.result.type for a in (group.aggregates if group else ())}
+        away = (given.away | _typed(bound)) - set(scope)
+        sound = tuple(b if before is None else (before, *b) for b in bodies if b is not None)
+        is_sound = len(sound) == len(bodies) and (number == 0 or before is not None)
+        if not is_sound or not self._agree(groups, scopes):
+            return _Made(None, None, scope, away)
+        return _Made(sound, group, scope, away)
 
     def _rule(
         self, heads: tuple[Head, ...], bodies: tuple[Body, ...], group: Group | None, after: tuple[Body, ...]
@@ -141,7 +152,7 @@ class _RuleMaker:
         return expanded
 
     def _head_names(self) -> frozenset[str]:
-        return frozenset(name for head in self.rule.heads for name in _reads(head))
+        return frozenset(name for head in self.rule.heads for name in reads(head))
 
     def _alternatives(
         self, literals: Sequence[tree.Literal], scope: Scope, away: frozenset[str], outside: frozenset[str]
@@ -196,10 +207,10 @@ class _RuleMaker:
 
     # -- groups
 
-    def _keys(self, grouping: _Grouping) -> tuple[str, ...] | None:
-        """The names that every aggregate of the rule groups by."""
+    def _keys(self, stage: StageText) -> tuple[str, ...] | None:
+        """The names that every aggregate of the stage groups by."""
         names: list[tuple[str, ...]] = []
-        for _, aggregate in grouping.results:
+        for _, aggregate in stage.results:
             for key in aggregate.keys:
                 if not isinstance(key, tree.Variable):
                     message = "`group_by` takes variables, not expressions"
@@ -212,16 +223,16 @@ class _RuleMaker:
                 self.problems.report(
                     "E405",
                     aggregate.span,
-                    "all aggregates of a rule must group by the same variables",
-                    hint="use the same `group_by(…)`, or write two rules",
+                    "all aggregates of a rule must group by the same variables, unless one uses another",
+                    hint="use the same `group_by(…)`, an aggregate over a body of its own, or two rules",
                 )
                 return None
         return names[0]
 
-    def _group(self, grouping: _Grouping, keys: tuple[str, ...], typer: Typer) -> Group | None:
-        spans = {k.name: k.span for _, a in grouping.results for k in a.keys if isinstance(k, tree.Variable)}
+    def _group(self, stage: StageText, keys: tuple[str, ...], typer: Typer) -> Group | None:
+        spans = {k.name: k.span for _, a in stage.results for k in a.keys if isinstance(k, tree.Variable)}
         typed_keys = [typer.infer(tree.Variable(name, spans[name])) for name in keys]
-        aggregates = [grouped(a.name, value, typer) for a, value in grouping.results]
+        aggregates = [grouped(a.name, value, typer) for a, value in stage.results]
         sound_keys = tuple(k for k in typed_keys if isinstance(k, Var))
         sound = tuple(a for a in aggregates if a is not None)
         if len(sound_keys) < len(keys) or len(sound) < len(aggregates):
@@ -234,75 +245,10 @@ def _typed(scope: Scope) -> frozenset[str]:
     return frozenset(name for name, type_ in scope.items() if type_ is not None)
 
 
-# -- splitting a body
-
-
-def _grouping(body: Sequence[tree.Literal]) -> _Grouping | None:
-    results = tuple(
-        (x, x.value) for x in body if isinstance(x, tree.Assignment) and isinstance(x.value, tree.Aggregate)
-    )
-    if not results:
-        return None
-    first = {id(a) for a, _ in results}
-    others = [x for x in body if id(x) not in first]
-    after = _needing(others, {a.name for a, _ in results})
-    return _Grouping(
-        results,
-        tuple(x for x in others if id(x) not in after),
-        tuple(x for x in others if id(x) in after),
-    )
-
-
-def _needing(literals: list[tree.Literal], results: set[str]) -> set[int]:
-    """The identities of literals that need one of these variables, or one that only such literals bind."""
-    reading: dict[str, list[int]] = defaultdict(list)
-    inside: Counter[str] = Counter()  # how many literals inside the group bind a variable
-    for i, literal in enumerate(literals):
-        for name in _reads(literal):
-            reading[name].append(i)
-        inside.update(_binds(literal))
-    after: set[int] = set()
-    queue = list(results)
-    for name in queue:
-        for i in reading.pop(name, ()):
-            if i not in after:
-                after.add(i)
-                bound = _binds(literals[i])
-                inside.subtract(bound)
-                queue += [b for b in bound if not inside[b]]
-    return {id(literals[i]) for i in after}
-
-
 def _reads_of(rule: tree.Rule) -> set[str]:
     """The variables that the heads and the aggregates of a rule read."""
     decisive: list[tree.Literal] = [*rule.heads]
     decisive += [
         x for x in rule.body if isinstance(x, tree.Assignment) and isinstance(x.value, tree.Aggregate)
     ]
-    return {name for literal in decisive for name in _reads(literal)}
-
-
-def _reads(literal: tree.Literal) -> set[str]:
-    return {v.name for v in literal_variables(literal)}
-
-
-def _outside(grouping: _Grouping) -> frozenset[str]:
-    """The names that occur outside the inside of a group."""
-    results = frozenset(name for a, _ in grouping.results for name in _reads(a))
-    return results | outer_names(grouping.after)
-
-
-def _binds(literal: tree.Literal) -> set[str]:
-    match literal:
-        case tree.Atom():
-            return matched_by(literal)
-        case tree.Row(name, atom):
-            return {name} | matched_by(atom)
-        case tree.Assignment() | tree.Destructuring() | tree.Generator():
-            return set(defined_by(literal))
-        case tree.Disjunction(choices):
-            return {name for choice in choices for x in choice for name in _binds(x)}
-        case tree.Negation() | tree.Condition() | tree.NegatedBody():
-            return set()
-        case _:
-            assert_never(literal)
+    return {name for literal in decisive for name in reads(literal)}

@@ -89,6 +89,8 @@ def binds(literal: Literal) -> list[str]:
             return list(dict.fromkeys(t.name for t in terms if isinstance(t, Var)))
         case Bind(variable=variable) | Each(variable=variable) | Nested(result=variable):
             return [variable.name]
+        case Stage(group):
+            return [v.name for v in group.columns]
         case Absent() | Test() | Without():
             return []
         case _:
@@ -161,7 +163,7 @@ def _rename_literal(literal: Literal, names: Mapping[str, str]) -> Literal:
             return Bind(Var(names[variable.name], variable.type), _rename(value, names))
         case Each(variable, collection):
             return Each(Var(names[variable.name], variable.type), _rename(collection, names))
-        case Nested() | Without():
+        case Nested() | Without() | Stage():
             raise AssertionError("a clause has no nested bodies")
         case _:
             assert_never(literal)
