@@ -126,3 +126,27 @@ def test_a_search_beyond_the_limit_is_an_error() -> None:
     db = tidelog.open(text=PROGRAM, facts=FACTS)
     with pytest.raises(SessionError, match="more than 2 rows"):
         db.why("Reach", ("a", "a"), limit=2)
+
+
+STAGES = """
+input relation Order(customer: string, region: string, amount: int)
+relation Leader(region: string, customer: string, total: int)
+Leader(r, c, m) :-
+    Order(customer, r, amount),
+    var total = amount.group_by(customer, r).sum(),
+    total > 2,
+    var c = customer.group_by(r).arg_max(total),
+    var m = total.group_by(r).max().
+"""
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_row_of_several_stages_of_aggregates_has_a_proof(strategy: str) -> None:
+    db = tidelog.open(text=STAGES, strategy=strategy)
+    orders = [("ann", "north", 3), ("ann", "north", 4), ("bob", "north", 5), ("cid", "south", 1)]
+    with db.transaction() as t:
+        t.insert("Order", orders)
+    proof = db.why("Leader", ("north", "ann", 7))
+    proof.check()
+    assert {f.row for f in proof.facts} == set(orders[:3])
+    assert 'a group with customer = "ann", r = "north", total = 7' in str(proof)

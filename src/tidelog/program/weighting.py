@@ -48,6 +48,7 @@ from tidelog.program.typed import (
     RelationKind,
     Role,
     Rule,
+    Stage,
     Term,
     Test,
     Var,
@@ -151,6 +152,7 @@ class _Weighting:
         self._given = program
         self._numbers = count(1)
         self._groups: dict[str, Relation] = {}
+        self._stages: dict[Stage, Body] = {}
         strata = program.strata
         self._totals = {n for s in strata if s.totals is not None for n in s.relations}
 
@@ -237,16 +239,21 @@ class _Weighting:
 
     def _grouped(self, rule: Rule) -> tuple[tuple[Body, ...], Group | None, Body]:
         """The bodies and the group of a rule, and what its results still need."""
-        group = rule.group
-        if group is None:
+        if rule.group is None:
             return rule.bodies, None, ()
-        sensitive = [a for a in group.aggregates if _is_sensitive(a)]
-        if not sensitive or not any(map(self._counts, rule.bodies)):
-            return tuple(map(self._uncounted, rule.bodies)), group, ()
         is_total = any(h.relation in self._totals for h in rule.heads)
+        return self._weighed_group(rule.group, rule.bodies, is_total=is_total)
+
+    def _weighed_group(
+        self, group: Group, given: tuple[Body, ...], *, is_total: bool = False
+    ) -> tuple[tuple[Body, ...], Group, Body]:
+        """The bodies and the aggregates of a group, and what its results still need."""
+        sensitive = [a for a in group.aggregates if _is_sensitive(a)]
+        if not sensitive or not any(map(self._counts, given)):
+            return tuple(map(self._uncounted, given)), group, ()
         if is_total or not all(map(_is_summable, sensitive)):
-            return tuple(map(self._repeated, rule.bodies)), group, ()
-        bodies, weight = self._counted(rule.bodies)
+            return tuple(map(self._repeated, given)), group, ()
+        bodies, weight = self._counted(given)
         results: list[Literal] = []
         aggregates: list[Aggregate] = []
         for aggregate in group.aggregates:
@@ -271,6 +278,14 @@ class _Weighting:
             total = Var(f"$total of {next(self._numbers)}", value.type)
             yield replace(literal, result=total, function="sum", args=(value,), bodies=bodies)
             yield Bind(literal.result, _as(total, literal.result.type))
+
+    def _stage(self, stage: Stage) -> Body:
+        """A stage, whose groups have no weights, and what its results still need."""
+        made = self._stages.get(stage)
+        if made is None:
+            bodies, group, results = self._weighed_group(stage.group, stage.bodies)
+            made = self._stages[stage] = (Stage(group, bodies), *results)
+        return made
 
     # -- bodies
 
@@ -325,6 +340,8 @@ class _Weighting:
                 yield from self._nested(literal)
             case Without(parameters, bodies):
                 yield Without(parameters, tuple(map(self._uncounted, bodies)))
+            case Stage():
+                yield from self._stage(literal)
             case Test() | Bind() | Each():
                 yield literal
             case _:

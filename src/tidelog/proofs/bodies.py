@@ -22,9 +22,11 @@ from tidelog.program.typed import (
     Constant,
     Each,
     Expr,
+    Group,
     Literal,
     Match,
     Nested,
+    Stage,
     Term,
     Test,
     Var,
@@ -127,6 +129,12 @@ class Bodies:
             case Without(parameters, bodies):
                 if self.has_none(parameters, bodies, known.values):
                     yield known
+            case Stage(group, bodies):
+                for results, members in self.groups(group, bodies, known.values):
+                    extended = known.copy()
+                    if all(extended.place(name, value) for name, value in results.items()):
+                        extended.inner[number] = members
+                        yield extended
             case _:
                 assert_never(literal)
 
@@ -179,6 +187,33 @@ class Bodies:
         value = self.calculator.aggregated(literal, [row for row, _ in sound])
         return value, ordered_members(literal, sound)
 
+    def groups(
+        self, group: Group, bodies: tuple[Body, ...], wanted: Mapping[str, Value]
+    ) -> Iterator[tuple[dict[str, Value], Members]]:
+        """The keys and results of groups with these keys, and what the first aggregate ranges over."""
+        keys = {k.name: wanted[k.name] for k in group.keys if k.name in wanted}
+        members: dict[Row, list[Instance]] = {}
+        for body in bodies:
+            for instance in self.instances(body, keys):
+                members.setdefault(tuple(instance.values[k.name] for k in group.keys), []).append(instance)
+        first = group.aggregates[0]
+        for found in members.values():
+            known = self._results(group, found)
+            if known is not None:
+                arguments = [(self.arguments(first.args, x) or (), x) for x in found]
+                yield known, ordered_members(first, arguments)
+
+    def _results(self, group: Group, found: list[Instance]) -> dict[str, Value] | None:
+        """The keys and results of a group with these instances."""
+        known: dict[str, Value] = {k.name: found[0].values[k.name] for k in group.keys}
+        for aggregate in group.aggregates:
+            rows = [self.arguments(aggregate.args, instance) for instance in found]
+            value = self.calculator.aggregated(aggregate, [r for r in rows if r is not None])
+            if isinstance(value, Failed):
+                return None
+            known[aggregate.result.name] = value
+        return known
+
     def arguments(self, args: Sequence[Expr], instance: Instance) -> Row | None:
         """The values of expressions in an instance; None if one cannot be computed."""
         values: list[Value] = []
@@ -221,6 +256,8 @@ class Bodies:
                 if not needed <= known:
                     return None
                 return {Bind: 0.0, Test: 0.0, Absent: 0.5, Each: 4.0}.get(type(literal), 8.0)
+            case Stage(group):
+                return 16.0 if all(k.name in known for k in group.keys) else 1e6
             case _:
                 assert_never(literal)
 
@@ -253,6 +290,8 @@ def _binds(literal: Literal) -> set[str]:
             return {t.name for t in terms if isinstance(t, Var)}
         case Bind(variable=variable) | Each(variable=variable) | Nested(result=variable):
             return {variable.name}
+        case Stage(group):
+            return {variable.name for variable in group.columns}
         case Absent() | Test() | Without():
             return set()
         case _:

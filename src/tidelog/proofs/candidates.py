@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from tidelog.data.values import Row, Value
 from tidelog.program.analysis.totals import contributions
 from tidelog.program.model import Program
-from tidelog.program.typed import Bind, Body, Constant, Group, Head, Match, Rule, Stratum, Var
-from tidelog.proofs.bodies import Bodies, Read, ordered_members
-from tidelog.proofs.calculator import Failed
+from tidelog.program.typed import Bind, Body, Constant, Head, Match, Rule, Stratum, Var
+from tidelog.proofs.bodies import Bodies, Read
 from tidelog.proofs.model import Derived, Fact, Grouped, Instance, Part
 from tidelog.proofs.state import same
 
@@ -159,29 +158,10 @@ class Candidates:
     def _groups(self, deriving: Deriving, fact: Fact, wanted: Mapping[str, Value]) -> Iterator[Grouped]:
         rule, group = deriving.rule, deriving.rule.group
         assert group is not None
-        keys = {k.name: wanted[k.name] for k in group.keys if k.name in wanted}
-        members: dict[Row, list[Instance]] = {}
-        for body in rule.bodies:
-            for instance in self.bodies.instances(body, keys):
-                members.setdefault(tuple(instance.values[k.name] for k in group.keys), []).append(instance)
-        for found in members.values():
-            known = self.results(group, found)
-            if known is None or not all(same(wanted.get(n, v), v) for n, v in known.items()):
+        for known, shown in self.bodies.groups(group, rule.bodies, wanted):
+            if not all(same(wanted.get(n, v), v) for n, v in known.items()):
                 continue
-            arguments = [(self.bodies.arguments(group.aggregates[0].args, x) or (), x) for x in found]
-            shown = ordered_members(group.aggregates[0], arguments)
             for body in rule.after:
                 for after in self.bodies.instances(body, {**wanted, **known}, known):
                     if self.head_row(deriving, after) == fact.row:
                         yield Grouped(fact, rule, deriving.head, shown, after)
-
-    def results(self, group: Group, found: list[Instance]) -> dict[str, Value] | None:
-        """The keys and results of a group with these instances."""
-        known: dict[str, Value] = {k.name: found[0].values[k.name] for k in group.keys}
-        for aggregate in group.aggregates:
-            rows = [self.bodies.arguments(aggregate.args, instance) for instance in found]
-            value = self.bodies.calculator.aggregated(aggregate, [r for r in rows if r is not None])
-            if isinstance(value, Failed):
-                return None
-            known[aggregate.result.name] = value
-        return known

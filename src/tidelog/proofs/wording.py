@@ -23,6 +23,7 @@ from tidelog.program.typed import (
     Match,
     Nested,
     Rule,
+    Stage,
     Term,
     Test,
     Var,
@@ -73,6 +74,9 @@ class Wording:
                 return (
                     f"no instance of {literal_text(literal).removeprefix('not ')}{_where(parameters, values)}"
                 )
+            case Stage(group):
+                parts = (f"{v.name} = {value_text(v.type, values[v.name])}" for v in group.columns)
+                return f"a group with {', '.join(parts)}"
             case _:
                 assert_never(literal)
 
@@ -84,7 +88,7 @@ def is_shown(literal: Literal) -> bool:
             return not variable.name.startswith("$") and not _is_internal(value)
         case Test(condition):
             return not _is_internal(condition)
-        case Each() | Nested() | Match() | Absent() | Without():
+        case Each() | Nested() | Match() | Absent() | Without() | Stage():
             return True
         case _:
             assert_never(literal)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from tidelog.data.values import Row
 from tidelog.program.model import EMPTY, Program
-from tidelog.program.typed import Absent, Body, Match, Nested, RelationKind, Without
+from tidelog.program.typed import Absent, Body, Match, Nested, RelationKind, Stage, Without
 from tidelog.reference.chibi import extend
 from tidelog.reference.facts import Facts, IndexedFacts
 
@@ -94,5 +94,5 @@ def _delays_in(bodies: Iterable[Body]) -> Iterable[tuple[str, int]]:
         if isinstance(literal, Match | Absent):
             if literal.delay:
                 yield literal.relation, literal.delay
-        elif isinstance(literal, Nested | Without):
+        elif isinstance(literal, Nested | Without | Stage):
             yield from _delays_in(literal.bodies)

@@ -35,6 +35,8 @@ _GROUPS = (
     "var a = (v as double).group_by({k}).sum(), var b = v.group_by({k}).sum(), var n = b + (a as int)",
     "var n = (v > 1).group_by({k}).count_if()",
     "var m = v.group_by({k}).median(), var n = ceil(m) as int",
+    "var s = v.group_by({k}, y).sum(), var n = s.group_by({k}).count()",
+    "var s = v.group_by({k}, y).count(), s > 1, var n = (s + y).group_by({k}).sum()",
 )
 _NESTED = (
     "var n = count {{ {atom} }}",

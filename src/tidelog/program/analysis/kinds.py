@@ -22,6 +22,7 @@ from tidelog.program.typed import (
     Relation,
     RelationKind,
     Rule,
+    Stage,
     Stratum,
     Test,
     Without,
@@ -42,7 +43,7 @@ def atoms_in(body: Body) -> Iterator[Match | Absent]:
         match literal:
             case Match() | Absent():
                 yield literal
-            case Nested(bodies=bodies) | Without(bodies=bodies):
+            case Nested(bodies=bodies) | Without(bodies=bodies) | Stage(bodies=bodies):
                 for inner in bodies:
                     yield from atoms_in(inner)
             case Test() | Bind() | Each():
