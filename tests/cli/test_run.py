@@ -213,7 +213,7 @@ def test_a_program_that_cannot_be_loaded_leaves_no_line_behind(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "program.dl").write_text("P(x) :- Q(x).\n")
-    monkeypatch.setattr("tidelog.cli._is_watched", lambda: True)
+    monkeypatch.setattr("tidelog.cli.running.is_watched", lambda: True)
     result = run("run", folder / "program.dl")
     shown, error = result.stderr.removeprefix("\r\x1b[2K").split("\r\x1b[2K")
     assert shown.startswith("loading ")

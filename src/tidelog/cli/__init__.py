@@ -1,0 +1,90 @@
+"""The command line.
+
+Exit codes: 0 on success; 1 if a program has errors (or `fmt --check` would change it), if facts do not match
+their relations, or if a run fails; 2 if the command line is invalid. Diagnostics are written to standard
+error, results to standard output.
+
+A command is imported when it is called: each needs only a part of the package.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Final
+
+import click
+
+import tidelog
+from tidelog.cli.messages import fail, show_problems
+from tidelog.errors import ProgramError, TidelogError
+
+__all__ = ["main"]
+
+# the module and the name of each command, and its line in the list of commands
+_COMMANDS: Final = {
+    "bench": ("tidelog.bench.commands", "commands", "Measure and compare the times of reasoners."),
+    "check": ("tidelog.cli.programs", "check", "Check programs and report all errors and warnings."),
+    "fmt": ("tidelog.cli.programs", "fmt", "Format programs in the standard layout, with their comments."),
+    "pipeline": (
+        "tidelog.pipeline.commands",
+        "commands",
+        "Data pipelines on Spark: evaluate a program over tables, incrementally.",
+    ),
+    "query": ("tidelog.cli.asking", "query", "Answer a query over the results of a program."),
+    "rdf": (
+        "tidelog.rdf.commands",
+        "commands",
+        "Work with RDF graphs: infer triples by RDFS or OWL 2 RL.",
+    ),
+    "run": (
+        "tidelog.cli.running",
+        "run",
+        "Run a program over a folder of facts and write its output relations.",
+    ),
+    "show": ("tidelog.cli.programs", "show", "Print a program at one of its stages."),
+    "why": (
+        "tidelog.cli.asking",
+        "why",
+        "Explain why a row is there: by which rules, from which facts.",
+    ),
+}
+
+
+class _Commands(click.Group):
+    """Imports commands on demand, and prints errors for users instead of tracebacks."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name, _ = _COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in _COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except ProgramError as error:
+            show_problems(error.diagnostics)
+            sys.exit(1)
+        except TidelogError as error:
+            fail(str(error))
+        except BrokenPipeError:
+            raise  # the reader has closed the pipe; click exits quietly
+        except OSError as error:
+            fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+        except UnicodeEncodeError as error:
+            fail(f"the output cannot be encoded as {error.encoding}; set PYTHONIOENCODING=utf-8")
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(tidelog.__version__, prog_name="tidelog")
+def main() -> None:
+    """Tidelog: Datalog whose facts and rules change while it runs."""

@@ -1,0 +1,144 @@
+"""`tidelog query`, `tidelog why` and rows on standard output."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tidelog.cli import _COMMANDS, main
+
+PROGRAM = """input relation Edge(src: string, dst: string)
+input relation Weight(src: string, n: int)
+output relation Reach(src: string, dst: string)
+Reach(x, y) :- Edge(x, y).
+Reach(x, z) :- Reach(x, y), Edge(y, z).
+"""
+
+
+def call(*args: object, stdin: str = "") -> Result:
+    return CliRunner().invoke(main, [str(a) for a in args], input=stdin)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "facts").mkdir()
+    (tmp_path / "facts" / "Edge.csv").write_text("src,dst\na,b\nb,c\n")
+    (tmp_path / "facts" / "Weight.csv").write_text("src,n\na,1\nb,22\n")
+    (tmp_path / "program.dl").write_text(PROGRAM)
+    return tmp_path / "program.dl"
+
+
+def ask(program: Path, *args: object, stdin: str = "") -> Result:
+    command, *rest = args
+    return call(command, program, *rest, "-F", program.parent / "facts", stdin=stdin)
+
+
+def test_answers_are_printed_as_csv_in_a_pipe(program: Path) -> None:
+    header, *rows = ask(program, "query", 'Reach("a", x)').stdout.splitlines()
+    assert header == "x"
+    assert sorted(rows) == ["b", "c"]
+
+
+def test_answers_are_printed_as_json_lines(program: Path) -> None:
+    done = ask(program, "query", "Weight(s, n), n > 2", "--json")
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [{"s": "b", "n": 22}]
+
+
+@pytest.mark.parametrize(("row", "answer"), [('Reach("a", "c")', "true"), ('Reach("c", "a")', "false")])
+def test_a_query_without_variables_is_true_or_false(program: Path, row: str, answer: str) -> None:
+    assert ask(program, "query", row).stdout == f"{answer}\n"
+
+
+def test_parameters_are_numbers_or_texts(program: Path) -> None:
+    done = ask(program, "query", "Weight(s, n), n > least, Reach(s, to)", "-p", "least=0", "-p", "to=c")
+    assert sorted(done.stdout.splitlines()[1:]) == ["a,1", "b,22"]
+
+
+def test_facts_are_read_from_standard_input(program: Path) -> None:
+    given = ("-i", "Edge=-", "-i", f"Weight={program.parent / 'facts' / 'Weight.csv'}")
+    done = call("query", program, "Reach(x, y)", *given, stdin="src,dst\np,q\n")
+    assert done.stdout == "x,y\np,q\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        (["-i", "Edge"], "`Edge` is not --input RELATION=FILE"),
+        (["-i", "Edges=-"], "the program has no relation `Edges`, which --input names"),
+        (["-i", "Edge=-"], "missing facts for Weight; give their folder with -F FOLDER"),
+        (["-p", "x"], "`x` is not --param NAME=VALUE"),
+    ],
+)
+def test_wrong_options_are_named(program: Path, args: list[str], problem: str) -> None:
+    done = call("query", program, "Reach(x, y)", *args, stdin="src,dst\n")
+    assert done.exit_code != 0
+    assert problem in done.stderr
+
+
+def test_a_row_is_explained(program: Path) -> None:
+    done = ask(program, "why", 'Reach("a", "c")')
+    assert 'Edge("b", "c")  asserted' in done.stdout
+    assert done.stdout.startswith('Reach("a", "c")  by Reach(x, z) :-')
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("option", "start"), [("--json", "{"), ("--html", "<"), ("--svg", "<svg")])
+def test_explanations_have_other_forms(program: Path, option: str, start: str) -> None:
+    assert ask(program, "why", 'Reach("a", "c")', option).stdout.startswith(start)
+
+
+def test_the_first_of_several_rows_is_explained(program: Path) -> None:
+    done = ask(program, "why", 'Reach("a", row)')
+    assert done.stdout.startswith('Reach("a", "b")  by')
+    assert 'Reach("a", row) matches 2 rows; this is about the first' in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ('Reach("c", x)', 'no row of Reach matches Reach("c", x)'),
+        ("Reach(x, y), Edge(x, y)", "expected one atom"),
+        ("Reach(", "error[E003]"),
+        ("Reaches(x)", "did you mean `Reach`?"),
+    ],
+)
+def test_a_row_that_cannot_be_explained_is_an_error(program: Path, row: str, problem: str) -> None:
+    done = ask(program, "why", row)
+    assert done.exit_code == 1
+    assert problem in done.stderr
+
+
+def test_run_prints_one_relation(program: Path) -> None:
+    done = ask(program, "run", "-D", "-")
+    assert done.stdout.startswith("src,dst\n")
+    assert len(done.stdout.splitlines()) == 4
+    other = ask(program, "run", "-D", "-", "--only", "Weight", "--format", "jsonl")
+    assert {"src": "b", "n": 22} in [json.loads(line) for line in other.stdout.splitlines()]
+
+
+def test_run_prints_nothing_if_it_is_unclear_what(program: Path) -> None:
+    program.write_text(PROGRAM + "output relation Other(x: int)\n")
+    assert "2 output relations; name one with --only" in ask(program, "run", "-D", "-").stderr
+    assert "--only applies to -D -" in ask(program, "run", "--only", "Reach").stderr
+    assert "not parquet" in ask(program, "run", "-D", "-", "--format", "parquet").stderr
+
+
+def test_the_list_of_commands_says_what_each_command_says() -> None:
+    for name, (_, _, text) in _COMMANDS.items():
+        command = main.get_command(None, name)  # type: ignore[arg-type]
+        assert command is not None
+        assert (command.help or "").partition("\n")[0] == text
+
+
+def test_help_imports_no_engine() -> None:
+    code = (
+        "import sys; from tidelog.cli import main; main(['--help'], standalone_mode=False); "
+        "print('numpy' in sys.modules, 'tidelog.session' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False False"
