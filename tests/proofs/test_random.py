@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from oracle.generator import DECLARED, FLAVOURS, Generator
+from oracle.generator import DECLARED, FLAVOURS, WIDE, Generator
 from oracle.language.checking import NAMES, _context, act, open_local
 from oracle.language.histories import programs
 from sizes import size
@@ -21,6 +21,7 @@ from tidelog.errors import EngineError, TidelogError
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft
 from tidelog.proofs.proof import Proof
+from tidelog.reference.proofs import ProofChecker
 from tidelog.session.session import Session
 
 CORE = int(os.environ.get("TIDELOG_SEEDS", size(6, 200)))
@@ -39,11 +40,14 @@ def sampled(db: Session, random: Random) -> Iterator[Proof]:
             yield db.why(relation, row)
 
 
-def check_proofs(db: Session, random: Random) -> None:
+def check_proofs(db: Session, random: Random, *, is_small: bool = True) -> None:
     """Check the proofs of some rows, and of one of them without the facts that its proof rests on."""
     proofs = list(sampled(db, random))
+    second = ProofChecker(db.program, {name: db[name].given for name in db}) if is_small else None
     for proof in proofs:
         proof.check()
+        problem = None if second is None else second.problem(proof.goal, proof.steps)
+        assert problem is None, f"{problem}: {proof}"
         str(proof)
     with_facts = [proof for proof in proofs if proof.facts]
     if with_facts:
@@ -86,7 +90,7 @@ def core(flavour: str, seed: int) -> None:
             tx.commit()
         except EngineError:
             return  # the generator does not know what was refused
-        check_proofs(db, random)
+        check_proofs(db, random, is_small=flavour not in WIDE)
 
 
 @pytest.mark.parametrize(("flavour", "seed"), [*KEPT_CORE, *((f, s) for f in FLAVOURS for s in range(CORE))])

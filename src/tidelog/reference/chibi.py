@@ -59,7 +59,7 @@ from tidelog.reference.facts import Facts, IndexedFacts, Substitution, stored
 from tidelog.reference.structures import items_of
 from tidelog.reference.totals import TotalsRun
 
-__all__ = ["Chibi", "answers", "consequences", "extend"]
+__all__ = ["Chibi", "answers", "consequences", "derivable", "extend"]
 
 DEFAULT_ROUNDS = 100_000
 
@@ -128,6 +128,31 @@ def answers(program: Program, query: Query, facts: Facts) -> frozenset[Row]:
     return frozenset(facts.rows.pop(name, ()))
 
 
+def derivable(
+    program: Program, rule: Rule, facts: Facts, matched: Sequence[tuple[str, Row]], body: Body
+) -> list[tuple[str, Row]]:
+    """The heads of the instances of a body whose atoms match exactly these facts, in this order.
+
+    Everything else reads `facts`. For a rule with a group, the body is one of those after it.
+    """
+    relations = frozenset(head.relation for head in rule.heads)
+    run = _StratumRun(program, Stratum(relations, (rule,), recursive=False), facts, DEFAULT_ROUNDS)
+    if len(matched) != sum(isinstance(literal, Match) for literal in body):
+        return []
+    bodies = rule.bodies if rule.group is None else rule.after
+    alone = Rule(rule.id, rule.heads, (body,), None, ((),)) if rule.group is None else rule
+    if body not in bodies:
+        return []
+    start = run.start(alone)
+    sources = [Facts({relation: [row]}) for relation, row in matched]
+    return [
+        head
+        for known in start.substitutions
+        for remaining in (start.bodies if rule.group is None else (body,))
+        for head in run.sound_heads(rule, remaining, known, sources)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Start:
     """A rule with the bodies to match and the substitutions to start from."""
@@ -156,7 +181,7 @@ class _StratumRun:
 
     def fixpoint(self) -> None:
         """Add everything that follows, in semi-naive rounds."""
-        starts = [self._start(rule) for rule in self.stratum.rules]
+        starts = [self.start(rule) for rule in self.stratum.rules]
         new = self._add(fact for start in starts for fact in self._heads(start, None))
         rounds = 0
         while new.rows and self.stratum.recursive:
@@ -177,7 +202,7 @@ class _StratumRun:
                 new.add(relation, row)
         return new
 
-    def _start(self, rule: Rule) -> _Start:
+    def start(self, rule: Rule) -> _Start:
         if rule.group is None:
             return _Start(rule, *self._stage(rule, rule.bodies))
         return _Start(rule, rule.after, tuple(self._groups(rule, rule.group, rule.bodies)))
@@ -367,7 +392,7 @@ class _StratumRun:
 
     def derived(self) -> list[tuple[str, Row]]:
         """The heads of all instances over the current facts, one for each instance."""
-        starts = [self._start(rule) for rule in self.stratum.rules]
+        starts = [self.start(rule) for rule in self.stratum.rules]
         return [fact for start in starts for fact in self._heads(start, None)]
 
     # -- the best value per key
@@ -380,7 +405,7 @@ class _StratumRun:
                 self.facts.discard(relation, row)
                 self._improve(relation, row, kept)
         rules = [_without_group(r, self.best) for r in self.stratum.rules]
-        starts = [self._start(rule) for rule in rules]
+        starts = [self.start(rule) for rule in rules]
         rounds, improved = 0, True
         while improved:
             rounds += 1
@@ -395,11 +420,17 @@ class _StratumRun:
         for body in start.bodies:
             everything = [self.facts] * sum(isinstance(x, Match) for x in body)
             for known in start.substitutions:
-                for instance, failures in self._candidates(body, known, everything):
-                    try:
-                        yield from () if failures else self._apply(start.rule, instance)
-                    except EngineError:
-                        continue
+                yield from self.sound_heads(start.rule, body, known, everything)
+
+    def sound_heads(
+        self, rule: Rule, body: Body, known: Substitution, sources: Sequence[Facts]
+    ) -> Iterator[tuple[str, Row]]:
+        """The facts that a body derives, without instances that fail."""
+        for instance, failures in self._candidates(body, known, sources):
+            try:
+                yield from () if failures else self._apply(rule, instance)
+            except EngineError:
+                continue
 
     def _improve(self, relation: str, row: Row, kept: dict[tuple[str, Row], Row]) -> bool:
         """Add a row, replacing a worse row of the same key; returns whether anything changed."""
