@@ -167,7 +167,9 @@ class Session:
     def _asked(self, relation: str, row: object) -> tuple[SessionState, Fact]:
         """The state that an explanation is about, and the fact that a user asks for."""
         with self._state.locks.reading:
-            declared = find_relation(relation, self._state.program.relations)
+            declared = find_relation(relation, self._kinds.program.relations)
+            if self._kinds.is_needed:
+                raise SessionError("proofs do not know multisets, streams and delays yet")
             state = SessionState(self._state.program, self.snapshot())
         return state, fact_of(declared, row)
 
