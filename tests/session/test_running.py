@@ -58,3 +58,19 @@ def test_mistakes_are_reported() -> None:
         tidelog.run("no-such-file.dl")
     with pytest.raises(SessionError, match="`program` is 3"):
         tidelog.run(3)  # type: ignore[arg-type]
+
+
+def test_alternatives_may_call_generic_functions_unevenly() -> None:
+    found = tidelog.run(
+        """
+        function pick<T>(a: T, b: T, first: bool): T { if (first) a else b }
+        input relation A(x: int)
+        output relation Large(x: int)
+        output relation Total(x: int, n: int)
+        Large(pick(x, 0, x > 1)) :- A(x), (x > 1; pick(x, 1, true) < 0).
+        Total(x, n) :- A(x), (x > 1; pick(x, 1, true) < 0), var n = (pick(x, 7, x > 1)).group_by(x).sum().
+        """,
+        A=[(-1,), (0,), (1,), (2,)],
+    )
+    assert sorted(found["Large"]) == [(0,), (2,)]
+    assert sorted(found["Total"]) == [(-1, 7), (2, 2)]

@@ -283,31 +283,50 @@ class Rules:
     # -- groups
 
     def _grouped(self, head: RelationText, body: _Body) -> RuleText:
-        scope = body.scope
+        """A rule with one stage of aggregates or several, each over the rows of the one before."""
+        scope, literals = body.scope, list(body.literals)
+        below = [r for r in self.relations if r.level < head.level]
+        after, needs = self._stage(head, scope, scope, literals)
+        while self._chance(0.3) and needs:
+            self._between(below, needs, after, literals)
+            after, needs = self._stage(head, after, needs, literals)
+        self._between(below, needs, after, literals)
+        return RuleText((self._head(head, after),), self._shuffled(literals))
+
+    def _stage(
+        self, head: RelationText, scope: dict[str, Type], needs: dict[str, Type], literals: list[str]
+    ) -> tuple[dict[str, Type], dict[str, Type]]:
+        """Aggregates over `scope` that read something of `needs`: what is bound after them, and their results."""
         keys = self.random.sample(sorted(scope), min(len(scope), self.random.choice([0, 1, 1, 2])))
         results: dict[str, Type] = {}
-        literals = list(body.literals)
         for _ in range(self.random.choice([1, 1, 1, 2])):
             name = self._name("n")
             wanted = [t for t in head.types if t not in results.values()]
-            text, type_ = self._aggregate(scope, keys, wanted)
+            read = scope if needs.keys() & set(keys) or self._chance(0.1) else needs
+            text, type_ = self._aggregate(read, keys, wanted)
             literals.append(f"var {name} = {text}")
             results[name] = type_
-        after = {**{k: scope[k] for k in keys}, **results}
+        return {**{k: scope[k] for k in keys}, **results}, results
+
+    def _between(
+        self,
+        below: Sequence[RelationText],
+        results: Mapping[str, Type],
+        after: dict[str, Type],
+        literals: list[str],
+    ) -> None:
+        """Literals that use the results of a stage."""
         if self._chance(0.25):
             literals.append(self._condition(results))
         if self._chance(0.15):
-            below = [r for r in self.relations if r.level < head.level]
             literals.append(f"not {self._negated(self.random.choice(below), results)}")
         if self._chance(0.1):
-            below = [r for r in self.relations if r.level < head.level]
             literals.append(self._structured.negated(below, after))
         if self._chance(0.15):
             name = self._name("v")
             type_ = self.random.choice(list(results.values()))
             literals.append(f"var {name} = {self.expressions.make(type_, results)}")
             after[name] = type_
-        return RuleText((self._head(head, after),), self._shuffled(literals))
 
     def _aggregate(
         self, scope: Mapping[str, Type], keys: Sequence[str], wanted: Sequence[Type]

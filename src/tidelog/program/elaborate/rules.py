@@ -176,15 +176,23 @@ class _RuleMaker:
         return sound, shared
 
     def _agree(self, made: Sequence[object], scopes: Sequence[Scope]) -> bool:
-        """Whether all alternatives gave the same result; they can differ only in the types of variables."""
+        """Whether all alternatives gave the same result.
+
+        They can differ only in the types of variables, and in the names that expanded calls give to locals,
+        which do not matter.
+        """
         if None in made:
             return False
         if all(m == made[0] for m in made):
             return True
         decisive = _reads_of(self.rule)
-        name, first, other = next(
+        differing = (
             (n, t, s[n]) for s in scopes for n, t in scopes[0].items() if n in decisive and s.get(n, t) != t
         )
+        found = next(differing, None)
+        if found is None:
+            return True
+        name, first, other = found
         self.problems.report(
             "E208",
             self.rule.span,
