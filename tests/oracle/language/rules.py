@@ -296,7 +296,7 @@ class Rules:
     def _stage(
         self, head: RelationText, scope: dict[str, Type], needs: dict[str, Type], literals: list[str]
     ) -> tuple[dict[str, Type], dict[str, Type]]:
-        """Aggregates over `scope` that read something of `needs`: what is bound after them, and their results."""
+        """Aggregates over `scope` that read something of `needs`: what is bound after them, their results."""
         keys = self.random.sample(sorted(scope), min(len(scope), self.random.choice([0, 1, 1, 2])))
         results: dict[str, Type] = {}
         for _ in range(self.random.choice([1, 1, 1, 2])):
