@@ -31,6 +31,11 @@ _COMMANDS: Final = {
         "commands",
         "Data pipelines on Spark: evaluate a program over tables, incrementally.",
     ),
+    "profile": (
+        "tidelog.cli.profiling",
+        "profile",
+        "Show where the time of a run goes, and which rule to look at.",
+    ),
     "query": ("tidelog.cli.asking", "query", "Answer a query over the results of a program."),
     "rdf": (
         "tidelog.rdf.commands",

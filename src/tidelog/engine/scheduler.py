@@ -168,7 +168,7 @@ class _Walk(Interpreter):
         self._bring_up_to_date(stratum, rules, same)
         self.engine.finish(stratum)
         self.current.placed = self.run.placed(stratum)
-        self.current.relations = stratum.relations
+        self.current.relations, self.current.origins = stratum.relations, stratum.origins
         for name in stratum.relations:
             inserted, deleted = self.engine.changed_rows(name)
             self.current.inserted += inserted

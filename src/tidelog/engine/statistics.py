@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, NamedTuple
 
-from tidelog.maintain.script import Derive
+from tidelog.maintain.script import Derive, Mode
 from tidelog.plan.flat import Role
 
 __all__ = ["Done", "RuleStats", "Stats", "StratumStats", "shares"]
 
 _MOST: Final = 256  # calls that wait to be charged to rules
+_TRACED: Final = (Mode.ADD, Mode.SUBTRACT)  # heads are not added at once
 _CHARGING: Final = Lock()
 
 
@@ -66,7 +67,10 @@ _Together = tuple[Sequence[Derive], Sequence[tuple[int, Done]], float]
 
 @dataclass(slots=True)
 class StratumStats:
-    """What a commit did to one stratum; `inserted` and `deleted` count the rows of its relations."""
+    """What a commit did to one stratum; `inserted` and `deleted` count the rows of its relations.
+
+    `origins` are the texts of its rules.
+    """
 
     name: str
     strategy: str
@@ -76,6 +80,7 @@ class StratumStats:
     seconds: float = 0.0
     placed: str = ""
     relations: frozenset[str] = frozenset()
+    origins: tuple[str, ...] = ()
     inserted: int = 0
     deleted: int = 0
     _rules: dict[str, RuleStats] = field(default_factory=dict)
@@ -103,7 +108,8 @@ class StratumStats:
         known.instances += done.instances
         known.expected += done.instances if expected is None else expected
         known.examined += done.examined
-        known.rows = None if known.rows is None or done.rows is None else known.rows + done.rows
+        is_known = done.rows is not None and step.mode not in _TRACED
+        known.rows = known.rows + (done.rows or 0) if known.rows is not None and is_known else None
         if step.rule.role is Role.DERIVE:
             start = step.rule.id, step.driver
             known.starts[start] = known.starts.get(start, 0.0) + seconds

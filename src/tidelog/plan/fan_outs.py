@@ -41,7 +41,7 @@ class FanOut:
     by: str
     estimated: float | None
     measured: Measured | None
-    scans: bool  # whether all rows are matched, without a key or a range
+    scans: bool  # whether no column is equal to anything before, so that many rows match
 
 
 def fan_outs(
@@ -66,7 +66,7 @@ def fan_outs(
             continue
         known = measured[number] if number < len(measured) else None
         estimated = rows[number + 1] / rows[number] if rows[number] else 0.0
-        scans = not step.key and not step.bounds and bool(found)
+        scans = not step.key and bool(found)
         found.append(FanOut(step.position, text, by, estimated, known, scans))
         number += 1
     return tuple(found)

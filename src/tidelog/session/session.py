@@ -38,6 +38,8 @@ from tidelog.session.kinds.layer import KindsLayer
 from tidelog.session.logs import log_commit, span_of_commit
 from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
 from tidelog.session.pictures import strata_picture
+from tidelog.session.profiles.collecting import Recorder
+from tidelog.session.profiles.profile import Profile, profile_of
 from tidelog.session.proving import SessionState, fact_of
 from tidelog.session.rendering import html_table
 from tidelog.session.rules import SessionRule
@@ -99,6 +101,7 @@ class Session:
         self._search = draft.search
         self._subscriptions = Subscriptions()
         self._stats = CommitStats(self._state.commit, Stats())
+        self._recorder: Recorder | None = None  # of commits, if they are added up
         with self.transaction() as tx:
             tx.begin_with(draft)
             say(tx)
@@ -237,6 +240,21 @@ class Session:
         """
         return self._state.plan({r: (s.instances, s.expected) for r, s in self.stats.by_rule.items()})
 
+    def profile(self, *, last: bool = False, reset: bool = False) -> Profile:
+        """Where the time of commits goes, by stratum and by rule, and which rule to look at.
+
+        It is about the last commit. After a call with `reset`, it is about all commits since then, or with
+        `last` about the last one still. `reset` returns the profile so far and begins again.
+        """
+        recorder = self._recorder
+        if recorder is None or last:
+            recorder = Recorder()
+            recorder.add(self._stats)
+        found = profile_of(recorder, self._state.observed)
+        if reset:
+            self._recorder = Recorder()
+        return found
+
     def subscribe(self, relation: str, callback: Callback) -> Subscription:
         """Call `callback` with the changes of a relation and the commit number, after each commit with some.
 
@@ -283,6 +301,8 @@ class Session:
 
     def _committed(self, done: Done) -> None:
         self._stats = CommitStats(self._state.commit, done.stats)
+        if self._recorder is not None:
+            self._recorder.add(self._stats)
         log_commit(self._stats, done.changes)
         self._subscriptions.enqueue(done.changes, self._stats)
 
