@@ -6,7 +6,8 @@ Values are decoded when they are read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,8 @@ from tidelog.session.rendering import SHOWN, counted, html_table, text_table
 from tidelog.session.tabular import Tabular
 
 __all__ = ["Changes", "RelationChanges"]
+
+_RELATIONS: Final = 20  # on a page
 
 
 class RelationChanges(Tabular):
@@ -83,7 +86,7 @@ class RelationChanges(Tabular):
 
     def _repr_html_(self) -> str:
         headers = ["", *(c.name for c in self.relation.columns)]
-        return html_table(self.summary(), headers, self._shown())
+        return html_table(self.summary(), headers, self._shown(), max(len(self) - SHOWN, 0))
 
     def summary(self) -> str:
         added = counted(len(self._inserted), "row")
@@ -137,4 +140,6 @@ class Changes(Mapping[str, RelationChanges]):
     def _repr_html_(self) -> str:
         if not self._changed:
             return "<p>no changes</p>"
-        return "".join(change._repr_html_() for change in self._changed.values())
+        shown = "".join(change._repr_html_() for change in islice(self._changed.values(), _RELATIONS))
+        more = len(self._changed) - _RELATIONS
+        return f"{shown}<p>… and {more:,} more relations</p>" if more > 0 else shown

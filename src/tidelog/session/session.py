@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ from tidelog.session.pictures import strata_picture
 from tidelog.session.profiles.collecting import Recorder
 from tidelog.session.profiles.profile import Profile, profile_of
 from tidelog.session.proving import SessionState, fact_of
-from tidelog.session.rendering import html_table
+from tidelog.session.rendering import LISTED, clip, html_table
 from tidelog.session.rules import SessionRule
 from tidelog.session.statistics import CommitStats
 from tidelog.session.subscriptions import Callback, CommitCallback, Subscription, Subscriptions
@@ -75,6 +76,15 @@ class Snapshot(Mapping[str, WholeFacts]):
 
     def __contains__(self, name: object) -> bool:
         return is_name(name, self._views)
+
+    def table(self, title: str) -> str:
+        """The relations with their sizes, as HTML."""
+        shown = list(islice(self.values(), LISTED))
+        rows = [[v.relation.role.value, *(clip(t, 200) for t in v.titled()), f"{len(v):,}"] for v in shown]
+        return html_table(title, ("role", "relation", "columns", "rows"), rows, len(self) - len(shown))
+
+    def _repr_html_(self) -> str:
+        return self.table(f"{len(self)} relations, commit {self.commit}")
 
     def __repr__(self) -> str:
         return f"<snapshot of commit {self.commit}: {', '.join(self._views) or 'no relations'}>"
@@ -292,10 +302,8 @@ class Session:
     def _repr_html_(self) -> str:
         """The relations with their sizes, and the strata as a picture."""
         views = self.snapshot()
-        rows = [[v.relation.role.value, *v.titled(), f"{len(v):,}"] for v in views.values()]
         title = f"{len(self)} relations, {len(self._kinds.program.rules)} rules, commit {views.commit}"
-        table = html_table(title, ("role", "relation", "columns", "rows"), rows)
-        return table + strata_picture(self._kinds.program)
+        return views.table(title) + strata_picture(self._kinds.program)
 
     # -- for transactions
 

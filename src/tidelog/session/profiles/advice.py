@@ -105,9 +105,9 @@ def _misjudged(rule: ProfiledRule, atoms: Sequence[FanOut]) -> Iterator[tuple[st
     for atom in atoms:
         expected = math.inf if atom.estimated is None or not atom.by else max(atom.estimated, 1)
         if _fan_out(atom) > _MISJUDGED * expected:
+            expectation = f"{amount(expected)} rows per probe were expected of {_named(atom)}"
             yield (
-                f"is planned badly: {amount(expected)} rows per probe were expected of {_named(atom)}, "
-                f"which matches {_rows(atom)}",
+                f"is planned badly: {expectation}, which matches {_rows(atom)}",
                 f"Some values of {atom.by} are much more frequent than others: {_APART}",
             )
             return
