@@ -61,6 +61,8 @@ def fan_outs(
             continue
         text = print_flat_literal(program, rule.body[step.position])
         by = program.columns(step.relation, step.key)
+        if step.bounds:
+            by = f"{f'{by}, ' * bool(by)}a range of {program.columns(step.relation, [step.bounds[0].column])}"
         if step.position == first:
             found.append(FanOut(step.position, text, by, None, None, scans=False))
             continue

@@ -15,6 +15,7 @@ __all__ = ["LISTED", "SHOWN", "cells", "clip", "counted", "html_table", "text_ta
 SHOWN: Final = 10
 LISTED: Final = 50  # relations, strata or rules on a page
 _WIDEST: Final = 40
+_CAPTION: Final = 300
 
 
 def counted(number: int, noun: str) -> str:
@@ -47,6 +48,7 @@ def html_table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str
     body = "".join(f"<tr>{''.join(f'<td>{escape(c)}</td>' for c in row)}</tr>" for row in rows)
     foot = f'<tfoot><tr><td colspan="{len(headers)}">… and {more:,} more</td></tr></tfoot>' if more else ""
     return (
-        f"<table><caption>{escape(caption)}</caption>"
+        f'<table style="text-align:left"><caption style="text-align:left;white-space:nowrap">'
+        f"{escape(clip(caption, _CAPTION))}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}</table>"
     )

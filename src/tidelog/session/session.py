@@ -292,7 +292,7 @@ class Session:
     def trace(self, tracer: Any) -> Subscription:
         """Record every later commit as a span of an OpenTelemetry tracer, with its numbers as attributes."""
         if not callable(getattr(tracer, "start_span", None)):
-            raise SessionError(f"`tracer` is {shown(tracer)}; give a tracer of OpenTelemetry")
+            raise SessionError(f"`tracer` is {shown(tracer)}; give a tracer, as provider.get_tracer(…) makes")
         return self.on_commit(partial(span_of_commit, tracer))
 
     def __repr__(self) -> str:

@@ -50,7 +50,7 @@ def _about(rule: ProfiledRule, stratum: ProfiledStratum, total: float) -> str:
     found = list(_findings(rule, stratum))
     if not found:
         found = [_as_it_is(rule)]
-    reasons = "; ".join(reason for reason, _ in found)
+    reasons = "; it ".join(reason for reason, _ in found)
     remedies = " ".join(remedy for _, remedy in found[:2])
     return f"Rule {rule.number} takes {rule.seconds / total:.0%} of the time. It {reasons}. {remedies}"
 

@@ -44,6 +44,10 @@ class Profile:
     advice: tuple[str, ...]
 
     @property
+    def commits(self) -> int:
+        return self.last - self.first + 1
+
+    @property
     def rules(self) -> tuple[ProfiledRule, ...]:
         """All rules by time; rule 1 takes the most."""
         return tuple(sorted((r for s in self.strata for r in s.rules), key=lambda r: r.number))
