@@ -14,7 +14,7 @@ from functools import partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidelog.engine.limits import Limits, bytes_of
 from tidelog.engine.statistics import Stats
@@ -53,6 +53,20 @@ from tidelog.syntax.written import Written
 __all__ = ["PLACEMENTS", "Session", "Snapshot", "open_session"]
 
 PLACEMENTS = ("driver", "tasks", "shuffled")
+_OF_TRANSACTIONS = (
+    *(
+        "insert",
+        "delete",
+        "upsert",
+        "delete_keys",
+        "clear",
+        "insert_folder",
+        "load",
+        "add_rule",
+        "remove_rule",
+    ),
+    *("replace_program", "drop", "register", "preview", "rollback"),
+)
 WHY_LIMIT = 10_000_000  # rows that an explanation reads at most
 
 
@@ -294,6 +308,18 @@ class Session:
         if not callable(getattr(tracer, "start_span", None)):
             raise SessionError(f"`tracer` is {shown(tracer)}; give a tracer, as provider.get_tracer(…) makes")
         return self.on_commit(partial(span_of_commit, tracer))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Say where a method is that a session does not have."""
+            if name in _OF_TRANSACTIONS:
+                where = f"changes are made in transactions: `with db.transaction() as tx: tx.{name}(…)`"
+            elif name in ("to_pandas", "to_polars", "to_arrow", "where", "head"):
+                where = f'relations have it: `db["Relation"].{name}(…)`'
+            else:
+                raise AttributeError(f"a session has no `{name}`", name=name, obj=self)
+            raise AttributeError(f"a session has no `{name}`; {where}", name=name, obj=self)
 
     def __repr__(self) -> str:
         relations, rules = len(self), len(self._kinds.program.rules)

@@ -12,6 +12,7 @@ from typing import Final
 
 from tidelog.plan.fan_outs import FanOut
 from tidelog.session.profiles.model import ProfiledRule, ProfiledStratum
+from tidelog.session.rendering import counted
 
 __all__ = ["advise", "amount"]
 
@@ -56,8 +57,8 @@ def _about(rule: ProfiledRule, stratum: ProfiledStratum, total: float) -> str:
 
 
 def _as_it_is(rule: ProfiledRule) -> tuple[str, str]:
-    rows = f" and adds {amount(rule.rows)} rows" if rule.rows else ""
-    reason = f"finds {amount(rule.instances)} instances{rows}"
+    rows = f" and adds {counted(rule.rows, 'row')}" if rule.rows else ""
+    reason = f"finds {counted(rule.instances, 'instance')}{rows}"
     if rule.examined < _FEW:
         return reason, "That is little work: most of the time goes into planning joins and beginning rounds."
     return reason, "Its time follows the rows that it derives."
