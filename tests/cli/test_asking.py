@@ -142,3 +142,11 @@ def test_help_imports_no_engine() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False False"
+
+
+def test_a_profile_is_text_json_a_page_or_a_picture(program: Path) -> None:
+    assert "Reach(x, z) :- Reach(x, y), Edge(y, z)." in ask(program, "profile").output
+    found = json.loads(ask(program, "profile", "--json").output)
+    assert {stratum["name"] for stratum in found["strata"]} == {"Edge", "Weight", "Reach"}
+    assert ask(program, "profile", "--html").output.startswith("<!doctype html>")
+    assert ask(program, "profile", "--svg").output.startswith("<svg ")

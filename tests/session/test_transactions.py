@@ -41,7 +41,7 @@ def test_an_exception_in_the_block_rolls_back() -> None:
     with pytest.raises(ZeroDivisionError):
         fail()
     assert list(db["Edge"]) == [("a", "b")]
-    with pytest.raises(SessionError, match="it was not committed"):
+    with pytest.raises(SessionError, match="it is not committed"):
         _ = tx.changes
 
 

@@ -10,6 +10,7 @@ A command is imported when it is called: each needs only a part of the package.
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Final
 
@@ -30,6 +31,11 @@ _COMMANDS: Final = {
         "tidelog.pipeline.commands",
         "commands",
         "Data pipelines on Spark: evaluate a program over tables, incrementally.",
+    ),
+    "profile": (
+        "tidelog.cli.profiling",
+        "profile",
+        "Show where the time of a run goes, and which rule to look at.",
     ),
     "query": ("tidelog.cli.asking", "query", "Answer a query over the results of a program."),
     "rdf": (
@@ -63,6 +69,15 @@ class _Commands(click.Group):
         module, name, _ = _COMMANDS[cmd_name]
         command: click.Command = getattr(import_module(module), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            close = get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f"did you mean `{close[0]}`?" if close else f"the commands are {', '.join(_COMMANDS)}"
+            ctx.fail(f"unknown command `{args[0]}`; {hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -33,7 +33,7 @@ from tidelog.session.rendering import cells, text_table
 if TYPE_CHECKING:
     from tidelog.session import Session, Transaction
 
-__all__ = ["query", "why"]
+__all__ = ["evaluated", "over_facts", "query", "why"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -61,7 +61,7 @@ _OPTIONS = (
 )
 
 
-def _over_facts(command: F) -> F:
+def over_facts(command: F) -> F:
     """The options of commands that evaluate a program."""
     for option in reversed(_OPTIONS):
         command = option(command)
@@ -74,7 +74,7 @@ def _over_facts(command: F) -> F:
 @click.option("-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Value of a variable.")
 @click.option("--json", "form", flag_value=".jsonl", help="Print JSON lines: an object for each row.")
 @click.option("--csv", "form", flag_value=".csv", help="Print CSV; so it is if the output is no terminal.")
-@_over_facts
+@over_facts
 def query(file: Path, text: str, params: tuple[str, ...], form: str | None, **options: Any) -> None:
     """Answer a query over the results of a program.
 
@@ -84,7 +84,7 @@ def query(file: Path, text: str, params: tuple[str, ...], form: str | None, **op
     VALUE of a parameter is a number if it looks like one, and a text otherwise.
     """
     parameters = dict(_pair(p, "--param NAME=VALUE") for p in params)
-    db = _evaluated(file, **options)
+    db = evaluated(file, **options)
     answers = db.query(text, **{name: _value(written) for name, written in parameters.items()})
     if not answers.columns:
         click.echo("true" if len(answers) else "false")
@@ -101,13 +101,13 @@ def query(file: Path, text: str, params: tuple[str, ...], form: str | None, **op
 @click.option("--json", "form", flag_value="json", help="Print the steps as JSON.")
 @click.option("--html", "form", flag_value="html", help="Print HTML with collapsible steps.")
 @click.option("--svg", "form", flag_value="svg", help="Print a picture.")
-@_over_facts
+@over_facts
 def why(file: Path, text: str, form: str | None, **options: Any) -> None:
     """Explain why a row is there: by which rules, from which facts.
 
     ROW is an atom, such as 'Reach("a", "c")'. With variables, the first row that matches is explained.
     """
-    db = _evaluated(file, **options)
+    db = evaluated(file, **options)
     relation, rows = matching_rows(text, db.query)
     if not rows:
         raise SessionError(f"no row of {relation} matches {text}")
@@ -121,7 +121,7 @@ def why(file: Path, text: str, form: str | None, **options: Any) -> None:
 # -- evaluation
 
 
-def _evaluated(
+def evaluated(
     file: Path,
     *,
     facts: Path | None,

@@ -15,7 +15,7 @@ from typing import Final, TypeVar, assert_never
 from tidelog.engine.limits import Limits, Watch, raise_limit
 from tidelog.engine.protocol import Engine, Extrema, FusedRounds
 from tidelog.engine.rounds import Part, Rounds, in_rounds
-from tidelog.engine.statistics import RuleStats, StratumStats
+from tidelog.engine.statistics import Done, StratumStats, shares
 from tidelog.errors import EngineError
 from tidelog.maintain.script import (
     Accumulate,
@@ -173,19 +173,21 @@ class Interpreter:
         start = time.perf_counter()
         self.begin((step.rule.origin,))
         self.adds = not step.mode.takes_away
+        examined, rows = self.engine.done_so_far(step.rule.head)
         found = self.engine.derive(step, self.rank)
+        seconds = time.perf_counter() - start
         self.current.instances += found
-        self._charge(step, time.perf_counter() - start, found)
+        more, grown = self.engine.done_so_far(step.rule.head)
+        self._charge(step, seconds, 0.0, Done(found, max(more - examined, found), grown - rows))
         self._check_patience()
         self._look()
 
-    def _charge(self, step: Derive, seconds: float, found: int, rows: int | None = None) -> None:
+    def _charge(
+        self, step: Derive, seconds: float, divided: float, done: Done, rows: int | None = None
+    ) -> None:
         """Record the work of a rule. An estimate takes time, so quick steps count as expected."""
         expected = self.engine.expected(step, rows) if seconds > _NOTICED and rows != 0 else None
-        done = RuleStats(seconds, found, found if expected is None else expected)
-        known = self.current.rules.setdefault(step.rule.origin, done)
-        if known is not done:
-            known.add(done)
+        self.current.charge(step, seconds, divided, done, expected)
 
     def _check_patience(self) -> None:
         late = self.deadline is not None and self.clock() > self.deadline
@@ -193,7 +195,7 @@ class Interpreter:
             raise TooCostly
 
     def _fuse(self, rounds: Rounds) -> End | None:
-        """Run rounds in one call, if the engine can; their time is divided among rules by instances found."""
+        """Run rounds in one call, if the engine can; their time is divided among rules by rows examined."""
         fusion, most = self.engine.fusion, self.limits.max_iterations
         if fusion is None:
             return None
@@ -210,7 +212,7 @@ class Interpreter:
             return None
         if fused.wants_claim:  # all of it is computed again
             return End.CLAIM
-        if any(fused.instances):
+        if fused.done:
             self._charge_each(rounds, fused, time.perf_counter() - start)
         self._count_rounds(fused.rounds, fused.rows, rounds.end.mode)
         self._check_patience()
@@ -218,14 +220,14 @@ class Interpreter:
 
     def _charge_each(self, rounds: Rounds, fused: FusedRounds, seconds: float) -> None:
         """Record the work of the rules of fused rounds."""
-        total = sum(fused.instances)
+        self.current.instances += sum([done.instances for _, done in fused.done])
+        if seconds <= _NOTICED:
+            self.current.charge_together(rounds.derivations, fused.done, seconds)
+            return
         # how many rows each of several relations had is not known, so there is no estimate
         rows = fused.started if len(rounds.end.relations) == 1 else 0
-        for part, found in zip(rounds.derivations, fused.instances, strict=True):
-            if found:
-                own = rows if View.DELTA in part.views else None
-                self._charge(part, seconds * found / total, found, own)
-        self.current.instances += total
+        for step, done, share, divided in shares(rounds.derivations, fused.done, seconds):
+            self._charge(step, share, divided, done, rows if View.DELTA in step.views else None)
 
     def _end_round(self, step: EndRound) -> End:
         self._tell()

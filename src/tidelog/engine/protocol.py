@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from tidelog.engine.rounds import Rounds
+from tidelog.engine.statistics import Done
 from tidelog.maintain.script import (
     Accumulate,
     Assertions,
@@ -62,7 +63,9 @@ class Claimed(NamedTuple):
 
 
 class FusedRounds(NamedTuple):
-    """Rounds that ran in one call: how many, the rows they found, and any instances, of each derivation.
+    """Rounds that ran in one call: how many, the rows they found, and what was done.
+
+    `done` has the derivations that did anything, by their numbers.
 
     `started` is the number of rows in the deltas that derivations started from. `wants_claim` is true if the
     engine wants to claim the stratum now (see `Claims`).
@@ -70,7 +73,7 @@ class FusedRounds(NamedTuple):
 
     rounds: int
     rows: int = 0
-    instances: tuple[int, ...] = ()
+    done: Sequence[tuple[int, Done]] = ()
     started: int = 0
     wants_claim: bool = False
 
@@ -185,6 +188,13 @@ class Operators(Protocol):
         """How many instances were to be expected by what is known about relations; None if that is unknown.
 
         `rows` is the number of rows of its first literal, if it is not that of the current round.
+        """
+        ...
+
+    def done_so_far(self, relation: str) -> tuple[int, int]:
+        """How many rows joins have examined so far, and how many the current round has found in a relation.
+
+        Only differences have a meaning. They are 0 if the engine does not know.
         """
         ...
 

@@ -168,6 +168,11 @@ class _Walk(Interpreter):
         self._bring_up_to_date(stratum, rules, same)
         self.engine.finish(stratum)
         self.current.placed = self.run.placed(stratum)
+        self.current.relations, self.current.origins = stratum.relations, stratum.origins
+        for name in stratum.relations:
+            inserted, deleted = self.engine.changed_rows(name)
+            self.current.inserted += inserted
+            self.current.deleted += deleted
         self.current.seconds = time.perf_counter() - start
         self.stats.strata.append(self.current)
         self.current = StratumStats("", "", "")

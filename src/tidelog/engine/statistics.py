@@ -1,29 +1,76 @@
-"""Statistics of a commit, stratum by stratum."""
+"""Statistics of a commit, stratum by stratum.
+
+A commit only notes what calls of several rules did. It is charged to the rules when somebody asks, in any
+thread; `_CHARGING` is the lock for that.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final, NamedTuple
 
-__all__ = ["RuleStats", "Stats", "StratumStats"]
+from tidelog.maintain.script import Derive, Mode
+from tidelog.plan.flat import Role
+
+__all__ = ["Done", "RuleStats", "Stats", "StratumStats", "shares"]
+
+_MOST: Final = 256  # calls that wait to be charged to rules
+_TRACED: Final = (Mode.ADD, Mode.SUBTRACT)  # heads are not added at once
+_CHARGING: Final = Lock()
+
+
+class Done(NamedTuple):
+    """What a derivation did: the instances it found, and the rows it examined and put on the worklist.
+
+    `rows` is None if it is not known.
+    """
+
+    instances: int
+    examined: int
+    rows: int | None = None
 
 
 @dataclass(slots=True)
 class RuleStats:
-    """What a commit did with one rule: the instances found, and those expected by its join orders."""
+    """What commits did with one rule.
+
+    - `seconds`, of which `divided` are a share of the time of several rules that ran in one call.
+    - `instances` that were found, and those `expected` by its join orders.
+    - `examined`: about how many rows its joins looked at.
+    - `rows`: heads that were new, or that lost their support; None if they were not counted.
+    - `starts`: the seconds by the id of the flat rule and the position of the literal that it started from.
+    """
 
     seconds: float = 0.0
     instances: int = 0
     expected: float = 0.0
+    divided: float = 0.0
+    examined: int = 0
+    rows: int | None = 0
+    starts: dict[tuple[str, int | None], float] = field(default_factory=dict)
 
     def add(self, other: RuleStats) -> None:
         self.seconds += other.seconds
         self.instances += other.instances
         self.expected += other.expected
+        self.divided += other.divided
+        self.examined += other.examined
+        self.rows = None if self.rows is None or other.rows is None else self.rows + other.rows
+        for start, seconds in other.starts.items():
+            self.starts[start] = self.starts.get(start, 0.0) + seconds
+
+
+_Together = tuple[Sequence[Derive], Sequence[tuple[int, Done]], float]
 
 
 @dataclass(slots=True)
 class StratumStats:
-    """What a commit did to one stratum."""
+    """What a commit did to one stratum; `inserted` and `deleted` count the rows of its relations.
+
+    `origins` are the texts of its rules.
+    """
 
     name: str
     strategy: str
@@ -32,7 +79,61 @@ class StratumStats:
     instances: int = 0
     seconds: float = 0.0
     placed: str = ""
-    rules: dict[str, RuleStats] = field(default_factory=dict)
+    relations: frozenset[str] = frozenset()
+    origins: tuple[str, ...] = ()
+    inserted: int = 0
+    deleted: int = 0
+    _rules: dict[str, RuleStats] = field(default_factory=dict)
+    _waiting: list[_Together] = field(default_factory=list)
+
+    @property
+    def rules(self) -> dict[str, RuleStats]:
+        """What was done with each rule, by its text."""
+        with _CHARGING:
+            for steps, done, seconds in self._waiting:
+                for step, part, share, divided in shares(steps, done, seconds):
+                    self.charge(step, share, divided, part, None)
+            self._waiting = []
+            return self._rules
+
+    def charge(
+        self, step: Derive, seconds: float, divided: float, done: Done, expected: float | None
+    ) -> None:
+        """Record a derivation. One without an estimate counts as expected."""
+        known = self._rules.get(step.rule.origin)
+        if known is None:
+            known = self._rules[step.rule.origin] = RuleStats()
+        known.seconds += seconds
+        known.divided += divided
+        known.instances += done.instances
+        known.expected += done.instances if expected is None else expected
+        known.examined += done.examined
+        is_known = done.rows is not None and step.mode not in _TRACED
+        known.rows = known.rows + (done.rows or 0) if known.rows is not None and is_known else None
+        if step.rule.role is Role.DERIVE:
+            start = step.rule.id, step.driver
+            known.starts[start] = known.starts.get(start, 0.0) + seconds
+
+    def charge_together(
+        self, steps: Sequence[Derive], done: Sequence[tuple[int, Done]], seconds: float
+    ) -> None:
+        """Record derivations that ran in one call; `done` has those that did anything, by their numbers."""
+        self._waiting.append((steps, done, seconds))
+        if len(self._waiting) > _MOST:
+            _ = self.rules
+
+
+def shares(
+    steps: Sequence[Derive], done: Sequence[tuple[int, Done]], seconds: float
+) -> Iterator[tuple[Derive, Done, float, float]]:
+    """The derivations of one call, each with its share of the seconds, and how much of that was divided.
+
+    The time is divided by the rows that were examined.
+    """
+    total = sum(part.examined for _, part in done)
+    for number, part in done:
+        share = seconds * part.examined / total if total else 0.0
+        yield steps[number], part, share, share if len(done) > 1 else 0.0
 
 
 @dataclass(slots=True)

@@ -91,10 +91,15 @@ class _Document:
         except UnicodeDecodeError:
             raise self._error("the first line is not UTF-8; save the file in that encoding", 1) from None
         if not set(names) <= set(found):
+            remedy = "for a file without a header, pass --no-header (in Python, header=False)"
+            other = _other_delimiter(names, found, dialect)
+            if other:
+                remedy = f'cells are separated by `{other}`: declare #[delimiter = "{other}"] of the relation'
+            elif set(names) & set(found):
+                remedy = "rename the columns of the file, or those of the relation"
             problem = (
                 f"the first line has {cells_shown(found)}; "
-                f"a header must name the columns {', '.join(names)}; "
-                "for a file without a header, pass --no-header (in Python, header=False)"
+                f"a header must name the columns {', '.join(names)}; {remedy}"
             )
             raise self._error(problem, 1)
         if len(found) > len(names):
@@ -151,3 +156,11 @@ def _bare(field: Any, cells: Any) -> Any:
             None, f"{shown(value)}: {problem}; write CSV or Parquet", column=field.name, value=value
         )
     return cells.fill_null("")
+
+
+def _other_delimiter(names: list[str], found: list[str], dialect: Dialect) -> str | None:
+    """The character that separates the names of a header, if it is not the delimiter."""
+    if len(found) != 1:
+        return None
+    others = (d for d in (";", "|", ",") if d != dialect.delimiter)
+    return next((d for d in others if set(names) <= {name.strip() for name in found[0].split(d)}), None)

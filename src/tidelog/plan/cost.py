@@ -36,6 +36,7 @@ __all__ = [
     "bounds_of",
     "cheapest",
     "expected",
+    "expected_after_each",
     "is_bound",
     "key_of",
     "knows",
@@ -168,6 +169,18 @@ def expected(
     statistics: Statistics,
 ) -> float:
     """How many rows an order of atoms matches, for one row of the first literal."""
+    return expected_after_each(path, atoms, others, bound, first, statistics)[-1]
+
+
+def expected_after_each(
+    path: Iterable[int],
+    atoms: Mapping[int, Match],
+    others: Mapping[int, FlatLiteral],
+    bound: Collection[str],
+    first: Match | Absent | None,
+    statistics: Statistics,
+) -> list[float]:
+    """The rows before the first atom of an order and after each one, for one row of the first literal."""
     return _Search(atoms, others, statistics).follow(frozenset(bound), first, path)
 
 
@@ -238,14 +251,15 @@ class _Search:
         known = {} if first is None else _Known(first.relation, first.terms, self._statistics).varieties
         return _Partial(0.0, 1.0, (), self._closed(bound), known)
 
-    def follow(self, bound: frozenset[str], first: Match | Absent | None, path: Iterable[int]) -> float:
-        """The rows of one order."""
+    def follow(self, bound: frozenset[str], first: Match | Absent | None, path: Iterable[int]) -> list[float]:
+        """The rows of one order, before its first atom and after each one."""
         partial = self.start(bound, first)
+        tested = math.prod(_share(literal) for literal, names in self._needed if names <= partial.bound)
+        rows = [tested]
         for position in path:
             partial = self._extended(partial, position)
-        known = self.start(bound, first).bound
-        tested = (_share(literal) for literal, names in self._needed if names <= known)
-        return partial.rows * math.prod(tested)
+            rows.append(partial.rows * tested)
+        return rows
 
     def compare_all(self, start: _Partial) -> tuple[int, ...]:
         """The cheapest of all orders; the best one of each set of atoms is extended by each other atom."""

@@ -22,7 +22,16 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from tidelog.data.types import BOOL
-from tidelog.plan.cost import Bound, Statistics, bounds_of, cheapest, expected, is_bound, key_of, knows
+from tidelog.plan.cost import (
+    Bound,
+    Statistics,
+    bounds_of,
+    cheapest,
+    expected_after_each,
+    is_bound,
+    key_of,
+    knows,
+)
 from tidelog.plan.flat import FlatLiteral, FlatRule
 from tidelog.program.typed import (
     Absent,
@@ -45,6 +54,7 @@ __all__ = [
     "Refute",
     "Step",
     "order",
+    "rows_after_each",
     "rows_expected",
     "values_first",
 ]
@@ -117,6 +127,16 @@ def rows_expected(
     rule: FlatRule, steps: Order, first: int | None, statistics: Statistics, given: tuple[str, ...] = ()
 ) -> float:
     """How many instances an order is expected to find, for one row of its first literal if there is one."""
+    return rows_after_each(rule, steps, first, statistics, given)[-1]
+
+
+def rows_after_each(
+    rule: FlatRule, steps: Order, first: int | None, statistics: Statistics, given: tuple[str, ...] = ()
+) -> list[float]:
+    """The rows that are expected before the first atom that is looked up and after each one.
+
+    They are those for one row of the first literal if there is one.
+    """
     body = dict(enumerate(rule.body))
     start = None if first is None else body.pop(first)
     assert start is None or isinstance(start, Match | Absent)
@@ -124,7 +144,7 @@ def rows_expected(
     atoms = {i: x for i, x in body.items() if isinstance(x, Match)}
     others = {i: x for i, x in body.items() if not isinstance(x, Match)}
     path = [step.position for step in steps if isinstance(step, Join) and step.position != first]
-    return expected(path, atoms, others, bound, start, statistics)
+    return expected_after_each(path, atoms, others, bound, start, statistics)
 
 
 def values_first(literals: Iterable[tuple[int, FlatLiteral]]) -> list[tuple[int, FlatLiteral]]:

@@ -90,7 +90,10 @@ class Draft:
             rule = self._rule(rule) or self._one_rule(rule)
         found = self._rule(rule.id)
         if found is None:
-            raise ProgramError([Diagnostic("E113", rule.span, "the program does not contain this rule")])
+            hint = "rules are the same if they differ only in the names of variables; `db.rules` lists all"
+            raise ProgramError(
+                [Diagnostic("E113", rule.span, "the program does not contain this rule", hint=hint)]
+            )
         if self._added.pop(rule.id, None) is None:
             self._removed[rule.id] = found
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -19,6 +20,8 @@ from tidelog.proofs.wording import Wording, is_shown, rule_text
 
 __all__ = ["Line", "Proof", "prove"]
 
+_SHOWN: Final = 300  # lines in a notebook
+_LETTERS: Final = 500  # of each
 _MARGIN: Final = 12
 _LINE: Final = 20  # pixels of a line in SVG
 
@@ -168,7 +171,8 @@ class Proof:
         return "".join(_html(self.lines()))
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        """The first lines, for notebooks; `to_html` has all."""
+        return "".join(_html(self.lines(), _SHOWN))
 
     def to_svg(self) -> str:
         lines = list(_text(self.lines()))
@@ -199,15 +203,21 @@ def _text(root: Line) -> Iterator[str]:
             waiting.append((below, rest + branch, rest + bar))
 
 
-def _html(root: Line) -> Iterator[str]:
+def _html(root: Line, most: float = math.inf) -> Iterator[str]:
+    """The lines of a tree as HTML; those after the first `most` are only counted, and long ones are cut."""
     seen: set[int] = set()
+    number = 0
     waiting: list[Line | str] = [root]
     while waiting:
         line = waiting.pop()
         if isinstance(line, str):
             yield line
             continue
-        text = f"<code>{escape(line.text)}</code>"
+        number += 1
+        if number > most:
+            continue
+        text = line.text if most == math.inf or len(line.text) <= _LETTERS else line.text[:_LETTERS] + "…"
+        text = f"<code>{escape(text)}</code>"
         if not line.below or id(line) in seen:
             yield f'<div style="margin-left:1.5em">{text}</div>'
             continue
@@ -215,6 +225,8 @@ def _html(root: Line) -> Iterator[str]:
         yield f'<details open style="margin-left:1.5em"><summary>{text}</summary>'
         waiting.append("</details>")
         waiting.extend(reversed(line.below))
+    if number > most:
+        yield f"<p>… and {number - most:,.0f} more lines: print the proof, or use to_html()</p>"
 
 
 def prove(state: State, goal: Fact, limit: int | None) -> Proof:

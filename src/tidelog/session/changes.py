@@ -6,11 +6,13 @@ Values are decoded when they are read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from tidelog.errors import SessionError, shown
 from tidelog.program.typed import Relation
 from tidelog.session.facts import Fact, Facts
 from tidelog.session.names import free_name, unknown_relation
@@ -18,6 +20,8 @@ from tidelog.session.rendering import SHOWN, counted, html_table, text_table
 from tidelog.session.tabular import Tabular
 
 __all__ = ["Changes", "RelationChanges"]
+
+_RELATIONS: Final = 20  # on a page
 
 
 class RelationChanges(Tabular):
@@ -35,6 +39,37 @@ class RelationChanges(Tabular):
         for facts, sign in ((self._inserted, 1), (self._deleted, -1)):
             for row in facts:
                 yield row, sign
+
+    def __getitem__(self, index: int | slice) -> tuple[Fact, int] | list[tuple[Fact, int]]:
+        """A row with its sign by its number, or those of a slice, as iteration gives them."""
+        if isinstance(index, slice):
+            return self._part(range(len(self))[index])
+        if not isinstance(index, int):
+            raise SessionError(f"rows have numbers; {shown(index)} is neither one nor a slice")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"row {index} of {counted(len(self), 'row')}")
+        place = index % len(self)
+        return self._part(range(place, place + 1))[0]
+
+    def head(self, count: int = 10) -> list[tuple[Fact, int]]:
+        """The first rows with their signs."""
+        if type(count) is not int or count < 0:
+            raise SessionError(f"`head` takes a number of rows, not {shown(count)}")
+        return self._part(range(min(count, len(self))))
+
+    def _part(self, places: range) -> list[tuple[Fact, int]]:
+        """The rows at some places; no others are read."""
+        size = len(self._inserted)
+        if places.step < 0:
+            return self._part(places[::-1])[::-1]
+        first = [place for place in places if place < size]
+        rows = [(self._inserted, 1, first), (self._deleted, -1, [p - size for p in places[len(first) :]])]
+        return [
+            (row, sign)
+            for facts, sign, found in rows
+            if found
+            for row in facts[found[0] : found[-1] + 1 : places.step]
+        ]
 
     def parts(self) -> tuple[Facts, Facts]:
         """The inserted rows and the deleted rows, without reading them."""
@@ -83,7 +118,7 @@ class RelationChanges(Tabular):
 
     def _repr_html_(self) -> str:
         headers = ["", *(c.name for c in self.relation.columns)]
-        return html_table(self.summary(), headers, self._shown())
+        return html_table(self.summary(), headers, self._shown(), max(len(self) - SHOWN, 0))
 
     def summary(self) -> str:
         added = counted(len(self._inserted), "row")
@@ -137,4 +172,6 @@ class Changes(Mapping[str, RelationChanges]):
     def _repr_html_(self) -> str:
         if not self._changed:
             return "<p>no changes</p>"
-        return "".join(change._repr_html_() for change in self._changed.values())
+        shown = "".join(change._repr_html_() for change in islice(self._changed.values(), _RELATIONS))
+        more = len(self._changed) - _RELATIONS
+        return f"{shown}<p>… and {more:,} more relations</p>" if more > 0 else shown

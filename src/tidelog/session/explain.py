@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from tidelog.plan.flat import Stratum
-from tidelog.session.rendering import counted, html_table, text_table
+from tidelog.session.rendering import LISTED, clip, counted, html_table, text_table
 
 __all__ = ["Explained", "Explanation", "explain"]
+
+_WIDEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,9 @@ class Explanation:
         return f"{self._title()}\n\n{shown}".rstrip()
 
     def _repr_html_(self) -> str:
-        return html_table(self._title(), *self._table())
+        headers, lines = self._table()
+        shown = [[clip(cell, _WIDEST) for cell in line] for line in lines[:LISTED]]
+        return html_table(self._title(), headers, shown, max(len(lines) - LISTED, 0))
 
     __str__ = __repr__
 

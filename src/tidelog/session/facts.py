@@ -105,7 +105,7 @@ class Facts(Tabular):
 
     def _repr_html_(self) -> str:
         title = f"{self._title()}: {counted(len(self), 'row')}"
-        return html_table(title, self.columns, self.shown(SHOWN))
+        return html_table(title, self.columns, self.shown(SHOWN), max(len(self) - SHOWN, 0))
 
     def _title(self) -> str:
         name, listed = self.titled()

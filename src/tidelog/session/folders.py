@@ -118,5 +118,14 @@ def _nothing_for(missing: list[Relation], folder: Path) -> DataError:
     names = ", ".join(r.options.file or f"{file_name(r.name)}.csv" for r in missing)
     others = f" (nor a file with another extension: {', '.join(EXTENSIONS[1:])})"
     is_free = any(r.options.file is None for r in missing)
-    problem = f"{folder} has no {names}{others if is_free else ''}"
+    problem = f"{folder} has no {names}{others if is_free else ''}; {_remedy(missing, folder)}"
     return DataError(missing[0].name if len(missing) == 1 else None, problem)
+
+
+def _remedy(missing: list[Relation], folder: Path) -> str:
+    """What to do about missing files; often their names have other capital letters."""
+    names = {(r.options.file or file_name(r.name)).lower() for r in missing}
+    alike = [f.name for f in _files(folder) if (_stem(f) or "").lower() in names]
+    if alike:
+        return f"it has {', '.join(alike)}: capital letters matter"
+    return "for relations without a file, pass --allow-missing (in Python, allow_missing=True)"

@@ -10,10 +10,12 @@ from tidelog.data.display import display
 from tidelog.data.values import Row
 from tidelog.program.typed import Relation
 
-__all__ = ["SHOWN", "cells", "counted", "html_table", "text_table"]
+__all__ = ["LISTED", "SHOWN", "cells", "clip", "counted", "html_table", "text_table"]
 
 SHOWN: Final = 10
+LISTED: Final = 50  # relations, strata or rules on a page
 _WIDEST: Final = 40
+_CAPTION: Final = 300
 
 
 def counted(number: int, noun: str) -> str:
@@ -23,7 +25,11 @@ def counted(number: int, noun: str) -> str:
 def cells(relation: Relation, row: Row) -> list[str]:
     """A row's values as text, truncated if they are long."""
     texts = (display(t, v) for t, v in zip(relation.types, row, strict=True))
-    return [t if len(t) <= _WIDEST else t[: _WIDEST - 1] + "…" for t in texts]
+    return [clip(t) for t in texts]
+
+
+def clip(text: str, widest: int = _WIDEST) -> str:
+    return text if len(text) <= widest else text[: widest - 1] + "…"
 
 
 def text_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, indent: str = "  ") -> str:
@@ -36,10 +42,13 @@ def text_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, indent:
     )
 
 
-def html_table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def html_table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]], more: int = 0) -> str:
+    """A table; `more` is how many rows it leaves out."""
     head = "".join(f"<th>{escape(h)}</th>" for h in headers)
     body = "".join(f"<tr>{''.join(f'<td>{escape(c)}</td>' for c in row)}</tr>" for row in rows)
+    foot = f'<tfoot><tr><td colspan="{len(headers)}">… and {more:,} more</td></tr></tfoot>' if more else ""
     return (
-        f"<table><caption>{escape(caption)}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f'<table style="text-align:left"><caption style="text-align:left;white-space:nowrap">'
+        f"{escape(clip(caption, _CAPTION))}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}</table>"
     )

@@ -12,8 +12,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidelog.engine.limits import Limits, bytes_of
 from tidelog.engine.statistics import Stats
@@ -38,8 +39,10 @@ from tidelog.session.kinds.layer import KindsLayer
 from tidelog.session.logs import log_commit, span_of_commit
 from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
 from tidelog.session.pictures import strata_picture
+from tidelog.session.profiles.collecting import Recorder
+from tidelog.session.profiles.profile import Profile, profile_of
 from tidelog.session.proving import SessionState, fact_of
-from tidelog.session.rendering import html_table
+from tidelog.session.rendering import LISTED, clip, html_table
 from tidelog.session.rules import SessionRule
 from tidelog.session.statistics import CommitStats
 from tidelog.session.subscriptions import Callback, CommitCallback, Subscription, Subscriptions
@@ -50,6 +53,20 @@ from tidelog.syntax.written import Written
 __all__ = ["PLACEMENTS", "Session", "Snapshot", "open_session"]
 
 PLACEMENTS = ("driver", "tasks", "shuffled")
+_OF_TRANSACTIONS = (
+    *(
+        "insert",
+        "delete",
+        "upsert",
+        "delete_keys",
+        "clear",
+        "insert_folder",
+        "load",
+        "add_rule",
+        "remove_rule",
+    ),
+    *("replace_program", "drop", "register", "preview", "rollback"),
+)
 WHY_LIMIT = 10_000_000  # rows that an explanation reads at most
 
 
@@ -73,6 +90,15 @@ class Snapshot(Mapping[str, WholeFacts]):
 
     def __contains__(self, name: object) -> bool:
         return is_name(name, self._views)
+
+    def table(self, title: str) -> str:
+        """The relations with their sizes, as HTML."""
+        shown = list(islice(self.values(), LISTED))
+        rows = [[v.relation.role.value, *(clip(t, 200) for t in v.titled()), f"{len(v):,}"] for v in shown]
+        return html_table(title, ("role", "relation", "columns", "rows"), rows, len(self) - len(shown))
+
+    def _repr_html_(self) -> str:
+        return self.table(f"{len(self)} relations, commit {self.commit}")
 
     def __repr__(self) -> str:
         return f"<snapshot of commit {self.commit}: {', '.join(self._views) or 'no relations'}>"
@@ -99,6 +125,7 @@ class Session:
         self._search = draft.search
         self._subscriptions = Subscriptions()
         self._stats = CommitStats(self._state.commit, Stats())
+        self._recorder: Recorder | None = None  # of commits, if they are added up
         with self.transaction() as tx:
             tx.begin_with(draft)
             say(tx)
@@ -237,6 +264,21 @@ class Session:
         """
         return self._state.plan({r: (s.instances, s.expected) for r, s in self.stats.by_rule.items()})
 
+    def profile(self, *, last: bool = False, reset: bool = False) -> Profile:
+        """Where the time of commits goes, by stratum and by rule, and which rule to look at.
+
+        It is about the last commit. After a call with `reset`, it is about all commits since then, or with
+        `last` about the last one still. `reset` returns the profile so far and begins again.
+        """
+        recorder = self._recorder
+        if recorder is None or last:
+            recorder = Recorder()
+            recorder.add(self._stats)
+        found = profile_of(recorder, self._state.observed)
+        if reset:
+            self._recorder = Recorder()
+        return found
+
     def subscribe(self, relation: str, callback: Callback) -> Subscription:
         """Call `callback` with the changes of a relation and the commit number, after each commit with some.
 
@@ -264,8 +306,20 @@ class Session:
     def trace(self, tracer: Any) -> Subscription:
         """Record every later commit as a span of an OpenTelemetry tracer, with its numbers as attributes."""
         if not callable(getattr(tracer, "start_span", None)):
-            raise SessionError(f"`tracer` is {shown(tracer)}; give a tracer of OpenTelemetry")
+            raise SessionError(f"`tracer` is {shown(tracer)}; give a tracer, as provider.get_tracer(…) makes")
         return self.on_commit(partial(span_of_commit, tracer))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Say where a method is that a session does not have."""
+            if name in _OF_TRANSACTIONS:
+                where = f"changes are made in transactions: `with db.transaction() as tx: tx.{name}(…)`"
+            elif name in ("to_pandas", "to_polars", "to_arrow", "where", "head"):
+                where = f'relations have it: `db["Relation"].{name}(…)`'
+            else:
+                raise AttributeError(f"a session has no `{name}`", name=name, obj=self)
+            raise AttributeError(f"a session has no `{name}`; {where}", name=name, obj=self)
 
     def __repr__(self) -> str:
         relations, rules = len(self), len(self._kinds.program.rules)
@@ -274,15 +328,15 @@ class Session:
     def _repr_html_(self) -> str:
         """The relations with their sizes, and the strata as a picture."""
         views = self.snapshot()
-        rows = [[v.relation.role.value, *v.titled(), f"{len(v):,}"] for v in views.values()]
         title = f"{len(self)} relations, {len(self._kinds.program.rules)} rules, commit {views.commit}"
-        table = html_table(title, ("role", "relation", "columns", "rows"), rows)
-        return table + strata_picture(self._kinds.program)
+        return views.table(title) + strata_picture(self._kinds.program)
 
     # -- for transactions
 
     def _committed(self, done: Done) -> None:
         self._stats = CommitStats(self._state.commit, done.stats)
+        if self._recorder is not None:
+            self._recorder.add(self._stats)
         log_commit(self._stats, done.changes)
         self._subscriptions.enqueue(done.changes, self._stats)
 

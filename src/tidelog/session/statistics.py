@@ -8,11 +8,12 @@ from html import escape
 from typing import Final
 
 from tidelog.engine.statistics import RuleStats, Stats, StratumStats
-from tidelog.session.rendering import counted, html_table, text_table
+from tidelog.session.rendering import LISTED, clip, counted, html_table, text_table
 
 __all__ = ["CommitStats"]
 
 _WIDEST: Final = 60
+_CLIPPED: Final = 200
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -88,7 +89,11 @@ class CommitStats:
         return "\n\n".join([self._title(), *tables])
 
     def _repr_html_(self) -> str:
-        tables = (html_table(*table) for table in self._tables())
+        tables = [
+            html_table(title, headers, [[clip(c, _CLIPPED) for c in line] for line in lines[:LISTED]], more)
+            for title, headers, lines in self._tables()
+            for more in (max(len(lines) - LISTED, 0),)
+        ]
         return "".join([f"<p>{escape(self._title())}</p>", *tables])
 
     __str__ = __repr__

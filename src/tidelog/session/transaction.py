@@ -208,7 +208,9 @@ class Transaction:
     def changes(self) -> Changes:
         """The changes of the commit."""
         if self._changes is None:
-            raise SessionError("the transaction has no changes: it was not committed")
+            raise SessionError(
+                "the transaction has no changes: it is not committed; commit it, or use preview()"
+            )
         return self._changes
 
     def __repr__(self) -> str:

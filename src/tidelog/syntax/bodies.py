@@ -25,6 +25,7 @@ __all__ = ["atom", "literals", "no_end"]
 MAX_DELAY = 1000  # commits
 _AND = "separate literals with commas: `a, b`"
 _OR = "write alternatives in parentheses, separated by semicolons: `(a; b)`"
+_STOP = "a rule or fact ends with a full stop: `Reach(x, y) :- Edge(x, y).`"
 _JOINTS = {"and": _AND, "&": _AND, "or": _OR, "|": _OR, ";": _OR}
 _WORDS = {
     "is": "test for a missing value with `is_none(x)` and `is_some(x)`",
@@ -44,6 +45,10 @@ def no_end(c: Cursor, expected: str) -> Unexpected:
             hint = "write `:-`"
         case "-", "-":
             hint = "comments begin with `//`"
+        case ";", _ if "\n" in c.source.text[c.token.end : c.peek().start] or c.peek().kind == "end":
+            hint = _STOP
+        case _ if hint is None and (c.token.kind == "end" or c.starts_line()):
+            hint = _STOP
         case "{", _:
             hint = "an aggregate over a body is the whole right side of a `var`: `var n = count { … }`"
     return c.unexpected(f"expected {expected}, found {describe(c.token)}", hint)
@@ -285,7 +290,10 @@ def atom(c: Cursor) -> tree.Atom:
         found.append(argument(c, "the relation"))
         if not c.accept(","):
             break
-    c.expect(")", f"after the arguments of `{name.name}`")
+    before = found[-1].span if found and c.at("=") else None
+    named = "" if before is None else c.source.text[before.start : before.end]
+    hint = f"a column that is given by name begins with a dot: `.{named} = …`" if named else None
+    c.expect(")", f"after the arguments of `{name.name}`", hint)
     place = c.since(name.start)
     return tree.Atom(name.name, tuple(found), place, c.span(name), delay=delay, is_prime=is_prime)
 

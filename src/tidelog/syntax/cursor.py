@@ -63,10 +63,10 @@ class Cursor:
             return True
         return False
 
-    def expect(self, text: str, where: str) -> Token:
+    def expect(self, text: str, where: str, hint: str | None = None) -> Token:
         if self.at(text):
             return self.advance()
-        raise self.unexpected(f"expected `{text}` {where}, found {describe(self.token)}")
+        raise self.unexpected(f"expected `{text}` {where}, found {describe(self.token)}", hint)
 
     def expect_kind(self, kind: str, what: str) -> Token:
         """The next token, if it is of a kind or a quoted name."""

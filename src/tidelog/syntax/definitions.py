@@ -56,7 +56,7 @@ def _named_types(c: Cursor, closing: str, of: str) -> tuple[tree.Column, ...]:
     while not c.at(closing):
         start = c.token.start
         name = column_name(c, of)
-        c.expect(":", f"between the name `{name}` and its type")
+        c.expect(":", f"between the name `{name}` and its type", f"write a type, as in `{name}: string`")
         found.append(tree.Column(name, type_name(c), c.since(start)))
         if not c.accept(","):
             break

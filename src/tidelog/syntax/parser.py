@@ -200,11 +200,8 @@ def _item(c: Cursor) -> tree.Item:
         return _rule(c)
     if c.token.kind == "name" and c.peek().text == "(":
         capital = c.token.text[0].upper() + c.token.text[1:]
-        raise c.unexpected(
-            f"`{c.token.text}` cannot be a relation: relation names must be capitalised",
-            f"write `{capital}`",
-            "E005",
-        )
+        message = f"`{c.token.text}` cannot be a relation: relation names must be capitalised"
+        raise Unexpected(Diagnostic("E005", c.span(c.token), message, hint=f"write `{capital}`"))
     word = _DECLARED.get(c.token.text) if c.peek().kind in ("name", "Name") else None
     if word is not None:
         raise c.unexpected(f"expected a declaration or a rule, found {describe(c.token)}", word)

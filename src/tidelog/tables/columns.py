@@ -130,14 +130,26 @@ def spread(array: Any, valid: Any) -> Any:
 
     The parts of a null record are not null: they may be declared so.
     """
+    if not len(array) and not pa.types.is_struct(array.type):
+        return pa.nulls(len(valid), array.type)
     if not len(array):
-        return pa.array([None] * len(valid), array.type)
+        array = _hidden(array.type)
     numbers = pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1)
     if not pa.types.is_struct(array.type):
         return array.take(pc.if_else(valid, numbers, None))
     places = pc.max_element_wise(numbers, 0)
     parts = [array.field(i).take(places) for i in range(array.type.num_fields)]
     return pa.StructArray.from_arrays(parts, fields=list(array.type), mask=pc.invert(valid))
+
+
+def _hidden(type_: Any) -> Any:
+    """One value that is not null, to stand where a null record hides it."""
+    if pa.types.is_struct(type_):
+        return pa.StructArray.from_arrays([_hidden(part.type) for part in type_], fields=list(type_))
+    if pa.types.is_nested(type_):
+        return pa.array([[]], type_)
+    nothing = pa.nulls(1, type_).buffers()  # zeros
+    return pa.Array.from_buffers(type_, 1, [None, *nothing[1:]])
 
 
 # -- reading

@@ -131,9 +131,13 @@ def _arrange(relation: Relation, given: Given) -> list[Any]:
 def _by_place(relation: Relation, given: Given) -> list[Any]:
     if len(given.columns) != len(relation.columns):
         listed = ", ".join(c.name for c in relation.columns)
-        problem = f"a row has {len(given.columns)} values; expected {len(relation.columns)}: {listed}"
+        problem = f"a row has {_values(len(given.columns))}; expected {len(relation.columns)}: {listed}"
         raise DataError(relation.name, problem, row=0 if given.rows else None)
     return list(given.columns)
+
+
+def _values(number: int) -> str:
+    return f"{number} value{'s' * (number != 1)}"
 
 
 def _expect_names(relation: Relation, wanted: list[str], names: tuple[str, ...], *, gaps: bool) -> None:

@@ -47,6 +47,7 @@ class Given:
     gaps: bool = False
 
 
+_SHORT = 60  # letters
 _ROWS = "give a list of tuples, dicts or dataclass instances, or a DataFrame"
 
 
@@ -186,7 +187,8 @@ def _from_rows(rows: list[Any]) -> Given:
         return _from_dataclasses(rows)
     if isinstance(first, tuple | list):
         return _from_tuples(rows)
-    raise BadShape(f"{_shown(first)} is not a row; {_ROWS}", 0, first)
+    one = f"; for one row, write [{tuple(rows)!r}]" if len(repr(rows)) < _SHORT else ""
+    raise BadShape(f"{_shown(first)} is not a row; {_ROWS}{one}", 0, first)
 
 
 def _expect(rows: list[Any], wanted: Callable[[Any], bool], what: str) -> None:

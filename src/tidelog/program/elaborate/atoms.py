@@ -7,6 +7,7 @@ body, an atom with at least one named argument matches any value in the remainin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from tidelog.data.types import Type
 from tidelog.program.elaborate.declarations import Declarations
@@ -26,6 +27,9 @@ class Placed:
     args: tuple[tree.Expr, ...]
 
 
+_DECLARE: Final = "declare it first, as in `relation Name(x: int, y: string)`"
+
+
 def place(atom: tree.Atom, known: Declarations, problems: Problems, *, head: bool) -> Placed | None:
     """The atom with one argument per column, or None after reporting an error."""
     signature = known.known.get(atom.relation)
@@ -34,7 +38,7 @@ def place(atom: tree.Atom, known: Declarations, problems: Problems, *, head: boo
             "E101",
             atom.name_span,
             f"unknown relation `{atom.relation}`",
-            hint=problems.suggest(atom.relation, known.known),
+            hint=problems.suggest(atom.relation, known.known) or _DECLARE,
         )
         return None
     relation = known.relations.get(atom.relation)

@@ -342,6 +342,9 @@ class Typer(Choices):
         hint = self._conversion(narrow, wide) or self._conversion(wide, narrow)
         if hint is not None and narrow != wide and types.is_number(narrow) and types.is_number(wide):
             hint = f"convert the {narrow} with `as {wide}`"
+        value = other if have == STRING else have
+        if hint is not None and STRING in (have, other) and self._conversion(STRING, value) is not None:
+            hint = f"convert the string with `as {value}`, or write a text in double quotes"
         if what == "`+`" and STRING in (have, other):
             hint = 'insert values into a string with `"… ${value} …"`'
         self.problems.report(

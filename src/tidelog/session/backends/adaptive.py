@@ -11,7 +11,7 @@ that holds any of them uses one backend, and a snapshot is of one commit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from tidelog.engine.spark.frames.layout import decode
 from tidelog.engine.spark.ingest import is_frame
 from tidelog.engine.spark.runtime.job_names import JobNames
 from tidelog.maintain.strategy import Strategy
+from tidelog.plan.fan_outs import Start
 from tidelog.plan.flat import Stratum
 from tidelog.program.model import Program
 from tidelog.program.query import Query
@@ -35,6 +36,7 @@ from tidelog.session.backends.protocol import Done, Staging
 from tidelog.session.backends.spark.state import SparkBackend
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.locks import Locks
+from tidelog.session.profiles.observed import Observed
 
 __all__ = ["BUDGET", "AdaptiveBackend"]
 
@@ -89,6 +91,10 @@ class AdaptiveBackend:
 
     def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
         return self.current.plan(found)
+
+    def observed(self, starts: Sequence[Start]) -> Observed:
+        with self.locks.turn:
+            return self.current.observed(starts)
 
     def still(self) -> AbstractContextManager[None]:
         return self.current.still()

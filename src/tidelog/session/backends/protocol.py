@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 from tidelog.engine.limits import Limits
 from tidelog.engine.statistics import Stats
 from tidelog.maintain.strategy import Strategy
+from tidelog.plan.fan_outs import Start
 from tidelog.plan.flat import Stratum
 from tidelog.program.model import Program
 from tidelog.program.query import Query
@@ -22,6 +23,7 @@ from tidelog.progress import Report
 from tidelog.session.changes import Changes
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.locks import Locks
+from tidelog.session.profiles.observed import Observed
 
 __all__ = ["Backend", "Done", "MakeBackend", "Staging"]
 
@@ -96,6 +98,13 @@ class Backend(Protocol):
 
     def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
         """The join orders of the rules at the current sizes; see `plan.describe` for `found`."""
+        ...
+
+    def observed(self, starts: Sequence[Start]) -> Observed:
+        """What a profile shows beside statistics. `starts` are rules whose join orders it shows.
+
+        Those that the program does not have any more are left out.
+        """
         ...
 
     def still(self) -> AbstractContextManager[None]:

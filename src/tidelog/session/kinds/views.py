@@ -154,6 +154,9 @@ class WeightedChanges(RelationChanges):
     def __iter__(self) -> Iterator[tuple[Fact, int]]:
         return iter(self._weights)
 
+    def _part(self, places: range) -> list[tuple[Fact, int]]:
+        return [self._weights[place] for place in places]
+
     @property
     def inserted(self) -> list[Fact]:
         """The rows that were added, each as often as its weight grew."""

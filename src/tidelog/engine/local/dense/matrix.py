@@ -127,6 +127,12 @@ class BitRelation:
         return self.bits.size
 
     @property
+    def nbytes(self) -> int:
+        """The bytes of all matrices, and of the names."""
+        held = {id(b): b for pair in self._transposed for b in pair} | {id(self.bits): self.bits}
+        return self.names.nbytes + sum(b.rows.nbytes + b.ids.nbytes for b in held.values())
+
+    @property
     def next_size(self) -> int:
         """The number of pairs after the current commit."""
         return self.now.size

@@ -252,6 +252,8 @@ __all__ = [
     "STEP_CODE",
     "STEP_INSTANCES",
     "STEP_LIST",
+    "STEP_ROWS",
+    "STEP_STEPS",
     "STEP_TABLE",
     "STEP_WIDTH",
     "STRIDE",
@@ -429,8 +431,8 @@ LOOP_STEPS, LOOP_RELATIONS, REPEATED, POSITION, ROUNDS, LOOP_RANK, LOOP_MODE, FO
 
 # a step of a loop: the table of the rows that it starts from, or 0 to end a round; the word of that table for
 # the list of these rows, whose length is in the next word, or 0 for the delta; its bytecode, or 0 if there is
-# none yet; how many instances it found
-STEP_TABLE, STEP_LIST, STEP_CODE, STEP_INSTANCES, STEP_WIDTH = range(5)
+# none yet; how many instances it found, how many steps it took, and how many rows it put on the worklist
+STEP_TABLE, STEP_LIST, STEP_CODE, STEP_INSTANCES, STEP_STEPS, STEP_ROWS, STEP_WIDTH = range(7)
 
 # -- a loop by partitions: its header, then its relation, its rules, and the number of instances of each rule;
 # of a partition, its column or -1, where the seeds of the next one begin, where those of the last one end,

@@ -14,6 +14,7 @@ from tidelog.engine.local.kernels.layout import (
     FAILURES,
     FOUND,
     INSTANCES,
+    LISTED,
     LOOP_HEADER,
     LOOP_MODE,
     LOOP_RANK,
@@ -27,9 +28,12 @@ from tidelog.engine.local.kernels.layout import (
     STEP_CODE,
     STEP_INSTANCES,
     STEP_LIST,
+    STEP_ROWS,
+    STEP_STEPS,
     STEP_TABLE,
     STEP_WIDTH,
     STEPS,
+    TARGET,
     UNBUILT,
     UNFIT,
 )
@@ -63,6 +67,8 @@ def _begin_loop(loop, rank, large):
         if load64(step, STEP_TABLE) and _starting_rows(step) > large:
             return False
         store64(step, STEP_INSTANCES, 0)
+        store64(step, STEP_STEPS, 0)
+        store64(step, STEP_ROWS, 0)
     store64(loop, POSITION, 0)
     store64(loop, ROUNDS, 0)
     store64(loop, FOUND, 0)
@@ -77,7 +83,12 @@ def _run_step(loop, step, steps, resume):
     if code == 0:
         return UNBUILT
     at, size = (load64(relation, listed), load64(relation, listed + 1)) if listed else (0, 0)
+    target = load64(code, TARGET)
+    before = load64(target, LISTED)
+    store64(code, STEPS, steps)
     status = run(code, load64(loop, LOOP_RANK), at, size, steps, resume)
+    store64(step, STEP_STEPS, load64(step, STEP_STEPS) + steps - load64(code, STEPS))
+    store64(step, STEP_ROWS, load64(step, STEP_ROWS) + load64(target, LISTED) - before)
     if status != DONE:
         return status
     store64(step, STEP_INSTANCES, load64(step, STEP_INSTANCES) + load64(code, INSTANCES))

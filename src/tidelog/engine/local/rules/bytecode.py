@@ -130,6 +130,7 @@ class Bytecode:
         pending = layout.MOST_PENDING * (len(self.shape) + layout.PENDING_MORE)
         self._header(layout.PENDING, self._place([0] * pending))
         self._header(layout.HALVES, self._place([0] * layout.MOST_HASHED))
+        self.examined = 0  # rows, by the last run
         self._array = np.array(self._words, np.int64)
         self._view = self._array.data
         self.at = address(self._array)
@@ -324,9 +325,12 @@ class Bytecode:
         out = np.empty((len(self.shape) + 2, _START if emits else 0), np.int64)
         self._write_to(out)
         # other threads help at once if the rows to start from take as many steps
-        first = min(1 if size >= FIRST_STEPS and threads > 1 else FIRST_STEPS, STEPS)
-        status = run(self.at, rank, 0 if held is None else address(held), size, first, False)
+        steps = min(1 if size >= FIRST_STEPS and threads > 1 else FIRST_STEPS, STEPS)
+        self._view[layout.STEPS] = steps
+        status = run(self.at, rank, 0 if held is None else address(held), size, steps, False)
+        taken = 0
         while status != layout.DONE:
+            taken += steps - self._view[layout.STEPS]
             if status == layout.GROW_OUT:
                 if most is not None and out.shape[1] >= most:
                     raise TooMany
@@ -335,7 +339,10 @@ class Bytecode:
                 self._write_to(out)
             else:
                 threads = self.serve(status, target, check, threads)
-            status = run(self.at, rank, 0, 0, STEPS, True)
+            steps = self._view[layout.STEPS] = STEPS
+            status = run(self.at, rank, 0, 0, steps, True)
+        # what other threads examined is known only by the instances that they found
+        self.examined = max(taken + steps - self._view[layout.STEPS], self._view[layout.INSTANCES])
         emitted = self._view[layout.EMITTED]
         return Bindings(list(self.shape), np.ascontiguousarray(out[:, :emitted]))
 

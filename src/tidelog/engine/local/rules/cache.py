@@ -76,6 +76,11 @@ class Variants:
             planned.expected = rows_expected(rule, planned.order, driver, self._statistics)
         return planned.expected
 
+    def order(self, rule: FlatRule, driver: int | None) -> Order:
+        """The join order of the variant that starts from the literal at a position."""
+        self._get(rule, driver, driver, (), 0)
+        return self._known[rule.id][rule.role, driver].order
+
     def given(self, rule: FlatRule, name: str) -> Variant:
         """The variant of a rule that starts from values of a variable."""
         return self._get(rule, name, None, (name,), _MANY)

@@ -137,19 +137,26 @@ class Variant:
 
 
 def compile_variant(
-    rule: FlatRule, order: Order, given: tuple[str, ...] = (), *, computes: bool = True
+    rule: FlatRule,
+    order: Order,
+    given: tuple[str, ...] = (),
+    *,
+    computes: bool = True,
+    apart: bool = False,
 ) -> Variant:
     """Compile a rule; `given` are variables whose values are bound before the first stage.
 
-    Without `computes`, no stage computes a value, so none can fail, and all atoms are in one stage.
+    Without `computes`, no stage computes a value, so none can fail, and all atoms are in one stage. With
+    `apart`, each atom has a stage of its own.
     """
-    return _Compiler(rule, given, computes).run(order)
+    return _Compiler(rule, given, computes, apart).run(order)
 
 
 class _Compiler:
-    def __init__(self, rule: FlatRule, given: tuple[str, ...], computes: bool) -> None:
+    def __init__(self, rule: FlatRule, given: tuple[str, ...], computes: bool, apart: bool) -> None:
         self.rule = rule
         self.computes = computes
+        self.apart = apart
         self.slots: dict[str, int] = {}
         self.constants: list[tuple[int, Constant]] = []
         self.places: dict[Expr, int] = {}
@@ -265,6 +272,8 @@ class _Compiler:
 
         Instances of given keys are searched in a few places of the largest relations.
         """
+        if self.apart:
+            return bool(self.stages[-1].levels)
         is_deep = bool(step.key) and len(self.stages[-1].levels) > 1
         return self.computes and self.rule.role is Role.BY_KEY and is_deep
 

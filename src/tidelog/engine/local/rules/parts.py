@@ -15,6 +15,7 @@ from tidelog.engine.local.native.calls import address, run_parts
 from tidelog.engine.local.rules.bytecode import STEPS, Bytecode, make_room
 from tidelog.engine.local.storage.pending import Working
 from tidelog.engine.protocol import Check
+from tidelog.engine.statistics import Done
 
 __all__ = ["Parts"]
 
@@ -64,6 +65,7 @@ class Parts:
         return int(self._view[layout.PARTS_ROUNDS])
 
     @property
-    def instances(self) -> tuple[int, ...]:
-        """How many instances each bytecode found."""
-        return tuple(self._words[len(self._words) - len(self._bytecodes) :].tolist())
+    def done(self) -> list[tuple[int, Done]]:
+        """The bytecodes that found anything, by their numbers, and what is known of what they did."""
+        found = self._words[len(self._words) - len(self._bytecodes) :].tolist()
+        return [(number, Done(count, count)) for number, count in enumerate(found) if count]

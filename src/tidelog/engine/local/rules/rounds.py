@@ -40,6 +40,7 @@ from tidelog.engine.local.rules.runner import Runner
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check
 from tidelog.engine.rounds import Rounds
+from tidelog.engine.statistics import Done
 from tidelog.maintain.script import Derive, Mode, View
 from tidelog.program.typed import Absent, Match
 
@@ -72,13 +73,14 @@ class Loop:
         self.tables = {name: known[name] for name in (*relations, *map(_starting, rounds.derivations))}
         self._bytecodes: dict[int, Bytecode] = {}
         self._places = [i for i, step in enumerate(rounds.steps) if isinstance(step, Derive)]
+        self._starts = [(number, place * STEP_WIDTH) for number, place in enumerate(self._places)]
         self._first = LOOP_HEADER + len(relations)
         words = [0] * LOOP_HEADER + [known[name].at for name in relations]
         words[layout.LOOP_STEPS], words[layout.LOOP_RELATIONS] = len(rounds.steps), len(relations)
         words[layout.REPEATED], words[layout.LOOP_MODE] = rounds.repeated, MODES[rounds.end.mode]
         for step in rounds.steps:
             if isinstance(step, Derive):
-                words += [known[_starting(step)].at, source(step), 0, 0]
+                words += [known[_starting(step)].at, source(step), *[0] * (STEP_WIDTH - 2)]
             else:
                 words += [0] * STEP_WIDTH
         self._words = np.array(words, np.int64)
@@ -115,9 +117,15 @@ class Loop:
     def hurry(self, rank: int, most: int, large: int, enough: int, steps: int, how: int) -> int:
         return hurry(self._at, rank, most, large, enough, steps, how)
 
-    def skip(self, found: int) -> None:
-        """Go on after the step that it stopped at, which has been done and found so many instances."""
-        self._view[self._word(self.at_work, layout.STEP_INSTANCES)] += found
+    def skip(self, found: int, rows: int) -> None:
+        """Go on after the step that it stopped at, which has been done.
+
+        It found so many instances, and put so many rows on the worklist.
+        """
+        number = self.at_work
+        self._view[self._word(number, layout.STEP_INSTANCES)] += found
+        self._view[self._word(number, layout.STEP_STEPS)] += found
+        self._view[self._word(number, layout.STEP_ROWS)] += rows
         self._view[POSITION] += 1
 
     @property
@@ -144,10 +152,14 @@ class Loop:
         return int(self._view[FOUND])
 
     @property
-    def instances(self) -> tuple[int, ...]:
-        """How many instances each derivation found."""
-        found = self._words[self._first + layout.STEP_INSTANCES :: STEP_WIDTH].tolist()
-        return tuple(map(found.__getitem__, self._places))
+    def done(self) -> list[tuple[int, Done]]:
+        """The derivations that did anything, by their numbers, and what they did."""
+        words = self._words[self._first :].tolist()
+        return [
+            (number, Done(*words[at + layout.STEP_INSTANCES : at + STEP_WIDTH]))
+            for number, at in self._starts
+            if words[at + layout.STEP_STEPS]
+        ]
 
 
 class _Built(NamedTuple):
@@ -209,7 +221,9 @@ class Loops:
             bytecode = self._bytecode(step)
             if bytecode is None:
                 runner.check()
-                loop.skip(self._derive(step, loop.rank))
+                target = runner.working(step.rule.head)
+                before = target.found_since
+                loop.skip(self._derive(step, loop.rank), target.found_since - before)
             else:
                 loop.add(number, bytecode)
             return CONTINUE

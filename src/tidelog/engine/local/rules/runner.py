@@ -71,6 +71,7 @@ class Runner:
         self.check: Check = lambda ahead=None: None
         self.evaluate_with({})
         self.instances = 0
+        self.examined = 0  # rows, by kernels
         self.threads = 1
         self.passed_over = False  # whether instances that failed were skipped
 
@@ -178,6 +179,7 @@ class Runner:
                     target.best.prepare()
                 bindings = bytecode.run(target, rank, given, bindings, self.check, most, self.threads)
                 self.instances += bytecode.instances if head is not None else 0
+                self.examined += bytecode.examined
                 if bytecode.failures and does == layout.EMIT:
                     self._skip(mode)
                 elif bytecode.failures:
@@ -275,6 +277,10 @@ class Runner:
             else:
                 known[name] = np.full(bindings.size, slots[slot])
         return known
+
+    def compute(self, variant: Variant, stage: Stage, views: Sequence[View], bindings: Bindings) -> Bindings:
+        """What a stage computes on columns, without the rows for which that fails."""
+        return self._compute(variant, stage, views, bindings, self.slots(variant), Mode.REMOVE)
 
     def _compute(
         self,

@@ -5,7 +5,7 @@ Invariant: outside `carry_out` and `answer` the engine holds exactly the last co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -22,6 +22,7 @@ from tidelog.engine.local.storage.snapshot import Unread
 from tidelog.engine.statistics import Stats
 from tidelog.maintain.strategy import Strategy
 from tidelog.plan.describe import describe_plan
+from tidelog.plan.fan_outs import Start
 from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.program.analysis.strata import reads
@@ -31,6 +32,7 @@ from tidelog.program.typed import Relation
 from tidelog.progress import Report, end
 from tidelog.session.backends.local.decoding import Decoder
 from tidelog.session.backends.local.facts import CodedFacts, LazyFacts, View
+from tidelog.session.backends.local.observing import observed
 from tidelog.session.backends.local.readers import Committed, Readers
 from tidelog.session.backends.local.staging import Staged, StagedData, expect_keys
 from tidelog.session.backends.protocol import Done
@@ -38,6 +40,7 @@ from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.facts import Facts
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.locks import Locks
+from tidelog.session.profiles.observed import Observed
 
 __all__ = ["LocalBackend", "only_query"]
 
@@ -138,6 +141,10 @@ class LocalBackend:
     def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
         with self.locks.turn:
             return describe_plan(self.flat, self.engine.statistics, found)
+
+    def observed(self, starts: Sequence[Start]) -> Observed:
+        with self.locks.turn, self.readers.working(), self.commits.attempt(self.flat):
+            return observed(self.engine, self.flat, starts)
 
     @contextmanager
     def still(self) -> Iterator[None]:

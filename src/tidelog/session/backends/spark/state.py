@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
@@ -27,7 +27,9 @@ from tidelog.errors import SessionError
 from tidelog.maintain.strategy import STRATEGIES, Strategy
 from tidelog.plan.cost import SizesOnly
 from tidelog.plan.describe import describe_plan
+from tidelog.plan.fan_outs import Start, fan_outs
 from tidelog.plan.flat import FlatProgram, Stratum
+from tidelog.plan.join_order import order
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.typed import Relation
@@ -38,6 +40,7 @@ from tidelog.session.backends.spark.facts import FrameChanges, FrameFacts, Whole
 from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.interrupt import is_interrupted
 from tidelog.session.locks import AT_WORK, Locks
+from tidelog.session.profiles.observed import Observed, Size
 
 __all__ = ["SparkBackend"]
 
@@ -172,6 +175,19 @@ class SparkBackend:
     def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
         with self.locks.turn:
             return describe_plan(self.commits.program, SizesOnly(self.engine.size), found)
+
+    def observed(self, starts: Sequence[Start]) -> Observed:
+        """Sizes, and join orders with their estimates: nothing is measured, since that would take jobs."""
+        with self.locks.turn:
+            flat, statistics = self.commits.program, SizesOnly(self.engine.size)
+            known = [(flat.rules[start[0]], start) for start in starts if start[0] in flat.rules]
+            return Observed(
+                {name: Size(self.engine.size(name), None) for name in flat.relations},
+                {
+                    start: fan_outs(flat, r, order(r, start[1], statistics), start[1], statistics)
+                    for r, start in known
+                },
+            )
 
     def still(self) -> AbstractContextManager[None]:
         return nullcontext()
