@@ -1,38 +1,23 @@
-"""The proof that users hold: text for terminals, JSON, HTML, SVG; it can check itself."""
+"""The proof that users hold: a drawing that can check itself."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from html import escape
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
 from tidelog.data.values import to_text
 from tidelog.errors import SessionError
 from tidelog.program.typed import Match
 from tidelog.proofs.checking import problems
+from tidelog.proofs.drawing import Drawing, Line
 from tidelog.proofs.model import Added, Asserted, Derived, Fact, Grouped, Instance, Members, Step, Steps
 from tidelog.proofs.search import Prover
 from tidelog.proofs.state import State
 from tidelog.proofs.wording import Wording, is_shown, rule_text
 
-__all__ = ["Line", "Proof", "prove"]
+__all__ = ["Proof", "prove"]
 
-_MARGIN: Final = 12
-_LINE: Final = 20  # pixels of a line in SVG
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a shown proof, and what is below it."""
-
-    text: str
-    kind: str
-    below: tuple[Line, ...] = ()
-
-
-class Proof:
+class Proof(Drawing):
     """Why a fact is there. `steps` has a step for each fact; each rests on earlier ones."""
 
     def __init__(self, state: State, goal: Fact, steps: Steps, limit: int | None) -> None:
@@ -118,9 +103,6 @@ class Proof:
         if members.count > len(members.shown):
             yield Line(f"… and {members.count - len(members.shown):,} more", "more")
 
-    def __str__(self) -> str:
-        return "\n".join(_text(self.lines()))
-
     def __repr__(self) -> str:
         return f"<proof of {self._wording.fact(self.goal)}: {len(self.steps):,} steps>"
 
@@ -159,62 +141,6 @@ class Proof:
             if not isinstance(x, Match) and is_shown(x)
         ]
         return {"from": [numbers[f] for f in instance.facts.values()], "conditions": holds}
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
-
-    def to_html(self) -> str:
-        """A page with steps that fold; a fact that occurs again is shown folded."""
-        return "".join(_html(self.lines()))
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
-
-    def to_svg(self) -> str:
-        lines = list(_text(self.lines()))
-        width = 2 * _MARGIN + 8 * max(map(len, lines))
-        rows = "".join(
-            f'<text x="{_MARGIN}" y="{_LINE * (i + 1)}" xml:space="preserve">{escape(line)}</text>'
-            for i, line in enumerate(lines)
-        )
-        size = f'width="{width}" height="{_LINE * (len(lines) + 1)}"'
-        font = 'font-family="monospace" font-size="13"'
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>{rows}</svg>'
-
-
-def _text(root: Line) -> Iterator[str]:
-    """The lines of a tree, drawn for a terminal. What was shown before is not repeated."""
-    seen: set[int] = set()
-    waiting: list[tuple[Line, str, str]] = [(root, "", "")]
-    while waiting:
-        line, first, rest = waiting.pop()
-        if line.below and id(line) in seen:
-            yield f"{first}{line.text.partition('  by ')[0]}  (see above)"
-            continue
-        seen.add(id(line))
-        yield first + line.text
-        last = len(line.below) - 1
-        for number, below in reversed(tuple(enumerate(line.below))):
-            branch, bar = ("└─ ", "   ") if number == last else ("├─ ", "│  ")
-            waiting.append((below, rest + branch, rest + bar))
-
-
-def _html(root: Line) -> Iterator[str]:
-    seen: set[int] = set()
-    waiting: list[Line | str] = [root]
-    while waiting:
-        line = waiting.pop()
-        if isinstance(line, str):
-            yield line
-            continue
-        text = f"<code>{escape(line.text)}</code>"
-        if not line.below or id(line) in seen:
-            yield f'<div style="margin-left:1.5em">{text}</div>'
-            continue
-        seen.add(id(line))
-        yield f'<details open style="margin-left:1.5em"><summary>{text}</summary>'
-        waiting.append("</details>")
-        waiting.extend(reversed(line.below))
 
 
 def prove(state: State, goal: Fact, limit: int | None) -> Proof:

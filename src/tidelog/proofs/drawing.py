@@ -1,0 +1,93 @@
+"""Explanations as trees of lines: text for terminals, JSON, HTML and SVG."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Final
+
+__all__ = ["Drawing", "Line"]
+
+_MARGIN: Final = 12
+_LINE: Final = 20  # pixels of a line in SVG
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line, and what is below it."""
+
+    text: str
+    kind: str
+    below: tuple[Line, ...] = ()
+
+
+class Drawing(ABC):
+    @abstractmethod
+    def lines(self) -> Line:
+        """The explanation as a tree of lines; what occurs again is the same object."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as plain data."""
+
+    def __str__(self) -> str:
+        return "\n".join(_text(self.lines()))
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    def to_html(self) -> str:
+        """A page with steps that fold; a step that occurs again is shown folded."""
+        return "".join(_html(self.lines()))
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_svg(self) -> str:
+        lines = list(_text(self.lines()))
+        width = 2 * _MARGIN + 8 * max(map(len, lines))
+        rows = "".join(
+            f'<text x="{_MARGIN}" y="{_LINE * (i + 1)}" xml:space="preserve">{escape(line)}</text>'
+            for i, line in enumerate(lines)
+        )
+        size = f'width="{width}" height="{_LINE * (len(lines) + 1)}"'
+        font = 'font-family="monospace" font-size="13"'
+        return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>{rows}</svg>'
+
+
+def _text(root: Line) -> Iterator[str]:
+    """The lines of a tree, drawn for a terminal. What was shown before is not repeated."""
+    seen: set[int] = set()
+    waiting: list[tuple[Line, str, str]] = [(root, "", "")]
+    while waiting:
+        line, first, rest = waiting.pop()
+        if line.below and id(line) in seen:
+            yield f"{first}{line.text.partition('  by ')[0]}  (see above)"
+            continue
+        seen.add(id(line))
+        yield first + line.text
+        last = len(line.below) - 1
+        for number, below in reversed(tuple(enumerate(line.below))):
+            branch, bar = ("└─ ", "   ") if number == last else ("├─ ", "│  ")
+            waiting.append((below, rest + branch, rest + bar))
+
+
+def _html(root: Line) -> Iterator[str]:
+    seen: set[int] = set()
+    waiting: list[Line | str] = [root]
+    while waiting:
+        line = waiting.pop()
+        if isinstance(line, str):
+            yield line
+            continue
+        text = f"<code>{escape(line.text)}</code>"
+        if not line.below or id(line) in seen:
+            yield f'<div style="margin-left:1.5em">{text}</div>'
+            continue
+        seen.add(id(line))
+        yield f'<details open style="margin-left:1.5em"><summary>{text}</summary>'
+        waiting.append("</details>")
+        waiting.extend(reversed(line.below))
