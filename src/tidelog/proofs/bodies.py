@@ -39,7 +39,7 @@ from tidelog.proofs.calculator import Calculator, Computed, Failed
 from tidelog.proofs.model import Fact, Instance, Members
 from tidelog.proofs.state import Budget, State, same
 
-__all__ = ["SHOWN", "Bodies", "Read", "bound_columns", "ordered_members"]
+__all__ = ["SHOWN", "Bodies", "Read", "bound_columns", "only", "ordered_members"]
 
 SHOWN: Final = 5  # members of a group that a proof shows
 
@@ -75,8 +75,8 @@ class Bodies:
     def __init__(self, state: State, calculator: Calculator, budget: Budget) -> None:
         self.state = state
         self.calculator = calculator
-        self._budget = budget
-        self._orders: dict[tuple[int, frozenset[str]], tuple[Body, tuple[int, ...]]] = {}
+        self.budget = budget
+        self._orders: dict[tuple[int, frozenset[str], int | None], tuple[Body, tuple[int, ...]]] = {}
 
     def instances(
         self,
@@ -90,6 +90,46 @@ class Bodies:
         start = _Binding(dict(wanted), set(placed), {}, {})
         for found in self._extended(body, order, start, reads or {}):
             yield Instance(body, found.values, found.facts, found.inner)
+
+    def furthest(
+        self, body: Body, wanted: Mapping[str, Value], placed: Iterable[str] = ()
+    ) -> tuple[Instance, frozenset[int], int | None]:
+        """The binding that satisfies most literals before one fails, their positions, and the failing one.
+
+        If the body has instances, it is one of them, and none fails.
+        """
+        order = self._order(body, frozenset(wanted), {})
+        deepest, found = 0, _Binding(dict(wanted), set(placed), {}, {})
+        waiting = [iter([found])]  # the bindings that satisfy each prefix of the order
+        while waiting and deepest < len(order):
+            known = next(waiting[-1], None)
+            if known is None:
+                waiting.pop()
+                continue
+            depth = len(waiting) - 1
+            if depth > deepest:
+                deepest, found = depth, known
+            if depth < len(order):
+                waiting.append(self.extensions(body[order[depth]], order[depth], known))
+        instance = Instance(body, found.values, found.facts, found.inner)
+        return instance, frozenset(order[:deepest]), order[deepest] if deepest < len(order) else None
+
+    def instances_without(
+        self, body: Body, left: int, wanted: Mapping[str, Value], placed: Iterable[str] = ()
+    ) -> Iterator[Instance]:
+        """The bindings that satisfy all literals but one; nothing if others need its variables."""
+        order = self._order(body, frozenset(wanted), {}, left)
+        if len(order) < len(body) - 1:
+            return
+        start = _Binding(dict(wanted), set(placed), {}, {})
+        for found in self._extended(body, order, start, {}):
+            yield Instance(body, found.values, found.facts, found.inner)
+
+    def holds(self, instance: Instance, satisfied: Iterable[int], placed: Iterable[str], number: int) -> bool:
+        """Whether a literal holds in some extension of a binding that satisfies these literals."""
+        names = set(placed).union(*(_binds(instance.body[n]) for n in satisfied))
+        known = _Binding(dict(instance.values), names, {}, {})
+        return next(self.extensions(instance.body[number], number, known), None) is not None
 
     def _extended(
         self, body: Body, order: Sequence[int], known: _Binding, reads: Mapping[int, Read]
@@ -152,7 +192,7 @@ class Bodies:
             if bound[i] is None and (isinstance(term, Constant) or term.name in known.placed):
                 return  # `none` joins nothing
         for row in read(atom.relation, bound):
-            self._budget.spend()
+            self.budget.spend()
             extended = known.copy()
             pairs = zip(atom.terms, row, strict=True)
             if all(extended.place(t.name, v) for t, v in pairs if isinstance(t, Var)):
@@ -226,18 +266,25 @@ class Bodies:
 
     # -- the order of literals
 
-    def _order(self, body: Body, known: frozenset[str], reads: Mapping[int, Read]) -> tuple[int, ...]:
-        key = id(body), known | {str(n) for n in reads}
+    def _order(
+        self, body: Body, known: frozenset[str], reads: Mapping[int, Read], left: int | None = None
+    ) -> tuple[int, ...]:
+        key = id(body), known | {str(n) for n in reads}, left
         found = self._orders.get(key)
         if found is None:
-            found = self._orders[key] = body, self._ordered(body, known, reads)  # keeps the body alive
+            found = self._orders[key] = body, self._ordered(body, known, reads, left)  # keeps the body alive
         return found[1]
 
-    def _ordered(self, body: Body, known: frozenset[str], reads: Mapping[int, Read]) -> tuple[int, ...]:
+    def _ordered(
+        self, body: Body, known: frozenset[str], reads: Mapping[int, Read], left: int | None
+    ) -> tuple[int, ...]:
+        """The positions of the literals but one, as far as they can be evaluated without it."""
         names, order = set(known), list[int]()
-        waiting = dict(enumerate(body))
+        waiting = {n: literal for n, literal in enumerate(body) if n != left}
         while waiting:
             costs = {n: c for n, x in waiting.items() if (c := self._cost(x, names, n in reads)) is not None}
+            if not costs:
+                break
             best = min(costs, key=lambda n: (costs[n], n))
             order.append(best)
             names |= _binds(waiting.pop(best))
@@ -260,6 +307,16 @@ class Bodies:
                 return 16.0 if all(k.name in known for k in group.keys) else 1e6
             case _:
                 assert_never(literal)
+
+
+def only(fact: Fact) -> Read:
+    """Reads this fact, whether or not it is present."""
+
+    def read(relation: str, bound: Mapping[int, Value]) -> Iterator[Row]:
+        if relation == fact.relation and all(same(fact.row[i], v) for i, v in bound.items()):
+            yield fact.row
+
+    return read
 
 
 def _placed(known: _Binding, name: str, values: Iterable[Computed]) -> Iterator[_Binding]:

@@ -7,12 +7,12 @@ replaced need not be present, but their steps must hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import assert_never
 
 from tidelog.data.values import Value
 from tidelog.program.typed import Match
-from tidelog.proofs.bodies import Bodies
+from tidelog.proofs.bodies import Bodies, only
 from tidelog.proofs.calculator import Failed
 from tidelog.proofs.candidates import Candidates, Strata
 from tidelog.proofs.model import Added, Asserted, Derived, Fact, Grouped, Instance, Step, Steps, premises
@@ -84,12 +84,5 @@ def _is_instance(instance: Instance, bodies: Bodies) -> bool:
     if sorted(instance.facts) != atoms:
         return False
 
-    def only(fact: Fact) -> object:
-        def read(relation: str, bound: Mapping[int, Value]) -> Iterator[tuple[Value, ...]]:
-            if relation == fact.relation and all(same(fact.row[i], v) for i, v in bound.items()):
-                yield fact.row
-
-        return read
-
     reads = {n: only(fact) for n, fact in instance.facts.items()}
-    return next(bodies.instances(body, instance.values, (), reads), None) is not None  # type: ignore[arg-type]
+    return next(bodies.instances(body, instance.values, (), reads), None) is not None

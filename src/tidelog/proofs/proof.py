@@ -17,6 +17,7 @@ from tidelog.proofs.wording import Wording, is_shown, rule_text
 
 __all__ = ["Proof", "prove"]
 
+
 class Proof(Drawing):
     """Why a fact is there. `steps` has a step for each fact; each rests on earlier ones."""
 

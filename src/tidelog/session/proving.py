@@ -13,11 +13,12 @@ from tidelog.data.values import BadValue, Row, Value
 from tidelog.errors import DataError
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation
+from tidelog.proofs.absence import Pattern
 from tidelog.proofs.model import Fact
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.tables.natives import check
 
-__all__ = ["SessionState", "fact_of"]
+__all__ = ["SessionState", "fact_of", "pattern_of"]
 
 _COLLECTED: Final = 500_000  # rows up to which a relation in frames is collected
 
@@ -43,6 +44,11 @@ class SessionState:
 
     def rows(self, relation: str, bound: Mapping[int, Value]) -> Sequence[Row]:
         return self._lookup(self._views[relation], relation, bound, asserted=False)
+
+    def some(self, relation: str, bound: Mapping[int, Value], count: int) -> Sequence[Row]:
+        view = self._views[relation]
+        names = {view.relation.columns[i].name: v for i, v in bound.items()}
+        return tuple((view.where(**names) if names else view).first(count))
 
     def asserted(self, relation: str, bound: Mapping[int, Value]) -> Sequence[Row]:
         given = self._given.get(relation)
@@ -86,17 +92,32 @@ class SessionState:
 def fact_of(relation: Relation, row: object) -> Fact:
     """A user's row as a fact; DataError if it does not match the columns."""
     names = [c.name for c in relation.columns]
+    if isinstance(row, Mapping) and not row.keys() >= set(names):
+        raise DataError(relation.name, f"a row needs values for exactly {', '.join(names)}")
+    bound = pattern_of(relation, row).bound
+    if len(bound) < len(names):
+        raise DataError(relation.name, f"a row needs values for exactly {', '.join(names)}")
+    return Fact(relation.name, tuple(bound.values()))
+
+
+def pattern_of(relation: Relation, row: object) -> Pattern:
+    """A user's row as a pattern: a tuple with `...` for any value, or a dict of some columns."""
+    names = [c.name for c in relation.columns]
     if isinstance(row, Mapping):
-        missing = [n for n in names if n not in row]
-        if missing or len(row) > len(names):
-            raise DataError(relation.name, f"a row needs values for exactly {', '.join(names)}")
-        row = [row[n] for n in names]
+        unknown = [n for n in row if n not in names]
+        if unknown:
+            raise DataError(
+                relation.name, f"unknown column `{unknown[0]}`; the columns are {', '.join(names)}"
+            )
+        row = [row.get(n, ...) for n in names]
     if not isinstance(row, tuple | list) or len(row) != len(names):
         raise DataError(relation.name, f"give a row of {len(names)} values, as a tuple: {', '.join(names)}")
-    values: list[Value] = []
-    for column, value in zip(relation.columns, row, strict=True):
+    bound: dict[int, Value] = {}
+    for place, (column, value) in enumerate(zip(relation.columns, row, strict=True)):
+        if value is ...:
+            continue
         try:
-            values.append(check(column.type, value))
+            bound[place] = check(column.type, value)
         except BadValue as bad:
             raise DataError(relation.name, str(bad), column=column.name, value=value) from None
-    return Fact(relation.name, tuple(values))
+    return Pattern(relation.name, bound)

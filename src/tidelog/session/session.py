@@ -23,10 +23,11 @@ from tidelog.program.draft import Draft
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
 from tidelog.program.modules import folders
-from tidelog.program.typed import Index, Role
+from tidelog.program.typed import Index, Relation, Role
 from tidelog.progress import Line, Report, end
 from tidelog.proofs.model import Fact
 from tidelog.proofs.proof import Proof, prove
+from tidelog.proofs.refutation import Refutation, refute
 from tidelog.proofs.wording import Wording
 from tidelog.session.backends.local.state import LocalBackend
 from tidelog.session.backends.protocol import Done, MakeBackend
@@ -38,7 +39,7 @@ from tidelog.session.kinds.layer import KindsLayer
 from tidelog.session.logs import log_commit, span_of_commit
 from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
 from tidelog.session.pictures import strata_picture
-from tidelog.session.proving import SessionState, fact_of
+from tidelog.session.proving import SessionState, fact_of, pattern_of
 from tidelog.session.rendering import html_table
 from tidelog.session.rules import SessionRule
 from tidelog.session.statistics import CommitStats
@@ -158,20 +159,34 @@ class Session:
 
         SessionError if the row is not there, or if the search reads more than `limit` rows.
         """
-        state, fact = self._asked(relation, row)
+        state, declared = self._asked(relation)
+        fact = fact_of(declared, row)
         if not state.rows(fact.relation, dict(enumerate(fact.row))):
             shown_fact = Wording(state.program).fact(fact)
-            raise SessionError(f"{shown_fact} is not there")
+            raise SessionError(f"{shown_fact} is not there; `why_not` says why")
         return prove(state, fact, limit)
 
-    def _asked(self, relation: str, row: object) -> tuple[SessionState, Fact]:
-        """The state that an explanation is about, and the fact that a user asks for."""
+    def why_not(self, relation: str, row: object, *, limit: int | None = WHY_LIMIT) -> Refutation:
+        """Why a row is not there: for each rule, what fails first, and the single changes that would help.
+
+        In a tuple, `...` stands for any value; in a dict, columns may be left out. SessionError if there is
+        such a row, or if the search reads more than `limit` rows.
+        """
+        state, declared = self._asked(relation)
+        goal = pattern_of(declared, row)
+        found = state.some(goal.relation, goal.bound, 1)
+        if found:
+            shown_fact = Wording(state.program).fact(Fact(goal.relation, found[0]))
+            raise SessionError(f"{shown_fact} is there; `why` says why")
+        return refute(state, goal, limit)
+
+    def _asked(self, relation: str) -> tuple[SessionState, Relation]:
+        """The state that an explanation is about, and the relation of the row that a user asks for."""
         with self._state.locks.reading:
             declared = find_relation(relation, self._kinds.program.relations)
             if self._kinds.is_needed:
                 raise SessionError("proofs do not know multisets, streams and delays yet")
-            state = SessionState(self._state.program, self.snapshot())
-        return state, fact_of(declared, row)
+            return SessionState(self._state.program, self.snapshot()), declared
 
     def write_folder(self, folder: str | Path, form: str = "csv") -> tuple[Path, ...]:
         """Write every output relation, as of one commit, to a file named after it in a folder.
