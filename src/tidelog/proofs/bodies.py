@@ -39,7 +39,7 @@ from tidelog.proofs.calculator import Calculator, Computed, Failed
 from tidelog.proofs.model import Fact, Instance, Members
 from tidelog.proofs.state import Budget, State, same
 
-__all__ = ["SHOWN", "Bodies", "Read", "bound_columns", "only", "ordered_members"]
+__all__ = ["SHOWN", "Bodies", "Read", "bound_columns", "only"]
 
 SHOWN: Final = 5  # members of a group that a proof shows
 
@@ -76,6 +76,7 @@ class Bodies:
         self.state = state
         self.calculator = calculator
         self.budget = budget
+        self.prefers: Callable[[Instance], bool] = lambda _: False  # the members of groups to show first
         self._orders: dict[tuple[int, frozenset[str], int | None], tuple[Body, tuple[int, ...]]] = {}
 
     def instances(
@@ -225,7 +226,7 @@ class Bodies:
         rows = [self.arguments(literal.args, instance) for instance in found]
         sound = [(r, f) for r, f in zip(rows, found, strict=True) if r is not None]
         value = self.calculator.aggregated(literal, [row for row, _ in sound])
-        return value, ordered_members(literal, sound)
+        return value, _members(literal, sound, self.prefers)
 
     def groups(
         self, group: Group, bodies: tuple[Body, ...], wanted: Mapping[str, Value]
@@ -241,7 +242,7 @@ class Bodies:
             known = self._results(group, found)
             if known is not None:
                 arguments = [(self.arguments(first.args, x) or (), x) for x in found]
-                yield known, ordered_members(first, arguments)
+                yield known, _members(first, arguments, self.prefers)
 
     def _results(self, group: Group, found: list[Instance]) -> dict[str, Value] | None:
         """The keys and results of a group with these instances."""
@@ -355,11 +356,19 @@ def _binds(literal: Literal) -> set[str]:
             assert_never(literal)
 
 
-def ordered_members(what: Aggregate | Nested, found: Sequence[tuple[Row, Instance]]) -> Members:
-    """The instances of an aggregate, given with the values of its arguments; those that decide it first."""
+def _members(
+    what: Aggregate | Nested,
+    found: Sequence[tuple[Row, Instance]],
+    prefers: Callable[[Instance], bool] = lambda _: False,
+) -> Members:
+    """The instances of an aggregate, given with the values of its arguments.
+
+    Preferred ones come first, then those that decide the result.
+    """
     place = _EXTREMES.get(what.function)
     if place is not None and found:
         from_type = what.args[place].type
         is_least = what.function.endswith("min")
         found = sorted(found, key=lambda pair: order_key(from_type, pair[0][place]), reverse=not is_least)
+    found = sorted(found, key=lambda pair: not prefers(pair[1]))
     return Members(len(found), tuple(instance for _, instance in found[:SHOWN]))

@@ -18,7 +18,7 @@ from tidelog.proofs.candidates import Candidates, Strata
 from tidelog.proofs.model import Added, Asserted, Derived, Fact, Grouped, Instance, Step, Steps, premises
 from tidelog.proofs.state import State, same
 
-__all__ = ["problems"]
+__all__ = ["holds", "problems"]
 
 
 def problems(steps: Steps, goal: Fact, candidates: Candidates) -> Iterator[str]:
@@ -30,12 +30,13 @@ def problems(steps: Steps, goal: Fact, candidates: Candidates) -> Iterator[str]:
         for premise in premises(step):
             if premise not in known:
                 yield f"{fact} rests on {premise}, which is not proved before it"
-        if not _holds(step, candidates):
+        if not holds(step, candidates):
             yield f"the step to {fact} does not hold"
         known.add(fact)
 
 
-def _holds(step: Step, candidates: Candidates) -> bool:
+def holds(step: Step, candidates: Candidates) -> bool:
+    """Whether the fact of a step follows from those that it rests on."""
     bodies, strata = candidates.bodies, candidates.strata
     match step:
         case Asserted(fact):

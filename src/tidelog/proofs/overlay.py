@@ -1,7 +1,6 @@
 """A state with some rows more and some rows less, for questions about other states than the present one.
 
-Whether a row that the other state alone has was asserted there is not known: it may have been if nothing
-derives it.
+If it is not known which rows the other state asserts, a row may have been asserted if nothing derives it.
 """
 
 from __future__ import annotations
@@ -28,6 +27,10 @@ class Difference(Protocol):
         """Whether only the state below has a row."""
         ...
 
+    def is_asserted(self, fact: Fact) -> bool | None:
+        """Whether the other state asserts a row; None if it does so exactly if the one below does."""
+        ...
+
 
 class Overlay:
     def __init__(self, below: State, difference: Difference, program: Program | None = None) -> None:
@@ -47,16 +50,17 @@ class Overlay:
     def asserted(self, relation: str, bound: Mapping[int, Value]) -> Sequence[Row]:
         if relation not in self._below.program.relations:
             return ()
-        found = self._below.asserted(relation, bound)
-        return [row for row in found if not self._difference.is_removed(Fact(relation, row))]
+        facts = (Fact(relation, row) for row in self._below.asserted(relation, bound))
+        return [fact.row for fact in facts if self._difference.is_asserted(fact) is not False]
 
     def is_asserted(self, fact: Fact) -> bool:
-        if self._difference.is_removed(fact) or fact.relation not in self._below.program.relations:
-            return False
-        return self._below.is_asserted(fact)
+        known = self._difference.is_asserted(fact)
+        if known is not None:
+            return known
+        return fact.relation in self._below.program.relations and self._below.is_asserted(fact)
 
     def was_asserted(self, fact: Fact) -> bool:
-        return fact.row in self._difference.added(fact.relation, dict(enumerate(fact.row)))
+        return bool(self.rows(fact.relation, dict(enumerate(fact.row))))
 
     def rank(self, fact: Fact) -> int | None:
         return None
@@ -87,6 +91,9 @@ class _One:
 
     def is_removed(self, fact: Fact) -> bool:
         return not self._is_added and fact == self._fact
+
+    def is_asserted(self, fact: Fact) -> bool | None:
+        return self._is_added if fact == self._fact else None
 
 
 def supposing(state: State, fact: Fact, *, is_there: bool) -> State:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, assert_never
 
 from tidelog.data.values import to_text
 from tidelog.errors import SessionError
-from tidelog.program.typed import Match
+from tidelog.program.typed import Match, Rule
 from tidelog.proofs.checking import problems
 from tidelog.proofs.drawing import Drawing, Line
 from tidelog.proofs.model import Added, Asserted, Derived, Fact, Grouped, Instance, Members, Step, Steps
@@ -47,6 +47,26 @@ class Proof(Drawing):
     def _is_present(self, fact: Fact) -> bool:
         return bool(self._state.rows(fact.relation, dict(enumerate(fact.row))))
 
+    # -- what an explanation of a change shows in another way
+
+    def _mark(self, fact: Fact) -> str:
+        """What is said of a fact behind its text."""
+        return "" if self._is_present(fact) else "  (replaced since)"
+
+    def _is_open(self, fact: Fact) -> bool:
+        """Whether the step to a fact is shown below it."""
+        return True
+
+    def _rule(self, rule: Rule) -> str:
+        return rule_text(rule)
+
+    def _condition(self, instance: Instance, number: int) -> str:
+        return self._wording.literal(instance.body[number], instance.values)
+
+    def _left(self, rule: Rule, after: Instance) -> Iterable[Line]:
+        """Members that the group of a rule had in another state."""
+        return ()
+
     # -- shown
 
     def lines(self) -> Line:
@@ -57,18 +77,20 @@ class Proof(Drawing):
         return made[self.goal]
 
     def _line(self, fact: Fact, made: Mapping[Fact, Line]) -> Line:
-        step, text = self.steps[fact], self._wording.fact(fact)
-        mark = "" if self._is_present(fact) else "  (replaced since)"
+        step, text, mark = self.steps[fact], self._wording.fact(fact), self._mark(fact)
+        if not self._is_open(fact):
+            return Line(f"{text}{mark}", "fact")
         match step:
             case Asserted():
                 return Line(f"{text}  asserted{mark}", "fact")
             case Derived(rule=rule, instance=instance):
                 if not instance.body:
                     return Line(f"{text}  stated in the program{mark}", "fact")
-                return Line(f"{text}{mark}  by {rule_text(rule)}", "rule", self._literals(instance, made))
+                return Line(f"{text}{mark}  by {self._rule(rule)}", "rule", self._literals(instance, made))
             case Grouped(rule=rule, members=members, after=after):
-                below = (*self._members(members, made), *self._literals(after, made))
-                return Line(f"{text}{mark}  by {rule_text(rule)}", "group", below)
+                shown = self._members(members, made)
+                below = (*shown, *self._left(rule, after), *self._literals(after, made))
+                return Line(f"{text}{mark}  by {self._rule(rule)}", "group", below)
             case Added(count=count, parts=parts):
                 below = tuple(self._part(p.value, p.instance, made) for p in parts)
                 if count > len(parts):
@@ -91,7 +113,7 @@ class Proof(Drawing):
             elif is_shown(literal):
                 members = instance.inner.get(number)
                 below = () if members is None else tuple(self._members(members, made))
-                lines.append(Line(self._wording.literal(literal, instance.values), "condition", below))
+                lines.append(Line(self._condition(instance, number), "condition", below))
         return tuple(lines)
 
     def _members(self, members: Members, made: Mapping[Fact, Line]) -> Iterator[Line]:

@@ -21,16 +21,20 @@ from tidelog.errors import SessionError, shown
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft
 from tidelog.program.elaborate.problems import did_you_mean
-from tidelog.program.model import Program
+from tidelog.program.model import EMPTY, Program
 from tidelog.program.modules import folders
 from tidelog.program.typed import Index, Relation, Role
 from tidelog.progress import Line, Report, end
+from tidelog.proofs.change import arrival, departure
+from tidelog.proofs.drawing import Drawing
 from tidelog.proofs.model import Fact
+from tidelog.proofs.overlay import Overlay
 from tidelog.proofs.proof import Proof, prove
 from tidelog.proofs.refutation import Refutation, refute
 from tidelog.proofs.wording import Wording
 from tidelog.session.backends.local.state import LocalBackend
 from tidelog.session.backends.protocol import Done, MakeBackend
+from tidelog.session.changes import Changes
 from tidelog.session.explain import Explanation, explain
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.indexes import IndexView, find_index
@@ -39,7 +43,7 @@ from tidelog.session.kinds.layer import KindsLayer
 from tidelog.session.logs import log_commit, span_of_commit
 from tidelog.session.names import as_path, expect_text, find_relation, is_name, unknown_relation
 from tidelog.session.pictures import strata_picture
-from tidelog.session.proving import SessionState, fact_of, pattern_of
+from tidelog.session.proving import SessionState, Undone, fact_of, pattern_of
 from tidelog.session.rendering import html_table
 from tidelog.session.rules import SessionRule
 from tidelog.session.statistics import CommitStats
@@ -100,6 +104,7 @@ class Session:
         self._search = draft.search
         self._subscriptions = Subscriptions()
         self._stats = CommitStats(self._state.commit, Stats())
+        self._last = EMPTY  # the program of the last commit
         with self.transaction() as tx:
             tx.begin_with(draft)
             say(tx)
@@ -180,10 +185,32 @@ class Session:
             raise SessionError(f"{shown_fact} is there; `why` says why")
         return refute(state, goal, limit)
 
-    def _asked(self, relation: str) -> tuple[SessionState, Relation]:
+    def _why_changed(
+        self, before: Program, changes: Changes, relation: str, row: object, limit: int | None
+    ) -> Drawing:
+        """Why a commit inserted or deleted a row; `before` is the program before it."""
+        with self._state.locks.reading:
+            state, declared = self._asked(relation, {**before.relations, **self._kinds.program.relations})
+            if changes.commit != self._state.commit:
+                raise SessionError(
+                    f"these are the changes of commit {changes.commit}; only the last one can be explained, "
+                    f"which is {self._state.commit}"
+                )
+        fact, undone = fact_of(declared, row), Undone(changes, before)
+        earlier = Overlay(state, undone, before)
+        if undone.is_removed(fact):
+            return arrival(state, earlier, fact, limit)
+        if undone.added(fact.relation, dict(enumerate(fact.row))):
+            return departure(state, earlier, fact, limit)
+        shown_fact = Wording(Program(relations={declared.name: declared})).fact(fact)
+        raise SessionError(f"commit {changes.commit} neither inserted nor deleted {shown_fact}")
+
+    def _asked(
+        self, relation: str, among: Mapping[str, Relation] | None = None
+    ) -> tuple[SessionState, Relation]:
         """The state that an explanation is about, and the relation of the row that a user asks for."""
         with self._state.locks.reading:
-            declared = find_relation(relation, self._kinds.program.relations)
+            declared = find_relation(relation, self._kinds.program.relations if among is None else among)
             if self._kinds.is_needed:
                 raise SessionError("proofs do not know multisets, streams and delays yet")
             return SessionState(self._state.program, self.snapshot()), declared
@@ -297,6 +324,8 @@ class Session:
     # -- for transactions
 
     def _committed(self, done: Done) -> None:
+        before, self._last = self._last, self._kinds.program
+        done.changes.explained_by(partial(self._why_changed, before, done.changes))
         self._stats = CommitStats(self._state.commit, done.stats)
         log_commit(self._stats, done.changes)
         self._subscriptions.enqueue(done.changes, self._stats)
