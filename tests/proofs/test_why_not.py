@@ -12,7 +12,7 @@ import tidelog
 from proofs.test_why import FACTS, PARTS, PROGRAM, SHARES, STAGES
 from tidelog.errors import DataError, SessionError
 from tidelog.maintain.strategy import STRATEGIES
-from tidelog.proofs.absence import Blocked
+from tidelog.proofs.absence import Blocked, Insert
 from tidelog.proofs.refutation import Refutation
 from tidelog.reference.refutations import RefutationChecker
 
@@ -200,10 +200,9 @@ def test_a_refutation_is_also_json_html_and_svg() -> None:
 def test_refutations_that_do_not_hold_fail_their_check() -> None:
     db = tidelog.open(text=PROGRAM, facts=FACTS)
     found = db.why_not("Reach", ("a", "z"))
-    parts = (found._state, found.goal, found.obstacles, (), (), None)
     for wrong in (found.obstacles[:1], tuple(map(turned, found.obstacles))):
         with pytest.raises(SessionError, match="does not hold"):
-            Refutation(*parts[:2], wrong, *parts[3:]).check()
+            Refutation(found._state, found.goal, wrong, (), (), None).check()
         second = RefutationChecker(db.program, {name: db[name].given for name in db})
         assert second.problem(found.goal, wrong) is not None
     present = replace_goal(found, ("a", "d"))
@@ -215,8 +214,8 @@ def turned(obstacle: object) -> Blocked:
     """An obstacle that says another row would help."""
     assert isinstance(obstacle, Blocked)
     (change,) = obstacle.changes
-    other = change.pattern._replace(bound={0: "q", 1: "q"})  # type: ignore[union-attr]
-    return replace(obstacle, changes=(replace(change, pattern=other),))  # type: ignore[call-arg]
+    assert isinstance(change, Insert)
+    return replace(obstacle, changes=(Insert(change.pattern._replace(bound={0: "q", 1: "q"})),))
 
 
 def replace_goal(found: Refutation, row: tuple[str, ...]) -> Refutation:

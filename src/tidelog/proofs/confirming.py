@@ -117,8 +117,8 @@ class _Check:
                 return is_asserted and self._follows(obstacle, fact, is_there=False)
             case Drop(literal, instance):
                 others = (n for n in range(len(instance.body)) if n != literal)
-                row = self.refuter.bodies.arguments(obstacle.rule.heads[obstacle.head].values, instance)
-                is_wanted = row is not None and self.goal.matches(row)
+                found = self.refuter.bodies.arguments(obstacle.rule.heads[obstacle.head].values, instance)
+                is_wanted = found is not None and self.goal.matches(found)
                 return is_wanted and self._hold(obstacle, instance, others)
             case _:
                 assert_never(change)

@@ -26,6 +26,10 @@ class Line:
 
 class Drawing(ABC):
     @abstractmethod
+    def check(self) -> None:
+        """Verify each step against the rows of the commit that it is about; SessionError if one fails."""
+
+    @abstractmethod
     def lines(self) -> Line:
         """The explanation as a tree of lines; what occurs again is the same object."""
 

@@ -57,9 +57,10 @@ class _Lookup:
 
 
 class SessionState:
-    def __init__(self, program: Program, views: Mapping[str, WholeFacts]) -> None:
+    def __init__(self, program: Program, commit: int, views: Mapping[str, WholeFacts]) -> None:
         self._program = program
         self._views = views
+        self.commit = commit
         self._sizes: dict[str, int] = {}
         self._present: dict[str, _Lookup] = {}
         self._given: dict[str, _Lookup] = {}

@@ -14,6 +14,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from weakref import ref as weakref
 
 from tidelog.engine.limits import Limits, bytes_of
 from tidelog.engine.statistics import Stats
@@ -105,6 +106,9 @@ class Session:
         self._subscriptions = Subscriptions()
         self._stats = CommitStats(self._state.commit, Stats())
         self._last = EMPTY  # the program of the last commit
+        self._explained: weakref[SessionState] | None = (
+            None  # what explanations that are still used have read
+        )
         with self.transaction() as tx:
             tx.begin_with(draft)
             say(tx)
@@ -213,7 +217,11 @@ class Session:
             declared = find_relation(relation, self._kinds.program.relations if among is None else among)
             if self._kinds.is_needed:
                 raise SessionError("proofs do not know multisets, streams and delays yet")
-            return SessionState(self._state.program, self.snapshot()), declared
+            state = None if self._explained is None else self._explained()
+            if state is None or state.commit != self._state.commit:
+                state = SessionState(self._state.program, self._state.commit, self.snapshot())
+                self._explained = weakref(state)
+            return state, declared
 
     def write_folder(self, folder: str | Path, form: str = "csv") -> tuple[Path, ...]:
         """Write every output relation, as of one commit, to a file named after it in a folder.
