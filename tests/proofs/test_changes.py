@@ -22,6 +22,7 @@ from tidelog.reference.proofs import ProofChecker
 from tidelog.session.changes import Changes
 from tidelog.session.session import Session
 
+KEPT: list[tuple[str, int]] = [("deep", 155)]  # seeds that failed
 SEEDS = int(os.environ.get("TIDELOG_SEEDS", size(3, 200)))
 SAMPLE = 4  # changes of a relation
 
@@ -158,7 +159,7 @@ def given(db: Session) -> Mapping[str, list[Any]]:
     return {name: list(db[name].given) for name in db}
 
 
-@pytest.mark.parametrize(("flavour", "seed"), [(f, s) for f in FLAVOURS for s in range(SEEDS)])
+@pytest.mark.parametrize(("flavour", "seed"), [*KEPT, *((f, s) for f in FLAVOURS for s in range(SEEDS))])
 def test_changes_of_random_programs_are_explained(flavour: str, seed: int) -> None:
     random = Random(seed)
     db = Session(Draft(DECLARED), random.choice(list(STRATEGIES)))

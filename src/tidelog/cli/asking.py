@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import tidelog
-from tidelog.cli.explaining import explain, explain_absence, in_a_form
 from tidelog.cli.inputs import (
     FUNCTIONS,
     PROGRAM,
@@ -28,6 +27,7 @@ from tidelog.cli.rows import print_rows
 from tidelog.errors import SessionError
 from tidelog.formats.files import read_facts
 from tidelog.progress import Line
+from tidelog.session.explaining import explain, explain_absence, in_a_form
 from tidelog.session.rendering import cells, text_table
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from tidelog.data.values import Row, Value
 from tidelog.program.typed import Body, Rule
-from tidelog.proofs.calculator import Computed
-from tidelog.proofs.model import Fact, Instance, Members
+from tidelog.proofs.model import Computed, Fact, Instance, Members
 from tidelog.proofs.state import same
 
 __all__ = [

@@ -35,8 +35,8 @@ from tidelog.program.typed import (
     expressions,
     variables,
 )
-from tidelog.proofs.calculator import Calculator, Computed, Failed
-from tidelog.proofs.model import Fact, Instance, Members
+from tidelog.proofs.calculator import Calculator
+from tidelog.proofs.model import Computed, Fact, Failed, Instance, Members
 from tidelog.proofs.state import Budget, State, same
 
 __all__ = ["SHOWN", "Bodies", "Read", "bound_columns", "only"]

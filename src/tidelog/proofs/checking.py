@@ -13,9 +13,19 @@ from typing import assert_never
 from tidelog.data.values import Value
 from tidelog.program.typed import Match
 from tidelog.proofs.bodies import Bodies, only
-from tidelog.proofs.calculator import Failed
 from tidelog.proofs.candidates import Candidates, Strata
-from tidelog.proofs.model import Added, Asserted, Derived, Fact, Grouped, Instance, Step, Steps, premises
+from tidelog.proofs.model import (
+    Added,
+    Asserted,
+    Derived,
+    Fact,
+    Failed,
+    Grouped,
+    Instance,
+    Step,
+    Steps,
+    premises,
+)
 from tidelog.proofs.state import State, same
 
 __all__ = ["holds", "problems"]

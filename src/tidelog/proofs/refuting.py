@@ -23,10 +23,9 @@ from tidelog.program.typed import (
 )
 from tidelog.proofs.absence import Blocked, Change, Kept, Mismatch, Obstacle, Other, Pattern
 from tidelog.proofs.bodies import bound_columns
-from tidelog.proofs.calculator import Computed
 from tidelog.proofs.candidates import Deriving, wanted_values
 from tidelog.proofs.effects import Effects
-from tidelog.proofs.model import Fact, Instance, Members
+from tidelog.proofs.model import Computed, Fact, Instance, Members
 from tidelog.proofs.nearest import NEAR, nearest
 from tidelog.proofs.remedies import Attempt, Remedies
 from tidelog.proofs.search import Prover

@@ -34,8 +34,7 @@ from tidelog.program.typed import (
     variables,
 )
 from tidelog.proofs.absence import Pattern
-from tidelog.proofs.calculator import Computed, Failed
-from tidelog.proofs.model import Fact, Instance
+from tidelog.proofs.model import Computed, Fact, Failed, Instance
 
 __all__ = ["Wording", "atom_text", "literal_text", "rule_text", "value_text", "values_text"]
 

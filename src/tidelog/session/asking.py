@@ -8,7 +8,8 @@ from tidelog.errors import ProgramError, SessionError, Source
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
 from tidelog.program.typed import Binary, Bind, Match, Test, Var, variables
-from tidelog.proofs.calculator import Calculator, Failed
+from tidelog.proofs.calculator import Calculator
+from tidelog.proofs.model import Failed
 from tidelog.session.facts import Fact, Facts
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read_body

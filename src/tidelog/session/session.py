@@ -22,7 +22,7 @@ from tidelog.errors import SessionError, shown
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft
 from tidelog.program.elaborate.problems import did_you_mean
-from tidelog.program.model import EMPTY, Program
+from tidelog.program.model import Program
 from tidelog.program.modules import folders
 from tidelog.program.typed import Index, Relation, Role
 from tidelog.progress import Line, Report, end
@@ -105,10 +105,7 @@ class Session:
         self._search = draft.search
         self._subscriptions = Subscriptions()
         self._stats = CommitStats(self._state.commit, Stats())
-        self._last = EMPTY  # the program of the last commit
-        self._explained: weakref[SessionState] | None = (
-            None  # what explanations that are still used have read
-        )
+        self._explained: weakref[SessionState] | None = None  # of explanations in use
         with self.transaction() as tx:
             tx.begin_with(draft)
             say(tx)
@@ -331,8 +328,7 @@ class Session:
 
     # -- for transactions
 
-    def _committed(self, done: Done) -> None:
-        before, self._last = self._last, self._kinds.program
+    def _committed(self, done: Done, before: Program) -> None:
         done.changes.explained_by(partial(self._why_changed, before, done.changes))
         self._stats = CommitStats(self._state.commit, done.stats)
         log_commit(self._stats, done.changes)

@@ -103,11 +103,12 @@ class LocalBackend:
         *,
         keep: bool,
     ) -> Done:
-        flat = self.flat if program is self.program else flatten(program, self.program, self.flat)
+        before = self.flat
+        flat = before if program is self.program else flatten(program, self.program, before)
         with self.locks.turn, self.readers.working(), self.commits.attempt(flat):
             try:
                 with memory_errors():
-                    stats = self._run(flat, staged, check)
+                    stats = self._run(flat, before, staged, check)
                     changes = self._changes(program, self.commit + 1 if keep else None)
                 check()
             finally:
@@ -167,12 +168,18 @@ class LocalBackend:
 
     # -- implementation
 
-    def _run(self, flat: FlatProgram, staged: Mapping[str, StagedData], check: Callable[[], None]) -> Stats:
+    def _run(
+        self,
+        flat: FlatProgram,
+        before: FlatProgram,
+        staged: Mapping[str, StagedData],
+        check: Callable[[], None],
+    ) -> Stats:
         self._asserted = {}
         for name, facts in staged.items():
             if name in flat.relations:
                 inserted, deleted = facts.staged.net()
-                if name in flat.index.deriving or name in flat.groupings:
+                if any(name in p.index.deriving or name in p.groupings for p in (flat, before)):
                     self._asserted[name] = self._unlike(name, inserted, 0), self._unlike(name, deleted, 1)
                 self.commits.stage(name, inserted, deleted)
         return self.commits.run(self._limits, check, self.report)

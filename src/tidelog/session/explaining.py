@@ -1,4 +1,4 @@
-"""Explanations on standard output, for `why` and `why-not` over programs and pipelines."""
+"""Explanations on standard output: the commands `why` and `why-not`, of programs and of pipelines."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from tidelog.cli.messages import warn
 from tidelog.session.asking import matching_rows, missing_row
 
 if TYPE_CHECKING:
     from tidelog.proofs.drawing import Drawing
-    from tidelog.session import Session
+    from tidelog.session.session import Session
 
 __all__ = ["explain", "explain_absence", "in_a_form"]
 
@@ -39,7 +38,7 @@ def explain(db: Session, text: str, form: str | None) -> None:
         explain_absence(db, text, form)
         return
     if len(rows) > 1:
-        warn(f"{text} matches {len(rows):,} rows; this is about the first")
+        click.echo(f"warning: {text} matches {len(rows):,} rows; this is about the first", err=True)
     _print(db.why(relation, rows[0]), form)
 
 
