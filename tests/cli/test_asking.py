@@ -101,7 +101,7 @@ def test_the_first_of_several_rows_is_explained(program: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ('Reach("c", x)', 'no row of Reach matches Reach("c", x)'),
+        ("Reach(x, x)", "no row matches `Reach(x, x)`; to see why not, give constants"),
         ("Reach(x, y), Edge(x, y)", "expected one atom"),
         ("Reach(", "error[E003]"),
         ("Reaches(x)", "did you mean `Reach`?"),
@@ -150,3 +150,22 @@ def test_a_profile_is_text_json_a_page_or_a_picture(program: Path) -> None:
     assert {stratum["name"] for stratum in found["strata"]} == {"Edge", "Weight", "Reach"}
     assert ask(program, "profile", "--html").output.startswith("<!doctype html>")
     assert ask(program, "profile", "--svg").output.startswith("<svg ")
+
+
+def test_why_not_says_what_fails_in_each_rule(program: Path) -> None:
+    done = ask(program, "why-not", 'Reach("a", "z")')
+    assert done.exit_code == 0
+    assert 'it would be there if Edge("b", "z") were asserted' in done.stdout
+    assert ask(program, "why", 'Reach("a", "z")').stdout == done.stdout
+    assert json.loads(ask(program, "why-not", 'Reach("c", _)', "--json").stdout)["row"] == ["c", None]
+    assert "<details" in ask(program, "why-not", 'Reach("c", _)', "--html").stdout
+
+
+def test_why_not_computes_the_values_of_a_row(program: Path) -> None:
+    assert ask(program, "why-not", 'Weight("a", -1 + 3)').stdout.startswith('no Weight("a", 2)')
+
+
+def test_why_not_of_a_row_that_is_there_is_an_error(program: Path) -> None:
+    done = ask(program, "why-not", 'Reach("a", "c")')
+    assert done.exit_code == 1
+    assert 'Reach("a", "c") is there; `why` says why' in done.stderr

@@ -25,3 +25,4 @@ def test_a_run_without_the_extra_says_what_to_install(tmp_path: Path) -> None:
         assert "pip install 'tidelog[spark]'" in done.stderr
         assert "Traceback" not in done.stderr
     assert "no commits yet" in tidelog("pipeline", "status", str(spec)).stdout
+    assert "no commits yet" in tidelog("pipeline", "why", str(spec), "P(1)").stderr

@@ -54,6 +54,11 @@ _COMMANDS: Final = {
         "why",
         "Explain why a row is there: by which rules, from which facts.",
     ),
+    "why-not": (
+        "tidelog.cli.asking",
+        "why_not",
+        "Explain why a row is not there: what fails in each rule, and what would help.",
+    ),
 }
 
 

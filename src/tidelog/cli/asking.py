@@ -22,18 +22,18 @@ from tidelog.cli.inputs import (
     read_program,
     standard_input,
 )
-from tidelog.cli.messages import is_watched, loading, warn
+from tidelog.cli.messages import is_watched, loading
 from tidelog.cli.rows import print_rows
 from tidelog.errors import SessionError
 from tidelog.formats.files import read_facts
 from tidelog.progress import Line
-from tidelog.session.asking import matching_rows
+from tidelog.session.explaining import explain, explain_absence, in_a_form
 from tidelog.session.rendering import cells, text_table
 
 if TYPE_CHECKING:
     from tidelog.session import Session, Transaction
 
-__all__ = ["evaluated", "over_facts", "query", "why"]
+__all__ = ["evaluated", "over_facts", "query", "why", "why_not"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -98,24 +98,28 @@ def query(file: Path, text: str, params: tuple[str, ...], form: str | None, **op
 @click.command()
 @click.argument("file", type=PROGRAM)
 @click.argument("text", metavar="ROW")
-@click.option("--json", "form", flag_value="json", help="Print the steps as JSON.")
-@click.option("--html", "form", flag_value="html", help="Print HTML with collapsible steps.")
-@click.option("--svg", "form", flag_value="svg", help="Print a picture.")
+@in_a_form
 @over_facts
 def why(file: Path, text: str, form: str | None, **options: Any) -> None:
     """Explain why a row is there: by which rules, from which facts.
 
-    ROW is an atom, such as 'Reach("a", "c")'. With variables, the first row that matches is explained.
+    ROW is an atom, such as 'Reach("a", "c")'. With variables, the first row that matches is explained. If no
+    row matches, this says why not, as `why-not` does.
     """
-    db = evaluated(file, **options)
-    relation, rows = matching_rows(text, db.query)
-    if not rows:
-        raise SessionError(f"no row of {relation} matches {text}")
-    if len(rows) > 1:
-        warn(f"{text} matches {len(rows):,} rows; this is about the first")
-    proof = db.why(relation, rows[0])
-    shown: dict[str, Callable[[], str]] = {"json": proof.to_json, "html": proof.to_html, "svg": proof.to_svg}
-    click.echo(str(proof) if form is None else shown[form]())
+    explain(evaluated(file, **options), text, form)
+
+
+@click.command("why-not")
+@click.argument("file", type=PROGRAM)
+@click.argument("text", metavar="ROW")
+@in_a_form
+@over_facts
+def why_not(file: Path, text: str, form: str | None, **options: Any) -> None:
+    """Explain why a row is not there: what fails in each rule, and what would help.
+
+    ROW is an atom, such as 'Reach("a", "z")'. A variable, or _, stands for any value.
+    """
+    explain_absence(evaluated(file, **options), text, form)
 
 
 # -- evaluation

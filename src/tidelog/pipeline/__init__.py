@@ -17,14 +17,31 @@ from typing import TYPE_CHECKING, Any
 from tidelog.pipeline.spec import Spec, read_spec, spec_from
 
 if TYPE_CHECKING:
-    from tidelog.pipeline.inspection import status
+    from tidelog.pipeline.inspection import status, stored_session
     from tidelog.pipeline.report import Outcome
     from tidelog.pipeline.runner import Pipeline
 
-__all__ = ["Outcome", "Pipeline", "Spec", "open", "read_spec", "run", "spec_from", "status", "stream"]
+__all__ = [
+    "Outcome",
+    "Pipeline",
+    "Spec",
+    "open",
+    "read_spec",
+    "run",
+    "spec_from",
+    "status",
+    "stored_session",
+    "stream",
+]
 
 _WITH_SPARK = ("Outcome", "Pipeline", "follow")
-_MODULES = {"Outcome": "report", "Pipeline": "runner", "follow": "streams", "status": "inspection"}
+_MODULES = {
+    "Outcome": "report",
+    "Pipeline": "runner",
+    "follow": "streams",
+    "status": "inspection",
+    "stored_session": "inspection",
+}
 
 
 def open(  # noqa: A001

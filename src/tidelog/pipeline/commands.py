@@ -1,4 +1,4 @@
-"""`tidelog pipeline`: run a pipeline, follow its streams, show its status."""
+"""`tidelog pipeline`: run a pipeline, follow its streams, show its status, explain its results."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 from tidelog import pipeline
 from tidelog.pipeline.spec import read_spec
 from tidelog.progress import Line, end
+from tidelog.session.explaining import explain, explain_absence, in_a_form
 
 __all__ = ["commands"]
 
@@ -72,6 +73,35 @@ def stream(spec: Path, once: bool, interval: float) -> None:
 def status(spec: Path) -> None:
     """Show what the store holds, without starting Spark."""
     click.echo(pipeline.status(read_spec(spec)))
+
+
+@commands.command()
+@_SPEC
+@click.argument("text", metavar="ROW")
+@in_a_form
+def why(spec: Path, text: str, form: str | None) -> None:
+    """Explain why a row is in the results of the last run, without starting Spark.
+
+    ROW is an atom, such as 'CanReach("chen", "audit-log")'. With variables, the first row that matches is
+    explained. If no row matches, this says why not, as `why-not` does.
+    """
+    with _watched() as line:
+        db = pipeline.stored_session(read_spec(spec), line)
+    explain(db, text, form)
+
+
+@commands.command("why-not")
+@_SPEC
+@click.argument("text", metavar="ROW")
+@in_a_form
+def why_not(spec: Path, text: str, form: str | None) -> None:
+    """Explain why a row is not in the results of the last run, without starting Spark.
+
+    ROW is an atom, such as 'CanReach("chen", "vault")'. A variable, or _, stands for any value.
+    """
+    with _watched() as line:
+        db = pipeline.stored_session(read_spec(spec), line)
+    explain_absence(db, text, form)
 
 
 @contextmanager

@@ -20,8 +20,8 @@ from tidelog.program.draft import load
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Session, open_session
 from tidelog.session.backends.resume import can_save, resume, save, stamp
-from tidelog.store.durable import Store
 from tidelog.store.manifest import Manifest
+from tidelog.store.reading import StoredVersion
 from tidelog.store.states import KeptState, Offer, Unusable, usable_file
 from tidelog.tables.signed import SIGN
 
@@ -46,7 +46,7 @@ class Opening:
         spec: Spec,
         functions: Sequence[Callable[..., object]],
         spark: Any,
-        store: Store,
+        store: StoredVersion,
         report: Callable[[Any], object] | None,
         progress: Callable[[str], object],
     ) -> None:

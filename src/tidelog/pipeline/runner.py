@@ -11,10 +11,8 @@ opened again.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from importlib import import_module
 from types import TracebackType
 from typing import Any
 
@@ -24,8 +22,9 @@ from pyspark.sql import SparkSession
 from tidelog.engine.spark.runtime.filesystem import default_file_system
 from tidelog.engine.spark.runtime.job_names import JobNames
 from tidelog.engine.spark.runtime.session import local_session
-from tidelog.errors import PipelineError, ProgramError, StoreError
+from tidelog.errors import ProgramError, StoreError
 from tidelog.pipeline.opening import Opened, Opening
+from tidelog.pipeline.programs import functions_of, program_text
 from tidelog.pipeline.report import Count, Outcome, SourceReport
 from tidelog.pipeline.sinks.outlets import Outlets
 from tidelog.pipeline.sinks.writing import place
@@ -34,7 +33,6 @@ from tidelog.pipeline.sources.paths import qualified_spec, shown_path
 from tidelog.pipeline.spec import Spec, expect_relations
 from tidelog.program.draft import load
 from tidelog.program.model import Program
-from tidelog.program.modules import bundled
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Changes, Session
 from tidelog.store.durable import Store, Update
@@ -61,8 +59,8 @@ class Pipeline:
         self.spec = spec
         self._report = progress
         self._progress: Callable[[str], object] = progress or (lambda _: None)
-        self._functions = _functions(spec)
-        self._text = _program_text(spec)
+        self._functions = functions_of(spec)
+        self._text = program_text(spec)
         self.program: Program = load(self._text, str(spec.program), self._functions)
         expect_relations(spec, self.program)
         self.store = Store(spec.store)
@@ -80,6 +78,7 @@ class Pipeline:
         self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
         self._opening = Opening(spec, self._functions, self.spark, self.store, self._report, self._progress)
         self._opened: Opened | None = None
+        self.changes: Changes | None = None  # what the last commit of this object changed
 
     def close(self) -> None:
         self._opened = None
@@ -199,6 +198,7 @@ class Pipeline:
             for name in found.inserted:
                 tx.delete(name, found.deleted[name])
                 tx.insert(name, found.inserted[name])
+        self.changes = tx.changes
         known = {} if current is None else current.relations
         return session, {
             name: _signed(tx.changes, name) if name in known else signed(session[name].to_arrow(), 1)
@@ -244,27 +244,3 @@ def _count(rows: Any) -> Count:
 def _reported(report: SourceReport, rows: Any) -> SourceReport:
     """The effective changes of a source: a stream may insert present rows and delete absent ones."""
     return replace(report, difference=_count(rows)) if report.is_read else report
-
-
-def _program_text(spec: Spec) -> str:
-    problem = f"{spec.name}: program: {spec.program}"
-    try:
-        text = spec.program.read_bytes().decode()
-        return bundled(text, str(spec.program))  # the store keeps it, and imports could change
-    except OSError as error:
-        raise PipelineError(f"{problem} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise PipelineError(f"{problem} is not UTF-8 text (at byte {error.start})") from None
-
-
-def _functions(spec: Spec) -> list[Callable[..., object]]:
-    """The public functions of the modules that the spec names."""
-    found: list[Callable[..., object]] = []
-    for name in spec.functions:
-        try:
-            module = import_module(name)
-        except Exception as error:  # any error of the user's module
-            raise PipelineError(f"{spec.name}: functions: {name} cannot be imported: {error}") from None
-        members = inspect.getmembers(module, inspect.isfunction)
-        found += [f for n, f in members if f.__module__ == name and not n.startswith("_")]
-    return found

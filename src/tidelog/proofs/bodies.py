@@ -35,11 +35,11 @@ from tidelog.program.typed import (
     expressions,
     variables,
 )
-from tidelog.proofs.calculator import Calculator, Computed, Failed
-from tidelog.proofs.model import Fact, Instance, Members
+from tidelog.proofs.calculator import Calculator
+from tidelog.proofs.model import Computed, Fact, Failed, Instance, Members
 from tidelog.proofs.state import Budget, State, same
 
-__all__ = ["SHOWN", "Bodies", "Read", "bound_columns", "ordered_members"]
+__all__ = ["SHOWN", "Bodies", "Read", "bound_columns", "only"]
 
 SHOWN: Final = 5  # members of a group that a proof shows
 
@@ -75,8 +75,9 @@ class Bodies:
     def __init__(self, state: State, calculator: Calculator, budget: Budget) -> None:
         self.state = state
         self.calculator = calculator
-        self._budget = budget
-        self._orders: dict[tuple[int, frozenset[str]], tuple[Body, tuple[int, ...]]] = {}
+        self.budget = budget
+        self.prefers: Callable[[Instance], bool] = lambda _: False  # the members of groups to show first
+        self._orders: dict[tuple[int, frozenset[str], int | None], tuple[Body, tuple[int, ...]]] = {}
 
     def instances(
         self,
@@ -90,6 +91,46 @@ class Bodies:
         start = _Binding(dict(wanted), set(placed), {}, {})
         for found in self._extended(body, order, start, reads or {}):
             yield Instance(body, found.values, found.facts, found.inner)
+
+    def furthest(
+        self, body: Body, wanted: Mapping[str, Value], placed: Iterable[str] = ()
+    ) -> tuple[Instance, frozenset[int], int | None]:
+        """The binding that satisfies most literals before one fails, their positions, and the failing one.
+
+        If the body has instances, it is one of them, and none fails.
+        """
+        order = self._order(body, frozenset(wanted), {})
+        deepest, found = 0, _Binding(dict(wanted), set(placed), {}, {})
+        waiting = [iter([found])]  # the bindings that satisfy each prefix of the order
+        while waiting and deepest < len(order):
+            known = next(waiting[-1], None)
+            if known is None:
+                waiting.pop()
+                continue
+            depth = len(waiting) - 1
+            if depth > deepest:
+                deepest, found = depth, known
+            if depth < len(order):
+                waiting.append(self.extensions(body[order[depth]], order[depth], known))
+        instance = Instance(body, found.values, found.facts, found.inner)
+        return instance, frozenset(order[:deepest]), order[deepest] if deepest < len(order) else None
+
+    def instances_without(
+        self, body: Body, left: int, wanted: Mapping[str, Value], placed: Iterable[str] = ()
+    ) -> Iterator[Instance]:
+        """The bindings that satisfy all literals but one; nothing if others need its variables."""
+        order = self._order(body, frozenset(wanted), {}, left)
+        if len(order) < len(body) - 1:
+            return
+        start = _Binding(dict(wanted), set(placed), {}, {})
+        for found in self._extended(body, order, start, {}):
+            yield Instance(body, found.values, found.facts, found.inner)
+
+    def holds(self, instance: Instance, satisfied: Iterable[int], placed: Iterable[str], number: int) -> bool:
+        """Whether a literal holds in some extension of a binding that satisfies these literals."""
+        names = set(placed).union(*(_binds(instance.body[n]) for n in satisfied))
+        known = _Binding(dict(instance.values), names, {}, {})
+        return next(self.extensions(instance.body[number], number, known), None) is not None
 
     def _extended(
         self, body: Body, order: Sequence[int], known: _Binding, reads: Mapping[int, Read]
@@ -152,7 +193,7 @@ class Bodies:
             if bound[i] is None and (isinstance(term, Constant) or term.name in known.placed):
                 return  # `none` joins nothing
         for row in read(atom.relation, bound):
-            self._budget.spend()
+            self.budget.spend()
             extended = known.copy()
             pairs = zip(atom.terms, row, strict=True)
             if all(extended.place(t.name, v) for t, v in pairs if isinstance(t, Var)):
@@ -185,7 +226,7 @@ class Bodies:
         rows = [self.arguments(literal.args, instance) for instance in found]
         sound = [(r, f) for r, f in zip(rows, found, strict=True) if r is not None]
         value = self.calculator.aggregated(literal, [row for row, _ in sound])
-        return value, ordered_members(literal, sound)
+        return value, _members(literal, sound, self.prefers)
 
     def groups(
         self, group: Group, bodies: tuple[Body, ...], wanted: Mapping[str, Value]
@@ -201,7 +242,7 @@ class Bodies:
             known = self._results(group, found)
             if known is not None:
                 arguments = [(self.arguments(first.args, x) or (), x) for x in found]
-                yield known, ordered_members(first, arguments)
+                yield known, _members(first, arguments, self.prefers)
 
     def _results(self, group: Group, found: list[Instance]) -> dict[str, Value] | None:
         """The keys and results of a group with these instances."""
@@ -226,18 +267,25 @@ class Bodies:
 
     # -- the order of literals
 
-    def _order(self, body: Body, known: frozenset[str], reads: Mapping[int, Read]) -> tuple[int, ...]:
-        key = id(body), known | {str(n) for n in reads}
+    def _order(
+        self, body: Body, known: frozenset[str], reads: Mapping[int, Read], left: int | None = None
+    ) -> tuple[int, ...]:
+        key = id(body), known | {str(n) for n in reads}, left
         found = self._orders.get(key)
         if found is None:
-            found = self._orders[key] = body, self._ordered(body, known, reads)  # keeps the body alive
+            found = self._orders[key] = body, self._ordered(body, known, reads, left)  # keeps the body alive
         return found[1]
 
-    def _ordered(self, body: Body, known: frozenset[str], reads: Mapping[int, Read]) -> tuple[int, ...]:
+    def _ordered(
+        self, body: Body, known: frozenset[str], reads: Mapping[int, Read], left: int | None
+    ) -> tuple[int, ...]:
+        """The positions of the literals but one, as far as they can be evaluated without it."""
         names, order = set(known), list[int]()
-        waiting = dict(enumerate(body))
+        waiting = {n: literal for n, literal in enumerate(body) if n != left}
         while waiting:
             costs = {n: c for n, x in waiting.items() if (c := self._cost(x, names, n in reads)) is not None}
+            if not costs:
+                break
             best = min(costs, key=lambda n: (costs[n], n))
             order.append(best)
             names |= _binds(waiting.pop(best))
@@ -260,6 +308,16 @@ class Bodies:
                 return 16.0 if all(k.name in known for k in group.keys) else 1e6
             case _:
                 assert_never(literal)
+
+
+def only(fact: Fact) -> Read:
+    """Reads this fact, whether or not it is present."""
+
+    def read(relation: str, bound: Mapping[int, Value]) -> Iterator[Row]:
+        if relation == fact.relation and all(same(fact.row[i], v) for i, v in bound.items()):
+            yield fact.row
+
+    return read
 
 
 def _placed(known: _Binding, name: str, values: Iterable[Computed]) -> Iterator[_Binding]:
@@ -298,11 +356,19 @@ def _binds(literal: Literal) -> set[str]:
             assert_never(literal)
 
 
-def ordered_members(what: Aggregate | Nested, found: Sequence[tuple[Row, Instance]]) -> Members:
-    """The instances of an aggregate, given with the values of its arguments; those that decide it first."""
+def _members(
+    what: Aggregate | Nested,
+    found: Sequence[tuple[Row, Instance]],
+    prefers: Callable[[Instance], bool] = lambda _: False,
+) -> Members:
+    """The instances of an aggregate, given with the values of its arguments.
+
+    Preferred ones come first, then those that decide the result.
+    """
     place = _EXTREMES.get(what.function)
     if place is not None and found:
         from_type = what.args[place].type
         is_least = what.function.endswith("min")
         found = sorted(found, key=lambda pair: order_key(from_type, pair[0][place]), reverse=not is_least)
+    found = sorted(found, key=lambda pair: not prefers(pair[1]))
     return Members(len(found), tuple(instance for _, instance in found[:SHOWN]))

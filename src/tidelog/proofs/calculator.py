@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
@@ -22,16 +22,10 @@ from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
 from tidelog.engine.local.expressions.vectors import Outcome
 from tidelog.program.library.nothing import over_nothing
 from tidelog.program.typed import Aggregate, Binary, Constant, Expr, Nested, Var, variables
+from tidelog.proofs.model import FAILED, Computed, Failed
 
-__all__ = ["FAILED", "Calculator", "Computed", "Failed"]
+__all__ = ["Calculator"]
 
-
-class Failed:
-    """An expression has no value."""
-
-
-FAILED: Final = Failed()
-Computed: TypeAlias = Value | Failed
 
 _ORDERINGS: Final[Mapping[str, Callable[..., bool]]] = {
     "<": operator.lt,

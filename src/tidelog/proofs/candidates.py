@@ -15,7 +15,7 @@ from tidelog.program.analysis.totals import contributions
 from tidelog.program.model import Program
 from tidelog.program.typed import Bind, Body, Constant, Head, Match, Rule, Stratum, Var
 from tidelog.proofs.bodies import Bodies, Read
-from tidelog.proofs.model import Derived, Fact, Grouped, Instance, Part
+from tidelog.proofs.model import Derived, Fact, Grouped, Instance, Members, Part
 from tidelog.proofs.state import same
 
 __all__ = ["Candidates", "Deriving", "Strata", "wanted_values"]
@@ -156,6 +156,14 @@ class Candidates:
     # -- groups
 
     def _groups(self, deriving: Deriving, fact: Fact, wanted: Mapping[str, Value]) -> Iterator[Grouped]:
+        for row, members, after in self.group_rows(deriving, wanted):
+            if row == fact.row:
+                yield Grouped(fact, deriving.rule, deriving.head, members, after)
+
+    def group_rows(
+        self, deriving: Deriving, wanted: Mapping[str, Value]
+    ) -> Iterator[tuple[Row | None, Members, Instance]]:
+        """The rows that a rule with a group derives for these values of variables."""
         rule, group = deriving.rule, deriving.rule.group
         assert group is not None
         for known, shown in self.bodies.groups(group, rule.bodies, wanted):
@@ -163,5 +171,4 @@ class Candidates:
                 continue
             for body in rule.after:
                 for after in self.bodies.instances(body, {**wanted, **known}, known):
-                    if self.head_row(deriving, after) == fact.row:
-                        yield Grouped(fact, rule, deriving.head, shown, after)
+                    yield self.head_row(deriving, after), shown, after

@@ -7,18 +7,28 @@ replaced need not be present, but their steps must hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import assert_never
 
 from tidelog.data.values import Value
 from tidelog.program.typed import Match
-from tidelog.proofs.bodies import Bodies
-from tidelog.proofs.calculator import Failed
+from tidelog.proofs.bodies import Bodies, only
 from tidelog.proofs.candidates import Candidates, Strata
-from tidelog.proofs.model import Added, Asserted, Derived, Fact, Grouped, Instance, Step, Steps, premises
+from tidelog.proofs.model import (
+    Added,
+    Asserted,
+    Derived,
+    Fact,
+    Failed,
+    Grouped,
+    Instance,
+    Step,
+    Steps,
+    premises,
+)
 from tidelog.proofs.state import State, same
 
-__all__ = ["problems"]
+__all__ = ["holds", "problems"]
 
 
 def problems(steps: Steps, goal: Fact, candidates: Candidates) -> Iterator[str]:
@@ -30,12 +40,13 @@ def problems(steps: Steps, goal: Fact, candidates: Candidates) -> Iterator[str]:
         for premise in premises(step):
             if premise not in known:
                 yield f"{fact} rests on {premise}, which is not proved before it"
-        if not _holds(step, candidates):
+        if not holds(step, candidates):
             yield f"the step to {fact} does not hold"
         known.add(fact)
 
 
-def _holds(step: Step, candidates: Candidates) -> bool:
+def holds(step: Step, candidates: Candidates) -> bool:
+    """Whether the fact of a step follows from those that it rests on."""
     bodies, strata = candidates.bodies, candidates.strata
     match step:
         case Asserted(fact):
@@ -84,12 +95,5 @@ def _is_instance(instance: Instance, bodies: Bodies) -> bool:
     if sorted(instance.facts) != atoms:
         return False
 
-    def only(fact: Fact) -> object:
-        def read(relation: str, bound: Mapping[int, Value]) -> Iterator[tuple[Value, ...]]:
-            if relation == fact.relation and all(same(fact.row[i], v) for i, v in bound.items()):
-                yield fact.row
-
-        return read
-
     reads = {n: only(fact) for n, fact in instance.facts.items()}
-    return next(bodies.instances(body, instance.values, (), reads), None) is not None  # type: ignore[arg-type]
+    return next(bodies.instances(body, instance.values, (), reads), None) is not None

@@ -18,9 +18,8 @@ from typing import Any, TypeAlias
 
 from tidelog.data.values import Row, Value, order_key
 from tidelog.program.typed import Best, Stratum
-from tidelog.proofs.calculator import Failed
 from tidelog.proofs.candidates import Candidates, Deriving
-from tidelog.proofs.model import Added, Asserted, Derived, Fact, Instance, Part, Step, premises
+from tidelog.proofs.model import Added, Asserted, Derived, Fact, Failed, Instance, Part, Step, premises
 from tidelog.proofs.state import Budget, same
 
 __all__ = ["replayed"]

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, assert_never
+from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from tidelog.data.values import Row, Value
 from tidelog.program.typed import Body, Rule
 
 __all__ = [
+    "FAILED",
     "Added",
     "Asserted",
+    "Computed",
     "Derived",
     "Fact",
+    "Failed",
     "Grouped",
     "Instance",
     "Members",
@@ -32,6 +35,14 @@ __all__ = [
     "instances_of",
     "premises",
 ]
+
+
+class Failed:
+    """An expression has no value."""
+
+
+FAILED: Final = Failed()
+Computed: TypeAlias = Value | Failed
 
 
 class Fact(NamedTuple):

@@ -1,41 +1,24 @@
-"""The proof that users hold: text for terminals, JSON, HTML, SVG; it can check itself."""
+"""The proof that users hold: a drawing that can check itself."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from html import escape
-from typing import Any, Final, assert_never
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, assert_never
 
 from tidelog.data.values import to_text
 from tidelog.errors import SessionError
-from tidelog.program.typed import Match
+from tidelog.program.typed import Match, Rule
 from tidelog.proofs.checking import problems
+from tidelog.proofs.drawing import Drawing, Line
 from tidelog.proofs.model import Added, Asserted, Derived, Fact, Grouped, Instance, Members, Step, Steps
 from tidelog.proofs.search import Prover
 from tidelog.proofs.state import State
 from tidelog.proofs.wording import Wording, is_shown, rule_text
 
-__all__ = ["Line", "Proof", "prove"]
-
-_SHOWN: Final = 300  # lines in a notebook
-_LETTERS: Final = 500  # of each
-_MARGIN: Final = 12
-_LINE: Final = 20  # pixels of a line in SVG
+__all__ = ["Proof", "prove"]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a shown proof, and what is below it."""
-
-    text: str
-    kind: str
-    below: tuple[Line, ...] = ()
-
-
-class Proof:
+class Proof(Drawing):
     """Why a fact is there. `steps` has a step for each fact; each rests on earlier ones."""
 
     def __init__(self, state: State, goal: Fact, steps: Steps, limit: int | None) -> None:
@@ -64,6 +47,26 @@ class Proof:
     def _is_present(self, fact: Fact) -> bool:
         return bool(self._state.rows(fact.relation, dict(enumerate(fact.row))))
 
+    # -- what an explanation of a change shows in another way
+
+    def _mark(self, fact: Fact) -> str:
+        """What is said of a fact behind its text."""
+        return "" if self._is_present(fact) else "  (replaced since)"
+
+    def _is_open(self, fact: Fact) -> bool:
+        """Whether the step to a fact is shown below it."""
+        return True
+
+    def _rule(self, rule: Rule) -> str:
+        return rule_text(rule)
+
+    def _condition(self, instance: Instance, number: int) -> str:
+        return self._wording.literal(instance.body[number], instance.values)
+
+    def _left(self, rule: Rule, after: Instance) -> Iterable[Line]:
+        """Members that the group of a rule had in another state."""
+        return ()
+
     # -- shown
 
     def lines(self) -> Line:
@@ -74,18 +77,20 @@ class Proof:
         return made[self.goal]
 
     def _line(self, fact: Fact, made: Mapping[Fact, Line]) -> Line:
-        step, text = self.steps[fact], self._wording.fact(fact)
-        mark = "" if self._is_present(fact) else "  (replaced since)"
+        step, text, mark = self.steps[fact], self._wording.fact(fact), self._mark(fact)
+        if not self._is_open(fact):
+            return Line(f"{text}{mark}", "fact")
         match step:
             case Asserted():
                 return Line(f"{text}  asserted{mark}", "fact")
             case Derived(rule=rule, instance=instance):
                 if not instance.body:
                     return Line(f"{text}  stated in the program{mark}", "fact")
-                return Line(f"{text}{mark}  by {rule_text(rule)}", "rule", self._literals(instance, made))
+                return Line(f"{text}{mark}  by {self._rule(rule)}", "rule", self._literals(instance, made))
             case Grouped(rule=rule, members=members, after=after):
-                below = (*self._members(members, made), *self._literals(after, made))
-                return Line(f"{text}{mark}  by {rule_text(rule)}", "group", below)
+                shown = self._members(members, made)
+                below = (*shown, *self._left(rule, after), *self._literals(after, made))
+                return Line(f"{text}{mark}  by {self._rule(rule)}", "group", below)
             case Added(count=count, parts=parts):
                 below = tuple(self._part(p.value, p.instance, made) for p in parts)
                 if count > len(parts):
@@ -108,7 +113,7 @@ class Proof:
             elif is_shown(literal):
                 members = instance.inner.get(number)
                 below = () if members is None else tuple(self._members(members, made))
-                lines.append(Line(self._wording.literal(literal, instance.values), "condition", below))
+                lines.append(Line(self._condition(instance, number), "condition", below))
         return tuple(lines)
 
     def _members(self, members: Members, made: Mapping[Fact, Line]) -> Iterator[Line]:
@@ -120,9 +125,6 @@ class Proof:
                 yield Line("together", "part", lines)
         if members.count > len(members.shown):
             yield Line(f"… and {members.count - len(members.shown):,} more", "more")
-
-    def __str__(self) -> str:
-        return "\n".join(_text(self.lines()))
 
     def __repr__(self) -> str:
         return f"<proof of {self._wording.fact(self.goal)}: {len(self.steps):,} steps>"
@@ -162,71 +164,6 @@ class Proof:
             if not isinstance(x, Match) and is_shown(x)
         ]
         return {"from": [numbers[f] for f in instance.facts.values()], "conditions": holds}
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
-
-    def to_html(self) -> str:
-        """A page with steps that fold; a fact that occurs again is shown folded."""
-        return "".join(_html(self.lines()))
-
-    def _repr_html_(self) -> str:
-        """The first lines, for notebooks; `to_html` has all."""
-        return "".join(_html(self.lines(), _SHOWN))
-
-    def to_svg(self) -> str:
-        lines = list(_text(self.lines()))
-        width = 2 * _MARGIN + 8 * max(map(len, lines))
-        rows = "".join(
-            f'<text x="{_MARGIN}" y="{_LINE * (i + 1)}" xml:space="preserve">{escape(line)}</text>'
-            for i, line in enumerate(lines)
-        )
-        size = f'width="{width}" height="{_LINE * (len(lines) + 1)}"'
-        font = 'font-family="monospace" font-size="13"'
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>{rows}</svg>'
-
-
-def _text(root: Line) -> Iterator[str]:
-    """The lines of a tree, drawn for a terminal. What was shown before is not repeated."""
-    seen: set[int] = set()
-    waiting: list[tuple[Line, str, str]] = [(root, "", "")]
-    while waiting:
-        line, first, rest = waiting.pop()
-        if line.below and id(line) in seen:
-            yield f"{first}{line.text.partition('  by ')[0]}  (see above)"
-            continue
-        seen.add(id(line))
-        yield first + line.text
-        last = len(line.below) - 1
-        for number, below in reversed(tuple(enumerate(line.below))):
-            branch, bar = ("└─ ", "   ") if number == last else ("├─ ", "│  ")
-            waiting.append((below, rest + branch, rest + bar))
-
-
-def _html(root: Line, most: float = math.inf) -> Iterator[str]:
-    """The lines of a tree as HTML; those after the first `most` are only counted, and long ones are cut."""
-    seen: set[int] = set()
-    number = 0
-    waiting: list[Line | str] = [root]
-    while waiting:
-        line = waiting.pop()
-        if isinstance(line, str):
-            yield line
-            continue
-        number += 1
-        if number > most:
-            continue
-        text = line.text if most == math.inf or len(line.text) <= _LETTERS else line.text[:_LETTERS] + "…"
-        text = f"<code>{escape(text)}</code>"
-        if not line.below or id(line) in seen:
-            yield f'<div style="margin-left:1.5em">{text}</div>'
-            continue
-        seen.add(id(line))
-        yield f'<details open style="margin-left:1.5em"><summary>{text}</summary>'
-        waiting.append("</details>")
-        waiting.extend(reversed(line.below))
-    if number > most:
-        yield f"<p>… and {number - most:,.0f} more lines: print the proof, or use to_html()</p>"
 
 
 def prove(state: State, goal: Fact, limit: int | None) -> Proof:

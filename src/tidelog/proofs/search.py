@@ -253,6 +253,7 @@ class Prover:
         parts += [Part(row[column], None, None) for row in asserted]
         if not parts:
             return {fact: self._assumed(fact)}
+        parts.sort(key=lambda p: p.instance is not None and not self.bodies.prefers(p.instance))
         return {fact: Added(fact, len(parts), tuple(parts[:SHOWN]))}
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from tidelog.data.values import Row, Value
@@ -25,6 +26,10 @@ class State(Protocol):
         """The rows with exactly these values in these columns; `none` is a value here."""
         ...
 
+    def some(self, relation: str, bound: Mapping[int, Value], count: int) -> Sequence[Row]:
+        """At most so many of the rows with these values."""
+        ...
+
     def is_asserted(self, fact: Fact) -> bool:
         """Whether a present row is asserted."""
         ...
@@ -42,15 +47,33 @@ class State(Protocol):
         ...
 
 
+class _Exhausted(Exception):
+    """The allowance for a part of a search is used up."""
+
+
 class Budget:
     """Counts the rows that a search reads. Raises SessionError if there are too many."""
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
+        self._allowed: int | None = None  # the count at which a part of the search ends
         self._spent = 0
+
+    @contextmanager
+    def at_most(self, rows: int) -> Iterator[None]:
+        """End the block without an error once it reads more than so many rows."""
+        self._allowed = self._spent + rows
+        try:
+            yield
+        except _Exhausted:
+            pass
+        finally:
+            self._allowed = None
 
     def spend(self, rows: int = 1) -> None:
         self._spent += rows
+        if self._allowed is not None and self._spent > self._allowed:
+            raise _Exhausted
         if self._limit is not None and self._spent > self._limit:
             raise SessionError(
                 f"the explanation needs more than {self._limit:,} rows, its limit; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
 from tidelog.data.display import display
@@ -33,7 +33,8 @@ from tidelog.program.typed import (
     subexpressions,
     variables,
 )
-from tidelog.proofs.model import Fact, Instance
+from tidelog.proofs.absence import Pattern
+from tidelog.proofs.model import Computed, Fact, Failed, Instance
 
 __all__ = ["Wording", "atom_text", "literal_text", "rule_text", "value_text", "values_text"]
 
@@ -51,6 +52,54 @@ class Wording:
     def fact(self, fact: Fact) -> str:
         types = self.program.relations[fact.relation].types
         return f"{fact.relation}({', '.join(map(value_text, types, fact.row))})"
+
+    def pattern(self, pattern: Pattern) -> str:
+        """A fact in which columns that may have any value are `_`."""
+        types = self.program.relations[pattern.relation].types
+        bound = pattern.bound
+        shown = (value_text(t, bound[i]) if i in bound else "_" for i, t in enumerate(types))
+        return f"{pattern.relation}({', '.join(shown)})"
+
+    def failure(
+        self, literal: Literal, values: Mapping[str, Value], instead: Sequence[Computed], near: Sequence[Fact]
+    ) -> str:
+        """Why a literal does not hold."""
+        match literal:
+            case Match(relation, terms):
+                return f"no row {atom_text(relation, terms, values)}"
+            case Absent(relation, terms):
+                return f"{self.fact(near[0]) if near else atom_text(relation, terms, values)} is there"
+            case Test(condition):
+                return f"{literal_text(literal)} does not hold{_where([condition], values)}"
+            case Without(parameters):
+                return f"{literal_text(literal)} does not hold{_where(parameters, values)}"
+            case Bind(variable, value):
+                return self._other_value(literal, variable, _where([value], values), values, instead)
+            case Nested(result=result, parameters=parameters):
+                return self._other_value(literal, result, _where(parameters, values), values, instead)
+            case Each(collection=collection):
+                return f"{literal_text(literal)} has no such item{_where([collection], values)}"
+            case Stage(group):
+                known = [v for v in group.columns if v.name in values]
+                return f"no group of an earlier stage{_where(tuple(known), values)}"
+            case _:
+                assert_never(literal)
+
+    def _other_value(
+        self,
+        literal: Literal,
+        variable: Var,
+        where: str,
+        values: Mapping[str, Value],
+        instead: Sequence[Computed],
+    ) -> str:
+        text = literal_text(literal).partition(" = ")[2]
+        if not instead or isinstance(instead[0], Failed):
+            return f"{text} has no value{where}"
+        needed = (
+            f", not {value_text(variable.type, values[variable.name])}" if variable.name in values else ""
+        )
+        return f"{text} is {value_text(variable.type, instead[0])}{needed}{where}"
 
     def literal(self, literal: Literal, values: Mapping[str, Value]) -> str:
         """A literal that is not an atom, and the values it holds for."""

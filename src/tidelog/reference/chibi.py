@@ -31,6 +31,7 @@ from typing import assert_never
 from tidelog.data.values import Row, Value, joins, order_key
 from tidelog.data.zset import ZSet
 from tidelog.errors import EngineError
+from tidelog.program.analysis.totals import contributions
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.text import print_rule
@@ -59,7 +60,7 @@ from tidelog.reference.facts import Facts, IndexedFacts, Substitution, stored
 from tidelog.reference.structures import items_of
 from tidelog.reference.totals import TotalsRun
 
-__all__ = ["Chibi", "answers", "consequences", "derivable", "extend"]
+__all__ = ["Chibi", "answers", "consequences", "derivable", "derivations", "extend"]
 
 DEFAULT_ROUNDS = 100_000
 
@@ -131,10 +132,7 @@ def answers(program: Program, query: Query, facts: Facts) -> frozenset[Row]:
 def derivable(
     program: Program, rule: Rule, facts: Facts, matched: Sequence[tuple[str, Row]], body: Body
 ) -> list[tuple[str, Row]]:
-    """The heads of the instances of a body whose atoms match exactly these facts, in this order.
-
-    Everything else reads `facts`. For a rule with a group, the body is one of those after it.
-    """
+    """The heads of a body's instances (after the group, if any) whose atoms match exactly these facts."""
     relations = frozenset(head.relation for head in rule.heads)
     run = _StratumRun(program, Stratum(relations, (rule,), recursive=False), facts, DEFAULT_ROUNDS)
     if len(matched) != sum(isinstance(literal, Match) for literal in body):
@@ -151,6 +149,18 @@ def derivable(
         for remaining in (start.bodies if rule.group is None else (body,))
         for head in run.sound_heads(rule, remaining, known, sources)
     ]
+
+
+def derivations(program: Program, relation: str, facts: Facts) -> Iterator[Row]:
+    """The rows that rules derive from exactly these facts; those for a best value or a total, by instance."""
+    for stratum in (s for s in program.strata if relation in s.relations):
+        run = _StratumRun(program, stratum, facts, DEFAULT_ROUNDS)
+        is_total = stratum.totals is not None and relation in dict(stratum.totals.kept)
+        for rule in stratum.rules:
+            for head in (head for head in rule.heads if head.relation == relation):
+                alone = Rule(rule.id, (head,), rule.bodies, rule.group, rule.after)
+                single = Rule(rule.id, (head,), contributions(rule), None, ((),)) if is_total else alone
+                yield from (row for _, row in run.sound_rows(run.start(_without_group(single, run.best))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,13 +420,13 @@ class _StratumRun:
         while improved:
             rounds += 1
             self._check_rounds(rounds)
-            found = [fact for start in starts for fact in self._sound_heads(start)]
+            found = [fact for start in starts for fact in self.sound_rows(start)]
             improved = sum(self._improve(relation, row, kept) for relation, row in found) > 0
         for start in starts:
             for _ in self._heads(start, None):
                 pass  # a failure that remains at the end is an error
 
-    def _sound_heads(self, start: _Start) -> Iterator[tuple[str, Row]]:
+    def sound_rows(self, start: _Start) -> Iterator[tuple[str, Row]]:
         for body in start.bodies:
             everything = [self.facts] * sum(isinstance(x, Match) for x in body)
             for known in start.substitutions:

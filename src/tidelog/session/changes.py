@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from tidelog.errors import SessionError, shown
 from tidelog.program.typed import Relation
+from tidelog.proofs.drawing import Drawing
 from tidelog.session.facts import Fact, Facts
 from tidelog.session.names import free_name, unknown_relation
 from tidelog.session.rendering import SHOWN, counted, html_table, text_table
@@ -133,6 +134,7 @@ class Changes(Mapping[str, RelationChanges]):
     """The changes of a commit, by relation: iterates over those that changed.
 
     A relation that did not change has an empty change, which `nothing` makes; `commit` is None for a preview.
+    `asserted` are the rows that became asserted, and those that ceased to be, of relations that have rules.
     """
 
     def __init__(
@@ -141,11 +143,27 @@ class Changes(Mapping[str, RelationChanges]):
         changed: Mapping[str, RelationChanges],
         relations: Mapping[str, Relation],
         nothing: Callable[[Relation], RelationChanges],
+        asserted: Mapping[str, tuple[Facts, Facts]] | None = None,
     ) -> None:
         self.commit = commit
         self._changed = changed
         self._relations = relations
         self._nothing = nothing
+        self.asserted = asserted or {}
+        self._explain: Callable[[str, object, int | None], Drawing] | None = None
+
+    def why(self, relation: str, row: object, *, limit: int | None = 10_000_000) -> Drawing:
+        """Why the commit inserted or deleted a row; only of the last commit, before the next.
+
+        SessionError if it did not change the row, or if the search reads more than `limit` rows.
+        """
+        if self._explain is None:
+            raise SessionError("a preview cannot be explained; commit, and ask for the changes of the commit")
+        return self._explain(relation, row, limit)
+
+    def explained_by(self, explain: Callable[[str, object, int | None], Drawing]) -> None:
+        """Answer `why` by a function of the relation, the row and the limit."""
+        self._explain = explain
 
     def __getitem__(self, name: str) -> RelationChanges:
         found = self._changed.get(name)

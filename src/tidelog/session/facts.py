@@ -24,6 +24,8 @@ Fact: TypeAlias = tuple[Any, ...]
 
 
 class Facts(Tabular):
+    is_near = False  # whether rows are looked up in this process
+
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
 
@@ -138,8 +140,6 @@ class WholeFacts(Facts):
         """The facts that rules derive and that are not asserted."""
 
     # -- for proofs
-
-    is_near = False  # whether rows are looked up in this process
 
     def is_given(self, row: Fact) -> bool | None:
         """Whether a row is asserted; None if only `given` knows."""

@@ -1,4 +1,4 @@
-"""The rows of a session as proofs read them: all relations as of one commit.
+"""The rows of a session as proofs read them: all relations as of one commit, or as of the one before it.
 
 Relations in this process are looked up in place. Those in frames are collected once, if they are small, and
 filtered by Spark otherwise.
@@ -13,23 +13,57 @@ from tidelog.data.values import BadValue, Row, Value
 from tidelog.errors import DataError
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation
+from tidelog.proofs.absence import Pattern
 from tidelog.proofs.model import Fact
+from tidelog.session.changes import Changes
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.tables.natives import check
 
-__all__ = ["SessionState", "fact_of"]
+__all__ = ["SessionState", "Undone", "fact_of", "pattern_of"]
 
 _COLLECTED: Final = 500_000  # rows up to which a relation in frames is collected
 
 
+class _Lookup:
+    """Looks up rows of one collection of facts by the values of some columns."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._is_near = facts.is_near or len(facts) > _COLLECTED
+        self._found: dict[tuple[object, ...], Sequence[Row]] = {}
+        self._indexes: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
+
+    def rows(self, bound: Mapping[int, Value]) -> Sequence[Row]:
+        columns, key = tuple(bound), tuple(bound.values())
+        if self._is_near:
+            found = self._found.get((columns, key))
+            if found is None:
+                found = self._found[columns, key] = tuple(self._where(bound))
+            return found
+        index = self._indexes.get(columns)
+        if index is None:
+            index = self._indexes[columns] = {}
+            for row in self._facts:
+                index.setdefault(tuple(row[i] for i in columns), []).append(row)
+        return index.get(key, ())
+
+    def some(self, bound: Mapping[int, Value], count: int) -> Sequence[Row]:
+        """At most so many rows."""
+        return tuple(self._where(bound).first(count)) if self._is_near else self.rows(bound)[:count]
+
+    def _where(self, bound: Mapping[int, Value]) -> Facts:
+        names = {self._facts.relation.columns[i].name: v for i, v in bound.items()}
+        return self._facts.where(**names) if names else self._facts
+
+
 class SessionState:
-    def __init__(self, program: Program, views: Mapping[str, WholeFacts]) -> None:
+    def __init__(self, program: Program, commit: int, views: Mapping[str, WholeFacts]) -> None:
         self._program = program
         self._views = views
+        self.commit = commit
         self._sizes: dict[str, int] = {}
-        self._given: dict[str, Facts] = {}
-        self._found: dict[tuple[object, ...], Sequence[Row]] = {}
-        self._indexes: dict[tuple[str, bool, tuple[int, ...]], dict[Row, list[Row]]] = {}
+        self._present: dict[str, _Lookup] = {}
+        self._given: dict[str, _Lookup] = {}
 
     @property
     def program(self) -> Program:
@@ -42,13 +76,22 @@ class SessionState:
         return size
 
     def rows(self, relation: str, bound: Mapping[int, Value]) -> Sequence[Row]:
-        return self._lookup(self._views[relation], relation, bound, asserted=False)
+        return self._of(relation).rows(bound)
+
+    def some(self, relation: str, bound: Mapping[int, Value], count: int) -> Sequence[Row]:
+        return self._of(relation).some(bound, count)
+
+    def _of(self, relation: str) -> _Lookup:
+        found = self._present.get(relation)
+        if found is None:
+            found = self._present[relation] = _Lookup(self._views[relation])
+        return found
 
     def asserted(self, relation: str, bound: Mapping[int, Value]) -> Sequence[Row]:
         given = self._given.get(relation)
         if given is None:
-            given = self._given[relation] = self._views[relation].given
-        return self._lookup(given, relation, bound, asserted=True)
+            given = self._given[relation] = _Lookup(self._views[relation].given)
+        return given.rows(bound)
 
     def is_asserted(self, fact: Fact) -> bool:
         known = self._views[fact.relation].is_given(fact.row)
@@ -60,43 +103,75 @@ class SessionState:
     def rank(self, fact: Fact) -> int | None:
         return self._views[fact.relation].rank(fact.row)
 
-    # -- lookups
 
-    def _lookup(
-        self, facts: Facts, relation: str, bound: Mapping[int, Value], *, asserted: bool
-    ) -> Sequence[Row]:
-        columns = tuple(bound)
-        key = tuple(bound.values())
-        view = self._views[relation]
-        if view.is_near or len(facts) > _COLLECTED:
-            which = relation, asserted, columns, key
-            found = self._found.get(which)
-            if found is None:
-                names = {view.relation.columns[i].name: v for i, v in bound.items()}
-                found = self._found[which] = tuple(facts.where(**names) if names else facts)
-            return found
-        index = self._indexes.get((relation, asserted, columns))
-        if index is None:
-            index = self._indexes[relation, asserted, columns] = {}
-            for row in facts:
-                index.setdefault(tuple(row[i] for i in columns), []).append(row)
-        return index.get(key, ())
+class Undone:
+    """The state before a commit, as a difference from the one after it."""
+
+    def __init__(self, changes: Changes, before: Program) -> None:
+        self._changes = changes
+        self._derived = {head.relation for rule in before.rules.values() for head in rule.heads}
+        self._lookups: dict[tuple[str, int], _Lookup] = {}
+        self._assertions: dict[tuple[str, int], _Lookup] = {}
+
+    def added(self, relation: str, bound: Mapping[int, Value]) -> Sequence[Row]:
+        return self._rows(relation, 1, bound)
+
+    def is_removed(self, fact: Fact) -> bool:
+        return bool(self._rows(fact.relation, 0, dict(enumerate(fact.row))))
+
+    def is_asserted(self, fact: Fact) -> bool | None:
+        for which, was_asserted in enumerate((False, True)):
+            if fact.relation in self._changes.asserted:
+                lookup = self._assertions.get((fact.relation, which))
+                if lookup is None:
+                    facts = self._changes.asserted[fact.relation][which]
+                    lookup = self._assertions[fact.relation, which] = _Lookup(facts)
+                if lookup.rows(dict(enumerate(fact.row))):
+                    return was_asserted
+        if self.is_removed(fact):
+            return False
+        is_added = bool(self.added(fact.relation, dict(enumerate(fact.row))))
+        return fact.relation not in self._derived if is_added else None
+
+    def _rows(self, relation: str, which: int, bound: Mapping[int, Value]) -> Sequence[Row]:
+        """The inserted (0) or deleted (1) rows with these values."""
+        if relation not in self._changes:
+            return ()
+        lookup = self._lookups.get((relation, which))
+        if lookup is None:
+            lookup = self._lookups[relation, which] = _Lookup(self._changes[relation].parts()[which])
+        return lookup.rows(bound)
 
 
 def fact_of(relation: Relation, row: object) -> Fact:
     """A user's row as a fact; DataError if it does not match the columns."""
     names = [c.name for c in relation.columns]
+    if isinstance(row, Mapping) and not row.keys() >= set(names):
+        raise DataError(relation.name, f"a row needs values for exactly {', '.join(names)}")
+    bound = pattern_of(relation, row).bound
+    if len(bound) < len(names):
+        raise DataError(relation.name, f"a row needs values for exactly {', '.join(names)}")
+    return Fact(relation.name, tuple(bound.values()))
+
+
+def pattern_of(relation: Relation, row: object) -> Pattern:
+    """A user's row as a pattern: a tuple with `...` for any value, or a dict of some columns."""
+    names = [c.name for c in relation.columns]
     if isinstance(row, Mapping):
-        missing = [n for n in names if n not in row]
-        if missing or len(row) > len(names):
-            raise DataError(relation.name, f"a row needs values for exactly {', '.join(names)}")
-        row = [row[n] for n in names]
+        unknown = [n for n in row if n not in names]
+        if unknown:
+            raise DataError(
+                relation.name, f"unknown column `{unknown[0]}`; the columns are {', '.join(names)}"
+            )
+        row = [row.get(n, ...) for n in names]
     if not isinstance(row, tuple | list) or len(row) != len(names):
         raise DataError(relation.name, f"give a row of {len(names)} values, as a tuple: {', '.join(names)}")
-    values: list[Value] = []
-    for column, value in zip(relation.columns, row, strict=True):
+    bound: dict[int, Value] = {}
+    for place, (column, value) in enumerate(zip(relation.columns, row, strict=True)):
+        if value is ...:
+            continue
         try:
-            values.append(check(column.type, value))
+            bound[place] = check(column.type, value)
         except BadValue as bad:
             raise DataError(relation.name, str(bad), column=column.name, value=value) from None
-    return Fact(relation.name, tuple(values))
+    return Pattern(relation.name, bound)

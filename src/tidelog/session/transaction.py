@@ -185,11 +185,12 @@ class Transaction:
     def commit(self) -> Changes:
         """Commit; returns the changes. If it raises, nothing has changed, and the transaction is over."""
         self._expect_open()
+        before = self._state.program
         with interrupts_noted() as check:
             try:
                 done = self._state.carry_out(self._program(), self._staged, check, keep=True)
                 self._changes = done.changes
-                self._session._committed(done)
+                self._session._committed(done, before)
             finally:
                 self._end()
         self._session._deliver()

@@ -18,7 +18,7 @@ marked as done: `is_shown`, `mark_shown`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -52,9 +52,9 @@ from tidelog.store.marker import (
     shown_commit,
     was_shown_before,
 )
-from tidelog.store.segments import Segment, is_long, read_changes, read_segments, write_segment
+from tidelog.store.reading import StoredVersion, latest, lost
+from tidelog.store.segments import Segment, is_long, write_segment
 from tidelog.store.states import KeptState, Offer, is_old, with_changes, write_state
-from tidelog.store.verifying import Verifier
 from tidelog.tables.signed import signed
 
 __all__ = ["Store", "Update", "latest"]
@@ -80,29 +80,12 @@ class Update:
     state: Offer | None = None
 
 
-def latest(folder: Path) -> Manifest | None:
-    """The last commit of a store, for readers; None if there is none. Raises StoreError if it was lost."""
-    shown = shown_commit(folder)  # read before listing the manifests: a commit may happen in between
-    commits = find_commits(folder)
-    if not commits:
-        if has_commits(folder):
-            raise _lost(folder)
-        return None
-    if shown is not None and shown > commits[-1]:
-        raise StoreError(
-            f"{file_of(folder, shown)} is missing: restore it from a backup, or delete {folder / SHOWN} to "
-            f"continue from commit {commits[-1]}"
-        )
-    return read_manifest(folder, commits[-1])
-
-
-class Store:
+class Store(StoredVersion):
     """A store opened for writing. Use it in a `with` block, or close it."""
 
     def __init__(self, folder: Path, disk: Disk | None = None) -> None:
-        self.folder = folder
+        super().__init__(folder, None)
         self._disk = disk or Disk()
-        self._verifier = Verifier()
         try:
             self._disk.make_folder(folder)
             self._lock = _locked(folder / _LOCK)
@@ -125,7 +108,7 @@ class Store:
         """Write the marker, which says whether there are commits. Raises StoreError if they may be lost."""
         marked, wanted = has_commits(self.folder), self.current is not None
         if marked is None and not wanted and any(find_files(self.folder)):
-            raise _lost(self.folder)
+            raise lost(self.folder)
         if marked is not wanted:
             content = marker_bytes(has_commits=wanted)
             self._disk.create(self.folder / MARKER, lambda out: out.write(content))
@@ -140,39 +123,6 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    # -- reading
-
-    def table(self, relation: Relation) -> Any:
-        """The content of a relation at the last commit."""
-        return self._read(relation, self._segments(relation.name))
-
-    def files(self, name: str) -> tuple[Path, ...]:
-        """The verified segments of a relation, for other Parquet readers."""
-        return tuple(self._verified(segment) for segment in self._segments(name))
-
-    def changes_file(self, name: str) -> Path | None:
-        """The segment with the changes of the last commit to a relation; None if there are none."""
-        found = self.current.changes.get(name) if self.current is not None else None
-        return None if found is None else self._verified(found)
-
-    def asserted_since(self, relation: Relation) -> Any:
-        """The changes of a relation's asserted facts since the saved state, as signed rows."""
-        state = self.current.state if self.current is not None else None
-        log = () if state is None else state.log.get(relation.name, ())
-        return read_changes(self.folder / SEGMENTS, relation, log, self._verifier)
-
-    def _read(self, relation: Relation, segments: Sequence[Segment]) -> Any:
-        return read_segments(self.folder / SEGMENTS, relation, segments, self._verifier)
-
-    def _verified(self, segment: Segment) -> Path:
-        file = self.folder / SEGMENTS / segment.file
-        self._verifier.verify(file, segment.size, segment.digest)
-        return file
-
-    def _segments(self, name: str) -> tuple[Segment, ...]:
-        stored = self.current.relations.get(name) if self.current is not None else None
-        return () if stored is None else stored.segments
 
     # -- writing
 
@@ -315,13 +265,6 @@ class Store:
 
 def _declared(relations: Mapping[str, StoredRelation]) -> dict[str, str]:
     return {name: stored.declaration for name, stored in relations.items()}
-
-
-def _lost(folder: Path) -> StoreError:
-    return StoreError(
-        f"the store {folder} has segments but no manifest: {folder / FOLDER} was lost; restore it from a "
-        "backup, or use a new store"
-    )
 
 
 def _unopened(folder: Path, error: OSError) -> StoreError:

@@ -26,6 +26,8 @@ _NOTHING = np.empty((0, 0), np.int64)
 
 
 class CodedFacts(Facts):
+    is_near = True
+
     def __init__(self, relation: Relation, decoder: Decoder, codes: Codes) -> None:
         super().__init__(relation)
         self._decoder = decoder
@@ -127,8 +129,6 @@ class View(CodedFacts, WholeFacts):
         given.add(self._source.given())
         codes = self._source.codes()
         return self._part(codes[given.find(codes) < 0])
-
-    is_near = True
 
     def is_given(self, row: Fact) -> bool | None:
         codes = self._decoder.row_codes(self.relation, row)

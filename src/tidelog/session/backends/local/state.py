@@ -71,6 +71,7 @@ class LocalBackend:
         self.commit = -1
         self._limits = limits
         self.report = report
+        self._asserted: dict[str, tuple[Codes, Codes]] = {}  # by the current commit, where there are rules
         self._places: tuple[Mapping[str, Relation], dict[str, int]] = {}, {}  # of relations, as declared
         self._work_with(LocalCommits(strategy, placed=self._where))
 
@@ -105,11 +106,12 @@ class LocalBackend:
         *,
         keep: bool,
     ) -> Done:
-        flat = self.flat if program is self.program else flatten(program, self.program, self.flat)
+        before = self.flat
+        flat = before if program is self.program else flatten(program, self.program, before)
         with self.locks.turn, self.readers.working(), self.commits.attempt(flat):
             try:
                 with memory_errors():
-                    stats = self._run(flat, staged, check)
+                    stats = self._run(flat, before, staged, check)
                     changes = self._changes(program, self.commit + 1 if keep else None)
                 check()
             finally:
@@ -173,11 +175,30 @@ class LocalBackend:
 
     # -- implementation
 
-    def _run(self, flat: FlatProgram, staged: Mapping[str, StagedData], check: Callable[[], None]) -> Stats:
+    def _run(
+        self,
+        flat: FlatProgram,
+        before: FlatProgram,
+        staged: Mapping[str, StagedData],
+        check: Callable[[], None],
+    ) -> Stats:
+        self._asserted = {}
         for name, facts in staged.items():
             if name in flat.relations:
-                self.commits.stage(name, *facts.staged.net())
+                inserted, deleted = facts.staged.net()
+                if any(name in p.index.deriving or name in p.groupings for p in (flat, before)):
+                    self._asserted[name] = self._unlike(name, inserted, 0), self._unlike(name, deleted, 1)
+                self.commits.stage(name, inserted, deleted)
         return self.commits.run(self._limits, check, self.report)
+
+    def _unlike(self, name: str, codes: Codes, asserted: int) -> Codes:
+        """Those of some rows that are not asserted (0) or that are (1) so far, whatever rules derive."""
+        table = self.engine.tables.get(name)
+        if table is None:
+            return codes[:0] if asserted else codes
+        rows = table.find(codes)
+        given = (rows >= 0) & (table.given[np.maximum(rows, 0)] != 0)
+        return np.compress(given == bool(asserted), codes, axis=0)
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
         """The changes of the current commit, including relations that it drops."""
@@ -197,7 +218,12 @@ class LocalBackend:
                 deleted = self.engine.rows(name)
                 changed[name] = self._change(self.program.relations[name], deleted[:0], deleted)
         relations = program.relations if before is program.relations else {**before, **program.relations}
-        return Changes(commit, changed, relations, self._no_change)
+        asserted = {
+            name: (self._facts(relations[name], new), self._facts(relations[name], gone))
+            for name, (new, gone) in self._asserted.items()
+            if name in relations
+        }
+        return Changes(commit, changed, relations, self._no_change, asserted)
 
     def _as_declared(self, names: Collection[str], relations: Mapping[str, Relation]) -> Iterable[str]:
         """Names of relations in the order of their declarations, without names of other relations."""

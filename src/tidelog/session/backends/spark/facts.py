@@ -35,6 +35,8 @@ _NOTHING = np.empty((0, 0), np.int64)
 class FrameFacts(CodedFacts):
     """Rows in a frame; codes are private to this object."""
 
+    is_near = False
+
     def __init__(self, relation: Relation, checkpoint: Checkpoint, checkpoints: Checkpoints) -> None:
         self._codec = Codec()
         super().__init__(relation, Decoder(self._codec, checkpoints.publish), _NOTHING)
