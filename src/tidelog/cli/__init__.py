@@ -37,6 +37,11 @@ _COMMANDS: Final = {
         "commands",
         "Work with RDF graphs: infer triples by RDFS or OWL 2 RL.",
     ),
+    "repl": (
+        "tidelog.cli.repl.command",
+        "repl",
+        "Change facts and rules interactively, and see what each change does.",
+    ),
     "run": (
         "tidelog.cli.running",
         "run",

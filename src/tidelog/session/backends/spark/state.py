@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
@@ -169,9 +169,9 @@ class SparkBackend:
         with self.locks.turn:
             return [(stratum, self.engine.placed(stratum)) for stratum in self.commits.program.strata]
 
-    def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
+    def plan(self, found: Mapping[str, tuple[int, float]], only: Collection[str] | None) -> str:
         with self.locks.turn:
-            return describe_plan(self.commits.program, SizesOnly(self.engine.size), found)
+            return describe_plan(self.commits.program, SizesOnly(self.engine.size), found, only)
 
     def still(self) -> AbstractContextManager[None]:
         return nullcontext()
