@@ -12,12 +12,16 @@ import click
 from tidelog.errors import Diagnostic, Severity, render, select
 from tidelog.progress import Line, end
 
-__all__ = ["counted_rows", "fail", "is_watched", "loading", "show_problems", "warn"]
+__all__ = ["counted_rows", "fail", "is_watched", "loading", "show_problem", "show_problems", "warn"]
 
 
 def fail(problem: str) -> NoReturn:
-    click.echo(f"{click.style('error', fg='red', bold=True)}: {problem}", err=True)
+    show_problem(problem)
     sys.exit(1)
+
+
+def show_problem(problem: str) -> None:
+    click.echo(f"{click.style('error', fg='red', bold=True)}: {problem}", err=True)
 
 
 def warn(text: str) -> None:

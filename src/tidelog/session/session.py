@@ -230,7 +230,7 @@ class Session:
         return explain(self._state.placed())
 
     def plan(self, *rules: SessionRule) -> str:
-        """The join orders of rules, or of all, at the current sizes, with the instances that they should find.
+        """The join orders of rules, or of all, at the current sizes, with the instances they should find.
 
         Each rule has an order for each literal that may have changed. For the rules of the last commit, what
         was found stands beside the estimate. On Spark, sizes alone decide, and Spark adapts the plan.

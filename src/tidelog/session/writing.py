@@ -26,15 +26,15 @@ class WrittenFact:
 
 
 def facts_of(rule: Rule, functions: Mapping[str, Function | PythonFunction]) -> Iterator[Fact]:
-    """The facts that a rule without a body denotes; SessionError if it has one, or a value cannot be computed."""
+    """The facts that a rule without a body denotes. SessionError if it has one, or a value fails."""
     calculator = Calculator(functions)
     known: dict[str, Value] = {}
     for literal in _body(rule):
         if not isinstance(literal, Bind):
             raise SessionError(f"`{SessionRule(rule)}` is a rule; a fact has no body")
-        known[literal.variable.name] = _value(calculator, literal.value, known)
+        known[literal.variable.name] = _value(rule, calculator, literal.value, known)
     for head in rule.heads:
-        yield Fact(head.relation, tuple(_value(calculator, expr, known) for expr in head.values))
+        yield Fact(head.relation, tuple(_value(rule, calculator, expr, known) for expr in head.values))
 
 
 def _body(rule: Rule) -> tuple[Literal | None, ...]:
@@ -42,8 +42,9 @@ def _body(rule: Rule) -> tuple[Literal | None, ...]:
     return rule.bodies[0] if len(rule.bodies) == 1 and rule.group is None else (None,)
 
 
-def _value(calculator: Calculator, expr: Expr, known: Mapping[str, Value]) -> Value:
+def _value(rule: Rule, calculator: Calculator, expr: Expr, known: Mapping[str, Value]) -> Value:
     value = calculator.value(expr, known)
     if isinstance(value, Failed):
-        raise SessionError(f"a value of the fact cannot be computed: `{print_value(expr)}` fails")
+        place = SessionRule(rule).origin
+        raise SessionError(f"{place}: a value of the fact cannot be computed: `{print_value(expr)}` fails")
     return value

@@ -28,6 +28,7 @@ __all__ = ["First", "is_file_name", "parse", "read", "read_body", "read_first"]
 
 _RESUMED = STARTS | {"#["}  # what begins an item wherever it starts a line
 _FILE_NAME = re.compile(r"\s*[^\s(){}][^\n(){}]*\.dl\s*")
+_RAW = re.compile(r"\br\Z")
 _BEGINNINGS = {
     "-": "comments begin with `//`",
     "/": "comments begin with `//`",
@@ -146,8 +147,11 @@ def read_first(source: Source, start: int, *, is_query: bool = False) -> First:
 
 
 def _is_unclosed(problem: Diagnostic) -> bool:
-    """Whether a diagnostic is about a comment without an end."""
-    return problem.code == "E002" and problem.span.text == "/*"
+    """Whether a diagnostic is about a comment, or a string of several lines, without an end."""
+    span = problem.span
+    return problem.code == "E002" and (
+        span.text == "/*" or bool(_RAW.search(span.source.text, 0, span.start))
+    )
 
 
 def _is_deep(item: tree.Item) -> bool:

@@ -54,9 +54,9 @@ def repl(
 ) -> None:
     """Change facts and rules interactively, and see what each change does.
 
-    Type declarations and rules as in a program; `+Edge("a", "b").` and `-Edge("a", "b").` to assert and retract
-    facts; `?- Reach("a", x).` to ask; `:help` for the other commands. Statements are read from standard input if
-    it is no terminal.
+    Type declarations and rules as in a program; `+Edge("a", "b").` and `-Edge("a", "b").` to assert and
+    retract facts; `?- Reach("a", x).` to ask; `:help` for the other commands. Statements are read from
+    standard input if it is no terminal.
     """
     is_terminal = script is None and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     line = Progress(sys.stderr) if is_terminal else None

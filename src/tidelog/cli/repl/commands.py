@@ -33,6 +33,10 @@ class Named:
     about: str
     do: Callable[[Console, str], object]
 
+    @property
+    def is_optional(self) -> bool:
+        return self.argument.startswith("[") and self.argument.endswith("]")
+
 
 def execute(console: Console, command: Command) -> None:
     found = COMMANDS.get("quit" if command.name == "exit" else command.name)
@@ -41,7 +45,7 @@ def execute(console: Console, command: Command) -> None:
         raise SessionError(f"unknown command `:{command.name}`; {hint or '`:help` lists the commands'}")
     if command.argument and not found.argument:
         raise SessionError(f"`:{command.name}` takes no argument")
-    if not command.argument and found.argument and not found.argument.startswith("["):
+    if not command.argument and found.argument and not found.is_optional:
         raise SessionError(f"write `:{command.name} {found.argument}`")
     found.do(console, command.argument)
 
@@ -69,7 +73,9 @@ def _explain(console: Console, text: str) -> None:
         if any(head.relation in stratum.relations for r in rules for head in r.rule.heads):
             shown = "recursive" if stratum.recursive else "not recursive"
             place = f", {stratum.where}" if stratum.where else ""
-            console.say(Line(f"stratum {stratum.name}: {counted(stratum.rules, 'rule')}, {shown}{place}", NOTE))
+            console.say(
+                Line(f"stratum {stratum.name}: {counted(stratum.rules, 'rule')}, {shown}{place}", NOTE)
+            )
     console.say(Line(db.plan(*rules)))
 
 

@@ -1,7 +1,7 @@
 """Executes statements on a session, and says what they did.
 
-Invariant: a statement that raises has changed nothing; an open transaction stays open, except by a commit that
-fails, which ends it. Without an open transaction, each statement is one.
+Invariant: a statement that raises has changed nothing; an open transaction stays open, except by a commit
+that fails, which ends it. Without an open transaction, each statement is one.
 """
 
 from __future__ import annotations
@@ -121,8 +121,7 @@ class Console:
     def _retract(self, text: str, name: str, line: int, *, is_fact: bool) -> None:
         with self.changing() as (tx, said):
             if not is_fact:
-                rules = tx.read(text, name, line)
-                said += [self._removed(tx.remove_rule(rule)) for rule in rules]
+                said.append(self._removed(tx.remove_rule(text)))
                 return
             facts = tx.facts(text, name, line)
             known = set(tx.rules)
@@ -131,18 +130,21 @@ class Console:
                     said.append(self._removed(tx.remove_rule(rule)))
             for fact in facts:
                 tx.delete(fact.relation, [fact.row])
-            said += [] if said or self.open else self._not_asserted(facts)
+            if not said and self.open is None:
+                said.extend(self._not_asserted(facts))
 
     def _not_asserted(self, facts: Sequence[WrittenFact]) -> Iterator[Line]:
         """Facts that cannot be retracted, since nobody asserted them."""
         for fact in facts:
-            view = self.db[fact.relation]
+            relation, view = self.db.program.relations[fact.relation], self.db[fact.relation]
+            if relation.kind is not RelationKind.SET:
+                continue
             is_given = view.is_given(fact.row)
             if is_given is None:
                 is_given = fact.row in view.given
-            if view.relation.kind is RelationKind.SET and not is_given:
+            if not is_given:
                 reason = "; rules derive it" if fact.row in view else ""
-                yield Line(f"{fact_text(view.relation, fact.row)} is not asserted{reason}", NOTE)
+                yield Line(f"{fact_text(relation, fact.row)} is not asserted{reason}", NOTE)
 
     def _removed(self, rule: SessionRule) -> Line:
         return Line(f"rule {self.number(rule)} removed: {_on_one_line(rule.text)}", NOTE)

@@ -72,7 +72,9 @@ def _load_text(console: Console, path: Path) -> None:
             tx.insert(relation, rows)
         for rule in rules:
             console.number(rule)
-        said.append(Line(f"{name}: {counted(len(rules), 'rule')}, {counted(len(facts), 'asserted fact')}", NOTE))
+        said.append(
+            Line(f"{name}: {counted(len(rules), 'rule')}, {counted(len(facts), 'asserted fact')}", NOTE)
+        )
 
 
 def _only(text: str, found: Sequence[Statement]) -> str:

@@ -50,7 +50,7 @@ def _statements(lines: Iterable[str], name: str) -> Iterator[Statement]:
 def _fail_at(statement: Statement, name: str, error: TidelogError) -> NoReturn:
     place = f"{name}:{statement.place.line}"
     if not isinstance(error, ProgramError):
-        fail(f"{place}: {error}")
+        fail(str(error) if str(error).startswith(f"{place}:") else f"{place}: {error}")
     if not any(d.span.source.name == name for d in error.diagnostics):
         click.echo(f"{place}:", err=True)
     show_problems(error.diagnostics)

@@ -1,11 +1,11 @@
 """Text, line by line, to statements.
 
-| statement                                             | ends                                        |
-|-------------------------------------------------------|---------------------------------------------|
-| a rule, a fact, `+fact.`, `-fact.`, `-rule.`          | with its full stop                          |
-| `?- query.`                                           | with its full stop, or where it can end     |
-| a declaration                                         | where it can end, if the next line does not continue it |
-| `-3`, `:command …`, `begin`, `commit`, …              | with the line                               |
+| statement                                    | ends                                                    |
+|----------------------------------------------|---------------------------------------------------------|
+| a rule, a fact, `+fact.`, `-fact.`, `-rule.` | with its full stop                                      |
+| `?- query.`                                  | with its full stop, or with a line where it can end     |
+| a declaration                                | where it can end, if the next line does not continue it |
+| `-3`, `:command …`, `begin`, `commit`, …     | with the line                                           |
 
 A statement knows its place: the lines that it is in and their numbers, so that messages point into them.
 """
@@ -224,7 +224,9 @@ def _signed(sign: str, place: Place, item: tree.Item | None) -> Statement:
         if not isinstance(item, tree.Rule):
             hint = "remove a relation with `:drop Name`"
             span = Span(place.lines, place.start, place.end)
-            raise ProgramError([Diagnostic("E003", span, "only facts and rules are removed by `-`", hint=hint)])
+            raise ProgramError(
+                [Diagnostic("E003", span, "only facts and rules are removed by `-`", hint=hint)]
+            )
         return Retract(place.inner(1), item)
     if sign and is_rule and not item.body:
         return Assert(place.inner(1))
