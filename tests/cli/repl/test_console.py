@@ -300,3 +300,17 @@ def test_files_of_facts_are_loaded(repl: Repl, tmp_path: Path) -> None:
     assert repl(f":load {tmp_path}")[0].endswith("more edges.jsonl matches no input relation")
     (tmp_path / "Edge.csv").write_text("src,dst\na\n")
     repl.fails(f":load {tmp_path / 'Edge.csv'}", "Edge.csv:2")
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "repl.md"
+
+
+def test_the_documentation_shows_what_is_said() -> None:
+    block = PAGE.read_text().split("```console\n")[1].split("```")[0].splitlines()[2:]
+    typed = [line[9:] for line in block if line.startswith(("tidelog> ", "     ... "))]
+    said = [line for line in block if not line.startswith(("tidelog> ", "     ... "))]
+    assert Repl()("\n".join(typed)) == said
+
+
+def test_the_documentation_has_every_command() -> None:
+    assert [name for name in COMMANDS if f"`:{name}" not in PAGE.read_text()] == []
