@@ -48,6 +48,11 @@ _COMMANDS: Final = {
         "Run a program over a folder of facts and write its output relations.",
     ),
     "show": ("tidelog.cli.programs", "show", "Print a program at one of its stages."),
+    "watch": (
+        "tidelog.cli.watch.command",
+        "watch",
+        "Keep outputs current while the program and its facts are edited.",
+    ),
     "why": (
         "tidelog.cli.asking",
         "why",

@@ -15,7 +15,8 @@ from tidelog.cli.inputs import FUNCTIONS, PROGRAM, SEARCH, STRATEGY, functions_o
 from tidelog.cli.messages import loading
 from tidelog.cli.repl.commands import execute
 from tidelog.cli.repl.console import Console
-from tidelog.cli.repl.scripts import run_script, say_plainly
+from tidelog.cli.repl.scripts import run_script
+from tidelog.cli.repl.showing import say_coloured
 from tidelog.errors import SessionError
 from tidelog.progress import Line as Progress
 from tidelog.session import Session
@@ -67,7 +68,7 @@ def repl(
     if is_terminal:  # its library takes long to import
         import_module("tidelog.cli.repl.terminal").run(db)
         return
-    console = Console(db, say_plainly, execute)
+    console = Console(db, say_coloured, execute)
     lines, name = _lines(script)
     run_script(console, lines, name)
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, assert_never
 
-from tidelog.cli.repl.showing import NOTE, Line, answers, changed, fact_text
+from tidelog.cli.repl.showing import NOTE, WARNING, Line, answers, changed, fact_text
 from tidelog.cli.repl.statements import (
     Add,
     Assert,
@@ -215,7 +215,7 @@ class Console:
                 self.say(line)
         if is_other:
             for warning in self._new_warnings():
-                self.say(Line(f"{warning}\n", "warning"))
+                self.say(Line(f"{warning}\n", WARNING))
 
     def _new_warnings(self) -> list[Diagnostic]:
         new = [w for w in self.db.program.warnings if w not in self._warned]

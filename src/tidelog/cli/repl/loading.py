@@ -9,7 +9,8 @@ from tidelog.cli.repl.console import Console
 from tidelog.cli.repl.showing import NOTE, Line
 from tidelog.cli.repl.statements import Add, Assert, Statement, blanked, statements
 from tidelog.errors import SessionError
-from tidelog.formats.files import EXTENSIONS, TRIPLES, read_facts
+from tidelog.formats.files import EXTENSIONS, TRIPLES
+from tidelog.session.folders import read_file
 from tidelog.session.rendering import counted
 
 __all__ = ["load"]
@@ -37,10 +38,7 @@ def load(console: Console, argument: str) -> None:
 
 def _load_facts(console: Console, relation: str, path: Path) -> None:
     with console.changing() as (tx, said):
-        declared = tx.relations[relation]
-        options = declared.options
-        has_header, delimiter = options.header is not False, options.delimiter or ","
-        table = read_facts(declared, path, header=has_header, delimiter=delimiter)
+        table = read_file(tx.relations[relation], path)
         tx.insert(relation, table)
         said.append(Line(f"{relation}: {counted(len(table), 'row')} read", NOTE))
 

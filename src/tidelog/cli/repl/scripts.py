@@ -10,15 +10,10 @@ import click
 
 from tidelog.cli.messages import fail, show_problems
 from tidelog.cli.repl.console import Console
-from tidelog.cli.repl.showing import Line
 from tidelog.cli.repl.statements import Reader, Statement
 from tidelog.errors import ProgramError, SessionError, TidelogError
 
-__all__ = ["run_script", "say_plainly"]
-
-
-def say_plainly(line: Line) -> None:
-    click.echo(line.text)
+__all__ = ["run_script"]
 
 
 def run_script(console: Console, lines: Iterable[str], name: str) -> None:

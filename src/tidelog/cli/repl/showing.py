@@ -5,24 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Final, Protocol
+
+import click
 
 from tidelog.data.values import Row
 from tidelog.errors import clip
 from tidelog.program.typed import Relation
 from tidelog.proofs.wording import value_text
-from tidelog.session.changes import Changes, RelationChanges
+from tidelog.session.changes import Changes
 from tidelog.session.facts import Facts
 from tidelog.session.rendering import cells, counted, text_table
 from tidelog.syntax.quoting import written_relation
 
-__all__ = ["ADDED", "NOTE", "PLAIN", "REMOVED", "Line", "answers", "changed", "fact_text"]
+__all__ = [
+    "ADDED",
+    "NOTE",
+    "PLAIN",
+    "REMOVED",
+    "ChangedRows",
+    "Line",
+    "answers",
+    "changed",
+    "changed_rows",
+    "fact_text",
+    "say_coloured",
+]
 
 PLAIN: Final = ""
 ADDED: Final = "added"
 REMOVED: Final = "removed"
 NOTE: Final = "note"
+WARNING: Final = "warning"
 SHOWN: Final = 20  # rows of a relation
+_COLOURS: Final = {ADDED: "green", REMOVED: "red", NOTE: "bright_black", WARNING: "yellow"}
 _ANSWERS: Final = 100
 _SORTED: Final = 1000  # rows up to which they are shown in order
 _WIDEST: Final = 120  # characters of a value
@@ -36,6 +52,19 @@ class Line:
     style: str = PLAIN
 
 
+def say_coloured(line: Line) -> None:
+    """Print a line, in colours if the output is a terminal."""
+    click.secho(line.text, fg=_COLOURS.get(line.style))
+
+
+class ChangedRows(Protocol):
+    """Rows with their signs or weights, which are read when they are iterated."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[tuple[Row, int]]: ...
+
+
 def fact_text(relation: Relation, row: Row) -> str:
     values = (clip(value_text(type_, v), _WIDEST) for type_, v in zip(relation.types, row, strict=True))
     return f"{written_relation(relation.name)}({', '.join(values)})"
@@ -46,19 +75,20 @@ def changed(changes: Changes) -> Iterator[Line]:
     if not len(changes):
         yield Line("no changes", NOTE)
     for change in changes.values():
-        yield from _changed(change)
+        yield from changed_rows(change.relation, change, change.summary())
 
 
-def _changed(change: RelationChanges) -> Iterator[Line]:
+def changed_rows(relation: Relation, change: ChangedRows, summary: str) -> Iterator[Line]:
+    """Some of the rows of a relation that were added and removed, with their signs or weights."""
     for row, weight in _some(change):
-        text = fact_text(change.relation, row)
+        text = fact_text(relation, row)
         times = f"  ({abs(weight):,} times)" if abs(weight) > 1 else ""
         yield Line(f"{'+' if weight > 0 else '-'} {text}{times}", ADDED if weight > 0 else REMOVED)
     if len(change) > SHOWN:
-        yield Line(f"  … and {len(change) - SHOWN:,} more rows; {change.summary()}", NOTE)
+        yield Line(f"  … and {len(change) - SHOWN:,} more rows; {summary}", NOTE)
 
 
-def _some(change: RelationChanges) -> list[tuple[Row, int]]:
+def _some(change: ChangedRows) -> list[tuple[Row, int]]:
     if len(change) > _SORTED:
         return list(islice(change, SHOWN))
     return sorted(change, key=lambda pair: (pair[1] < 0, repr(pair[0])))[:SHOWN]

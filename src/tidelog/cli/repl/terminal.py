@@ -24,21 +24,20 @@ from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
 import tidelog
-from tidelog.cli.messages import show_problem, show_problems
+from tidelog.cli.messages import show_error, show_problem
 from tidelog.cli.repl.commands import COMMANDS, execute
 from tidelog.cli.repl.completion import Names, is_path, suggestions
 from tidelog.cli.repl.console import Console
 from tidelog.cli.repl.highlighting import STYLES, highlighted
-from tidelog.cli.repl.showing import ADDED, NOTE, REMOVED, Line
+from tidelog.cli.repl.showing import NOTE, Line, say_coloured
 from tidelog.cli.repl.statements import Reader, statements
 from tidelog.errors import ProgramError, TidelogError
 from tidelog.session import Session
 
-__all__ = ["HISTORY", "execute_text", "history", "is_complete", "run", "say_coloured"]
+__all__ = ["HISTORY", "execute_text", "history", "is_complete", "run"]
 
 HISTORY: Final = "TIDELOG_HISTORY"  # the file of the history; an empty text for none
 _INPUT: Final = "<input>"
-_COLOURS: Final = {ADDED: "green", REMOVED: "red", NOTE: "bright_black", "warning": "yellow"}
 
 
 def run(db: Session) -> None:
@@ -67,10 +66,8 @@ def execute_text(console: Console, text: str) -> None:
                 return
     except KeyboardInterrupt:
         say_coloured(Line("interrupted", NOTE))
-    except ProgramError as error:
-        show_problems(error.diagnostics)
     except TidelogError as error:
-        show_problem(str(error))
+        show_error(error)
     except OSError as error:
         show_problem(": ".join(str(part) for part in (error.filename, error.strerror) if part))
 
@@ -84,10 +81,6 @@ def is_complete(text: str) -> bool:
     except ProgramError:
         return True  # to report it
     return not reader.is_inside or not text.rpartition("\n")[2].strip()
-
-
-def say_coloured(line: Line) -> None:
-    click.secho(line.text, fg=_COLOURS.get(line.style))
 
 
 # -- the prompt
