@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -19,12 +19,20 @@ import tidelog
 from tidelog.cli.messages import fail, show_problems
 from tidelog.errors import ProgramError, TidelogError
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 __all__ = ["main"]
 
 # the module and the name of each command, and its line in the list of commands
 _COMMANDS: Final = {
     "bench": ("tidelog.bench.commands", "commands", "Measure and compare the times of reasoners."),
     "check": ("tidelog.cli.programs", "check", "Check programs and report all errors and warnings."),
+    "completion": (
+        "tidelog.cli.completion",
+        "completion",
+        "Print a script that completes commands in a shell.",
+    ),
     "fmt": ("tidelog.cli.programs", "fmt", "Format programs in the standard layout, with their comments."),
     "pipeline": (
         "tidelog.pipeline.commands",
@@ -72,7 +80,18 @@ class _Commands(click.Group):
             return None
         module, name, _ = _COMMANDS[cmd_name]
         command: click.Command = getattr(import_module(module), name)
+        for inner in command.commands.values() if isinstance(command, click.Group) else ():
+            inner.short_help = inner.short_help or _first_sentence(inner.help or "")
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names of commands and options, without importing the commands."""
+        from click.shell_completion import CompletionItem  # is needed for nothing else
+
+        found = [
+            CompletionItem(n, help=text) for n, (*_, text) in _COMMANDS.items() if n.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -92,6 +111,12 @@ class _Commands(click.Group):
             fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
         except UnicodeEncodeError as error:
             fail(f"the output cannot be encoded as {error.encoding}; set PYTHONIOENCODING=utf-8")
+
+
+def _first_sentence(text: str) -> str:
+    """The first sentence of a help text, which click would cut off."""
+    paragraph = " ".join(text.split("\n\n")[0].split())
+    return paragraph.partition(". ")[0].removesuffix(".") + "." * bool(paragraph)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

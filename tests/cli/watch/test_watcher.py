@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,8 @@ class Place:
             Folder(self.out, "csv"),
         )
 
-    def write(self, name: str, *rows: object) -> None:
-        text = "".join(",".join(map(str, row)) + "\n" for row in rows)  # type: ignore[arg-type]
+    def write(self, name: str, *rows: Sequence[object]) -> None:
+        text = "".join(",".join(map(str, row)) + "\n" for row in rows)
         (self.facts / name).write_text(text)
 
     def settle(self) -> list[str]:

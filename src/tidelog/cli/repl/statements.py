@@ -219,7 +219,6 @@ def _simple(place: Place) -> Statement | None:
 
 def _signed(sign: str, place: Place, item: tree.Item | None) -> Statement:
     assert item is not None
-    is_rule = isinstance(item, tree.Rule)
     if sign == "-":
         if not isinstance(item, tree.Rule):
             hint = "remove a relation with `:drop Name`"
@@ -228,7 +227,7 @@ def _signed(sign: str, place: Place, item: tree.Item | None) -> Statement:
                 [Diagnostic("E003", span, "only facts and rules are removed by `-`", hint=hint)]
             )
         return Retract(place.inner(1), item)
-    if sign and is_rule and not item.body:
+    if sign and isinstance(item, tree.Rule) and not item.body:
         return Assert(place.inner(1))
     return Add(place.inner(len(sign)), item)
 
