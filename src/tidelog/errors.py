@@ -149,10 +149,14 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text and the name users know it by. Lines and columns are computed on demand."""
+    """A text and the name users know it by. Lines and columns are computed on demand.
+
+    `first` is the number of its first line, if it is a part of a longer text.
+    """
 
     name: str
     text: str
+    first: int = 1
     _starts: list[int] = field(default_factory=list, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -162,14 +166,15 @@ class Source:
     def position(self, offset: int) -> tuple[int, int]:
         """The line and column of an offset, both 1-based."""
         line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
+        return line + self.first - 1, offset - self._starts[line - 1] + 1
 
     def line_start(self, offset: int) -> int:
         """The start offset of the line that contains an offset."""
         return self._starts[bisect_right(self._starts, offset) - 1]
 
     def line(self, number: int) -> str:
-        """The text of a line (1-based), without its line terminator."""
+        """The text of a line, by the number that `position` gives, without its line terminator."""
+        number -= self.first - 1
         start = self._starts[number - 1]
         end = self._starts[number] if number < len(self._starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tidelog.cli import _COMMANDS, main
+from tidelog.cli.asking import _value
 
 PROGRAM = """input relation Edge(src: string, dst: string)
 input relation Weight(src: string, n: int)
@@ -57,6 +58,28 @@ def test_a_query_without_variables_is_true_or_false(program: Path, row: str, ans
 def test_parameters_are_numbers_or_texts(program: Path) -> None:
     done = ask(program, "query", "Weight(s, n), n > least, Reach(s, to)", "-p", "least=0", "-p", "to=c")
     assert sorted(done.stdout.splitlines()[1:]) == ["a,1", "b,22"]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("1", "int 1"),
+        ("-0.5", "float -0.5"),
+        ("1e3", "float 1000.0"),
+        ("true", "bool True"),
+        ('"1"', "str 1"),
+        ("007", "str 007"),
+        ("nan", "str nan"),
+        ("Infinity", "str Infinity"),
+        ("1_0", "str 1_0"),
+        ("١", "str ١"),
+        ("", "str "),
+        ("a=b", "str a=b"),
+    ],
+)
+def test_the_value_of_a_parameter_is_what_it_looks_like(value: str, found: str) -> None:
+    made = _value(value)
+    assert f"{type(made).__name__} {made}" == found
 
 
 def test_facts_are_read_from_standard_input(program: Path) -> None:

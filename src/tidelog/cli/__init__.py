@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -20,12 +20,20 @@ import tidelog
 from tidelog.cli.messages import fail, show_problems
 from tidelog.errors import ProgramError, TidelogError
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 __all__ = ["main"]
 
 # the module and the name of each command, and its line in the list of commands
 _COMMANDS: Final = {
     "bench": ("tidelog.bench.commands", "commands", "Measure and compare the times of reasoners."),
     "check": ("tidelog.cli.programs", "check", "Check programs and report all errors and warnings."),
+    "completion": (
+        "tidelog.cli.completion",
+        "completion",
+        "Print a script that completes commands in a shell.",
+    ),
     "fmt": ("tidelog.cli.programs", "fmt", "Format programs in the standard layout, with their comments."),
     "pipeline": (
         "tidelog.pipeline.commands",
@@ -43,12 +51,22 @@ _COMMANDS: Final = {
         "commands",
         "Work with RDF graphs: infer triples by RDFS or OWL 2 RL.",
     ),
+    "repl": (
+        "tidelog.cli.repl.command",
+        "repl",
+        "Change facts and rules interactively, and see what each change does.",
+    ),
     "run": (
         "tidelog.cli.running",
         "run",
         "Run a program over a folder of facts and write its output relations.",
     ),
     "show": ("tidelog.cli.programs", "show", "Print a program at one of its stages."),
+    "watch": (
+        "tidelog.cli.watch.command",
+        "watch",
+        "Keep outputs current while the program and its facts are edited.",
+    ),
     "why": (
         "tidelog.cli.asking",
         "why",
@@ -73,6 +91,8 @@ class _Commands(click.Group):
             return None
         module, name, _ = _COMMANDS[cmd_name]
         command: click.Command = getattr(import_module(module), name)
+        for inner in command.commands.values() if isinstance(command, click.Group) else ():
+            inner.short_help = inner.short_help or _first_sentence(inner.help or "")
         return command
 
     def resolve_command(
@@ -83,6 +103,15 @@ class _Commands(click.Group):
             hint = f"did you mean `{close[0]}`?" if close else f"the commands are {', '.join(_COMMANDS)}"
             ctx.fail(f"unknown command `{args[0]}`; {hint}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names of commands and options, without importing the commands."""
+        from click.shell_completion import CompletionItem  # is needed for nothing else
+
+        found = [
+            CompletionItem(n, help=text) for n, (*_, text) in _COMMANDS.items() if n.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -102,6 +131,12 @@ class _Commands(click.Group):
             fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
         except UnicodeEncodeError as error:
             fail(f"the output cannot be encoded as {error.encoding}; set PYTHONIOENCODING=utf-8")
+
+
+def _first_sentence(text: str) -> str:
+    """The first sentence of a help text, which click would cut off."""
+    paragraph = " ".join(text.split("\n\n")[0].split())
+    return paragraph.partition(". ")[0].removesuffix(".") + "." * bool(paragraph)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

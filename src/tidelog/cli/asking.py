@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluated", "over_facts", "query", "why", "why_not"]
 
+_WHOLE: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,999})")
+_FRACTION: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
+_QUOTED: Final = re.compile(r'"[^"]*"', re.DOTALL)
 F = TypeVar("F", bound=Callable[..., object])
 
 _OPTIONS = (
@@ -81,7 +85,7 @@ def query(file: Path, text: str, params: tuple[str, ...], form: str | None, **op
     QUERY is the body of a rule, such as 'Reach("a", x), x != "b"'. The answers have a column for each
     variable. A query without variables prints true or false.
 
-    VALUE of a parameter is a number if it looks like one, and a text otherwise.
+    The VALUE of a parameter is a number, true, false, or a text. In double quotes it is always a text.
     """
     parameters = dict(_pair(p, "--param NAME=VALUE") for p in params)
     db = evaluated(file, **options)
@@ -178,9 +182,11 @@ def _pair(text: str, what: str) -> tuple[str, str]:
 
 
 def _value(text: str) -> object:
-    for read in (int, float):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return text
+    """The value that a parameter has in the query. What begins with zeros, like some codes, is no number."""
+    if text in ("true", "false"):
+        return text == "true"
+    if _QUOTED.fullmatch(text):
+        return text[1:-1]
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if _FRACTION.fullmatch(text) else text

@@ -9,15 +9,36 @@ from typing import NoReturn
 
 import click
 
-from tidelog.errors import Diagnostic, Severity, render, select
+from tidelog.errors import Diagnostic, ProgramError, Severity, TidelogError, render, select
 from tidelog.progress import Line, end
 
-__all__ = ["counted_rows", "fail", "is_watched", "loading", "show_problems", "warn"]
+__all__ = [
+    "counted_rows",
+    "fail",
+    "is_watched",
+    "loading",
+    "show_error",
+    "show_problem",
+    "show_problems",
+    "warn",
+]
 
 
 def fail(problem: str) -> NoReturn:
-    click.echo(f"{click.style('error', fg='red', bold=True)}: {problem}", err=True)
+    show_problem(problem)
     sys.exit(1)
+
+
+def show_problem(problem: str) -> None:
+    click.echo(f"{click.style('error', fg='red', bold=True)}: {problem}", err=True)
+
+
+def show_error(error: TidelogError) -> None:
+    """Show the diagnostics of an error, or the error itself."""
+    if isinstance(error, ProgramError):
+        show_problems(error.diagnostics)
+    else:
+        show_problem(str(error))
 
 
 def warn(text: str) -> None:

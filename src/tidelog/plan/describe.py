@@ -6,7 +6,7 @@ another join order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, assert_never
 
@@ -23,20 +23,31 @@ def describe_plan(
     program: FlatProgram,
     statistics: Statistics | None = None,
     found: Mapping[str, tuple[int, float]] | None = None,
+    only: Collection[str] | None = None,
 ) -> str:
     """Each stratum with its rules, and each rule's join order from nothing and from each of its atoms.
 
     With statistics, each order has an estimate of its instances. `found` are the instances of rules that a
-    commit found, and those that were expected.
+    commit found, and those that were expected. With `only`, rules are left out that were not made from these,
+    which are identities of the typed program.
     """
     strata = (stratum for stratum in program.strata if stratum.rules or stratum.grouping)
-    parts = ("\n".join(_unit(program, stratum, statistics, found or {})) for stratum in strata)
+    parts: list[str] = []
+    for stratum in strata:
+        rules = [rule for rule in stratum.rules if only is None or _is_from(rule, only)]
+        if rules or only is None:
+            parts.append("\n".join(_unit(program, stratum, rules, statistics, found or {})))
     return "\n\n".join(parts)
+
+
+def _is_from(rule: FlatRule, rules: Collection[str]) -> bool:
+    return any(rule.id.startswith(f"{id_} [") for id_ in rules)
 
 
 def _unit(
     program: FlatProgram,
     stratum: Stratum,
+    rules: Iterable[FlatRule],
     statistics: Statistics | None,
     found: Mapping[str, tuple[int, float]],
 ) -> Iterator[str]:
@@ -52,7 +63,7 @@ def _unit(
         instances = stratum.grouping.instances
         keys = program.columns(instances, range(stratum.grouping.keys))
         yield f"  {functions} of the {program.title(instances)}{f', by {keys}' if keys else ''}"
-    for rule in stratum.rules:
+    for rule in rules:
         yield f"  {rule.origin}"
         for first in (None, *_atoms(rule)):
             start = "nothing" if first is None else print_flat_literal(program, rule.body[first])

@@ -31,7 +31,7 @@ from tidelog.program.model import EMPTY, Index, Program, RuleChange
 from tidelog.program.modules import folders, resolve
 from tidelog.program.query import Query, elaborate_query
 from tidelog.program.text import type_tree
-from tidelog.program.typed import PythonFunction, Relation, Rule
+from tidelog.program.typed import Function, PythonFunction, Relation, Rule
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read
 
@@ -76,9 +76,15 @@ class Draft:
         self._declared = declared
         return made
 
-    def load(self, text: str, name: str = "<text>") -> tuple[Rule, ...]:
+    def load(self, text: str, name: str = "<text>", line: int = 1) -> tuple[Rule, ...]:
         """Add the declarations and rules of a text; return its rules, new or not. An error adds nothing."""
-        return tuple(self._load(Source(name, text), one=False))
+        return tuple(self._load(Source(name, text, line), one=False))
+
+    def read(self, text: str, name: str = "<text>", line: int = 1) -> tuple[Rule, ...]:
+        """The rules of a text, equal ones too, which are not added. Raises ProgramError."""
+        _, rules, problems = self._elaborate(Source(name, text, line), keeps_all=True)
+        _raise_errors(problems)
+        return tuple(rules)
 
     def add_rule(self, text: str, name: str = "<rule>") -> Rule:
         """Add one rule."""
@@ -120,6 +126,16 @@ class Draft:
     def relations(self) -> Mapping[str, Relation]:
         """The relations declared so far."""
         return MappingProxyType(self._declared.relations)
+
+    @property
+    def functions(self) -> Mapping[str, Function | PythonFunction]:
+        """The functions declared so far, without those that are expanded where they are called."""
+        return MappingProxyType(self._declared.functions)
+
+    @property
+    def rules(self) -> Mapping[str, Rule]:
+        """The rules so far, by their identities."""
+        return MappingProxyType(self._rules())
 
     def redeclared(self, program: Program) -> list[tuple[str, Relation]]:
         """The relations of a program that have another declaration here."""
@@ -234,7 +250,9 @@ class Draft:
             is_redeclared=is_redeclared,
         )
 
-    def _elaborate(self, source: Source) -> tuple[Declarations, list[Rule], Problems]:
+    def _elaborate(
+        self, source: Source, *, keeps_all: bool = False
+    ) -> tuple[Declarations, list[Rule], Problems]:
         problems = Problems()
         written, unread = read(source)
         program, unresolved = resolve(written, source, self.search)
@@ -247,7 +265,7 @@ class Draft:
             functions = declare(program.items, declared, problems)
             elaborate_functions(functions, declared, problems)
             declare_indexes(program.items, declared, problems)
-        rules = _elaborate_rules(program.items, declared, problems)
+        rules = _elaborate_rules(program.items, declared, problems, keeps_all=keeps_all)
         if any(d.code in _UNKNOWN_MODULES for d in unresolved):
             # names of a module that could not be read are unknown for no other reason
             problems.found = [
@@ -283,8 +301,11 @@ def _expect_one(rules: Sequence[Rule], text: str) -> None:
         raise ProgramError([Diagnostic("E003", NOWHERE, message)])
 
 
-def _elaborate_rules(items: Iterable[tree.Item], declared: Declarations, problems: Problems) -> list[Rule]:
+def _elaborate_rules(
+    items: Iterable[tree.Item], declared: Declarations, problems: Problems, *, keeps_all: bool
+) -> list[Rule]:
     rules: dict[str, Rule] = {}
+    found: list[Rule] = []
     for item in items:
         if not isinstance(item, tree.Rule):
             continue
@@ -294,6 +315,7 @@ def _elaborate_rules(items: Iterable[tree.Item], declared: Declarations, problem
             assert any(d.severity is Severity.ERROR for d in problems.found), item.span.text
             continue
         warn_single_variables(item, problems)
+        found.append(rule)
         if rule.id in rules:
             first = rules[rule.id].span
             problems.report(
@@ -304,7 +326,7 @@ def _elaborate_rules(items: Iterable[tree.Item], declared: Declarations, problem
             )
         else:
             rules[rule.id] = rule
-    return list(rules.values())
+    return found if keeps_all else list(rules.values())
 
 
 def _warn(program: tree.Program, source: Source, problems: Problems) -> None:

@@ -21,7 +21,7 @@ from tidelog.syntax import tree
 from tidelog.syntax.parser import read
 from tidelog.syntax.printer import print_program
 
-__all__ = ["VARIABLE", "bundled", "folders", "is_modular", "resolve"]
+__all__ = ["VARIABLE", "bundled", "files_looked_at", "folders", "is_modular", "resolve"]
 
 VARIABLE = "TIDELOG_PATH"  # folders that are searched last
 
@@ -68,6 +68,15 @@ def resolve(
     return tree.Program(tuple(items), program.comments), loader.problems
 
 
+def files_looked_at(text: str, name: str, search: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """The files of all modules that a text needs, and those that do not exist but would be read."""
+    source = Source(name, text)
+    file = Path(name)
+    loader = _Loader(search)
+    loader.load(_Module("", source, read(source)[0].items, file, file.parent))
+    return tuple(loader.looked_at)
+
+
 def bundled(text: str, name: str, search: Sequence[Path] = ()) -> str:
     """A text that means the same and imports nothing. An invalid text stays as it is."""
     source = Source(name, text)
@@ -99,6 +108,7 @@ class _Loader:
         given = [Path(p) for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p]
         self.search = [*search, *given]
         self.problems: list[Diagnostic] = []
+        self.looked_at: dict[Path, None] = {}
         self.finished: list[_Module] = []  # each after those it imports
         self._by_file: dict[Path, _Module] = {}
         self._open: list[_Module] = []  # from the text to the module that is being loaded
@@ -140,11 +150,13 @@ class _Loader:
         own = None if importer.file is None else importer.file.parent
         folders: dict[Path, None] = {}
         if own is not None and importer.base is not None:
+            self.looked_at[own / path] = None
             if _is_file(own / path):
                 return own / path, importer.base, importer.package + item.path
             folders = {own: None, importer.base: None}
         folders |= dict.fromkeys(self.search)
         for folder in folders:
+            self.looked_at[folder / path] = None
             if _is_file(folder / path):
                 return folder / path, folder, item.path
         searched = ", ".join(map(str, folders))

@@ -13,7 +13,7 @@ from tidelog.program.typed import Relation, Role
 from tidelog.progress import Progress, Report
 from tidelog.session.facts import Facts
 
-__all__ = ["FORMATS", "others_beside", "read_folder", "write_folder"]
+__all__ = ["FORMATS", "find_files", "others_beside", "read_file", "read_folder", "write_folder"]
 
 FORMATS: Final = ("csv", "facts", "jsonl", "parquet")
 
@@ -30,6 +30,14 @@ def read_folder(
 
     `header` says whether CSV files have one.
     """
+    found, others = find_files(relations, folder, allow_missing=allow_missing)
+    return _tables(found, report, header), others
+
+
+def find_files(
+    relations: Mapping[str, Relation], folder: Path, *, allow_missing: bool
+) -> tuple[list[tuple[Relation, Path]], tuple[Path, ...]]:
+    """The input relations that have a file, with it, and the files that belong to none."""
     files = _files(folder)
     inputs = [r for r in relations.values() if r.role is Role.INPUT]
     found: list[tuple[Relation, Path]] = []
@@ -44,8 +52,7 @@ def read_folder(
     if missing and not allow_missing:
         raise _nothing_for(missing, folder)
     used = {f for _, f in found}
-    others = tuple(f for f in files if f not in used)
-    return _tables(found, report, header), others
+    return found, tuple(f for f in files if f not in used)
 
 
 def _candidates(relation: Relation, folder: Path, files: Sequence[Path]) -> list[Path]:
@@ -62,10 +69,14 @@ def _tables(
     for number, (relation, file) in enumerate(found, start=1):
         if report is not None:
             report(Progress("read", file.name, number, len(found)))
-        options = relation.options
-        has_header = header if options.header is None else options.header
-        delimiter = options.delimiter or ","
-        yield relation.name, read_facts(relation, file, header=has_header, delimiter=delimiter)
+        yield relation.name, read_file(relation, file, header=header)
+
+
+def read_file(relation: Relation, file: Path, *, header: bool = True) -> Any:
+    """The table in a file of a relation, as the attributes of the relation say that it is written."""
+    options = relation.options
+    has_header = header if options.header is None else options.header
+    return read_facts(relation, file, header=has_header, delimiter=options.delimiter or ",")
 
 
 def write_folder(

@@ -303,13 +303,14 @@ class Session:
         """The strata of the current program; on Spark, with where each is evaluated at its current size."""
         return explain(self._state.placed())
 
-    def plan(self) -> str:
-        """The join orders of rules at the current sizes, with the instances that they are expected to find.
+    def plan(self, *rules: SessionRule) -> str:
+        """The join orders of rules, or of all, at the current sizes, with the instances they should find.
 
         Each rule has an order for each literal that may have changed. For the rules of the last commit, what
         was found stands beside the estimate. On Spark, sizes alone decide, and Spark adapts the plan.
         """
-        return self._state.plan({r: (s.instances, s.expected) for r, s in self.stats.by_rule.items()})
+        found = {r: (s.instances, s.expected) for r, s in self.stats.by_rule.items()}
+        return self._state.plan(found, [r.rule.id for r in rules] or None)
 
     def profile(self, *, last: bool = False, reset: bool = False) -> Profile:
         """Where the time of commits goes, by stratum and by rule, and which rule to look at.

@@ -23,6 +23,7 @@ from tidelog.session.changes import Changes
 from tidelog.session.interrupt import interrupts_noted
 from tidelog.session.names import as_path, expect_text, find_relation
 from tidelog.session.rules import SessionRule
+from tidelog.session.writing import WrittenFact, facts_of
 from tidelog.syntax.written import Written
 from tidelog.tables.given import relation_from_data
 
@@ -113,11 +114,38 @@ class Transaction:
         """The relations of the program, with the changes of this transaction so far."""
         return self._state.program.relations if self._draft is None else self._draft.relations
 
-    def load(self, text: str | Written, name: str = "<text>") -> tuple[SessionRule, ...]:
-        """Add the declarations and rules of a text; returns its rules."""
+    @property
+    def rules(self) -> tuple[SessionRule, ...]:
+        """The rules of the program, with the changes of this transaction so far."""
+        known = self._state.program.rules if self._draft is None else self._draft.rules
+        return tuple(map(SessionRule, known.values()))
+
+    def load(self, text: str | Written, name: str = "<text>", line: int = 1) -> tuple[SessionRule, ...]:
+        """Add the declarations and rules of a text; returns its rules.
+
+        Messages call the text `name`, and its first line by the number `line`.
+        """
         self._expect_open()
         whole = expect_text("load", text)
-        return self._add(lambda draft: draft.load(whole, name))
+        return self._add(lambda draft: draft.load(whole, name, line))
+
+    def facts(
+        self, text: str | Written, name: str = "<text>", line: int = 1, *, given: str = ""
+    ) -> tuple[WrittenFact, ...]:
+        """The facts in a text, such as `Edge("a", "b" ++ "c").`, with their rows; nothing is changed.
+
+        `given` are declarations that are not part of the program yet. Pass the rows to `insert` or `delete`.
+        """
+        self._expect_open()
+        whole = expect_text("facts", text)
+        draft = self._edited().copy()
+        if given:
+            draft.load(given, name)
+        return tuple(
+            WrittenFact(SessionRule(rule), relation, row)
+            for rule in draft.read(whole, name, line)
+            for relation, row in facts_of(rule, draft.functions)
+        )
 
     def add_rule(self, text: str | Written) -> SessionRule:
         """Add one rule. An existing rule, whatever the names of its variables, changes nothing."""

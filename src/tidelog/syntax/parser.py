@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tidelog.errors import Diagnostic, ProgramError, Source, Span
 from tidelog.syntax import tree
@@ -23,10 +24,11 @@ from tidelog.syntax.indexes import index, is_index
 from tidelog.syntax.lexer import tokenize
 from tidelog.syntax.quoting import STARTS
 
-__all__ = ["is_file_name", "parse", "read", "read_body"]
+__all__ = ["First", "is_file_name", "parse", "read", "read_body", "read_first"]
 
 _RESUMED = STARTS | {"#["}  # what begins an item wherever it starts a line
 _FILE_NAME = re.compile(r"\s*[^\s(){}][^\n(){}]*\.dl\s*")
+_RAW = re.compile(r"\br\Z")
 _BEGINNINGS = {
     "-": "comments begin with `//`",
     "/": "comments begin with `//`",
@@ -110,6 +112,46 @@ def read_body(source: Source) -> tuple[tuple[tree.Literal, ...], list[Diagnostic
     if _is_deep(rule):
         cursor.complain("E006", rule.span, f"nesting exceeds the limit of {MAX_DEPTH} levels")
     return body, problems
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """What a text begins with: an item, or the literals of a query, which have none; and where that ends.
+
+    `is_cut` says that the text ends too early, and `is_last` that nothing follows.
+    """
+
+    item: tree.Item | None
+    end: int
+    is_last: bool
+    is_cut: bool = False
+    problems: tuple[Diagnostic, ...] = ()
+
+
+def read_first(source: Source, start: int, *, is_query: bool = False) -> First:
+    """The first item from an offset on, or the first query, with an optional full stop."""
+    tokens, _, problems = tokenize(source, start)
+    cursor = Cursor(source, tokens, problems)
+    item: tree.Item | None = None
+    try:
+        if is_query:
+            literals(cursor)
+            cursor.accept(".")
+        else:
+            item = _item(cursor)
+    except Unexpected as unexpected:
+        is_cut = cursor.token.kind == "end" or any(map(_is_unclosed, problems))
+        return First(None, cursor.token.start, True, is_cut, tuple(problems) or (unexpected.diagnostic,))
+    inside = tuple(p for p in problems if p.span.start < cursor.read)
+    return First(item, cursor.read, cursor.token.kind == "end", False, inside)
+
+
+def _is_unclosed(problem: Diagnostic) -> bool:
+    """Whether a diagnostic is about a comment, or a string of several lines, without an end."""
+    span = problem.span
+    return problem.code == "E002" and (
+        span.text == "/*" or bool(_RAW.search(span.source.text, 0, span.start))
+    )
 
 
 def _is_deep(item: tree.Item) -> bool:

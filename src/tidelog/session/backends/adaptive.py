@@ -11,7 +11,7 @@ that holds any of them uses one backend, and a snapshot is of one commit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
@@ -89,8 +89,8 @@ class AdaptiveBackend:
     def placed(self) -> list[tuple[Stratum, str]]:
         return self.current.placed()
 
-    def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
-        return self.current.plan(found)
+    def plan(self, found: Mapping[str, tuple[int, float]], only: Collection[str] | None) -> str:
+        return self.current.plan(found, only)
 
     def observed(self, starts: Sequence[Start]) -> Observed:
         with self.locks.turn:

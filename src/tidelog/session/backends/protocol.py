@@ -6,7 +6,7 @@ second when the data outgrows the driver (`adaptive`). Users get the same object
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -96,8 +96,8 @@ class Backend(Protocol):
         """The strata of the program, with where they are evaluated, and why."""
         ...
 
-    def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
-        """The join orders of the rules at the current sizes; see `plan.describe` for `found`."""
+    def plan(self, found: Mapping[str, tuple[int, float]], only: Collection[str] | None) -> str:
+        """The join orders of rules at the current sizes; see `plan.describe` for the parameters."""
         ...
 
     def observed(self, starts: Sequence[Start]) -> Observed:

@@ -140,9 +140,9 @@ class LocalBackend:
     def placed(self) -> list[tuple[Stratum, str]]:
         return [(stratum, self._place) for stratum in self.flat.strata]
 
-    def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
+    def plan(self, found: Mapping[str, tuple[int, float]], only: Collection[str] | None) -> str:
         with self.locks.turn:
-            return describe_plan(self.flat, self.engine.statistics, found)
+            return describe_plan(self.flat, self.engine.statistics, found, only)
 
     def observed(self, starts: Sequence[Start]) -> Observed:
         with self.locks.turn, self.readers.working(), self.commits.attempt(self.flat):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
@@ -172,9 +172,9 @@ class SparkBackend:
         with self.locks.turn:
             return [(stratum, self.engine.placed(stratum)) for stratum in self.commits.program.strata]
 
-    def plan(self, found: Mapping[str, tuple[int, float]]) -> str:
+    def plan(self, found: Mapping[str, tuple[int, float]], only: Collection[str] | None) -> str:
         with self.locks.turn:
-            return describe_plan(self.commits.program, SizesOnly(self.engine.size), found)
+            return describe_plan(self.commits.program, SizesOnly(self.engine.size), found, only)
 
     def observed(self, starts: Sequence[Start]) -> Observed:
         """Sizes, and join orders with their estimates: nothing is measured, since that would take jobs."""
