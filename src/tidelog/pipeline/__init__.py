@@ -18,13 +18,35 @@ from tidelog.pipeline.spec import Spec, read_spec, spec_from
 
 if TYPE_CHECKING:
     from tidelog.pipeline.inspection import status
+    from tidelog.pipeline.merged.reading import compact, read, view
     from tidelog.pipeline.report import Outcome
     from tidelog.pipeline.runner import Pipeline
 
-__all__ = ["Outcome", "Pipeline", "Spec", "open", "read_spec", "run", "spec_from", "status", "stream"]
+__all__ = [
+    "Outcome",
+    "Pipeline",
+    "Spec",
+    "compact",
+    "open",
+    "read",
+    "read_spec",
+    "run",
+    "spec_from",
+    "status",
+    "stream",
+    "view",
+]
 
 _WITH_SPARK = ("Outcome", "Pipeline", "follow")
-_MODULES = {"Outcome": "report", "Pipeline": "runner", "follow": "streams", "status": "inspection"}
+_MODULES = {
+    "Outcome": "report",
+    "Pipeline": "runner",
+    "compact": "merged.reading",
+    "follow": "streams",
+    "read": "merged.reading",
+    "status": "inspection",
+    "view": "merged.reading",
+}
 
 
 def open(  # noqa: A001

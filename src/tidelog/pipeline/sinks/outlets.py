@@ -8,11 +8,13 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from tidelog.pipeline.sinks.writing import deliver, discard, is_file_sink, prepare, show, sign_column
+from tidelog.pipeline.sink_modes import Sink
+from tidelog.pipeline.sinks.merging import Contents, prepare_merged
+from tidelog.pipeline.sinks.writing import deliver, discard, prepare, show, sign_column
 from tidelog.pipeline.sources.intake import stored_frame, verified_reader
 from tidelog.pipeline.sources.paths import as_pattern
 from tidelog.pipeline.sources.reading import spark_schema
-from tidelog.pipeline.spec import Sink, Spec
+from tidelog.pipeline.spec import Spec
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Session
 from tidelog.store.durable import Store
@@ -55,13 +57,23 @@ class Outlets:
             if not is_new and not changes[sink.relation].num_rows:
                 sinks[sink.key] = before[sink.key]
                 continue
-            is_whole = is_new or sink.kind == "outputs"
+            is_whole = is_new or (sink.kind == "outputs" and sink.mode is None)
             sinks[sink.key] = Written(number, is_whole)
-            if is_file_sink(sink):
+            if sink.is_folder:
                 self._progress(f"writing {sink.name}")
-                frame = self._contents(sink, session, None if is_whole else changes[sink.relation])
-                prepare(sink, self._relations[sink.relation], frame, number)
+                self._prepare(sink, session, changes[sink.relation], before.get(sink.key))
         return sinks
+
+    def _prepare(self, sink: Sink, session: Session, changes: Any, before: Written | None) -> None:
+        """Write the files of a sink that was last written at the commit `before`."""
+        relation, number = self._relations[sink.relation], self._store.next_commit
+        if sink.mode is None:
+            is_whole = before is None or sink.kind == "outputs"
+            prepare(sink, relation, self._contents(sink, session, None if is_whole else changes), number)
+            return
+        view = session[sink.relation]
+        last = None if before is None else before.commit
+        prepare_merged(self._spark, sink, relation, Contents(number, last, changes, view.to_spark, len(view)))
 
     def _contents(self, sink: Sink, session: Session, changes: Any) -> DataFrame:
         """The rows to write: all of an output; the changes, or all rows if `changes` is None."""
@@ -99,7 +111,7 @@ class Outlets:
             if written is None:  # new in the spec: the next commit writes it
                 continue
             relation = self._relations[sink.relation]
-            if is_file_sink(sink):
+            if sink.is_folder:
                 show(sink, relation, written.commit)
             elif written.commit == current.commit:
                 self._progress(f"writing {sink.name}")
