@@ -27,6 +27,7 @@ __all__ = ["MODES", "TABLES", "Sink", "expect_mode", "problems_of_columns"]
 MODES: Final = {"outputs": "merge", "changes": "append"}
 TABLES: Final = ("delta",)  # formats that are tables with transactions, also at a path
 _MERGED: Final = ("parquet", "jdbc", *TABLES)
+_WITH_ROWS: Final = (*TABLES, "iceberg")  # formats of tables with row-level operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,9 @@ class Sink:
     def key(self) -> str:
         """Its key in the manifest: another place, format or mode makes another sink."""
         place: list[Any] = [self.format, self.described, self.table]
-        more = [self.mode, self.key_columns, self.partition_by]
+        more: list[Any] = [self.mode, self.key_columns, self.partition_by]
+        if self.mode is not None and self.format == "jdbc":
+            more += [self.options.get("url"), self.options.get("dbtable")]
         described = json.dumps([*place, *more] if any(more) else place)
         return f"{self.name}:{hashlib.sha256(described.encode()).hexdigest()[:12]}"
 
@@ -73,6 +76,15 @@ def expect_mode(sink: Sink, table: Table) -> None:
         known = _MERGED if sink.kind == "outputs" else TABLES
         if sink.format not in known:
             table.problem("mode", f"is not supported for {sink.format}; the formats are {', '.join(known)}")
+    if sink.mode == "merge" and sink.table is not None and sink.format not in _WITH_ROWS:
+        known = _WITH_ROWS
+        table.problem(
+            "mode", f"is not supported for {sink.format} tables; the formats are {', '.join(known)}"
+        )
+    if sink.mode == "merge" and sink.format == "jdbc":
+        for option in ("url", "dbtable"):
+            if option not in sink.options:
+                table.problem(f"options.{option}", "is missing; it says where the table is")
     if sink.key_columns and sink.mode is None:
         table.problem("key", 'needs mode = "merge"; otherwise remove the key')
     if sink.key_columns and sink.is_folder:

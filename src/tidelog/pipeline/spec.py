@@ -229,7 +229,7 @@ def _sink(kind: str, relation: str, table: Table, folder: Path) -> Sink:
             "path", 'is missing; write path = "FOLDER", or table = "NAME", or a format such as jdbc'
         )
     placed = None if path is None else _placed(folder, path)
-    form = format_ or "parquet"
+    form = format_ or ("delta" if mode is not None and into is not None else "parquet")
     sink = Sink(kind, relation, form, placed, into, options, path, mode, key, partition_by)
     expect_mode(sink, table)
     return sink

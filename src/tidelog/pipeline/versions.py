@@ -1,8 +1,8 @@
 """Versions of an output in local files: a folder for each, and a link to the valid one.
 
 Version 12 is the folder `v12`. A copy of it as a plain folder is `v12-plain`, which takes its place for
-readers. The link `current` points to the valid version, and one rename switches it. The version before stays for its
-readers; older ones are deleted.
+readers. The link `current` points to the valid version, and one rename switches it. The version before stays
+for its readers; older ones are deleted.
 """
 
 from __future__ import annotations

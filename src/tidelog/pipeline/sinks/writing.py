@@ -15,6 +15,7 @@ always the same, so an output ends up correct, and repeated changes can be recog
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
@@ -28,6 +29,7 @@ from tidelog.pipeline.sources.paths import local, shown_path
 from tidelog.pipeline.versions import CURRENT, point, sync, version
 from tidelog.program.typed import Relation
 from tidelog.session.names import free_name
+from tidelog.store.manifest import Written
 from tidelog.tables.arrow import UNIT
 
 __all__ = [
@@ -115,10 +117,16 @@ def discard(sink: Sink) -> None:
 # -- others
 
 
-def deliver(sink: Sink, relation: Relation, frame: DataFrame, number: int) -> None:
-    """Write a sink that is not a folder of files: all of an output, or changes with their commit."""
+def deliver(sink: Sink, relation: Relation, frame: DataFrame, written: Written) -> None:
+    """Write a sink that is not a folder of files: all of an output, or changes with their commit.
+
+    Delta writes a commit only once, by its number and the origin of the sink.
+    """
     if sink.kind == "changes":
-        frame = frame.withColumn(commit_column(relation), sf.lit(number).cast("bigint"))
+        frame = frame.withColumn(commit_column(relation), sf.lit(written.commit).cast("bigint"))
+        if sink.format in TABLES:
+            once = {"txnAppId": f"tidelog-{written.origin}", "txnVersion": str(written.commit)}
+            sink = replace(sink, options={**sink.options, **once})
     with naming(sink.name):
         made = writer(sink, relation, frame).mode("overwrite" if sink.kind == "outputs" else "append")
         if sink.table is not None:
