@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pyarrow import parquet
 
-from pipeline.places import Place, Rows, expected
+from pipeline.places import MERGED_FAN, SPEC, Place, Rows, expected
+from tidelog import pipeline
 
 NODES = 9
 
@@ -20,11 +21,24 @@ def facts(day: int) -> tuple[Rows, set[int]]:
 
 
 def write(folder: Path, day: int) -> None:
-    Place(folder).write(*facts(day))
+    Place(folder, spec=SPEC + MERGED_FAN).write(*facts(day))
 
 
 def wanted(day: int) -> Rows:
     return expected(*facts(day))
+
+
+def wanted_fans(day: int) -> Rows:
+    return expected(*facts(day), relation="Fan")
+
+
+def fans(folder: Path) -> Rows | None:
+    """What a reader of the merged output finds; None if there is none yet."""
+    if not (folder / "out" / "Fan" / "current").exists():
+        return None
+    rows = [tuple(row.values()) for row in pipeline.read(folder / "out" / "Fan").to_pylist()]
+    assert len(set(rows)) == len(rows)
+    return set(rows)
 
 
 def output(folder: Path) -> Rows | None:

@@ -33,6 +33,12 @@ path = "out/Reach"
 path = "out/changes"
 """
 
+MERGED_FAN = """
+[outputs.Fan]
+path = "out/Fan"
+mode = "merge"
+"""
+
 Rows = set[tuple[int, ...]]
 
 
@@ -75,10 +81,15 @@ def rows(frame: Any) -> Rows:
     return set(listed)
 
 
-def expected(edges: Iterable[tuple[int, ...]], blocked: Iterable[int], program: str = PROGRAM) -> Rows:
+def expected(
+    edges: Iterable[tuple[int, ...]],
+    blocked: Iterable[int],
+    program: str = PROGRAM,
+    relation: str = "Reach",
+) -> Rows:
     """What follows, by a session without Spark."""
     db = tidelog.open(text=program)
     with db.transaction() as tx:
         tx.insert("Edge", sorted(edges))
         tx.insert("Blocked", [(node,) for node in sorted(blocked)])
-    return set(db["Reach"])
+    return set(db[relation])

@@ -15,10 +15,12 @@ from pipeline.days import write
 from sparks import BRIEF
 from tidelog import pipeline
 from tidelog.engine.spark.runtime.session import local_session
+from tidelog.pipeline.merged import layout
 
 
 def main(folder: Path, day: int, last: int) -> None:
     warnings.simplefilter("ignore")
+    layout.MAX_SHARE = 4.0  # type: ignore[misc]  # so that the base of a small output is not always written again
     spark = local_session(conf={"spark.driver.extraJavaOptions": BRIEF})
     while day <= last:
         write(folder, day)

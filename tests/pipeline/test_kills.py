@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.days import added_up, output, wanted, write
+from pipeline.days import added_up, fans, output, wanted, wanted_fans, write
 from sizes import size
 from tally import tally
 
@@ -64,10 +64,13 @@ def test_killed_pipelines_leave_whole_versions_and_go_on(tmp_path: Path) -> None
         versions = [d for d, rows in results.items() if rows == found]
         assert versions or (found is None and shown < 0), (day, shown)
         assert added_up(tmp_path) in [*results.values(), *([set()] if shown < 0 else [])], (day, shown)
+        merged = fans(tmp_path)
+        assert merged in map(wanted_fans, results) or (merged is None and shown < 0), (day, shown)
         shown = min(versions, default=-1)
         day += 1
     last = started(tmp_path, day, str(day))
     _, said = last.communicate()
     assert last.returncode == 0, said
     assert output(tmp_path) == added_up(tmp_path) == wanted(day)
+    assert fans(tmp_path) == wanted_fans(day)
     tally("kills of pipelines", KILLS)

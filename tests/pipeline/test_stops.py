@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipeline.places import Place, expected
+from pipeline.days import fans
+from pipeline.places import MERGED_FAN, SPEC, Place, Rows, expected
+from sizes import size
 from tidelog import pipeline
 
 if TYPE_CHECKING:
@@ -22,7 +24,16 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-CHANGING = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.symlink", "shutil.rmtree", "open"}
+CHANGING = {
+    "os.rename",
+    "os.remove",
+    "os.mkdir",
+    "os.rmdir",
+    "os.link",
+    "os.symlink",
+    "shutil.rmtree",
+    "open",
+}
 SAMPLES = 8
 
 
@@ -74,27 +85,36 @@ def consistent(place: Place, spark: SparkSession, *allowed: set[tuple[int, ...]]
 def test_a_run_stopped_at_any_change_of_files_is_finished_by_the_next(
     tmp_path: Path, spark: SparkSession, watch: Watch
 ) -> None:
-    origin = Place(tmp_path)
-    origin.write({(1, 2), (2, 3)}, set())
+    origin = Place(tmp_path, spec=SPEC + MERGED_FAN)
+    chain: Rows = {(i, i + 1) for i in range(20, 40)}
+    before, after = {(1, 2), (2, 3), *chain}, {(1, 2), (2, 4), (4, 5), *chain}
+    origin.write(before, set())
     pipeline.run(origin.spec, spark=spark)
-    old, new = expected({(1, 2), (2, 3)}, set()), expected({(1, 2), (2, 4), (4, 5)}, {9})
+    old, new = expected(before, set()), expected(after, {9})
+    old_fans, new_fans = (expected(edges, {9}, relation="Fan") for edges in (before, after))
     saved = tmp_path.parent / f"{tmp_path.name}-saved"
-    origin.write({(1, 2), (2, 4), (4, 5)}, {9})
+    origin.write(after, {9})
     shutil.copytree(tmp_path, saved, symlinks=True)
     with watch.over(tmp_path):
         pipeline.run(origin.spec, spark=spark)
     total = watch.events
     states = [number for number, place in enumerate(watch.places) if "/store/states" in place]
     assert total > SAMPLES
+    assert any("/out/Fan/v1/changes" in place for place in watch.places)
+    links = [number for number, place in enumerate(watch.places) if "/out/Fan/" in place]
     assert len(states) > 1
-    for stop in sorted({*states, *(sample * total // SAMPLES for sample in range(SAMPLES))}):
+    for stop in sorted(
+        {*states, *links[:: size(4, 1)], *(sample * total // SAMPLES for sample in range(SAMPLES))}
+    ):
         shutil.rmtree(tmp_path)
         shutil.copytree(saved, tmp_path, symlinks=True)
         with pytest.raises(Stopped), watch.over(tmp_path, stop):
             pipeline.run(origin.spec, spark=spark)
         consistent(origin, spark, old, new)
+        assert fans(tmp_path) in (old_fans, new_fans)
         pipeline.run(origin.spec, spark=spark)
         consistent(origin, spark, new)
+        assert fans(tmp_path) == new_fans
 
 
 def test_what_was_prepared_for_a_commit_that_never_came_is_not_shown(

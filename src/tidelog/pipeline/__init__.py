@@ -18,6 +18,7 @@ from tidelog.pipeline.spec import Spec, read_spec, spec_from
 
 if TYPE_CHECKING:
     from tidelog.pipeline.inspection import status, stored_session
+    from tidelog.pipeline.merged.reading import compact, read, view
     from tidelog.pipeline.report import Outcome
     from tidelog.pipeline.runner import Pipeline
 
@@ -25,22 +26,28 @@ __all__ = [
     "Outcome",
     "Pipeline",
     "Spec",
+    "compact",
     "open",
+    "read",
     "read_spec",
     "run",
     "spec_from",
     "status",
     "stored_session",
     "stream",
+    "view",
 ]
 
 _WITH_SPARK = ("Outcome", "Pipeline", "follow")
 _MODULES = {
     "Outcome": "report",
     "Pipeline": "runner",
+    "compact": "merged.reading",
     "follow": "streams",
+    "read": "merged.reading",
     "status": "inspection",
     "stored_session": "inspection",
+    "view": "merged.reading",
 }
 
 

@@ -17,6 +17,7 @@ from tidelog.session.explaining import explain, explain_absence, in_a_form
 __all__ = ["commands"]
 
 _SPEC = click.argument("spec", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_FOLDER = click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
 
 
 @click.group("pipeline")
@@ -102,6 +103,26 @@ def why_not(spec: Path, text: str, form: str | None) -> None:
     with _watched() as line:
         db = pipeline.stored_session(read_spec(spec), line)
     explain_absence(db, text, form)
+
+
+@_FOLDER
+def compact(path: Path) -> None:
+    """Make a plain folder of Parquet files of an output into which changes are merged.
+
+    PATH is the folder of the output. The next run with changes merges them into it again.
+    """
+    click.echo(pipeline.compact(path))
+
+
+@commands.command()
+@_FOLDER
+@click.option("--dialect", type=click.Choice(["duckdb", "spark"]), default="duckdb", show_default=True)
+def view(path: Path, dialect: str) -> None:
+    """Print a query in SQL for the rows of an output into which changes are merged.
+
+    PATH is the folder of the output. The query reads the version that is valid now.
+    """
+    click.echo(pipeline.view(path, dialect))
 
 
 @contextmanager

@@ -10,7 +10,6 @@ variable, so that passwords need not be in the file.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -22,6 +21,7 @@ from typing import Any, Final
 
 from tidelog.errors import PipelineError, StoreError
 from tidelog.pipeline.formats import EXTENSIONS, format_of
+from tidelog.pipeline.sink_modes import MODES, Sink, expect_mode, problems_of_columns
 from tidelog.pipeline.spec_tables import Table
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
@@ -30,7 +30,6 @@ from tidelog.program.weighting import delays, is_weighted
 from tidelog.store.places import local_folder
 
 __all__ = [
-    "Sink",
     "Source",
     "Spec",
     "as_literal",
@@ -65,32 +64,6 @@ class Source:
     columns: Mapping[str, str] = field(default_factory=dict)
     bad_rows: str = "fail"
     sign: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Sink:
-    """Where an output relation (`outputs`) or its changes (`changes`) are written.
-
-    `described` is the path as written in the spec, wherever the spec is.
-    """
-
-    kind: str
-    relation: str
-    format: str
-    path: str | None = None
-    table: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    described: str | None = None
-
-    @property
-    def name(self) -> str:
-        return f"{self.kind}.{self.relation}"
-
-    @property
-    def key(self) -> str:
-        """Its key in the manifest: another place or format makes another sink."""
-        described = json.dumps([self.format, self.described, self.table])
-        return f"{self.name}:{hashlib.sha256(described.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +218,9 @@ def _sink(kind: str, relation: str, table: Table, folder: Path) -> Sink:
     path, into = table.text("path"), table.text("table")
     format_ = table.text("format")
     options = table.mapping("options", table.setting)
+    mode = table.choice_or_none("mode", (MODES[kind],))
+    key = table.texts("key") if kind == "outputs" else ()
+    partition_by = table.texts("partition_by")
     table.end()
     if path is not None and into is not None:
         table.problem("table", "cannot be combined with path; remove one of them")
@@ -253,7 +229,10 @@ def _sink(kind: str, relation: str, table: Table, folder: Path) -> Sink:
             "path", 'is missing; write path = "FOLDER", or table = "NAME", or a format such as jdbc'
         )
     placed = None if path is None else _placed(folder, path)
-    return Sink(kind, relation, format_ or "parquet", placed, into, options, path)
+    form = format_ or ("delta" if mode is not None and into is not None else "parquet")
+    sink = Sink(kind, relation, form, placed, into, options, path, mode, key, partition_by)
+    expect_mode(sink, table)
+    return sink
 
 
 def _placed(folder: Path, path: str) -> str:
@@ -306,6 +285,8 @@ def expect_relations(spec: Spec, program: Program) -> None:
         relation = program.relations.get(sink.relation)
         if relation is None:
             problems.append(f"{sink.name}: {_unknown(sink.relation, program, None)}")
+        else:
+            problems += problems_of_columns(sink, relation)
     fed = {*spec.sources, *spec.streams}
     problems += [
         f"sources.{r.name}: is missing; {spec.program} declares this input relation; write [sources.{r.name}]"

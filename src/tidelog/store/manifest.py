@@ -38,8 +38,9 @@ __all__ = [
 
 D = TypeVar("D")
 
-FORMAT: Final = 3
-_READABLE: Final = (1, 2, FORMAT)  # 1 had no states, 1 and 2 had no digests; otherwise they are equal
+FORMAT: Final = 4
+_READABLE: Final = (1, 2, 3, FORMAT)  # 1 had no states, 1 and 2 no digests, and none had origins of sinks
+_WITH_DIGESTS: Final = 3
 FOLDER: Final = "manifests"
 SEGMENTS: Final = "segments"
 _DIGITS: Final = 12
@@ -67,10 +68,14 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The commit at which a sink was last written, and whether in full instead of as changes."""
+    """The commit at which a sink was last written, and whether in full instead of as changes.
+
+    `origin` identifies the history of a sink: it is another one in every store, and if a sink is added again.
+    """
 
     commit: int
     is_whole: bool
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +161,7 @@ def read_manifest(root: Path, commit: int) -> Manifest:
         manifest = _from_json(content)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise _corrupt(root, file) from None
-    if manifest.commit != commit or not _is_sound(manifest, has_digests=format_ == FORMAT):
+    if manifest.commit != commit or not _is_sound(manifest, has_digests=format_ >= _WITH_DIGESTS):
         raise _corrupt(root, file)
     return manifest
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from tidelog.pipeline.sinks.writing import deliver, discard, is_file_sink, prepare, show, sign_column
+from tidelog.pipeline.sink_modes import Sink
+from tidelog.pipeline.sinks.databases import merge_database
+from tidelog.pipeline.sinks.keys import expect_key
+from tidelog.pipeline.sinks.merging import Contents, prepare_merged
+from tidelog.pipeline.sinks.tables import create_table, exists, merge_table
+from tidelog.pipeline.sinks.writing import deliver, discard, prepare, show, sign_column
 from tidelog.pipeline.sources.intake import stored_frame, verified_reader
 from tidelog.pipeline.sources.paths import as_pattern
 from tidelog.pipeline.sources.reading import spark_schema
-from tidelog.pipeline.spec import Sink, Spec
+from tidelog.pipeline.spec import Spec
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Session
 from tidelog.store.durable import Store
@@ -55,13 +61,25 @@ class Outlets:
             if not is_new and not changes[sink.relation].num_rows:
                 sinks[sink.key] = before[sink.key]
                 continue
-            is_whole = is_new or sink.kind == "outputs"
-            sinks[sink.key] = Written(number, is_whole)
-            if is_file_sink(sink):
+            is_whole = is_new or (sink.kind == "outputs" and sink.mode is None)
+            expect_key(sink, session[sink.relation], changes[sink.relation], is_new=is_new)
+            origin = "" if is_new else before[sink.key].origin
+            sinks[sink.key] = Written(number, is_whole, origin or uuid4().hex)
+            if sink.is_folder:
                 self._progress(f"writing {sink.name}")
-                frame = self._contents(sink, session, None if is_whole else changes[sink.relation])
-                prepare(sink, self._relations[sink.relation], frame, number)
+                self._prepare(sink, session, changes[sink.relation], before.get(sink.key))
         return sinks
+
+    def _prepare(self, sink: Sink, session: Session, changes: Any, before: Written | None) -> None:
+        """Write the files of a sink that was last written at the commit `before`."""
+        relation, number = self._relations[sink.relation], self._store.next_commit
+        if sink.mode is None:
+            is_whole = before is None or sink.kind == "outputs"
+            prepare(sink, relation, self._contents(sink, session, None if is_whole else changes), number)
+            return
+        view = session[sink.relation]
+        last = None if before is None else before.commit
+        prepare_merged(self._spark, sink, relation, Contents(number, last, changes, view.to_spark, len(view)))
 
     def _contents(self, sink: Sink, session: Session, changes: Any) -> DataFrame:
         """The rows to write: all of an output; the changes, or all rows if `changes` is None."""
@@ -99,23 +117,43 @@ class Outlets:
             if written is None:  # new in the spec: the next commit writes it
                 continue
             relation = self._relations[sink.relation]
-            if is_file_sink(sink):
+            if sink.is_folder:
                 show(sink, relation, written.commit)
             elif written.commit == current.commit:
                 self._progress(f"writing {sink.name}")
-                deliver(sink, relation, self._delivered(sink, relation, written), current.commit)
+                self._deliver(sink, relation, written)
         for sink, relation in self._quarantines():
             show(sink, relation, current.commit)
         self._store.mark_shown()
 
+    def _deliver(self, sink: Sink, relation: Relation, written: Written) -> None:
+        """Write the last commit to a sink that is not a folder of files."""
+        if sink.mode != "merge":
+            deliver(sink, relation, self._delivered(sink, relation, written), written)
+            return
+        is_jdbc = sink.table is None and sink.format == "jdbc"
+        is_there = is_jdbc or exists(self._spark, sink)
+        is_whole = written.is_whole or not is_there
+        rows = stored_frame(self._spark, self._store, relation) if is_whole else self._changes(relation)
+        if is_jdbc:
+            merge_database(self._spark, sink, relation, rows, is_whole=is_whole)
+        elif is_there:
+            merge_table(sink, relation, rows, is_whole=is_whole)
+        else:
+            create_table(sink, relation, rows)
+
     def _delivered(self, sink: Sink, relation: Relation, written: Written) -> DataFrame:
-        """The rows of the last commit, from the store, for a sink that is not a folder of files."""
+        """The rows of the last commit, from the store: all of an output, or signed changes."""
         frame = stored_frame(self._spark, self._store, relation)
         if sink.kind == "outputs":
             return frame
-        sign = sign_column(relation)
         if written.is_whole:
-            return frame.withColumn(sign, sf.lit(1).cast("tinyint"))
+            return frame.withColumn(sign_column(relation), sf.lit(1).cast("tinyint"))
+        return self._changes(relation)
+
+    def _changes(self, relation: Relation) -> DataFrame:
+        """The changes of the last commit, from the store."""
+        sign = sign_column(relation)
         file = self._store.changes_file(relation.name)
         assert file is not None, "a sink is written only if its relation has changes"
         return verified_reader(self._spark).parquet(as_pattern(file)).withColumnRenamed(SIGN, sign)

@@ -14,10 +14,8 @@ always the same, so an output ends up correct, and repeated changes can be recog
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
@@ -25,41 +23,39 @@ from pyspark.sql import functions as sf
 
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.formats import format_of
+from tidelog.pipeline.sink_modes import TABLES, Sink
 from tidelog.pipeline.sinks.texts import with_texts
 from tidelog.pipeline.sources.paths import local, shown_path
-from tidelog.pipeline.spec import Sink
+from tidelog.pipeline.versions import CURRENT, point, sync, version
 from tidelog.program.typed import Relation
 from tidelog.session.names import free_name
+from tidelog.store.manifest import Written
 from tidelog.tables.arrow import UNIT
 
 __all__ = [
-    "CURRENT",
+    "HOLDS",
     "commit_column",
     "deliver",
     "discard",
-    "is_file_sink",
+    "partition_names",
     "place",
     "prepare",
     "show",
     "sign_column",
+    "writer",
 ]
 
-CURRENT: Final = "current"
 _PREPARED: Final = "_prepared-"  # Spark ignores folders with this prefix
-_HOLDS: Final = "holds"  # the column of a relation without columns
+HOLDS: Final = "holds"  # the column of a relation without columns
 
 
-def is_file_sink(sink: Sink) -> bool:
-    return sink.path is not None
-
-
-def place(sink: Sink, version: int) -> str:
+def place(sink: Sink, number: int) -> str:
     """Where readers find the contents of a sink."""
     if sink.path is None:
         return f"{sink.format} table {sink.table}" if sink.table is not None else sink.format
-    if sink.kind == "changes":
+    if sink.kind == "changes" or not sink.is_folder:
         return shown_path(sink.path)
-    return f"{shown_path(sink.path)}/{_version(version) if local(sink.path) is None else CURRENT}"
+    return f"{shown_path(sink.path)}/{version(number) if local(sink.path) is None else CURRENT}"
 
 
 def sign_column(relation: Relation) -> str:
@@ -70,10 +66,6 @@ def commit_column(relation: Relation) -> str:
     return free_name("commit", {c.name for c in relation.columns})
 
 
-def _version(number: int) -> str:
-    return f"v{number}"
-
-
 # -- files
 
 
@@ -82,15 +74,15 @@ def prepare(sink: Sink, relation: Relation, frame: DataFrame, number: int) -> No
     assert sink.path is not None
     folder = f"{sink.path}/{_prepared(sink, relation, number)}"
     with naming(sink.name):
-        _writer(sink, relation, frame).mode("overwrite").save(folder)
+        writer(sink, relation, frame).mode("overwrite").save(folder)
     written = local(folder)
     if written is not None:
-        _sync(written)
+        sync(written)
 
 
 def _prepared(sink: Sink, relation: Relation, number: int) -> str:
     if sink.kind == "outputs":
-        return _version(number)
+        return version(number)
     return _shown(relation, number) if local(sink.path or "") is None else f"{_PREPARED}{number}"
 
 
@@ -105,7 +97,7 @@ def show(sink: Sink, relation: Relation, number: int) -> None:
     if folder is None:
         return
     if sink.kind == "outputs":
-        _point(folder, _version(number))
+        point(folder, version(number))
         return
     prepared, shown = folder / f"{_PREPARED}{number}", folder / _shown(relation, number)
     if prepared.exists():
@@ -122,55 +114,46 @@ def discard(sink: Sink) -> None:
             shutil.rmtree(left)
 
 
-def _point(folder: Path, version: str) -> None:
-    """Point the link to a version; the previous version remains for its readers."""
-    link, new = folder / CURRENT, folder / f".{CURRENT}"
-    before = str(link.readlink()) if link.is_symlink() else None
-    if before != version:
-        new.unlink(missing_ok=True)
-        new.symlink_to(version)
-        new.replace(link)
-    kept = {version, before if before != version else _highest_below(folder, version)}
-    for old in _versions(folder):
-        if old.name not in kept:
-            shutil.rmtree(old)
-
-
-def _versions(folder: Path) -> Iterator[Path]:
-    return (f for f in folder.glob("v*") if f.name[1:].isdigit())
-
-
-def _highest_below(folder: Path, version: str) -> str | None:
-    below = [int(f.name[1:]) for f in _versions(folder) if int(f.name[1:]) < int(version[1:])]
-    return _version(max(below)) if below else None
-
-
-def _sync(folder: Path) -> None:
-    """Sync a folder to disk, which Spark does not do."""
-    for path in (*folder.rglob("*"), folder, folder.parent):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 # -- others
 
 
-def deliver(sink: Sink, relation: Relation, frame: DataFrame, number: int) -> None:
-    """Write a sink that is not a folder of files: all of an output, or changes with their commit."""
+def deliver(sink: Sink, relation: Relation, frame: DataFrame, written: Written) -> None:
+    """Write a sink that is not a folder of files: all of an output, or changes with their commit.
+
+    Delta writes a commit only once, by its number and the origin of the sink.
+    """
     if sink.kind == "changes":
-        frame = frame.withColumn(commit_column(relation), sf.lit(number).cast("bigint"))
+        frame = frame.withColumn(commit_column(relation), sf.lit(written.commit).cast("bigint"))
+        if sink.format in TABLES:
+            once = {"txnAppId": f"tidelog-{written.origin}", "txnVersion": str(written.commit)}
+            sink = replace(sink, options={**sink.options, **once})
     with naming(sink.name):
-        writer = _writer(sink, relation, frame).mode("overwrite" if sink.kind == "outputs" else "append")
+        made = writer(sink, relation, frame).mode("overwrite" if sink.kind == "outputs" else "append")
         if sink.table is not None:
-            writer.saveAsTable(sink.table)
+            made.saveAsTable(sink.table)
         else:
-            writer.save()
+            made.save(sink.path)
 
 
-def _writer(sink: Sink, relation: Relation, frame: DataFrame) -> Any:
+def writer(sink: Sink, relation: Relation, frame: DataFrame) -> Any:
+    """Spark's writer for a sink.
+
+    A table is partitioned by columns. In folders, files keep these columns, since the name of a folder does
+    not tell an empty text from none, or a text from a number.
+    """
     usual = {"header": "true"} if format_of(sink.format).header else {}
-    rows = with_texts(frame, relation, sink.format).withColumnRenamed(UNIT, _HOLDS)
-    return rows.write.format(sink.format).options(**{**usual, **sink.options})
+    rows = with_texts(frame, relation, sink.format).withColumnRenamed(UNIT, HOLDS)
+    names = partition_names(sink, relation)
+    for name, column in names.items():
+        if name != column:
+            rows = rows.withColumn(name, sf.col(f"`{column}`"))
+    made = rows.write.format(sink.format).options(**{**usual, **sink.options})
+    return made.partitionBy(*names) if names else made
+
+
+def partition_names(sink: Sink, relation: Relation) -> dict[str, str]:
+    """The columns by which a sink is partitioned, by their names as partitions."""
+    if sink.path is None or sink.format in TABLES:
+        return {name: name for name in sink.partition_by}
+    taken = {c.name for c in relation.columns}
+    return {free_name(f"by_{name}", taken): name for name in sink.partition_by}

@@ -14,7 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from tidelog.pipeline.spec import Sink, Source, Spec, as_literal, has_scheme
+from tidelog.errors import PipelineError
+from tidelog.pipeline.sink_modes import Sink
+from tidelog.pipeline.spec import Source, Spec, as_literal, has_scheme
 
 __all__ = [
     "as_pattern",
@@ -52,7 +54,19 @@ def _source(source: Source, default: str) -> Source:
 
 
 def _sinks(sinks: Mapping[str, Sink], default: str) -> dict[str, Sink]:
-    return {n: replace(s, path=s.path and qualified(s.path, default)) for n, s in sinks.items()}
+    return {n: _sink(s, default) for n, s in sinks.items()}
+
+
+def _sink(sink: Sink, default: str) -> Sink:
+    if sink.path is None:
+        return sink
+    path = qualified(sink.path, default)
+    if sink.mode is not None and sink.is_folder and local(path) is None:
+        raise PipelineError(
+            f"{sink.name}.mode: merging into Parquet files needs a local folder, not {path}; "
+            'use format = "delta"'
+        )
+    return replace(sink, path=path)
 
 
 def qualified(path: str, default: str) -> str:
