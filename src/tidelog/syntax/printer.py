@@ -23,18 +23,21 @@ from tidelog.syntax import tree
 from tidelog.syntax.inline import (
     print_aggregate,
     print_argument,
-    print_assignment,
     print_binding,
     print_column,
+    print_condition,
     print_expression,
     print_literal,
     print_literals,
+    print_opening,
     print_parameter,
     print_parameters,
+    print_statement,
     print_type,
     print_version,
     quote,
 )
+from tidelog.syntax.precedence import UNARY
 from tidelog.syntax.quoting import (
     written_column,
     written_function,
@@ -43,6 +46,7 @@ from tidelog.syntax.quoting import (
     written_type,
     written_variable,
 )
+from tidelog.syntax.variables import statement_expressions
 
 __all__ = [
     "print_expression",
@@ -55,6 +59,7 @@ __all__ = [
 ]
 
 WIDTH = 100
+_FEW = 2  # statements of a function on one line
 INDENT = "    "
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _T = TypeVar("_T")
@@ -71,8 +76,7 @@ def print_line(item: tree.Item) -> str:
         case tree.TypeDefinition(constructors=constructors):
             return f"{_opening(item)} {' | '.join(_constructors(constructors))}"
         case tree.Function(body=body):
-            statements = "".join(f"{print_assignment(b)}; " for b in body.bindings)
-            return f"{_opening(item)} {statements}{print_expression(body.result)} }}"
+            return f"{_opening(item)[:-1]}{print_expression(body)}"
         case tree.Module(path):
             return f"module {written_path(path)}"
         case tree.Import(path, alias):
@@ -149,6 +153,8 @@ def _layout(item: tree.Item, comments: Sequence[int]) -> list[_Line]:
     start, end = item.span.start, item.span.end
     single = _Line(print_line(item), start, end)
     inside = bisect_right(comments, start), bisect_left(comments, end)
+    if isinstance(item, tree.Function) and _is_long(item.body):
+        return list(_broken(item))
     if len(single.text) <= WIDTH and inside[0] == inside[1]:
         return [single]
     *others, last = _broken(item)
@@ -181,9 +187,7 @@ def _broken(item: tree.Item) -> Iterator[_Line]:
                 yield _line(f"{'| ' if number else ''}{text}", constructors[number].span)
         case tree.Function(result=result, body=body):
             yield _Line(_opening(item), start, result.span.end)
-            for binding in body.bindings:
-                yield _line(f"{print_assignment(binding)};", binding.span)
-            yield _line(print_expression(body.result), body.result.span)
+            yield from _steps(body, INDENT)
             yield _Line("}", end - 1, end, INDENT)
         case tree.Rule(heads, body):
             yield from _literals(heads, "", " :-" if body else ".")
@@ -191,6 +195,73 @@ def _broken(item: tree.Item) -> Iterator[_Line]:
                 yield from _literal(literal, INDENT, comma)
         case _:
             assert_never(item)
+
+
+# -- statements
+
+
+def _is_long(body: tree.Block | tree.Steps) -> bool:
+    """Whether the body of a function has so many statements that it is never one line."""
+    if isinstance(body, tree.Block):
+        return False
+    return _size(body) > _FEW
+
+
+def _size(body: tree.Steps) -> int:
+    """The statements of a block, with those inside them, and its result."""
+    inner = (part for s in body.statements for part in statement_expressions(s))
+    sizes = (_size(part) for part in inner if isinstance(part, tree.Steps))
+    return len(body.statements) + (body.result is not None) + sum(sizes)
+
+
+def _steps(body: tree.Block | tree.Steps, indent: str) -> Iterator[_Line]:
+    """The lines between the braces of a block."""
+    for statement in body.bindings if isinstance(body, tree.Block) else body.statements:
+        yield from _statement(statement, indent)
+    if body.result is not None:
+        yield _line(print_expression(body.result), body.result.span, indent)
+
+
+def _statement(statement: tree.Statement, indent: str) -> Iterator[_Line]:
+    """The lines of a statement: one, if it fits and has at most one other inside it."""
+    text = print_statement(statement)
+    opened = list(_blocks(statement))
+    if not opened or (len(indent) + len(text) <= WIDTH and sum(_size(body) for _, body in opened) <= 1):
+        yield _line(text, statement.span, indent)
+        return
+    is_switch = isinstance(statement, tree.Switch)
+    inner, start = indent, statement.span.start
+    if isinstance(statement, tree.Switch):
+        yield _Line(f"{indent}{print_opening(statement)} {{", start, statement.subject.span.end, indent)
+        inner += INDENT
+    for number, (opening, body) in enumerate(opened):
+        is_joined = number > 0 and not is_switch
+        before = "} else " if is_joined else ""
+        begin = body.span.start if is_joined or is_switch else start
+        yield _Line(f"{inner}{before}{opening}{{", begin, body.span.start + 1, inner + INDENT * is_joined)
+        yield from _steps(body, inner + INDENT)
+        if is_switch:
+            comma = "," if number + 1 < len(opened) else ""
+            yield _Line(f"{inner}}}{comma}", body.span.end - 1, body.span.end, inner + INDENT)
+    end = statement.span.end
+    yield _Line(f"{indent}}}", end - 1, end, indent + INDENT)
+
+
+def _blocks(statement: tree.Statement) -> Iterator[tuple[str, tree.Steps]]:
+    """The blocks of a statement, with what comes before each."""
+    match statement:
+        case tree.Choice(branches, otherwise):
+            yield from ((f"{print_condition(b)} ", b.body) for b in branches)
+            if otherwise is not None:
+                yield "", otherwise
+        case tree.Switch(arms=arms):
+            yield from ((f"{print_expression(a.pattern, UNARY)} -> ", a.body) for a in arms)
+        case tree.Loop(body=body):
+            yield f"{print_opening(statement)} ", body
+        case tree.Assignment() | tree.Destructuring() | tree.Update() | tree.Jump() | tree.Return():
+            return
+        case _:
+            assert_never(statement)
 
 
 def _line(text: str, span: Span, indent: str = INDENT) -> _Line:
