@@ -188,8 +188,8 @@ def _value(expr: tree.Expr) -> str:
             statements = "".join(f"{print_assignment(b)}; " for b in bindings)
             return f"{{ {statements}{print_expression(result)} }}"
         case tree.Steps(steps, value):
-            parts = [*map(print_statement, steps), *([] if value is None else [print_expression(value)])]
-            return f"{{ {' '.join(parts)} }}" if parts else "{ }"
+            written = [*map(print_statement, steps), *([] if value is None else [print_expression(value)])]
+            return f"{{ {' '.join(written)} }}" if written else "{ }"
         case tree.Call(function, args, method):
             called = written_function(function)
             if method:

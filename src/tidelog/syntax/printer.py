@@ -20,6 +20,7 @@ from typing import TypeVar, assert_never
 
 from tidelog.errors import Span
 from tidelog.syntax import tree
+from tidelog.syntax.chains import conditionals
 from tidelog.syntax.inline import (
     print_aggregate,
     print_argument,
@@ -46,7 +47,6 @@ from tidelog.syntax.quoting import (
     written_type,
     written_variable,
 )
-from tidelog.syntax.variables import statement_expressions
 
 __all__ = [
     "print_expression",
@@ -60,6 +60,7 @@ __all__ = [
 
 WIDTH = 100
 _FEW = 2  # statements of a function on one line
+_BLOCK = tree.Block | tree.Steps
 INDENT = "    "
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _T = TypeVar("_T")
@@ -207,11 +208,12 @@ def _is_long(body: tree.Block | tree.Steps) -> bool:
     return _size(body) > _FEW
 
 
-def _size(body: tree.Steps) -> int:
+def _size(body: tree.Expr) -> int:
     """The statements of a block, with those inside them, and its result."""
-    inner = (part for s in body.statements for part in statement_expressions(s))
-    sizes = (_size(part) for part in inner if isinstance(part, tree.Steps))
-    return len(body.statements) + (body.result is not None) + sum(sizes)
+    if not isinstance(body, tree.Steps):
+        return 0
+    parts = [*body.statements, *([] if body.result is None else [body.result])]
+    return len(parts) + sum(_size(inner) for part in parts for _, inner in _blocks(part))
 
 
 def _steps(body: tree.Block | tree.Steps, indent: str) -> Iterator[_Line]:
@@ -219,36 +221,44 @@ def _steps(body: tree.Block | tree.Steps, indent: str) -> Iterator[_Line]:
     for statement in body.bindings if isinstance(body, tree.Block) else body.statements:
         yield from _statement(statement, indent)
     if body.result is not None:
-        yield _line(print_expression(body.result), body.result.span, indent)
+        yield from _statement(body.result, indent)
 
 
-def _statement(statement: tree.Statement, indent: str) -> Iterator[_Line]:
-    """The lines of a statement: one, if it fits and has at most one other inside it."""
-    text = print_statement(statement)
-    opened = list(_blocks(statement))
-    if not opened or (len(indent) + len(text) <= WIDTH and sum(_size(body) for _, body in opened) <= 1):
+def _statement(statement: tree.Statement | tree.Expr, indent: str) -> Iterator[_Line]:
+    """The lines of a statement or result: one, if it fits and no block in it has more than one other."""
+    is_statement = isinstance(statement, tree.Statement)
+    text = print_statement(statement) if is_statement else print_expression(statement)
+    blocks = list(_blocks(statement))
+    if not blocks or (len(indent) + len(text) <= WIDTH and max(_size(body) for _, body in blocks) <= 1):
         yield _line(text, statement.span, indent)
-        return
-    is_switch = isinstance(statement, tree.Switch)
-    inner, start = indent, statement.span.start
-    if isinstance(statement, tree.Switch):
-        yield _Line(f"{indent}{print_opening(statement)} {{", start, statement.subject.span.end, indent)
-        inner += INDENT
-    for number, (opening, body) in enumerate(opened):
-        is_joined = number > 0 and not is_switch
-        before = "} else " if is_joined else ""
-        begin = body.span.start if is_joined or is_switch else start
-        yield _Line(f"{inner}{before}{opening}{{", begin, body.span.start + 1, inner + INDENT * is_joined)
-        yield from _steps(body, inner + INDENT)
-        if is_switch:
-            comma = "," if number + 1 < len(opened) else ""
-            yield _Line(f"{inner}}}{comma}", body.span.end - 1, body.span.end, inner + INDENT)
-    end = statement.span.end
-    yield _Line(f"{indent}}}", end - 1, end, indent + INDENT)
+    elif isinstance(statement, tree.Switch | tree.Match):
+        start, end = statement.span.start, statement.span.end
+        opening = f"match ({print_expression(statement.subject)}) {{"
+        yield _Line(indent + opening, start, statement.subject.span.end, indent)
+        for block, comma in _separated(blocks, ",", ""):
+            yield from _joined([block], indent + INDENT, comma)
+        yield _Line(f"{indent}}}", end - 1, end, indent + INDENT)
+    else:
+        yield from _joined(blocks, indent, "")
 
 
-def _blocks(statement: tree.Statement) -> Iterator[tuple[str, tree.Steps]]:
-    """The blocks of a statement, with what comes before each."""
+def _joined(blocks: Sequence[tuple[str, tree.Expr]], indent: str, suffix: str) -> Iterator[_Line]:
+    """Blocks and values, each with what comes before it, joined by `else`."""
+    line, start = "", -1
+    for number, (opening, body) in enumerate(blocks):
+        line += f"{' else ' if number else ''}{opening}"
+        start = body.span.start if start < 0 else start
+        if isinstance(body, _BLOCK):
+            yield _Line(f"{indent}{line}{{", start, body.span.start + 1, indent)
+            yield from _steps(body, indent + INDENT)
+            line, start = "}", body.span.end - 1
+        else:
+            line += print_expression(body)
+    yield _Line(f"{indent}{line}{suffix}", start, blocks[-1][1].span.end, indent + INDENT)
+
+
+def _blocks(statement: tree.Statement | tree.Expr) -> Iterator[tuple[str, tree.Expr]]:
+    """The blocks of a statement, or the values of a result with blocks, and what comes before each."""
     match statement:
         case tree.Choice(branches, otherwise):
             yield from ((f"{print_condition(b)} ", b.body) for b in branches)
@@ -258,10 +268,16 @@ def _blocks(statement: tree.Statement) -> Iterator[tuple[str, tree.Steps]]:
             yield from ((f"{print_expression(a.pattern, UNARY)} -> ", a.body) for a in arms)
         case tree.Loop(body=body):
             yield f"{print_opening(statement)} ", body
-        case tree.Assignment() | tree.Destructuring() | tree.Update() | tree.Jump() | tree.Return():
-            return
+        case tree.Match(cases=cases) if any(isinstance(case.value, _BLOCK) for case in cases):
+            yield from ((f"{print_expression(c.pattern, UNARY)} -> ", c.value) for c in cases)
+        case tree.Conditional():
+            rows = list(conditionals(statement))
+            values = [*(row.then for row in rows), rows[-1].otherwise]
+            if any(isinstance(value, _BLOCK) for value in values):
+                openings = (f"if ({print_expression(row.condition)}) " for row in rows)
+                yield from zip([*openings, ""], values, strict=True)
         case _:
-            assert_never(statement)
+            return
 
 
 def _line(text: str, span: Span, indent: str = INDENT) -> _Line:

@@ -44,7 +44,7 @@ def block(c: Cursor, parts: Parts) -> tree.Block | tree.Steps:
     result: tree.Expr | None = None
     while result is None and not c.at("}"):
         found = _statement(c, parts)
-        if _is_statement(found):
+        if isinstance(found, tree.Statement):
             statements.append(found)
         else:
             result = found
@@ -62,10 +62,6 @@ def block(c: Cursor, parts: Parts) -> tree.Block | tree.Steps:
     if result is not None and len(bindings) == len(statements):
         return tree.Block(bindings, result, c.since(start))
     return tree.Steps(tuple(statements), result, c.since(start))
-
-
-def _is_statement(found: tree.Statement | tree.Expr) -> TypeGuard[tree.Statement]:
-    return isinstance(found, tree.Statement)
 
 
 def _statement(c: Cursor, parts: Parts) -> tree.Statement | tree.Expr:
@@ -157,7 +153,9 @@ def _choice(c: Cursor, parts: Parts) -> tree.Statement | tree.Expr:
     idle = [body for _, _, body in rows if _is_idle(body)]
     if len(idle) == len(rows) and (otherwise is None or _is_idle(otherwise)):
         c.accept(";")
-        branches = (tree.Branch(x, body, x.span.to(body.span)) for (_, x, _), body in zip(rows, idle, strict=True))
+        branches = (
+            tree.Branch(x, body, x.span.to(body.span)) for (_, x, _), body in zip(rows, idle, strict=True)
+        )
         return tree.Choice(tuple(branches), otherwise, c.since(start))
     if otherwise is None:
         hint = "a branch without a value ends with a semicolon: `{ x = …; }`"
@@ -196,7 +194,9 @@ def _compound(c: Cursor, parts: Parts) -> tree.Statement | tree.Expr:
     """`for (pattern in collection) { … }`, `match (value) { pattern -> { … }, … }`, or a value."""
     start = c.token.start
     if c.token.text == "for" and c.peek(2).text == "var":
-        raise c.unexpected("the variable of a loop is written without `var`", "write `for (x in values) { … }`")
+        raise c.unexpected(
+            "the variable of a loop is written without `var`", "write `for (x in values) { … }`"
+        )
     first = parts.primary(c)
     match first:
         case tree.Call("for", args, method=False) if c.at("{"):
