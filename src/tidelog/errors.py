@@ -105,6 +105,9 @@ CODES: dict[str, str] = {
     "E212": "no fitting form of a function",
     "E213": "bits out of range",
     "E214": "misplaced early return",
+    "E215": "misplaced break, continue or return",
+    "E216": "invalid assignment",
+    "E217": "missing result",
     "E301": "unbound variable",
     "E302": "wildcard used as a value",
     "E303": "variable assigned twice",
@@ -136,6 +139,7 @@ CODES: dict[str, str] = {
     "W007": "relation that no output depends on",
     "W008": "rule that never fires",
     "W009": "case that never applies",
+    "W010": "statement that is never reached",
 }
 
 

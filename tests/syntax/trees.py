@@ -134,6 +134,42 @@ def _blocks(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Block]:
     return st.builds(tree.Block, _some(bindings, 0, 2), inner)
 
 
+def _bodies(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Steps]:
+    """Blocks without a value, with at most one block inside them."""
+    shallow = st.builds(tree.Steps, _some(_plain_statements(inner), 0, 1), st.none())
+    branches = _some(st.builds(tree.Branch, inner, shallow), 1, 2)
+    arms = _some(st.builds(tree.Arm, inner, shallow), 1, 2)
+    compound = st.one_of(
+        st.builds(tree.Choice, branches, st.none() | shallow),
+        st.builds(tree.Switch, inner, arms),
+        st.builds(tree.Loop, inner, inner, shallow),
+    )
+    return st.builds(tree.Steps, _some(_plain_statements(inner) | compound, 0, 2), st.none())
+
+
+def _plain_statements(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Statement]:
+    targets = _patterns(inner) | st.builds(tree.Variable, variables)
+    return st.one_of(
+        _assignments(inner),
+        st.builds(tree.Destructuring, _patterns(inner), inner),
+        st.builds(tree.Update, targets, inner),
+        st.builds(tree.Jump, st.sampled_from(["break", "continue"])),
+        st.builds(tree.Return, inner),
+    )
+
+
+def _steps(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Steps]:
+    """Blocks with a value and with statements that are more than `var`."""
+    bodies = _bodies(inner)
+    ways = st.one_of(
+        st.builds(tree.Loop, inner, inner, bodies),
+        st.builds(tree.Choice, _some(st.builds(tree.Branch, inner, bodies), 1, 2), st.none() | bodies),
+        st.builds(tree.Switch, inner, _some(st.builds(tree.Arm, inner, bodies), 1, 2)),
+    )
+    more = _some(_plain_statements(inner), 0, 1)
+    return st.builds(lambda one, rest, result: tree.Steps((one, *rest), result), ways, more, inner)
+
+
 def _methods(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Expr]:
     return st.builds(
         lambda f, first, rest: tree.Call(f, (first, *rest), True), variables, inner, _tuples(inner)
@@ -191,6 +227,7 @@ def _compound(inner: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Expr]:
         st.builds(tree.Conditional, inner, inner, inner),
         st.builds(tree.Call, functions, _tuples(inner)),
         _blocks(inner),
+        _steps(inner),
         _methods(inner),
         _aggregates(inner),
         _interpolation(inner),
@@ -341,7 +378,7 @@ items: SearchStrategy[tree.Item] = st.one_of(
         functions,
         column_lists,
         types,
-        _blocks(expressions),
+        _blocks(expressions) | _steps(expressions) | _bodies(expressions),
         type_parameters=type_parameters,
     ),
     st.builds(

@@ -21,6 +21,7 @@ from tidelog.program.typed import (
     Best,
     Binary,
     Bind,
+    Block,
     Call,
     Cast,
     Constant,
@@ -82,7 +83,19 @@ class _Followed:
                 return self.strict_in(operand)
             case Constant() | Var():
                 return frozenset()
-            case Unary() | Binary() | If() | Let() | Call() | Cast() | Make() | Get() | Is() | Listing():
+            case (
+                Unary()
+                | Binary()
+                | If()
+                | Let()
+                | Call()
+                | Cast()
+                | Make()
+                | Get()
+                | Is()
+                | Listing()
+                | Block()
+            ):
                 parts = map(self.strict_in, variables(expr))
                 return frozenset() if all(part == frozenset() for part in parts) else None
             case _:

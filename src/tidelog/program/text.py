@@ -16,6 +16,7 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Value, to_text
 from tidelog.program import typed
+from tidelog.program.steps import Assign, Branch, Jump, Loop, Return, Steps
 from tidelog.program.typed import Body, Group, Head, Rule
 from tidelog.syntax import tree
 from tidelog.syntax.inline import print_expression, print_literal, print_literals
@@ -122,7 +123,7 @@ def print_alias(name: str, type_: Type) -> str:
 def print_function(function: typed.Function) -> str:
     parameters = tuple(tree.Column(p.name, _type(p.type)) for p in function.parameters)
     body = _expr(function.body, _AsIs())
-    block = body if isinstance(body, tree.Block) else tree.Block((), body)
+    block = body if isinstance(body, tree.Block | tree.Steps) else tree.Block((), body)
     return print_item(tree.Function(function.name, parameters, _type(function.result), block))
 
 
@@ -238,10 +239,46 @@ def _expr(expr: typed.Expr, names: Names) -> tree.Expr:
             return tree.Call(written_name(function), (*(_expr(a, names) for a in args), *lambdas))
         case typed.Cast(operand, type_):
             return tree.Cast(_expr(operand, names), _type(type_))
+        case typed.Block(steps):
+            return tree.Steps(_steps(steps, names, set()), None)
         case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
             return _structured(expr, names)
         case _:
             assert_never(expr)
+
+
+def _steps(steps: Steps, names: Names, known: set[str]) -> tuple[tree.Statement, ...]:
+    """Statements; the first assignment of a variable declares it."""
+    known = set(known)
+    made: list[tree.Statement] = []
+    for step in steps:
+        match step:
+            case Assign(typed.Var(name), value):
+                right = _expr(value, names)
+                is_new = name not in known
+                known.add(name)
+                target = tree.Variable(names[name])
+                made.append(tree.Assignment(names[name], right) if is_new else tree.Update(target, right))
+            case Branch():
+                made.append(_branch(step, names, known))
+            case Loop(variable, collection, body):
+                values = _expr(collection, names)
+                inside = tree.Steps(_steps(body, names, known), None)
+                made.append(tree.Loop(tree.Variable(names[variable.name]), values, inside))
+            case Jump(word):
+                made.append(tree.Jump(word))
+            case Return(value):
+                made.append(tree.Return(_expr(value, names)))
+            case _:
+                assert_never(step)
+    return tuple(made)
+
+
+def _branch(step: Branch, names: Names, known: set[str]) -> tree.Choice:
+    bodies = [tree.Steps(_steps(body, names, known), None) for body in step.bodies]
+    conditions = (_expr(c, names) for c in step.conditions)
+    rows = tuple(tree.Branch(c, body) for c, body in zip(conditions, bodies, strict=False))
+    return tree.Choice(rows, bodies[-1] if bodies[-1].statements else None)
 
 
 def written_name(function: str) -> str:

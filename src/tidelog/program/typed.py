@@ -32,6 +32,8 @@ from typing import TypeAlias, assert_never
 from tidelog.data.types import Type
 from tidelog.data.values import Value
 from tidelog.errors import NOWHERE, Span
+from tidelog.program import steps
+from tidelog.program.steps import Steps
 
 __all__ = [
     "Absent",
@@ -39,6 +41,7 @@ __all__ = [
     "Best",
     "Binary",
     "Bind",
+    "Block",
     "Body",
     "Call",
     "Cast",
@@ -204,7 +207,15 @@ class Cast:
     type: Type
 
 
-Expr: TypeAlias = Constant | Var | Unary | Binary | If | Let | Call | Cast | Make | Get | Is | Listing
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What statements return."""
+
+    steps: Steps
+    type: Type
+
+
+Expr: TypeAlias = Constant | Var | Unary | Binary | If | Let | Call | Cast | Make | Get | Is | Listing | Block
 
 
 # -- literals
@@ -410,13 +421,17 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function written in the language; calls among functions never form a cycle."""
+    """A function written in the language.
+
+    `cycle` are the functions that call each other and this one, in order; empty if it does not call itself.
+    """
 
     name: str
     parameters: tuple[Column, ...]
     result: Type
     body: Expr
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    cycle: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,6 +524,8 @@ def subexpressions(expr: Expr) -> tuple[Expr, ...]:
             return items
         case Get(operand=operand) | Is(operand=operand):
             return (operand,)
+        case Block(inside):
+            return tuple(steps.parts(inside))
         case _:
             assert_never(expr)
 
@@ -527,6 +544,10 @@ def variables(expr: Expr) -> Iterator[Var]:
             for closure in closures:
                 own = {p.name for p in closure.parameters}
                 yield from (v for v in variables(closure.body) if v.name not in own)
+        case Block(inside):
+            own = {v.name for v in steps.assigned(inside)}
+            for part in steps.parts(inside):
+                yield from (v for v in variables(part) if v.name not in own)
         case Constant() | Unary() | Binary() | If() | Cast() | Make() | Get() | Is() | Listing():
             for sub in subexpressions(expr):
                 yield from variables(sub)

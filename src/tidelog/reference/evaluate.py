@@ -9,6 +9,11 @@
 - Float and double operations with a NaN or infinite operand follow IEEE 754. If the operands are finite, a
   result that is not finite is a failure.
 - A field of a value with another constructor is a failure.
+- Statements are executed one after the other. A variable may hold a failure; a condition, a collection or a
+  returned value that fails makes the block fail.
+- Calls of recursive functions inside each other are limited to `MAX_CALL_DEPTH`; a deeper one fails. A body
+  with such a call is evaluated again once the call has a value, with the values of all its calls so far, so
+  that the depth of calls needs no stack.
 - A closure sees the variables around it. What fails inside it makes the call fail that called it.
 - Every result is canonical for the type of its expression.
 """
@@ -18,7 +23,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias, assert_never
 
@@ -26,7 +31,8 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import BadValue, Value, canonical, joins, order_key
 from tidelog.program import typed
-from tidelog.program.library.catalog import MAX_BIGINT_SHIFT
+from tidelog.program.library.catalog import MAX_BIGINT_SHIFT, MAX_CALL_DEPTH, TOO_DEEP
+from tidelog.program.steps import Assign, Branch, Jump, Loop, Return, Steps
 from tidelog.program.typed import Expr
 from tidelog.reference.convert import Undefined, cast, checked, exact, number_at
 from tidelog.reference.durations import duration, duration_arithmetic, is_temporal, microseconds
@@ -47,43 +53,80 @@ Environment: TypeAlias = Mapping[str, Value | Failure]
 Functions: TypeAlias = Mapping[str, typed.Function | typed.PythonFunction]
 
 
+@dataclass(slots=True)
+class _Activation:
+    """A call of a recursive function, with the values of the calls in its body so far.
+
+    `number` is the next of those calls in the evaluation of the body that is going on.
+    """
+
+    function: typed.Function
+    arguments: Environment
+    depth: int
+    values: list[Value | Failure] = field(default_factory=list)
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """The functions that can be called, and the innermost call of a recursive one."""
+
+    functions: Functions
+    activation: _Activation | None = None
+
+
+class _Missing(Exception):
+    """The evaluation of a body needs a call that has no value yet."""
+
+    def __init__(self, activation: _Activation) -> None:
+        self.activation = activation
+
+
 def evaluate(expr: Expr, env: Environment, functions: Functions) -> Value | Failure:
     """The value of an expression for these values of its variables, or its failure."""
+    return _outcome(expr, env, _Context(functions))
+
+
+def _outcome(expr: Expr, env: Environment, context: _Context) -> Value | Failure:
     try:
-        return _value(expr, env, functions)
+        return _value(expr, env, context)
     except (Undefined, BadValue) as problem:
         return Failure(str(problem))
 
 
-def _value(expr: Expr, env: Environment, functions: Functions) -> Value:
+def _value(expr: Expr, env: Environment, context: _Context) -> Value:
     match expr:
         case typed.Constant(value, type_):
             return canonical(type_, value)
         case typed.Var(name):
             return _read(env[name])
         case typed.Unary(op, operand, type_):
-            return _unary(op, type_, _value(operand, env, functions))
+            return _unary(op, type_, _value(operand, env, context))
         case typed.Binary(op="and" | "or"):
-            return _connective(expr, env, functions)
+            return _connective(expr, env, context)
         case typed.Binary(op, left, right):
-            a, b = _value(left, env, functions), _value(right, env, functions)
+            a, b = _value(left, env, context), _value(right, env, context)
             return _binary(op, left.type, a, b)
         case typed.If(condition, then, otherwise):
-            return _value(then if _value(condition, env, functions) else otherwise, env, functions)
+            return _value(then if _value(condition, env, context) else otherwise, env, context)
         case typed.Let(name, value, body):
-            return _value(body, {**env, name: evaluate(value, env, functions)}, functions)
+            return _value(body, {**env, name: _outcome(value, env, context)}, context)
         case typed.Call():
-            return _call(expr, env, functions)
+            return _call(expr, env, context)
         case typed.Cast(operand, type_):
-            return checked(type_, cast(operand.type, type_, _value(operand, env, functions)))
+            return checked(type_, cast(operand.type, type_, _value(operand, env, context)))
         case typed.Make(constructor, fields, type_):
-            return checked(type_, make(type_, constructor, [_value(f, env, functions) for f in fields]))
+            return checked(type_, make(type_, constructor, [_value(f, env, context) for f in fields]))
         case typed.Get(operand, constructor, field):
-            return field_of(_value(operand, env, functions), constructor, field)
+            return field_of(_value(operand, env, context), constructor, field)
         case typed.Is(operand, constructor):
-            return has_constructor(_value(operand, env, functions), constructor)
+            return has_constructor(_value(operand, env, context), constructor)
         case typed.Listing(items, type_):
-            return checked(type_, tuple(_value(item, env, functions) for item in items))
+            return checked(type_, tuple(_value(item, env, context) for item in items))
+        case typed.Block(steps):
+            result = _execute(steps, dict(env), context)
+            assert isinstance(result, _Returned)
+            return result.value
         case _:
             assert_never(expr)
 
@@ -94,35 +137,69 @@ def _read(value: Value | Failure) -> Value:
     return value
 
 
-def _connective(expr: typed.Binary, env: Environment, functions: Functions) -> Value:
-    left = _value(expr.left, env, functions)
+def _connective(expr: typed.Binary, env: Environment, context: _Context) -> Value:
+    left = _value(expr.left, env, context)
     settled = left == (expr.op == "or")
-    return left if settled else _value(expr.right, env, functions)
+    return left if settled else _value(expr.right, env, context)
 
 
 # -- calls
 
 
-def _call(call: typed.Call, env: Environment, functions: Functions) -> Value:
-    match functions.get(call.function):
+def _call(call: typed.Call, env: Environment, context: _Context) -> Value:
+    match context.functions.get(call.function):
         case typed.Function() as function:
             names = [p.name for p in function.parameters]
-            arguments = [evaluate(a, env, functions) for a in call.args]
-            return _value(function.body, dict(zip(names, arguments, strict=True)), functions)
+            values = [_outcome(a, env, context) for a in call.args]
+            arguments = dict(zip(names, values, strict=True))
+            if function.cycle:
+                return _call_recursive(function, arguments, context)
+            return _value(function.body, arguments, context)
         case typed.PythonFunction() as function:
-            return _call_python(function, [_value(a, env, functions) for a in call.args])
+            return _call_python(function, [_value(a, env, context) for a in call.args])
         case None:
-            values = tuple(_value(a, env, functions) for a in call.args)
+            operands = tuple(_value(a, env, context) for a in call.args)
             argument_types = tuple(a.type for a in call.args)
-            closures = tuple(_closure(c, env, functions) for c in call.closures)
-            return checked(call.type, call_standard(call.function, values, argument_types, closures))
+            closures = tuple(_closure(c, env, context) for c in call.closures)
+            return checked(call.type, call_standard(call.function, operands, argument_types, closures))
 
 
-def _closure(closure: typed.Lambda, env: Environment, functions: Functions) -> Callable[..., Value]:
+def _call_recursive(function: typed.Function, arguments: Environment, context: _Context) -> Value:
+    """The value of a call, which may be inside another one of the same recursion."""
+    around = context.activation
+    if around is None or function.name not in around.function.cycle:
+        return _read(_solved(_Activation(function, arguments, 1), context.functions))
+    if around.number == len(around.values):
+        raise _Missing(_Activation(function, arguments, around.depth + 1))
+    around.number += 1
+    return _read(around.values[around.number - 1])
+
+
+def _solved(first: _Activation, functions: Functions) -> Value | Failure:
+    """The value of a call, after those that it needs."""
+    waiting = [first]
+    while True:
+        last = waiting[-1]
+        last.number = 0
+        if last.depth > MAX_CALL_DEPTH:
+            value: Value | Failure = Failure(TOO_DEEP.format(last.function.name))
+        else:
+            try:
+                value = _outcome(last.function.body, last.arguments, _Context(functions, last))
+            except _Missing as missing:
+                waiting.append(missing.activation)
+                continue
+        waiting.pop()
+        if not waiting:
+            return value
+        waiting[-1].values.append(value)
+
+
+def _closure(closure: typed.Lambda, env: Environment, context: _Context) -> Callable[..., Value]:
     names = [p.name for p in closure.parameters]
 
     def apply(*arguments: Value) -> Value:
-        return _value(closure.body, {**env, **dict(zip(names, arguments, strict=True))}, functions)
+        return _value(closure.body, {**env, **dict(zip(names, arguments, strict=True))}, context)
 
     return apply
 
@@ -134,6 +211,55 @@ def _call_python(function: typed.PythonFunction, arguments: list[Value]) -> Valu
         raise Undefined(f"{function.name}: {problem}") from None
     except Exception as error:
         raise Undefined(f"{function.name}: {type(error).__name__}: {error}") from None
+
+
+# -- statements
+
+
+@dataclass(frozen=True, slots=True)
+class _Returned:
+    value: Value
+
+
+def _execute(steps: Steps, env: dict[str, Value | Failure], context: _Context) -> _Returned | str | None:
+    """Execute statements; the result is a returned value, the word of a jump, or None at their end."""
+    for step in steps:
+        end: _Returned | str | None = None
+        match step:
+            case Assign(variable, value):
+                env[variable.name] = _outcome(value, env, context)
+            case Branch(conditions, bodies):
+                taken = next(
+                    (i for i, c in enumerate(conditions) if _value(c, env, context)), len(conditions)
+                )
+                end = _execute(bodies[taken], env, context)
+            case Loop(variable, collection, body):
+                end = _repeat(variable.name, _value(collection, env, context), body, env, context)
+            case Jump(word):
+                end = word
+            case Return(value):
+                end = _Returned(_value(value, env, context))
+            case _:
+                assert_never(step)
+        if end is not None:
+            return end
+    return None
+
+
+def _repeat(
+    name: str, items: Value, body: Steps, env: dict[str, Value | Failure], context: _Context
+) -> _Returned | None:
+    assert isinstance(items, tuple)
+    for item in items:
+        env[name] = item
+        match _execute(body, env, context):
+            case _Returned() as returned:
+                return returned
+            case "break":
+                break
+            case _:
+                pass
+    return None
 
 
 # -- operators

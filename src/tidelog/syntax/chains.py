@@ -7,11 +7,12 @@ nesting.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import isqrt
 
 from tidelog.syntax import tree
 
-__all__ = ["ASSOCIATIVE", "SHORT", "chain", "depth", "row_depth"]
+__all__ = ["ASSOCIATIVE", "SHORT", "chain", "conditionals", "depth", "row_depth"]
 
 ASSOCIATIVE = frozenset(["and", "or", "++"])
 SHORT = 16  # chains of up to this many operators are kept as they are
@@ -46,3 +47,11 @@ def depth(operators: int, op: str) -> int:
 def row_depth(steps: int) -> int:
     """What a row of `else if` or `var` with this many steps counts as: short ones are one level."""
     return 1 if steps <= SHORT else 2 * isqrt(steps)
+
+
+def conditionals(expr: tree.Conditional) -> Iterator[tree.Conditional]:
+    """An `if`, and those that follow each `else`."""
+    found: tree.Expr = expr
+    while isinstance(found, tree.Conditional):
+        yield found
+        found = found.otherwise

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tidelog.syntax import tree
+from tidelog.syntax import statements, tree
 from tidelog.syntax.accesses import bits, positions
 from tidelog.syntax.constants import amount, bytes_literal, is_unit, string, width_literal
 from tidelog.syntax.cursor import Cursor, describe
@@ -15,6 +13,7 @@ from tidelog.syntax.lexer import Token
 from tidelog.syntax.names import column_name, is_word, parameter_name, variable_name
 from tidelog.syntax.precedence import BINARY, CAST, COMPARISON, LOOSEST, NOT
 from tidelog.syntax.quoting import STARTS, is_bare
+from tidelog.syntax.statements import assigned
 from tidelog.syntax.types import type_name
 
 __all__ = [
@@ -431,47 +430,15 @@ def argument(c: Cursor, of: str) -> tree.Argument:
 # -- blocks
 
 
-def block(c: Cursor) -> tree.Block:
+def block(c: Cursor) -> tree.Block | tree.Steps:
     """`{ var a = …; result }`"""
-    start = c.expect("{", "before the body").start
-    bindings: list[tree.Assignment | tree.Destructuring] = []
-    while c.at("var"):
-        bindings.append(_statement(c))
-        c.expect(";", "after the value of a variable")
-    result = expression(c)
-    if c.at(","):
-        raise c.unexpected("expected `}` after the result, found `,`", "a list is written `[a, b]`")
-    c.expect("}", "after the result")
-    return tree.Block(tuple(bindings), result, c.since(start))
-
-
-def _statement(c: Cursor) -> tree.Assignment | tree.Destructuring:
-    start = c.token.start
-    return assigned(c, start, binding(c), expression)
+    return statements.block(c, _PARTS)
 
 
 def binding(c: Cursor) -> tree.Expr:
     """`var pattern`"""
-    c.advance()
-    if c.token.kind not in ("name", "Name", "quoted") and not c.at("("):
-        raise c.unexpected(f"expected the name of a variable after `var`, found {describe(c.token)}")
-    return pattern(c)
+    return statements.binding(c, pattern)
 
 
-def assigned(
-    c: Cursor, start: int, found: tree.Expr, value: Callable[[Cursor], tree.Expr]
-) -> tree.Assignment | tree.Destructuring:
-    """The rest of `var pattern = value`, where `value` parses the right side."""
-    if isinstance(found, tree.Wildcard):
-        c.complain("E003", found.span, "`_` cannot be assigned a value", "use a named variable")
-    if c.at("=="):
-        shown = found.span.text
-        raise c.unexpected("variables are assigned with `=`, not `==`", f"write `var {shown} = …`")
-    c.expect("=", f"after `var {found.span.text}`")
-    right = value(c)
-    if isinstance(found, tree.Variable):
-        return tree.Assignment(found.name, right, c.since(start), found.span)
-    return tree.Destructuring(found, right, c.since(start))
-
-
+_PARTS = statements.Parts(expression, _primary, pattern, rest_of_expression, continues)
 _BRACKETS = {"(": _parenthesis, "[": _brackets, "{": block, "|": _closure}

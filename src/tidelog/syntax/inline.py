@@ -31,11 +31,14 @@ __all__ = [
     "print_binding",
     "print_case",
     "print_column",
+    "print_condition",
     "print_expression",
     "print_literal",
     "print_literals",
+    "print_opening",
     "print_parameter",
     "print_parameters",
+    "print_statement",
     "print_type",
     "print_version",
     "quote",
@@ -112,6 +115,7 @@ def _expression(expr: tree.Expr) -> tuple[str, int]:
             | tree.Variable()
             | tree.Wildcard()
             | tree.Block()
+            | tree.Steps()
             | tree.Call()
             | tree.Aggregate()
             | tree.SubAggregate()
@@ -183,6 +187,9 @@ def _value(expr: tree.Expr) -> str:
         case tree.Block(bindings, result):
             statements = "".join(f"{print_assignment(b)}; " for b in bindings)
             return f"{{ {statements}{print_expression(result)} }}"
+        case tree.Steps(steps, value):
+            written = [*map(print_statement, steps), *([] if value is None else [print_expression(value)])]
+            return f"{{ {' '.join(written)} }}" if written else "{ }"
         case tree.Call(function, args, method):
             called = written_function(function)
             if method:
@@ -271,6 +278,40 @@ def print_case(case: tree.Case) -> str:
 def print_parameter(parameter: tree.Parameter) -> str:
     name = "_" if parameter.name == "_" else written_variable(parameter.name)
     return name if parameter.type is None else f"{name}: {print_type(parameter.type)}"
+
+
+def print_statement(statement: tree.Statement) -> str:
+    match statement:
+        case tree.Assignment() | tree.Destructuring():
+            return f"{print_assignment(statement)};"
+        case tree.Update(target, value):
+            return f"{print_expression(target, UNARY)} = {print_expression(value)};"
+        case tree.Choice(branches, otherwise):
+            parts = [f"{print_condition(b)} {print_expression(b.body)}" for b in branches]
+            return " else ".join([*parts, *([] if otherwise is None else [print_expression(otherwise)])])
+        case tree.Switch(_, arms):
+            cases = (f"{print_expression(a.pattern, UNARY)} -> {print_expression(a.body)}" for a in arms)
+            return f"{print_opening(statement)} {{ {', '.join(cases)} }}"
+        case tree.Loop(body=body):
+            return f"{print_opening(statement)} {print_expression(body)}"
+        case tree.Jump(word):
+            return f"{word};"
+        case tree.Return(value):
+            return f"return {print_expression(value)};"
+        case _:
+            assert_never(statement)
+
+
+def print_condition(branch: tree.Branch) -> str:
+    return f"if ({print_expression(branch.condition)})"
+
+
+def print_opening(statement: tree.Switch | tree.Loop) -> str:
+    """What comes before the braces of a statement."""
+    if isinstance(statement, tree.Switch):
+        return f"match ({print_expression(statement.subject)})"
+    binary = tree.Binary("in", statement.pattern, statement.collection)
+    return f"for ({print_expression(binary)})"
 
 
 def _commas(exprs: Sequence[tree.Expr]) -> str:

@@ -20,21 +20,25 @@ from typing import TypeVar, assert_never
 
 from tidelog.errors import Span
 from tidelog.syntax import tree
+from tidelog.syntax.chains import conditionals
 from tidelog.syntax.inline import (
     print_aggregate,
     print_argument,
-    print_assignment,
     print_binding,
     print_column,
+    print_condition,
     print_expression,
     print_literal,
     print_literals,
+    print_opening,
     print_parameter,
     print_parameters,
+    print_statement,
     print_type,
     print_version,
     quote,
 )
+from tidelog.syntax.precedence import UNARY
 from tidelog.syntax.quoting import (
     written_column,
     written_function,
@@ -55,6 +59,8 @@ __all__ = [
 ]
 
 WIDTH = 100
+_FEW = 2  # statements of a function on one line
+_BLOCK = tree.Block | tree.Steps
 INDENT = "    "
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _T = TypeVar("_T")
@@ -71,8 +77,7 @@ def print_line(item: tree.Item) -> str:
         case tree.TypeDefinition(constructors=constructors):
             return f"{_opening(item)} {' | '.join(_constructors(constructors))}"
         case tree.Function(body=body):
-            statements = "".join(f"{print_assignment(b)}; " for b in body.bindings)
-            return f"{_opening(item)} {statements}{print_expression(body.result)} }}"
+            return f"{_opening(item)[:-1]}{print_expression(body)}"
         case tree.Module(path):
             return f"module {written_path(path)}"
         case tree.Import(path, alias):
@@ -149,6 +154,8 @@ def _layout(item: tree.Item, comments: Sequence[int]) -> list[_Line]:
     start, end = item.span.start, item.span.end
     single = _Line(print_line(item), start, end)
     inside = bisect_right(comments, start), bisect_left(comments, end)
+    if isinstance(item, tree.Function) and _is_long(item.body):
+        return list(_broken(item))
     if len(single.text) <= WIDTH and inside[0] == inside[1]:
         return [single]
     *others, last = _broken(item)
@@ -181,9 +188,7 @@ def _broken(item: tree.Item) -> Iterator[_Line]:
                 yield _line(f"{'| ' if number else ''}{text}", constructors[number].span)
         case tree.Function(result=result, body=body):
             yield _Line(_opening(item), start, result.span.end)
-            for binding in body.bindings:
-                yield _line(f"{print_assignment(binding)};", binding.span)
-            yield _line(print_expression(body.result), body.result.span)
+            yield from _steps(body, INDENT)
             yield _Line("}", end - 1, end, INDENT)
         case tree.Rule(heads, body):
             yield from _literals(heads, "", " :-" if body else ".")
@@ -191,6 +196,88 @@ def _broken(item: tree.Item) -> Iterator[_Line]:
                 yield from _literal(literal, INDENT, comma)
         case _:
             assert_never(item)
+
+
+# -- statements
+
+
+def _is_long(body: tree.Block | tree.Steps) -> bool:
+    """Whether the body of a function has so many statements that it is never one line."""
+    if isinstance(body, tree.Block):
+        return False
+    return _size(body) > _FEW
+
+
+def _size(body: tree.Expr) -> int:
+    """The statements of a block, with those inside them, and its result."""
+    if not isinstance(body, tree.Steps):
+        return 0
+    parts = [*body.statements, *([] if body.result is None else [body.result])]
+    return len(parts) + sum(_size(inner) for part in parts for _, inner in _blocks(part))
+
+
+def _steps(body: tree.Block | tree.Steps, indent: str) -> Iterator[_Line]:
+    """The lines between the braces of a block."""
+    for statement in body.bindings if isinstance(body, tree.Block) else body.statements:
+        yield from _statement(statement, indent)
+    if body.result is not None:
+        yield from _statement(body.result, indent)
+
+
+def _statement(statement: tree.Statement | tree.Expr, indent: str) -> Iterator[_Line]:
+    """The lines of a statement or result: one, if it fits and no block in it has more than one other."""
+    is_statement = isinstance(statement, tree.Statement)
+    text = print_statement(statement) if is_statement else print_expression(statement)
+    blocks = list(_blocks(statement))
+    if not blocks or (len(indent) + len(text) <= WIDTH and max(_size(body) for _, body in blocks) <= 1):
+        yield _line(text, statement.span, indent)
+    elif isinstance(statement, tree.Switch | tree.Match):
+        start, end = statement.span.start, statement.span.end
+        opening = f"match ({print_expression(statement.subject)}) {{"
+        yield _Line(indent + opening, start, statement.subject.span.end, indent)
+        for block, comma in _separated(blocks, ",", ""):
+            yield from _joined([block], indent + INDENT, comma)
+        yield _Line(f"{indent}}}", end - 1, end, indent + INDENT)
+    else:
+        yield from _joined(blocks, indent, "")
+
+
+def _joined(blocks: Sequence[tuple[str, tree.Expr]], indent: str, suffix: str) -> Iterator[_Line]:
+    """Blocks and values, each with what comes before it, joined by `else`."""
+    line, start = "", -1
+    for number, (opening, body) in enumerate(blocks):
+        line += f"{' else ' if number else ''}{opening}"
+        start = body.span.start if start < 0 else start
+        if isinstance(body, _BLOCK):
+            yield _Line(f"{indent}{line}{{", start, body.span.start + 1, indent)
+            yield from _steps(body, indent + INDENT)
+            line, start = "}", body.span.end - 1
+        else:
+            line += print_expression(body)
+    yield _Line(f"{indent}{line}{suffix}", start, blocks[-1][1].span.end, indent + INDENT)
+
+
+def _blocks(statement: tree.Statement | tree.Expr) -> Iterator[tuple[str, tree.Expr]]:
+    """The blocks of a statement, or the values of a result with blocks, and what comes before each."""
+    match statement:
+        case tree.Choice(branches, otherwise):
+            yield from ((f"{print_condition(b)} ", b.body) for b in branches)
+            if otherwise is not None:
+                yield "", otherwise
+        case tree.Switch(arms=arms):
+            yield from ((f"{print_expression(a.pattern, UNARY)} -> ", a.body) for a in arms)
+        case tree.Loop(body=body):
+            yield f"{print_opening(statement)} ", body
+        case tree.Match(cases=cases) if any(isinstance(case.value, _BLOCK) for case in cases):
+            yield from ((f"{print_expression(c.pattern, UNARY)} -> ", c.value) for c in cases)
+        case tree.Conditional():
+            rows = list(conditionals(statement))
+            values = [*(row.then for row in rows), rows[-1].otherwise]
+            if any(isinstance(value, _BLOCK) for value in values):
+                openings = (f"if ({print_expression(row.condition)}) " for row in rows)
+                yield from zip([*openings, ""], values, strict=True)
+        case _:
+            return
 
 
 def _line(text: str, span: Span, indent: str = INDENT) -> _Line:

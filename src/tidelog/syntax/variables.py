@@ -16,6 +16,7 @@ __all__ = [
     "literal_expressions",
     "literal_variables",
     "pattern_names",
+    "statement_expressions",
 ]
 
 
@@ -32,6 +33,8 @@ def children(expr: tree.Expr) -> tuple[tree.Expr, ...]:
             return (condition, then, otherwise)
         case tree.Block(bindings, result):
             return (*(part for b in bindings for part in _bound(b)), result)
+        case tree.Steps(statements, result):
+            return (*(e for s in statements for e in statement_expressions(s)), *_present(result))
         case tree.Call(args=args):
             return args
         case tree.Aggregate(value, keys, _, args):
@@ -76,6 +79,31 @@ def _bound(binding: tree.Assignment | tree.Destructuring) -> tuple[tree.Expr, ..
     return (binding.pattern, binding.value)
 
 
+def _present(result: tree.Expr | None) -> tuple[tree.Expr, ...]:
+    return () if result is None else (result,)
+
+
+def statement_expressions(statement: tree.Statement) -> tuple[tree.Expr, ...]:
+    """The expressions directly in a statement: patterns and blocks included."""
+    match statement:
+        case tree.Assignment() | tree.Destructuring():
+            return _bound(statement)
+        case tree.Update(target, value):
+            return (target, value)
+        case tree.Choice(branches, otherwise):
+            return (*(e for b in branches for e in (b.condition, b.body)), *_present(otherwise))
+        case tree.Switch(subject, arms):
+            return (subject, *(e for arm in arms for e in (arm.pattern, arm.body)))
+        case tree.Loop(pattern, collection, body):
+            return (pattern, collection, body)
+        case tree.Return(value):
+            return (value,)
+        case tree.Jump():
+            return ()
+        case _:
+            assert_never(statement)
+
+
 def literal_expressions(literal: tree.Literal) -> Iterator[tree.Expr]:
     """The expressions directly in a literal, patterns included."""
     match literal:
@@ -113,6 +141,8 @@ def expression_variables(expr: tree.Expr) -> Iterator[tree.Variable]:
                 waiting.append(pattern)
             case tree.Block(bindings, result):
                 yield from _block_variables(bindings, result)
+            case tree.Steps(statements, result):
+                yield from _step_variables(statements, result)
             case tree.Match(subject, cases):
                 yield from expression_variables(subject)
                 for case in cases:
@@ -139,6 +169,43 @@ def _block_variables(
         yield from (v for v in expression_variables(binding.value) if v.name not in local)
         local |= bound_names(binding)
     yield from (v for v in expression_variables(result) if v.name not in local)
+
+
+def _step_variables(
+    statements: tuple[tree.Statement, ...], result: tree.Expr | None
+) -> Iterator[tree.Variable]:
+    """The free variables of a block; an assignment does not read its target, but names it."""
+    local: set[str] = set()
+    for statement in statements:
+        yield from (v for v in _statement_variables(statement) if v.name not in local)
+        if isinstance(statement, tree.Assignment | tree.Destructuring):
+            local |= bound_names(statement)
+    if result is not None:
+        yield from (v for v in expression_variables(result) if v.name not in local)
+
+
+def _statement_variables(statement: tree.Statement) -> Iterator[tree.Variable]:
+    match statement:
+        case tree.Assignment(value=value) | tree.Destructuring(value=value):
+            yield from expression_variables(value)
+        case tree.Switch(subject, arms):
+            yield from expression_variables(subject)
+            for arm in arms:
+                yield from _outside(arm.body, arm.pattern)
+        case tree.Loop(pattern, collection, body):
+            yield from expression_variables(collection)
+            yield from _outside(body, pattern)
+        case tree.Update() | tree.Choice() | tree.Return() | tree.Jump():
+            for part in statement_expressions(statement):
+                yield from expression_variables(part)
+        case _:
+            assert_never(statement)
+
+
+def _outside(body: tree.Steps, pattern: tree.Expr) -> Iterator[tree.Variable]:
+    """The free variables of a block that the pattern before it does not bind."""
+    local = pattern_names(pattern)
+    return (v for v in expression_variables(body) if v.name not in local)
 
 
 def bound_names(binding: tree.Assignment | tree.Destructuring) -> set[str]:

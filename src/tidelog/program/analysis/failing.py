@@ -12,6 +12,7 @@ from tidelog.program.library.catalog import FAILS
 from tidelog.program.typed import (
     Binary,
     Bind,
+    Block,
     Call,
     Cast,
     Constant,
@@ -49,7 +50,7 @@ def often_fails(expr: Expr) -> bool:
 
 def _fails_itself(expr: Expr) -> bool:
     match expr:
-        case Constant() | Var() | If() | Let() | Make() | Is() | Listing():
+        case Constant() | Var() | If() | Let() | Make() | Is() | Listing() | Block():
             return False
         case Unary(op) | Binary(op):
             return op not in _SAFE

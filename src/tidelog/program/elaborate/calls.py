@@ -7,6 +7,7 @@ arguments solve.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,7 +17,7 @@ from tidelog.data.types import Type
 from tidelog.errors import Span
 from tidelog.program.elaborate.declarations import Declarations, Signature
 from tidelog.program.elaborate.definitions import resolve_type
-from tidelog.program.elaborate.early import NO_FUNCTION, Early, tails
+from tidelog.program.elaborate.early import NO_FUNCTION, Early
 from tidelog.program.elaborate.forms import (
     ClosureType,
     Form,
@@ -267,8 +268,11 @@ class Calls(Structures):
 
     def check_body(self, body: tree.Expr, result: Type) -> Expr | None:
         """The body of a function with this result, or None."""
-        self._early = Early(result, tails(body))
-        return self.check(body, result)
+        return self._guarded(body, lambda: self._body(body, result))
+
+    @abstractmethod
+    def _body(self, body: tree.Expr, result: Type) -> Expr | None:
+        """The body of a function, in the scope of its parameters."""
 
     def _expand(
         self, expr: tree.Call, form: tree.Function, opened: Opened, args: dict[int, Expr]
@@ -292,10 +296,9 @@ class Calls(Structures):
         binders = {name: self._name(f"{name}.") for name, _ in values}
         types_: dict[str, Type | None] = {name: value.type for name, value in values}
         quiet = Problems()
-        early = Early(opened.result, tails(form.body))
-        self._enter(Scope(types_, dict(binders), opened.bound, held, frozenset(), True, quiet, early))
+        self._enter(Scope(types_, dict(binders), opened.bound, held, frozenset(), True, quiet))
         self._depth += 1
-        body = self._check(form.body, opened.result)
+        body = self._body(form.body, opened.result)
         self._depth -= 1
         self._enter(outer)
         if body is None:

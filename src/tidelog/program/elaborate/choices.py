@@ -7,7 +7,7 @@ only as far as needed, some of them more than once; so the result and the failur
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tidelog.data.types import BOOL, Type
 from tidelog.program.elaborate.calls import Calls
@@ -15,15 +15,7 @@ from tidelog.program.elaborate.operators import choice_of
 from tidelog.program.typed import Expr
 from tidelog.syntax import tree
 
-__all__ = ["Choices", "conditionals"]
-
-
-def conditionals(expr: tree.Conditional) -> Iterator[tree.Conditional]:
-    """An `if`, and those that follow each `else`."""
-    found: tree.Expr = expr
-    while isinstance(found, tree.Conditional):
-        yield found
-        found = found.otherwise
+__all__ = ["Choices"]
 
 
 class Choices(Calls):

@@ -21,7 +21,7 @@ from tidelog.program.typed import Call, Constant, Expr, Get, If, Is, Let, Make, 
 from tidelog.syntax import tree
 from tidelog.syntax.variables import expressions
 
-__all__ = ["NO_FUNCTION", "Attempt", "Early", "attempt_of", "tails", "with_attempts"]
+__all__ = ["NO_FUNCTION", "Attempt", "Early", "attempt_of", "has_steps", "tails", "with_attempts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,11 @@ def tails(body: tree.Expr) -> frozenset[int]:
     if not any(isinstance(x, tree.Unary) and x.op == "?" for x in expressions(body)):
         return frozenset()
     return frozenset(map(id, _tails(body)))
+
+
+def has_steps(body: tree.Expr) -> bool:
+    """Whether statements decide about the result of a function's body."""
+    return any(isinstance(x, tree.Steps) for x in _tails(body))
 
 
 def _tails(body: tree.Expr) -> Iterator[tree.Expr]:

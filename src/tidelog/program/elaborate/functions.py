@@ -1,6 +1,7 @@
 """User-defined functions, in the language or in Python.
 
-Functions in the language are typed like rules and cannot be recursive, directly or indirectly.
+Functions in the language are typed like rules. Those that are expanded where they are called cannot call
+themselves, directly or indirectly.
 Python functions take their types from annotations: `bool`, `int`, `float` (a double), `str`, `bytes`,
 `datetime.date`, `datetime.datetime`, each with `| None` for an option. Every other type of the language
 is written as in `Annotated[int, "bit<32>"]`. Python functions must be pure. Other processes import them by
@@ -12,12 +13,14 @@ from __future__ import annotations
 import inspect
 import types as python_types
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Source, shown
+from tidelog.program.analysis.calls import calls as calls_of
 from tidelog.program.analysis.order import components
 from tidelog.program.elaborate.declarations import Declarations, Signature, template_bound
 from tidelog.program.elaborate.definitions import Definitions, resolve_type
@@ -40,18 +43,30 @@ __all__ = ["elaborate_functions", "from_python"]
 def elaborate_functions(functions: Iterable[tree.Function], known: Declarations, problems: Problems) -> None:
     """Type the bodies of declared functions and add them to `known`."""
     functions = list(functions)
-    recursive = _report_cycles(functions, problems)
-    for function in functions:
-        if function.name in recursive and function.name in known.templates:
-            known.calls[function.name] = _broken(function)
+    endless = _report_endless([f for f in functions if f.name in known.templates], problems)
+    for name in endless:
+        known.calls[name] = _broken(next(f for f in functions if f.name == name))
+    made: dict[str, Function] = {}
     for function in functions:
         if function.name in known.templates:
-            if function.name not in recursive and not _is_sound(function, known, problems):
+            if function.name not in endless and not _is_sound(function, known, problems):
                 known.calls[function.name] = _broken(function)
             continue
         elaborated = _elaborate(function, known, problems)
-        if elaborated is not None and function.name not in recursive:
-            known.functions[function.name] = elaborated
+        if elaborated is not None:
+            made[function.name] = elaborated
+    known.functions.update(_with_cycles(made))
+
+
+def _with_cycles(functions: Mapping[str, Function]) -> dict[str, Function]:
+    """The functions, each with those that it calls and that call it, directly or not."""
+    called = {name: [c for c in calls_of(f) if c in functions] for name, f in functions.items()}
+    found = dict(functions)
+    for component in components(called):
+        if len(component) > 1 or component[0] in called[component[0]]:
+            for name in component:
+                found[name] = replace(functions[name], cycle=tuple(sorted(component)))
+    return found
 
 
 def _broken(function: tree.Function) -> Signature:
@@ -65,8 +80,8 @@ def _is_sound(function: tree.Function, known: Declarations, problems: Problems) 
     return typer.check_template(function, template_bound(function))
 
 
-def _report_cycles(items: list[tree.Function], problems: Problems) -> set[str]:
-    """Report functions that call themselves, directly or indirectly; return their names."""
+def _report_endless(items: list[tree.Function], problems: Problems) -> set[str]:
+    """Report functions whose expansion has no end, since it contains their own; return their names."""
     functions = {f.name: f for f in reversed(items)}
     found: dict[str, dict[str, None]] = {name: {} for name in functions}
     for f in items:
@@ -84,7 +99,7 @@ def _report_cycles(items: list[tree.Function], problems: Problems) -> set[str]:
                     functions[name].name_span,
                     f"the function `{name}` calls itself",
                     note=note,
-                    hint="functions cannot be recursive; use rules instead",
+                    hint="a function with type parameters, closures or several forms cannot be recursive",
                 )
     return recursive
 

@@ -55,7 +55,7 @@ def is_flexible(expr: tree.Expr) -> bool:
             return is_flexible(expr)
         case tree.BoolLiteral() | tree.StringLiteral() | tree.BytesLiteral() | tree.Interpolation():
             return False
-        case tree.Variable() | tree.Wildcard() | tree.Unary() | tree.Binary() | tree.Block():
+        case tree.Variable() | tree.Wildcard() | tree.Unary() | tree.Binary() | tree.Block() | tree.Steps():
             return False
         case tree.Call() | tree.Cast() | tree.Aggregate() | tree.SubAggregate():
             return False

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from tidelog.data.types import Type
+from tidelog.program.steps import with_parts
 from tidelog.program.typed import (
     Binary,
+    Block,
     Call,
     Cast,
     Constant,
@@ -78,5 +80,7 @@ def rewritten(
             return change(replace(expr, fields=tuple(map(go, fields))))
         case Listing(items=items):
             return change(replace(expr, items=tuple(map(go, items))))
+        case Block(steps):
+            return change(replace(expr, steps=with_parts(steps, go, parameter)))
         case _:
             assert_never(expr)

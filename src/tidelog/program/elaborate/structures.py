@@ -16,7 +16,7 @@ from tidelog.program.typed import Call, Constant, Expr, Get, Let, Listing, Make,
 from tidelog.syntax import tree
 from tidelog.syntax.chains import SHORT
 
-__all__ = ["Structures"]
+__all__ = ["MOST_CASES", "Structures"]
 
 MOST_CASES: Final = 1024
 
@@ -163,8 +163,7 @@ class Structures(Patterns):
     def _match_cases(self, expr: tree.Match, wanted: Type | None) -> Expr | None:
         """`match` as conditionals, with the parts of the subject under their names."""
         if len(expr.cases) > MOST_CASES:
-            message = f"this `match` exceeds the limit of {MOST_CASES} cases"
-            self.problems.report("E006", expr.span, message, hint="use a relation instead")
+            self._too_many_cases(expr)
             return None
         subject = self._infer(expr.subject)
         if subject is None:
@@ -178,6 +177,10 @@ class Structures(Patterns):
             return None
         result = _cases(sound, values)
         return result if name is None else Let(name, subject, result, result.type)
+
+    def _too_many_cases(self, expr: tree.Match) -> None:
+        message = f"this `match` exceeds the limit of {MOST_CASES} cases"
+        self.problems.report("E006", expr.span, message, hint="use a relation instead")
 
     def _case_values(
         self, expr: tree.Match, found: list[Matched | None], wanted: Type | None

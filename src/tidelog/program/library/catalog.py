@@ -41,6 +41,7 @@ __all__ = [
     "GROUPS",
     "MAX_BIGINT_BITS",
     "MAX_BIGINT_SHIFT",
+    "MAX_CALL_DEPTH",
     "MAX_DISTANCE_WORK",
     "MAX_ITEMS",
     "MAX_TEXT",
@@ -49,6 +50,7 @@ __all__ = [
     "OPTION_T",
     "REPLACEABLE_NAMES",
     "RESERVED_NAMES",
+    "TOO_DEEP",
     "AggregateFunction",
     "Applied",
     "Closure",
@@ -70,6 +72,8 @@ __all__ = [
 MAX_BIGINT_BITS: Final = 1_000_000  # operations that exceed this fail
 MAX_BIGINT_SHIFT: Final = 65_535
 MAX_TEXT: Final = 2**24  # code points of a computed string, unless an argument is longer
+MAX_CALL_DEPTH: Final = 1000  # calls of a recursive function inside each other
+TOO_DEEP: Final = f"`{{}}` calls itself more than {MAX_CALL_DEPTH:,} levels deep"  # with its name
 FAILS: Final = "$fails"  # internal function: whether its argument has no value, which is then no failure
 NUMBER: Final = "$number"  # internal function: returns its argument, a float, and fails if it is NaN
 NO_NUMBER: Final = "the result is not a number (NaN), so a recursive `min` or `max` cannot compare it"

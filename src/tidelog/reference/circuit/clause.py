@@ -20,10 +20,12 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from tidelog.errors import EngineError
+from tidelog.program import steps
 from tidelog.program.typed import (
     Absent,
     Binary,
     Bind,
+    Block,
     Body,
     Call,
     Cast,
@@ -203,6 +205,10 @@ def _rename(expr: Expr, names: Mapping[str, str]) -> Expr:
             return replace(expr, items=tuple(_rename(item, names) for item in items))
         case Get(operand=operand) | Is(operand=operand):
             return replace(expr, operand=_rename(operand, names))
+        case Block(inside):
+            own = {v.name for v in steps.assigned(inside)}
+            others = {old: new for old, new in names.items() if old not in own}
+            return replace(expr, steps=steps.with_parts(inside, lambda part: _rename(part, others)))
         case _:
             assert_never(expr)
 

@@ -11,6 +11,7 @@ from tidelog.syntax.tree.spans import spanned
 
 if TYPE_CHECKING:
     from tidelog.syntax.tree.literals import Argument, Assignment, Destructuring, Literal
+    from tidelog.syntax.tree.statements import Statement
 
 __all__ = [
     "Aggregate",
@@ -36,6 +37,7 @@ __all__ = [
     "NoneLiteral",
     "Parameter",
     "Slice",
+    "Steps",
     "StringLiteral",
     "SubAggregate",
     "TupleValue",
@@ -176,6 +178,15 @@ class Block:
 
     bindings: tuple[Assignment | Destructuring, ...]
     result: Expr
+    span: Span = spanned()
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """`{ var a = …; a = …; result }`: a block with statements besides `var`, or without a result."""
+
+    statements: tuple[Statement, ...]
+    result: Expr | None
     span: Span = spanned()
 
 
@@ -343,6 +354,7 @@ Expr: TypeAlias = (
     | Binary
     | Conditional
     | Block
+    | Steps
     | Call
     | Cast
     | Aggregate

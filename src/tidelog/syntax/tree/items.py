@@ -11,6 +11,7 @@ from tidelog.syntax.tree.expressions import (
     BoolLiteral,
     IntLiteral,
     Parameter,
+    Steps,
     StringLiteral,
     TypeName,
     Variable,
@@ -111,7 +112,7 @@ class Function:
     name: str
     parameters: tuple[Column, ...]
     result: TypeName
-    body: Block
+    body: Block | Steps
     span: Span = spanned()
     name_span: Span = spanned()
     type_parameters: tuple[Variable, ...] = ()

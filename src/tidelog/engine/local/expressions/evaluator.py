@@ -6,6 +6,8 @@
   untaken branch neither fails nor costs anything.
 - Names of `let` and of function parameters are lazy (see `scopes`); they fail where they are read.
 - Calls of a function of the language with arguments known to be equal are evaluated once (see `sharing`).
+- Statements are executed by all rows together (see `blocks`), and calls of recursive functions level by level
+  (see `recursion`).
 - A Python function is called once for each distinct combination of its arguments in an operation. What it
   raises is a failure.
 
@@ -24,13 +26,16 @@ from tidelog.data import types
 from tidelog.data.types import Type, present
 from tidelog.data.values import BadValue, Value
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes
+from tidelog.engine.local.codes.structures import Rows
 from tidelog.engine.local.expressions import arithmetic
+from tidelog.engine.local.expressions.blocks import Blocks
 from tidelog.engine.local.expressions.closures import Closures
 from tidelog.engine.local.expressions.comparisons import COMPARISONS, EQUALITIES, comparison, equality
 from tidelog.engine.local.expressions.conversions import conversion
 from tidelog.engine.local.expressions.durations import is_temporal, negated, temporal
 from tidelog.engine.local.expressions.functions import concat, standard
 from tidelog.engine.local.expressions.operations import Ledger, Operation, Pulse, Undefined, checked
+from tidelog.engine.local.expressions.recursion import Recursion
 from tidelog.engine.local.expressions.scopes import Name, Scope, Selection
 from tidelog.engine.local.expressions.sharing import Sharing
 from tidelog.engine.local.expressions.structures import getting, listing, making, testing
@@ -64,6 +69,8 @@ class Evaluator:
         self._ledger = Ledger(codec, self.reasons, self._pulse)
         self._sharing = Sharing(self._read)
         self._closures = Closures(codec, self._value)
+        self._blocks = Blocks(self._value, self._read, self._items, self._pulse)
+        self._recursion = Recursion(self._body, self.reasons)
         self._operations: dict[tuple[object, ...], Operation] = {}
 
     def reason(self, number: int) -> str:
@@ -120,6 +127,8 @@ class Evaluator:
                 return self._call(expr, scope)
             case typed.Cast(operand, type_):
                 return self._cast(operand.type, type_, self._value(operand, scope))
+            case typed.Block():
+                return self._blocks.value(expr, scope)
             case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
                 parts = [self._value(part, scope) for part in typed.subexpressions(expr)]
                 return self._ledger.run(self._structural(expr), parts)
@@ -201,6 +210,9 @@ class Evaluator:
 
     def _call(self, call: typed.Call, scope: Scope) -> Vector:
         function = self.functions.get(call.function)
+        if isinstance(function, typed.Function) and function.cycle:
+            given = [self._value(a, scope) for a in call.args]
+            return self._recursion.call(function, given, scope.size)
         if isinstance(function, typed.Function):
             names = {p.name: Name(a, scope) for p, a in zip(function.parameters, call.args, strict=True)}
             inner = Scope(names, scope.size)
@@ -219,6 +231,21 @@ class Evaluator:
             standard, call.function, argument_types, call.type, self.codec, self._pulse
         )
         return self._ledger.run(operation, arguments)
+
+    def _body(self, function: typed.Function, scope: Scope) -> Vector:
+        """The value of a function's body, without the results of other calls."""
+        before, self._sharing = self._sharing, Sharing(self._read)
+        found = self._value(function.body, scope)
+        self._sharing = before
+        return found
+
+    def _items(self, type_: Type, codes: Codes) -> Rows:
+        """The items of collections: elements of sets in order, and pairs of keys and values of maps."""
+        if isinstance(type_, types.Map):
+            pairs = types.Vec(types.Tuple((type_.key, type_.value)))
+            entries = self._operation(standard, "entries", (type_,), pairs, self.codec, self._pulse)
+            type_, codes = pairs, self._ledger.run(entries, [Vector(codes)]).codes
+        return self.codec.pool(type_).items(codes)
 
     # -- conversions
 

@@ -111,6 +111,9 @@ class Sharing:
                 return "is", operand.type, constructor, self._part(operand, scope)
             case typed.Listing(items, type_):
                 return "list", type_, *(self._part(item, scope) for item in items)
+            case typed.Block():
+                read = sorted({v.name for v in typed.variables(expr)})
+                return expr, *(self._number(scope.find(name)) for name in read)
             case _:
                 assert_never(expr)
 
@@ -137,7 +140,7 @@ def _is_simple(expr: Expr) -> bool:
             return op not in ("and", "or") and _is_simple(left) and _is_simple(right)
         case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
             return all(map(_is_simple, typed.subexpressions(expr)))
-        case typed.If() | typed.Let() | typed.Call():
+        case typed.If() | typed.Let() | typed.Call() | typed.Block():
             return False
         case _:
             assert_never(expr)

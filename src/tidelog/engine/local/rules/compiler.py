@@ -25,6 +25,7 @@ from tidelog.plan.flat import FlatRule, Role
 from tidelog.plan.join_order import Compute, Expand, Filter, Join, Order, Refute
 from tidelog.program.typed import (
     Binary,
+    Block,
     Call,
     Cast,
     Constant,
@@ -208,7 +209,19 @@ class _Compiler:
                 return self._has_slot(operand)
             case Binary(op, left, right, type_) if self._is_open and _is_arithmetic(op, type_):
                 return expr in self.places or (self._has_slot(left) and self._has_slot(right))
-            case Unary() | Binary() | If() | Let() | Call() | Cast() | Make() | Get() | Is() | Listing():
+            case (
+                Unary()
+                | Binary()
+                | If()
+                | Let()
+                | Call()
+                | Cast()
+                | Make()
+                | Get()
+                | Is()
+                | Listing()
+                | Block()
+            ):
                 return False
             case _:
                 assert_never(expr)

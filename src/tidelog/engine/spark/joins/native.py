@@ -32,6 +32,7 @@ from tidelog.data.values import to_text
 from tidelog.engine.spark.frames.layout import spark_type
 from tidelog.program.typed import (
     Binary,
+    Block,
     Call,
     Cast,
     Constant,
@@ -67,7 +68,7 @@ def translate(expr: Expr, names: Mapping[str, str]) -> str | None:
         case Binary(op, left, right, _):
             a, b, sign = translate(left, names), translate(right, names), _sign(op, left)
             return None if a is None or b is None or sign is None else f"({a} {sign} {b})"
-        case Unary() | If() | Let() | Call() | Cast() | Make() | Get() | Is() | Listing():
+        case Unary() | If() | Let() | Call() | Cast() | Make() | Get() | Is() | Listing() | Block():
             return None
         case _:
             assert_never(expr)
