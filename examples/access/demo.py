@@ -11,12 +11,16 @@ import shutil
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from textwrap import indent
 
 import click
 from pyspark.sql import SparkSession
 
-from tidelog import Session, pipeline
+from tidelog import pipeline
 from tidelog.engine.spark.runtime.session import local_session
+from tidelog.proofs.change import Arrival, Departure
+from tidelog.proofs.drawing import Drawing
+from tidelog.session import Changes
 
 HERE = Path(__file__).parent
 OUT = Path("out") / "access"
@@ -70,20 +74,25 @@ def run(spark: SparkSession) -> None:
             rows = outcome.sizes[name]
             click.echo(f"  {name:<12}{rows:>4} {'row ' if rows == 1 else 'rows'}  ({count})")
         if outcome.commit:
-            tell(spark, work.session(), outcome.commit)
+            assert work.changes is not None
+            tell(spark, work.changes, outcome.commit)
 
 
-def tell(spark: SparkSession, db: Session, commit: int) -> None:
-    """Show the changes of a commit, read from the sink, the first few with their reasons."""
+def tell(spark: SparkSession, done: Changes, commit: int) -> None:
+    """Show the changes of a commit, read from the sink: a few with their causes, the last with its proof."""
+    explained = None
     for name in ("CanReach", "Unanswered"):
         changes = spark.read.parquet(str(OUT / "changes" / name)).where(f"commit = {commit}")
         rows = sorted((first, second, sign) for first, second, sign, _ in changes.collect())
         for first, second, sign in spread(rows):
             mark, colour = ("+", "green") if sign > 0 else ("-", "red")
             click.secho(f"    {mark} {name}({first}, {second})", fg=colour, nl=False)
-            click.echo(f"  {why(db, name, first, second, inserted=sign > 0)}")
+            explained = done.why(name, (first, second))
+            click.echo(f"  {', '.join(causes(explained))}")
         if len(rows) > SHOWN:
             click.echo(f"    … and {len(rows) - SHOWN} more")
+    if explained is not None:
+        click.echo(indent(str(explained), "      "))
 
 
 def spread(rows: list[tuple[str, str, int]]) -> Iterable[tuple[str, str, int]]:
@@ -92,14 +101,11 @@ def spread(rows: list[tuple[str, str, int]]) -> Iterable[tuple[str, str, int]]:
     return rows[::step][:SHOWN]
 
 
-def why(db: Session, name: str, person: str, where: str, *, inserted: bool) -> str:
-    if name == "Unanswered":
-        return f"{person} is on call for {where} and suspended" if inserted else f"{person} can answer again"
-    if not inserted:
-        suspended = (person,) in db["Suspended"]
-        return f"{person} is suspended" if suspended else f"no team of {person} has {where} any more"
-    teams = sorted(team for (team,) in db.query(f'In("{person}", t), Grants(t, "{where}")'))
-    return f"{person} is in {' and in '.join(map(str, teams))}, which may use {where}"
+def causes(explained: Drawing) -> tuple[str, ...]:
+    """What a change rests on, in words, after checking it: the facts that are new or gone."""
+    explained.check()
+    assert isinstance(explained, Arrival | Departure)
+    return explained.causes
 
 
 def export(file: Path, changes: Path) -> None:

@@ -22,6 +22,8 @@ from bench.data import (
     universities,
 )
 from bench.executables import EXECUTABLES, is_installed
+from bench.explanations import measure as measure_explanations
+from bench.explanations import paths, thicket
 from bench.programs import PROGRAMS
 from bench.report import batch_table, to_json, update_table, winner_table
 from bench.result import Batch, Missing, Update
@@ -182,3 +184,10 @@ def test_the_fastest_engine_with_the_right_result_wins() -> None:
 def test_single_facts_are_deleted_and_inserted_again() -> None:
     for times in measure_single_facts(_some_triples()["T"], facts=10, repeat=2):
         assert 0 < times.best <= times.median <= times.late
+
+
+def test_explanations_are_measured_on_closures_of_the_wanted_size() -> None:
+    size, why, why_not = measure_explanations(paths(2_000, length=20), asked=3)
+    assert 1_000 < size < 4_000
+    assert min(why.median, why_not.median) > 0
+    assert measure_explanations(thicket(400), "recompute", asked=3)[0] > 100

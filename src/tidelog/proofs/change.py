@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from tidelog.errors import SessionError
 from tidelog.program.analysis.kinds import atoms_in
-from tidelog.program.typed import Match, Rule
+from tidelog.program.typed import Absent, Literal, Match, Rule
 from tidelog.proofs.absence import Pattern
-from tidelog.proofs.bodies import SHOWN
+from tidelog.proofs.bodies import SHOWN, bound_columns
 from tidelog.proofs.checking import holds
 from tidelog.proofs.drawing import Line
 from tidelog.proofs.model import Fact, Grouped, Instance, Step, Steps, instances_of, premises
@@ -37,6 +37,8 @@ class _Compared(Proof):
 
     only_here = ""  # what is said of facts and rules that the other state does not have
     only_there = ""
+    is_here = ""  # the same, as a predicate
+    is_there = ""
 
     def __init__(self, state: State, other: State, goal: Fact, steps: Steps, limit: int | None) -> None:
         super().__init__(state, goal, steps, limit)
@@ -47,6 +49,34 @@ class _Compared(Proof):
     def leaves(self) -> tuple[Fact, ...]:
         """The facts at the leaves that only this state has."""
         return tuple(fact for fact in self.facts if self._is_only_here(fact))
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """What only one of the two states has, of all that the proof rests on, in words."""
+        facts = [f"{self._wording.fact(fact)} {self.is_here}" for fact in self.leaves]
+        found = [cause for step in self.steps.values() for cause in self._causes(step)]
+        return tuple(dict.fromkeys([*facts, *found]))
+
+    def _causes(self, step: Step) -> Iterator[str]:
+        """The rule of a step, if only this state has it, and conditions that only hold in this state."""
+        rule = getattr(step, "rule", None)
+        if rule is not None and rule.id not in self._other.program.rules:
+            yield f"the rule {rule_text(rule)} {self.is_here}"
+        for instance in instances_of(step):
+            for number, literal in enumerate(instance.body):
+                if isinstance(literal, Match) or self._holds_there(instance, number):
+                    continue
+                rows = self._rows_there(literal, instance)
+                yield from (f"{self._wording.fact(fact)} {self.is_there}" for fact in rows)
+                if not rows:
+                    yield f"{self._wording.literal(literal, instance.values)}: {self.only_here}"
+
+    def _rows_there(self, literal: Literal, instance: Instance) -> tuple[Fact, ...]:
+        """The rows in the way of a negated atom in the other state."""
+        if not isinstance(literal, Absent):
+            return ()
+        bound = bound_columns(literal.terms, instance.values)
+        return tuple(Fact(literal.relation, row) for row in self._other.some(literal.relation, bound, SHOWN))
 
     def check(self) -> None:
         super().check()
@@ -113,13 +143,15 @@ class Arrival(_Compared):
 
     only_here = "new"
     only_there = "deleted"
+    is_here = "is new"
+    is_there = "was deleted"
 
     def __repr__(self) -> str:
         return f"<why {self._wording.fact(self.goal)} was inserted: {len(self.steps):,} steps>"
 
     def to_dict(self) -> dict[str, Any]:
         new = [self._wording.fact(fact) for fact in self.leaves]
-        return {"change": "inserted", "new": new, **super().to_dict()}
+        return {"change": "inserted", "new": new, "causes": list(self.causes), **super().to_dict()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,6 +176,8 @@ class Departure(_Compared):
 
     only_here = "deleted"
     only_there = "new"
+    is_here = "was deleted"
+    is_there = "is new"
 
     def __init__(
         self,
@@ -200,6 +234,7 @@ class Departure(_Compared):
         return {
             "change": "deleted",
             "deleted": [self._wording.fact(fact) for fact in self.leaves],
+            "causes": list(self.causes),
             "kept": [self._wording.fact(fact) for fact in self.kept],
             "ways": [list(self._lost(way)) for way in self.ways],
             **super().to_dict(),

@@ -142,11 +142,11 @@ class WholeFacts(Facts):
     # -- for proofs
 
     def is_given(self, row: Fact) -> bool | None:
-        """Whether a row is asserted; None if only `given` knows."""
+        """Whether a row of canonical values is asserted; None if only `given` knows."""
         return None
 
     def rank(self, row: Fact) -> int | None:
-        """The rank of a row, if ranks are kept: above those of the rows that some instance needs."""
+        """The rank of a row of canonical values, if kept: above those of the rows some instance needs."""
         return None
 
 

@@ -62,6 +62,8 @@ class SessionState:
         self._views = views
         self.commit = commit
         self._sizes: dict[str, int] = {}
+        self._ranks: dict[Fact, int | None] = {}
+        self._known: dict[Fact, bool] = {}  # whether facts are asserted
         self._present: dict[str, _Lookup] = {}
         self._given: dict[str, _Lookup] = {}
 
@@ -94,14 +96,21 @@ class SessionState:
         return given.rows(bound)
 
     def is_asserted(self, fact: Fact) -> bool:
-        known = self._views[fact.relation].is_given(fact.row)
-        return bool(self.asserted(fact.relation, dict(enumerate(fact.row)))) if known is None else known
+        known = self._known.get(fact)
+        if known is None:
+            known = self._views[fact.relation].is_given(fact.row)
+            if known is None:
+                known = bool(self.asserted(fact.relation, dict(enumerate(fact.row))))
+            self._known[fact] = known
+        return known
 
     def was_asserted(self, fact: Fact) -> bool:
         return False
 
     def rank(self, fact: Fact) -> int | None:
-        return self._views[fact.relation].rank(fact.row)
+        if fact not in self._ranks:
+            self._ranks[fact] = self._views[fact.relation].rank(fact.row)
+        return self._ranks[fact]
 
 
 class Undone:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from tidelog.data.types import Option, Type, is_structured, present
-from tidelog.data.values import BadValue, Value, canonical
+from tidelog.data.values import BadValue, Row, Value, canonical
 from tidelog.engine.local.codes.arrow import decode_table
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes, is_direct
 from tidelog.engine.local.storage.snapshot import Extent
@@ -81,6 +81,11 @@ class Decoder:
             codes = [self.code(relation, i, value) for i, value in enumerate(row)]
         except DataError:
             return None
+        return None if None in codes else np.array(codes, np.int64)
+
+    def canonical_codes(self, relation: Relation, row: Row) -> Codes | None:
+        """The codes of a row of canonical values; None if one of them has no code."""
+        codes = [self._codec.find(c.type, value) for c, value in zip(relation.columns, row, strict=True)]
         return None if None in codes else np.array(codes, np.int64)
 
 

@@ -131,11 +131,11 @@ class View(CodedFacts, WholeFacts):
         return self._part(codes[given.find(codes) < 0])
 
     def is_given(self, row: Fact) -> bool | None:
-        codes = self._decoder.row_codes(self.relation, row)
+        codes = self._decoder.canonical_codes(self.relation, row)
         return False if codes is None else self._source.is_given(codes)
 
     def rank(self, row: Fact) -> int | None:
-        codes = self._decoder.row_codes(self.relation, row)
+        codes = self._decoder.canonical_codes(self.relation, row)
         return None if codes is None else self._source.rank(codes)
 
     def _all(self) -> Codes:
