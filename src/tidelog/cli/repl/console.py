@@ -111,12 +111,19 @@ class Console:
     def add(self, text: str, name: str, line: int, items: Sequence[tree.Item]) -> None:
         """Add declarations and rules."""
         with self.changing() as (tx, said):
-            known = set(tx.rules)
+            known = self._is_known()
             rules = tx.load(text, name, line)
             said += [Line(t, NOTE) for item in items if (t := _declared(item))]
             for rule in rules:
-                already = "already " if rule in known else ""
+                already = "already " if known(rule) else ""
                 said.append(Line(f"{already}rule {self.number(rule)}: {_on_one_line(rule.text)}", NOTE))
+
+    def _is_known(self) -> Callable[[SessionRule], bool]:
+        """Whether the program has a rule now; later changes don't matter."""
+        if self.open is not None:
+            return set(self.open.rules).__contains__
+        rules = self.db.program.rules
+        return lambda rule: rule.rule.id in rules
 
     def _retract(self, text: str, name: str, line: int, *, is_fact: bool) -> None:
         with self.changing() as (tx, said):
@@ -124,9 +131,9 @@ class Console:
                 said.append(self._removed(tx.remove_rule(text)))
                 return
             facts = tx.facts(text, name, line)
-            known = set(tx.rules)
+            known = self._is_known()
             for rule in dict.fromkeys(f.rule for f in facts):
-                if rule in known:
+                if known(rule):
                     said.append(self._removed(tx.remove_rule(rule)))
             for fact in facts:
                 tx.delete(fact.relation, [fact.row])
@@ -208,8 +215,6 @@ class Console:
         changes = tx.changes
         for line in said:
             self.say(line)
-        for rule in self.db.rules if is_other else ():
-            self.number(rule)
         if len(changes) or not said:
             for line in changed(changes):
                 self.say(line)
