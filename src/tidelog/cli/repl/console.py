@@ -21,6 +21,7 @@ from tidelog.cli.repl.statements import (
     Retract,
     Statement,
 )
+from tidelog.data.values import Row
 from tidelog.errors import Diagnostic, ProgramError, SessionError
 from tidelog.program.typed import RelationKind
 from tidelog.session import Session, Transaction
@@ -91,8 +92,7 @@ class Console:
                 self.add(place.aligned, place.lines.name, place.lines.first, [item])
             case Assert(place):
                 with self.changing() as (tx, _):
-                    for fact in tx.facts(place.aligned, place.lines.name, place.lines.first):
-                        tx.insert(fact.relation, [fact.row])
+                    self.insert(tx, tx.facts(place.aligned, place.lines.name, place.lines.first))
             case Retract(place, item):
                 self._retract(place.aligned, place.lines.name, place.lines.first, is_fact=not item.body)
             case RemoveNumber(_, number):
@@ -117,6 +117,16 @@ class Console:
             for rule in rules:
                 already = "already " if known(rule) else ""
                 said.append(Line(f"{already}rule {self.number(rule)}: {_on_one_line(rule.text)}", NOTE))
+
+    def insert(self, tx: Transaction, facts: Sequence[WrittenFact]) -> None:
+        """Assert facts. Those of one relation are inserted together, or not at all."""
+        rows: dict[str, list[Row]] = {}
+        for fact in facts:
+            rows.setdefault(fact.relation, []).append(fact.row)
+        if len(rows) > 1 and self.open is not None:
+            raise SessionError("in an open transaction, assert facts of one relation at a time")
+        for relation, given in rows.items():
+            tx.insert(relation, given)
 
     def _is_known(self) -> Callable[[SessionRule], bool]:
         """Whether the program has a rule now; later changes don't matter."""
