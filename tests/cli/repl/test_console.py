@@ -144,7 +144,7 @@ def test_an_error_leaves_the_transaction_as_it_was(repl: Repl) -> None:
     repl.fails('+Edge("a", 1).', "expected `string`")
     repl.fails("begin", "a transaction is open already")
     repl.fails("-7", "there is no rule 7")
-    repl.fails(":load nowhere.dl", "nowhere.dl")
+    repl.fails(":load Edge nowhere.csv", "nowhere.csv")
     assert repl("commit")[0] == '+ Edge("a", "b")'
     repl.fails("commit", "no transaction is open")
 
@@ -170,6 +170,10 @@ def test_a_primary_key_is_kept() -> None:
     repl = Repl("input relation A(k: int, v: int) primary key (k)")
     repl("+A(1, 2).")
     assert isinstance(repl.fails("+A(1, 3).", "key"), DataError)
+    repl("relation B(x: int)\nbegin")
+    repl.fails("+B(1), A(1, 3).", "assert facts of one relation at a time")
+    repl.fails("+A(5, 5), A(1, 3).", "key")
+    assert repl("commit") == ["no changes"]
 
 
 def test_diagnostics_point_into_what_was_typed(repl: Repl) -> None:

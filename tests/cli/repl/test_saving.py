@@ -142,7 +142,6 @@ def test_a_file_is_replaced_only_if_it_was_saved_here(tmp_path: Path) -> None:
 def test_loading_is_all_or_nothing(tmp_path: Path) -> None:
     file = tmp_path / "program.dl"
     repl = Repl("input relation A(x: int)")
-    repl("begin\n+A(0).")
     for text, problem in (
         ("relation B(x: int)\n+B(1).\n+B(y).\n", "program.dl:3:4: error[E301]"),
         ("relation B(x: int)\n+B(1).\nB(x) :- C(x).\n", "program.dl:3:9: error[E101]"),
@@ -158,9 +157,12 @@ def test_loading_is_all_or_nothing(tmp_path: Path) -> None:
     ):
         file.write_text(text)
         repl.fails(f":load {file}", problem)
-        assert "B" not in repl.console.opened.relations
     file.write_bytes(b"\xff")
     repl.fails(f":load {file}", "is not UTF-8 text (at byte 0)")
+    file.write_text("relation B(x: int)\n+B(1).\n")
+    repl("begin\n+A(0).")
+    repl.fails(f":load {file}", "end the open one first")
+    repl.fails(f":load {tmp_path}", "end the open one first")
     assert repl("commit") == ["+ A(0)"]
 
 

@@ -21,6 +21,7 @@ from tidelog.cli.repl.statements import (
     Retract,
     Statement,
 )
+from tidelog.data.values import Row
 from tidelog.errors import Diagnostic, ProgramError, SessionError
 from tidelog.program.typed import RelationKind
 from tidelog.session import Session, Transaction
@@ -91,8 +92,7 @@ class Console:
                 self.add(place.aligned, place.lines.name, place.lines.first, [item])
             case Assert(place):
                 with self.changing() as (tx, _):
-                    for fact in tx.facts(place.aligned, place.lines.name, place.lines.first):
-                        tx.insert(fact.relation, [fact.row])
+                    self.insert(tx, tx.facts(place.aligned, place.lines.name, place.lines.first))
             case Retract(place, item):
                 self._retract(place.aligned, place.lines.name, place.lines.first, is_fact=not item.body)
             case RemoveNumber(_, number):
@@ -111,12 +111,29 @@ class Console:
     def add(self, text: str, name: str, line: int, items: Sequence[tree.Item]) -> None:
         """Add declarations and rules."""
         with self.changing() as (tx, said):
-            known = set(tx.rules)
+            known = self._is_known()
             rules = tx.load(text, name, line)
             said += [Line(t, NOTE) for item in items if (t := _declared(item))]
             for rule in rules:
-                already = "already " if rule in known else ""
+                already = "already " if known(rule) else ""
                 said.append(Line(f"{already}rule {self.number(rule)}: {_on_one_line(rule.text)}", NOTE))
+
+    def insert(self, tx: Transaction, facts: Sequence[WrittenFact]) -> None:
+        """Assert facts. Those of one relation are inserted together, or not at all."""
+        rows: dict[str, list[Row]] = {}
+        for fact in facts:
+            rows.setdefault(fact.relation, []).append(fact.row)
+        if len(rows) > 1 and self.open is not None:
+            raise SessionError("in an open transaction, assert facts of one relation at a time")
+        for relation, given in rows.items():
+            tx.insert(relation, given)
+
+    def _is_known(self) -> Callable[[SessionRule], bool]:
+        """Whether the program has a rule now; later changes don't matter."""
+        if self.open is not None:
+            return set(self.open.rules).__contains__
+        rules = self.db.program.rules
+        return lambda rule: rule.rule.id in rules
 
     def _retract(self, text: str, name: str, line: int, *, is_fact: bool) -> None:
         with self.changing() as (tx, said):
@@ -124,9 +141,9 @@ class Console:
                 said.append(self._removed(tx.remove_rule(text)))
                 return
             facts = tx.facts(text, name, line)
-            known = set(tx.rules)
+            known = self._is_known()
             for rule in dict.fromkeys(f.rule for f in facts):
-                if rule in known:
+                if known(rule):
                     said.append(self._removed(tx.remove_rule(rule)))
             for fact in facts:
                 tx.delete(fact.relation, [fact.row])
@@ -208,8 +225,6 @@ class Console:
         changes = tx.changes
         for line in said:
             self.say(line)
-        for rule in self.db.rules if is_other else ():
-            self.number(rule)
         if len(changes) or not said:
             for line in changed(changes):
                 self.say(line)

@@ -25,6 +25,7 @@ def load(console: Console, argument: str) -> None:
     if first in relations and rest.strip():
         _load_facts(console, first, Path(rest.strip()).expanduser())
     elif path.is_dir():
+        _expect_none_open(console)
         with console.changing() as (tx, said):
             others = tx.insert_folder(path, allow_missing=True)
             said += [Line(f"{other} matches no input relation", NOTE) for other in others]
@@ -44,7 +45,7 @@ def _load_facts(console: Console, relation: str, path: Path) -> None:
 
 
 def _load_text(console: Console, path: Path) -> None:
-    """Load a text. All of it is checked before any of it takes effect."""
+    _expect_none_open(console)
     name = str(path)
     try:
         text = path.read_bytes().decode()
@@ -63,15 +64,19 @@ def _load_text(console: Console, path: Path) -> None:
     with console.changing() as (tx, said):
         facts = tx.facts(asserted, name, given=program)
         rules = tx.load(program, name)
-        by_relation: dict[str, list[tuple[object, ...]]] = {}
-        for fact in facts:
-            by_relation.setdefault(fact.relation, []).append(fact.row)
-        for relation, rows in by_relation.items():
-            tx.insert(relation, rows)
+        console.insert(tx, facts)
         for rule in rules:
             console.number(rule)
         said.append(
             Line(f"{name}: {counted(len(rules), 'rule')}, {counted(len(facts), 'asserted fact')}", NOTE)
+        )
+
+
+def _expect_none_open(console: Console) -> None:
+    """Refuse what could fail after a part of it has changed the open transaction."""
+    if console.open is not None:
+        raise SessionError(
+            "programs and folders are loaded in a transaction of their own; end the open one first"
         )
 
 
