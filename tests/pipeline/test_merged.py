@@ -38,7 +38,8 @@ def rows(table: Any) -> list[tuple[Any, ...]]:
 
 
 def by_duckdb(folder: Path) -> list[tuple[Any, ...]]:
-    found: list[tuple[Any, ...]] = duckdb.sql(pipeline.view(folder)).fetchall()
+    with duckdb.connect() as connection:
+        found: list[tuple[Any, ...]] = connection.execute(pipeline.view(folder)).fetchall()
     return found
 
 

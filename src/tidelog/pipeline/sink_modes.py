@@ -77,10 +77,8 @@ def expect_mode(sink: Sink, table: Table) -> None:
         if sink.format not in known:
             table.problem("mode", f"is not supported for {sink.format}; the formats are {', '.join(known)}")
     if sink.mode == "merge" and sink.table is not None and sink.format not in _WITH_ROWS:
-        known = _WITH_ROWS
-        table.problem(
-            "mode", f"is not supported for {sink.format} tables; the formats are {', '.join(known)}"
-        )
+        formats = ", ".join(_WITH_ROWS)
+        table.problem("mode", f"is not supported for {sink.format} tables; the formats are {formats}")
     if sink.mode == "merge" and sink.format == "jdbc":
         for option in ("url", "dbtable"):
             if option not in sink.options:
