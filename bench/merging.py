@@ -1,4 +1,4 @@
-"""A run of a pipeline that changes one per cent of its facts, by the mode of its output: `python -m bench.merging`.
+"""A run of a pipeline in which 1 % of the facts change, by the mode of its output: `python -m bench.merging`.
 
 The output is written as a whole, or only its changes are merged into it. The facts are chains of five and six
 edges, so an edge has few consequences. Shown is the processor time (user and system) of Python and of Spark's

@@ -107,7 +107,7 @@ def test_a_run_stopped_at_any_change_of_files_is_finished_by_the_next(
     links = [number for number, place in enumerate(watch.places) if "/out/Fan/" in place]
     assert len(states) > 1
     for stop in sorted(
-        {*states, *links[:: size(6, 1)], *(sample * total // SAMPLES for sample in range(SAMPLES))}
+        {*states, *links[:: size(12, 1)], *(sample * total // SAMPLES for sample in range(SAMPLES))}
     ):
         shutil.rmtree(tmp_path)
         shutil.copytree(saved, tmp_path, symlinks=True)

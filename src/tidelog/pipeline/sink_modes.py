@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from tidelog.data.types import Bytes, is_structured, present
 from tidelog.pipeline.spec_tables import Table
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.typed import Relation
@@ -100,4 +101,9 @@ def problems_of_columns(sink: Sink, relation: Relation) -> list[str]:
         for key, columns in (("key", sink.key_columns), ("partition_by", sink.partition_by))
         for n in columns
         if n not in names
+    ] + [
+        f"{sink.name}.partition_by: {c.name} has the type {c.type}; partition by columns with plain values"
+        for c in relation.columns
+        if c.name in sink.partition_by
+        and (is_structured(present(c.type)) or isinstance(present(c.type), Bytes))
     ]
