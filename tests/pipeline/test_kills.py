@@ -65,7 +65,7 @@ def test_killed_pipelines_leave_whole_versions_and_go_on(tmp_path: Path) -> None
         assert versions or (found is None and shown < 0), (day, shown)
         assert added_up(tmp_path) in [*results.values(), *([set()] if shown < 0 else [])], (day, shown)
         merged = fans(tmp_path)
-        assert merged in map(wanted_fans, results) or (merged is None and shown < 0), (day, shown)
+        assert merged in [wanted_fans(d) for d in results] or (merged is None and shown < 0), (day, shown)
         shown = min(versions, default=-1)
         day += 1
     last = started(tmp_path, day, str(day))

@@ -18,6 +18,8 @@ from tidelog import pipeline
 from tidelog.cli import main
 from tidelog.errors import PipelineError
 from tidelog.pipeline.merged.layout import Merged, Part, folded, is_long, read_layout
+from tidelog.pipeline.spec import expect_relations
+from tidelog.program.draft import load
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +40,8 @@ def rows(table: Any) -> list[tuple[Any, ...]]:
 
 
 def by_duckdb(folder: Path) -> list[tuple[Any, ...]]:
-    found: list[tuple[Any, ...]] = duckdb.sql(pipeline.view(folder)).fetchall()
+    with duckdb.connect() as connection:
+        found: list[tuple[Any, ...]] = connection.execute(pipeline.view(folder)).fetchall()
     return found
 
 
@@ -241,6 +244,9 @@ def test_files_of_changes_stay_few_and_rows_are_rewritten_rarely() -> None:
     assert is_long(layout, 1)
 
 
+BAD = {"table": "t", "mode": "merge", "key": "y", "partition_by": "b"}
+
+
 def test_mistakes_are_reported(tmp_path: Path) -> None:
     def said(kind: str, sink: dict[str, object]) -> str:
         tables = {"program": "p.dl", "store": "s", kind: {"R": sink}}
@@ -255,6 +261,14 @@ def test_mistakes_are_reported(tmp_path: Path) -> None:
     assert "folders compare whole rows" in said("outputs", {"path": "o", "mode": "merge", "key": "x"})
     assert 'needs mode = "merge"' in said("outputs", {"table": "o", "key": "x"})
     assert "is not supported for parquet" in said("changes", {"path": "o", "mode": "append"})
+    (tmp_path / "p.dl").write_text("input relation P(x: int)\noutput relation R(b: bytes)\n")
+    spec = pipeline.spec_from(
+        {"program": "p.dl", "store": "s", "sources": {"P": {"path": "P.csv"}}, "outputs": {"R": BAD}}
+    )
+    with pytest.raises(PipelineError) as error:
+        expect_relations(spec, load((tmp_path / "p.dl").read_text()))
+    assert "outputs.R.key: unknown column `y` of R; the columns are b" in str(error.value)
+    assert "outputs.R.partition_by: b has the type bytes" in str(error.value)
     with pytest.raises(PipelineError, match="it has no link current"):
         pipeline.read(tmp_path)
     with pytest.raises(PipelineError, match="it has no link current"):

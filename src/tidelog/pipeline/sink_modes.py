@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from tidelog.data.types import Bytes, is_structured, present
 from tidelog.pipeline.spec_tables import Table
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.typed import Relation
@@ -77,10 +78,8 @@ def expect_mode(sink: Sink, table: Table) -> None:
         if sink.format not in known:
             table.problem("mode", f"is not supported for {sink.format}; the formats are {', '.join(known)}")
     if sink.mode == "merge" and sink.table is not None and sink.format not in _WITH_ROWS:
-        known = _WITH_ROWS
-        table.problem(
-            "mode", f"is not supported for {sink.format} tables; the formats are {', '.join(known)}"
-        )
+        formats = ", ".join(_WITH_ROWS)
+        table.problem("mode", f"is not supported for {sink.format} tables; the formats are {formats}")
     if sink.mode == "merge" and sink.format == "jdbc":
         for option in ("url", "dbtable"):
             if option not in sink.options:
@@ -102,4 +101,9 @@ def problems_of_columns(sink: Sink, relation: Relation) -> list[str]:
         for key, columns in (("key", sink.key_columns), ("partition_by", sink.partition_by))
         for n in columns
         if n not in names
+    ] + [
+        f"{sink.name}.partition_by: {c.name} has the type {c.type}; partition by columns with plain values"
+        for c in relation.columns
+        if c.name in sink.partition_by
+        and (is_structured(present(c.type)) or isinstance(present(c.type), Bytes))
     ]

@@ -67,7 +67,8 @@ class Merged:
     """A version of a merged folder.
 
     `schema` is that of the changes: the columns, and the sign at the end. `partition_by` are the columns by
-    which the base is partitioned, by the names that they have in the names of folders.
+    which the base is partitioned, by the names that they have in the names of folders. `origin` is that of
+    the sink in its store: a version is continued only by the store that wrote it.
     """
 
     commit: int
@@ -75,6 +76,7 @@ class Merged:
     changes: tuple[Part, ...]
     schema: Any
     partition_by: Mapping[str, str] = field(default_factory=dict)
+    origin: str = ""
 
     @property
     def columns(self) -> list[str]:
@@ -124,6 +126,7 @@ def to_bytes(merged: Merged) -> bytes:
             "commit": merged.commit,
             "base": asdict(merged.base),
             "changes": [asdict(part) for part in merged.changes],
+            "origin": merged.origin,
             "partition_by": dict(merged.partition_by),
             "columns": columns,
             "schema": base64.b64encode(merged.schema.serialize()).decode(),
@@ -152,7 +155,7 @@ def _from_json(content: Mapping[str, Any]) -> Merged:
     schema = pa.ipc.read_schema(pa.BufferReader(base64.b64decode(content["schema"])))
     changes = tuple(Part(**part) for part in content["changes"])
     base = Part(**content["base"])
-    return Merged(content["commit"], base, changes, schema, dict(content["partition_by"]))
+    return Merged(content["commit"], base, changes, schema, dict(content["partition_by"]), content["origin"])
 
 
 def _expect_file(file: Path, size: int) -> None:

@@ -49,9 +49,13 @@ _WRITTEN: Final = "_written"
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a version must hold: the changes since the commit `before` (None: all rows), and all rows."""
+    """What a version must hold: the changes since the commit `before` (None: all rows), and all rows.
+
+    `origin` is that of the sink.
+    """
 
     number: int
+    origin: str
     before: int | None
     changes: Any
     rows: Callable[[], DataFrame]
@@ -77,7 +81,7 @@ class Version:
 
     def write(self, root: Path, contents: Contents) -> None:
         basis = None if contents.before is None else root / version(contents.before)
-        merged = None if basis is None else self._continued(basis, contents.changes.num_rows)
+        merged = None if basis is None else self._continued(basis, contents)
         shutil.rmtree(self._folder, ignore_errors=True)
         with naming(self._sink.name):
             if basis is None or merged is None:
@@ -88,13 +92,14 @@ class Version:
         Disk().create(self._folder / MANIFEST, lambda out: out.write(to_bytes(made)))
         sync(self._folder)
 
-    def _continued(self, basis: Path, rows: int) -> Merged | None:
-        """The version to continue from; None if it is incomplete, or too much has changed since its base."""
+    def _continued(self, basis: Path, contents: Contents) -> Merged | None:
+        """The version to continue from; None if it is not usable, or too much has changed since its base."""
         try:
             merged = read_layout(basis)
         except PipelineError:
             return None
-        return merged if merged.schema.equals(self._schema) and not is_long(merged, rows) else None
+        is_ours = merged.origin == contents.origin and merged.schema.equals(self._schema)
+        return merged if is_ours and not is_long(merged, contents.changes.num_rows) else None
 
     @property
     def _schema(self) -> Any:
@@ -112,7 +117,7 @@ class Version:
             writer(plain, self._relation, empty.coalesce(1)).mode("overwrite").save(base)
         names = partition_names(self._sink, self._relation)
         part = Part(contents.number, contents.count, listed(self._folder, BASE))
-        return Merged(contents.number, part, (), self._schema, names)
+        return Merged(contents.number, part, (), self._schema, names, contents.origin)
 
     def _extended(self, basis: Path, merged: Merged, contents: Contents) -> Merged:
         count = len(merged.changes) - folded(merged.changes, contents.changes.num_rows)

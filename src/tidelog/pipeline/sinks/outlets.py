@@ -64,22 +64,26 @@ class Outlets:
             is_whole = is_new or (sink.kind == "outputs" and sink.mode is None)
             expect_key(sink, session[sink.relation], changes[sink.relation], is_new=is_new)
             origin = "" if is_new else before[sink.key].origin
-            sinks[sink.key] = Written(number, is_whole, origin or uuid4().hex)
+            written = sinks[sink.key] = Written(number, is_whole, origin or uuid4().hex)
             if sink.is_folder:
                 self._progress(f"writing {sink.name}")
-                self._prepare(sink, session, changes[sink.relation], before.get(sink.key))
+                self._prepare(sink, session, changes[sink.relation], before.get(sink.key), written)
         return sinks
 
-    def _prepare(self, sink: Sink, session: Session, changes: Any, before: Written | None) -> None:
+    def _prepare(
+        self, sink: Sink, session: Session, changes: Any, before: Written | None, now: Written
+    ) -> None:
         """Write the files of a sink that was last written at the commit `before`."""
-        relation, number = self._relations[sink.relation], self._store.next_commit
+        relation, number = self._relations[sink.relation], now.commit
         if sink.mode is None:
             is_whole = before is None or sink.kind == "outputs"
             prepare(sink, relation, self._contents(sink, session, None if is_whole else changes), number)
             return
         view = session[sink.relation]
         last = None if before is None else before.commit
-        prepare_merged(self._spark, sink, relation, Contents(number, last, changes, view.to_spark, len(view)))
+        prepare_merged(
+            self._spark, sink, relation, Contents(number, now.origin, last, changes, view.to_spark, len(view))
+        )
 
     def _contents(self, sink: Sink, session: Session, changes: Any) -> DataFrame:
         """The rows to write: all of an output; the changes, or all rows if `changes` is None."""
