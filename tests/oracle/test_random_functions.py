@@ -1,7 +1,7 @@
 """Random functions with statements, loops and recursion: engine and reference agree with Python.
 
-Each function is written twice, in the language and in Python, from the same random choices. In the Python form
-a variable holds a value or the failure of its computation, and reading it raises that failure.
+Each function is written twice, in the language and in Python, from the same random choices. In the Python
+form a variable holds a value or the failure of its computation, and reading it raises that failure.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from tidelog.data.types import INT, Vec
 from tidelog.engine.local.codes.codec import Codec
 from tidelog.engine.local.expressions.evaluator import Evaluator
 from tidelog.program.draft import load
-from tidelog.program.text import print_function
-from tidelog.program.typed import Call, Function, Var
+from tidelog.program.typed import Call, Var
 from tidelog.reference.evaluate import Failure, evaluate
 from tidelog.syntax.parser import parse
 from tidelog.syntax.printer import print_program
 
-ROWS = 24
+ROWS = 8
 _LIMIT = 2**63
 
 
@@ -65,7 +64,7 @@ Pair = tuple[str, str]  # in the language, and in Python
 
 @dataclass
 class _Writer:
-    """Writes one function; `readable` are its int variables in scope, and `assignable` those of them declared."""
+    """Writes one function; `readable` are its numbers in scope, `assignable` those that it declares."""
 
     random: Random
     calls: tuple[str, ...]
@@ -90,7 +89,7 @@ class _Writer:
                 return literal, literal
             name = self.random.choice(self.readable)
             return name, f"R({name})"
-        if draw < 0.45 and self.calls and self.called < 3 and self.loops < 2:
+        if draw < 0.45 and self.calls and self.called + self.loops < 2:
             self.called += 1
             function = self.random.choice(self.calls)
             a, vec = self.number(depth - 1), self.random.choice(self.vecs)
@@ -201,7 +200,7 @@ def _rows(random: Random) -> list[tuple[int, int, tuple[int, ...]]]:
     return [(random.randint(-1, 2), random.choice([-2, 0, 1, 5, 2**40]), vec()) for _ in range(ROWS)]
 
 
-@pytest.mark.parametrize("seed", range(size(60, 3000)))
+@pytest.mark.parametrize("seed", range(size(40, 3000)))
 def test_a_function_gives_what_python_gives(seed: int) -> None:
     random = Random(seed)
     text, python = _functions(random)
@@ -233,7 +232,3 @@ def test_a_function_is_read_back_as_it_was_printed(seed: int) -> None:
     printed = print_program(program)
     assert parse(printed) == program
     assert print_program(parse(printed)) == printed
-    shown = [print_function(f) for f in load(text).functions.values() if isinstance(f, Function)]
-    assert [
-        print_function(f) for f in load("\n".join(shown)).functions.values() if isinstance(f, Function)
-    ] == shown
