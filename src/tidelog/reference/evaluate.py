@@ -37,7 +37,7 @@ from tidelog.program.typed import Expr
 from tidelog.reference.convert import Undefined, cast, checked, exact, number_at
 from tidelog.reference.durations import duration, duration_arithmetic, is_temporal, microseconds
 from tidelog.reference.functions import call_standard, joined
-from tidelog.reference.structures import field_of, has_constructor, make
+from tidelog.reference.structures import field_of, has_constructor, items_of, make
 
 __all__ = ["Environment", "Failure", "Functions", "evaluate"]
 
@@ -233,8 +233,8 @@ def _execute(steps: Steps, env: dict[str, Value | Failure], context: _Context) -
                     (i for i, c in enumerate(conditions) if _value(c, env, context)), len(conditions)
                 )
                 end = _execute(bodies[taken], env, context)
-            case Loop(variable, collection, body):
-                end = _repeat(variable.name, _value(collection, env, context), body, env, context)
+            case Loop():
+                end = _repeat(step, env, context)
             case Jump(word):
                 end = word
             case Return(value):
@@ -246,13 +246,10 @@ def _execute(steps: Steps, env: dict[str, Value | Failure], context: _Context) -
     return None
 
 
-def _repeat(
-    name: str, items: Value, body: Steps, env: dict[str, Value | Failure], context: _Context
-) -> _Returned | None:
-    assert isinstance(items, tuple)
-    for item in items:
-        env[name] = item
-        match _execute(body, env, context):
+def _repeat(loop: Loop, env: dict[str, Value | Failure], context: _Context) -> _Returned | None:
+    for item in items_of(loop.collection.type, _value(loop.collection, env, context)):
+        env[loop.variable.name] = item
+        match _execute(loop.body, env, context):
             case _Returned() as returned:
                 return returned
             case "break":

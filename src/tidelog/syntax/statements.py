@@ -140,7 +140,7 @@ def _choice(c: Cursor, parts: Parts) -> tree.Statement | tree.Expr:
     start = c.token.start
     rows: list[tuple[int, tree.Expr, tree.Expr]] = []
     otherwise: tree.Expr | None = None
-    while c.at("if"):
+    while otherwise is None:
         branch_start = c.advance().start
         c.expect("(", "before the condition of `if`")
         condition = parts.expression(c)

@@ -334,10 +334,9 @@ class Statements(Blocks):
     def _loop(self, statement: tree.Loop, steps: list[Step]) -> None:
         collection = self._part(statement.collection, lambda: self._infer(statement.collection), steps)
         item = None if collection is None else self._item_type(collection, statement.collection.span)
-        whole = None if item is None else Var(self._name("item"), item)
         body: list[Step] = []
         with self._inner():
-            self._bind_item(statement.pattern, whole, body)
+            whole = self._loop_variable(statement.pattern, item, body)
             self._procedure.loops += 1
             self._tail(statement.body, body)
             self._procedure.loops -= 1
@@ -358,8 +357,18 @@ class Statements(Blocks):
                 self.problems.report("E202", span, message, hint=hint)
                 return None
 
+    def _loop_variable(self, pattern: tree.Expr, item: Type | None, steps: list[Step]) -> Var | None:
+        """The variable of a loop; the names of a pattern are assigned in its body."""
+        if isinstance(pattern, tree.Variable):
+            self._taken(pattern.name, pattern.span)
+            self.variables[pattern.name] = item
+            self._renamed[pattern.name] = own = self._binder(pattern.name)
+            return None if item is None else Var(own, item)
+        whole = None if item is None else Var(self._name("item"), item)
+        self._bind_item(pattern, whole, steps)
+        return whole
+
     def _bind_item(self, pattern: tree.Expr, whole: Var | None, steps: list[Step]) -> None:
-        """The names of the pattern of a loop."""
         matched = None if whole is None else self.match_pattern(pattern, whole, in_body=False)
         if whole is None or matched is None or not self._expect_certain(pattern, matched.shape, whole.type):
             self._procedure.is_sound = False
