@@ -213,7 +213,7 @@ def test_the_pointers_that_polars_gives_for_objects_are_not_taken_for_bytes() ->
             [("a", "b"), ("a",)],
             "relation R, row 1: ('a',) (tuple) has 1 values, but the rows before it have 2",
         ),
-        ([("a",)], "relation R, row 0: a row has 1 values; expected 2: src, dst"),
+        ([("a",)], "relation R, row 0: a row has 1 value; expected 2: src, dst"),
         ([("a", "b", "c")], "a row has 3 values; expected 2: src, dst"),
         (["ab"], "relation R, row 0: 'ab' (str) is not a row; give a list of tuples"),
         (("a", "b"), "'a' (str) is not a row"),
@@ -242,7 +242,7 @@ def test_the_pointers_that_polars_gives_for_objects_are_not_taken_for_bytes() ->
             pa.table({"src": ["a"], "dst": ["b"], "w": [1], "v": [1]}),
             "the data has extra columns: w, v; leave them out",
         ),
-        (np.array([["a"]]), "a row has 1 values; expected 2: src, dst"),
+        (np.array([["a"]]), "a row has 1 value; expected 2: src, dst"),
         (np.array(["a", "b"]), "the array has 1 dimensions; give one with 2: rows and columns"),
         ({"src": ["a"], "dst": []}, "the columns have different lengths (src 1, dst 0)"),
         (

@@ -13,9 +13,9 @@ from enum import Enum
 from typing import Final, TypeVar, assert_never
 
 from tidelog.engine.limits import Limits, Watch, raise_limit
-from tidelog.engine.protocol import Engine, Extrema, FusedRounds
+from tidelog.engine.protocol import Engine, Extrema
 from tidelog.engine.rounds import Part, Rounds, in_rounds
-from tidelog.engine.statistics import Done, StratumStats, shares
+from tidelog.engine.statistics import Done, StratumStats, WhatWasDone, shares
 from tidelog.errors import EngineError
 from tidelog.maintain.script import (
     Accumulate,
@@ -212,22 +212,22 @@ class Interpreter:
             return None
         if fused.wants_claim:  # all of it is computed again
             return End.CLAIM
-        if fused.done:
-            self._charge_each(rounds, fused, time.perf_counter() - start)
+        self.current.instances += fused.instances
+        if fused.done is not None:
+            self._charge_each(rounds, fused.done, fused.started, time.perf_counter() - start)
         self._count_rounds(fused.rounds, fused.rows, rounds.end.mode)
         self._check_patience()
         return End.DONE
 
-    def _charge_each(self, rounds: Rounds, fused: FusedRounds, seconds: float) -> None:
+    def _charge_each(self, rounds: Rounds, done: WhatWasDone, started: int, seconds: float) -> None:
         """Record the work of the rules of fused rounds."""
-        self.current.instances += sum([done.instances for _, done in fused.done])
         if seconds <= _NOTICED:
-            self.current.charge_together(rounds.derivations, fused.done, seconds)
+            self.current.charge_together(rounds.derivations, done, seconds)
             return
         # how many rows each of several relations had is not known, so there is no estimate
-        rows = fused.started if len(rounds.end.relations) == 1 else 0
-        for step, done, share, divided in shares(rounds.derivations, fused.done, seconds):
-            self._charge(step, share, divided, done, rows if View.DELTA in step.views else None)
+        rows = started if len(rounds.end.relations) == 1 else 0
+        for step, part, share, divided in shares(rounds.derivations, done(), seconds):
+            self._charge(step, share, divided, part, rows if View.DELTA in step.views else None)
 
     def _end_round(self, step: EndRound) -> End:
         self._tell()

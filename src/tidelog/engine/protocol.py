@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from tidelog.engine.rounds import Rounds
-from tidelog.engine.statistics import Done
+from tidelog.engine.statistics import WhatWasDone
 from tidelog.maintain.script import (
     Accumulate,
     Assertions,
@@ -63,9 +63,9 @@ class Claimed(NamedTuple):
 
 
 class FusedRounds(NamedTuple):
-    """Rounds that ran in one call: how many, the rows they found, and what was done.
+    """Rounds that ran in one call: how many, the rows and instances they found, and what was done.
 
-    `done` has the derivations that did anything, by their numbers.
+    `done` is None if nothing was.
 
     `started` is the number of rows in the deltas that derivations started from. `wants_claim` is true if the
     engine wants to claim the stratum now (see `Claims`).
@@ -73,7 +73,8 @@ class FusedRounds(NamedTuple):
 
     rounds: int
     rows: int = 0
-    done: Sequence[tuple[int, Done]] = ()
+    instances: int = 0
+    done: WhatWasDone | None = None
     started: int = 0
     wants_claim: bool = False
 

@@ -6,15 +6,15 @@ thread; `_CHARGING` is the lock for that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from tidelog.maintain.script import Derive, Mode
 from tidelog.plan.flat import Role
 
-__all__ = ["Done", "RuleStats", "Stats", "StratumStats", "shares"]
+__all__ = ["Done", "RuleStats", "Stats", "StratumStats", "WhatWasDone", "shares"]
 
 _MOST: Final = 256  # calls that wait to be charged to rules
 _TRACED: Final = (Mode.ADD, Mode.SUBTRACT)  # heads are not added at once
@@ -62,7 +62,9 @@ class RuleStats:
             self.starts[start] = self.starts.get(start, 0.0) + seconds
 
 
-_Together = tuple[Sequence[Derive], Sequence[tuple[int, Done]], float]
+# the derivations of a call that did anything, by their numbers, and what they did
+WhatWasDone: TypeAlias = Callable[[], Sequence[tuple[int, Done]]]
+_Together: TypeAlias = tuple[Sequence[Derive], WhatWasDone, float]
 
 
 @dataclass(slots=True)
@@ -91,7 +93,7 @@ class StratumStats:
         """What was done with each rule, by its text."""
         with _CHARGING:
             for steps, done, seconds in self._waiting:
-                for step, part, share, divided in shares(steps, done, seconds):
+                for step, part, share, divided in shares(steps, done(), seconds):
                     self.charge(step, share, divided, part, None)
             self._waiting = []
             return self._rules
@@ -114,10 +116,8 @@ class StratumStats:
             start = step.rule.id, step.driver
             known.starts[start] = known.starts.get(start, 0.0) + seconds
 
-    def charge_together(
-        self, steps: Sequence[Derive], done: Sequence[tuple[int, Done]], seconds: float
-    ) -> None:
-        """Record derivations that ran in one call; `done` has those that did anything, by their numbers."""
+    def charge_together(self, steps: Sequence[Derive], done: WhatWasDone, seconds: float) -> None:
+        """Record derivations that ran in one call."""
         self._waiting.append((steps, done, seconds))
         if len(self._waiting) > _MOST:
             _ = self.rules

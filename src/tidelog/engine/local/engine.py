@@ -337,7 +337,7 @@ class LocalEngine:
         self._end(rounds.end)
         started = before + loop.found - self.delta(relations)
         rows = self.extrema.replacing.new_keys(relations) if loop.replaces else loop.found
-        return FusedRounds(loop.rounds, rows, loop.done, started, self.dense.wants(relations))
+        return FusedRounds(loop.rounds, rows, *loop.done(), started, self.dense.wants(relations))
 
     def running(self) -> tuple[int, int]:
         """The number of the running derivation of fused rounds, and how many of them have ended."""

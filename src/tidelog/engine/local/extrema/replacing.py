@@ -131,7 +131,7 @@ class Replacing:
             parts.run(column, most, engine.runner.check, judge)
         finally:
             self.at_work = None
-        return FusedRounds(parts.rounds, self.new_keys(rounds.end.relations), parts.done, before)
+        return FusedRounds(parts.rounds, self.new_keys(rounds.end.relations), *parts.done(), before)
 
     def _fusible(self, steps: Sequence[Derive]) -> list[Bytecode] | None:
         """The bytecodes of steps; None if something is computed on columns."""

@@ -15,7 +15,7 @@ from tidelog.engine.local.native.calls import address, run_parts
 from tidelog.engine.local.rules.bytecode import STEPS, Bytecode, make_room
 from tidelog.engine.local.storage.pending import Working
 from tidelog.engine.protocol import Check
-from tidelog.engine.statistics import Done
+from tidelog.engine.statistics import Done, WhatWasDone
 
 __all__ = ["Parts"]
 
@@ -64,8 +64,8 @@ class Parts:
         """How many rounds the partition with the most of them had."""
         return int(self._view[layout.PARTS_ROUNDS])
 
-    @property
-    def done(self) -> list[tuple[int, Done]]:
-        """The bytecodes that found anything, by their numbers, and what is known of what they did."""
+    def done(self) -> tuple[int, WhatWasDone]:
+        """How many instances were found, and a function that tells what is known of each bytecode."""
         found = self._words[len(self._words) - len(self._bytecodes) :].tolist()
-        return [(number, Done(count, count)) for number, count in enumerate(found) if count]
+        done = [(number, Done(count, count)) for number, count in enumerate(found) if count]
+        return sum(found), lambda: done

@@ -7,7 +7,8 @@ built once and used as long as the bytecodes in it are those that single steps w
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -40,7 +41,7 @@ from tidelog.engine.local.rules.runner import Runner
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.protocol import Check
 from tidelog.engine.rounds import Rounds
-from tidelog.engine.statistics import Done
+from tidelog.engine.statistics import Done, WhatWasDone
 from tidelog.maintain.script import Derive, Mode, View
 from tidelog.program.typed import Absent, Match
 
@@ -151,15 +152,10 @@ class Loop:
         """How many rows all rounds put on the worklist."""
         return int(self._view[FOUND])
 
-    @property
-    def done(self) -> list[tuple[int, Done]]:
-        """The derivations that did anything, by their numbers, and what they did."""
+    def done(self) -> tuple[int, WhatWasDone]:
+        """How many instances were found, and a function that tells what each derivation did."""
         words = self._words[self._first :].tolist()
-        return [
-            (number, Done(*words[at + layout.STEP_INSTANCES : at + STEP_WIDTH]))
-            for number, at in self._starts
-            if words[at + layout.STEP_STEPS]
-        ]
+        return sum(words[layout.STEP_INSTANCES :: STEP_WIDTH]), partial(_done, self._starts, words)
 
 
 class _Built(NamedTuple):
@@ -279,3 +275,12 @@ def _starting(step: Derive) -> str:
     literal = step.rule.body[step.driver]
     assert isinstance(literal, Match | Absent)
     return literal.relation
+
+
+def _done(starts: Sequence[tuple[int, int]], words: Sequence[int]) -> list[tuple[int, Done]]:
+    """The derivations that did anything, by their numbers, and what they did."""
+    return [
+        (number, Done(*words[at + layout.STEP_INSTANCES : at + STEP_WIDTH]))
+        for number, at in starts
+        if words[at + layout.STEP_STEPS]
+    ]
