@@ -93,8 +93,8 @@ def test_many_terms_are_interned_as_columns_and_their_fields_gathered() -> None:
     first, second = np.arange(100_000) % 317, np.arange(100_000) % 211
     codes = terms.make("Pair", [first, second], 100_000)
     assert len(terms) == len(set(zip(first.tolist(), second.tolist(), strict=True)))
-    assert (terms.field(codes, 0) == first).all()
-    assert (terms.field(codes, 1) == second).all()
+    assert (terms.field(0, codes, 0) == first).all()
+    assert (terms.field(0, codes, 1) == second).all()
     assert (terms.make("Pair", [first, second], 100_000) == codes).all()
     single = terms.make("Pair", [first[:1], second[:1]], 1)
     assert single.tolist() == codes[:1].tolist()
@@ -103,7 +103,7 @@ def test_many_terms_are_interned_as_columns_and_their_fields_gathered() -> None:
 def test_a_column_with_one_entry_is_that_field_of_all_terms() -> None:
     terms = Codec().terms(PAYLOAD)
     codes = terms.make("IPv4", [np.arange(3), np.array([7])], 3)
-    assert terms.field(codes, 1).tolist() == [7, 7, 7]
+    assert terms.field(0, codes, 1).tolist() == [7, 7, 7]
     assert terms.tag(codes).tolist() == [0, 0, 0]
     assert terms.tag(terms.make("Other", [], 2)).tolist() == [2, 2]
 
@@ -152,7 +152,7 @@ def test_none_inside_a_value_is_a_value_and_sorts_first() -> None:
     codes = codec.encode_column(POINT, values)
     assert NONE not in codes.tolist()
     terms = codec.terms(POINT)
-    assert terms.field(codes, 1).tolist() == [5, NONE, -5]
+    assert terms.field(0, codes, 1).tolist() == [5, NONE, -5]
     assert codes[terms.arrange(codes)].tolist() == codes[[1, 2, 0]].tolist()
 
 

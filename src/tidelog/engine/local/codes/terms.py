@@ -17,6 +17,7 @@ from tidelog.data.structs import struct_class
 from tidelog.data.values import Value
 from tidelog.engine.local.codes.interning import Codes
 from tidelog.engine.local.codes.order import keys
+from tidelog.engine.local.codes.packing import constructors_of
 from tidelog.engine.local.codes.parts import Part
 from tidelog.engine.local.codes.structures import Rows, Structures
 
@@ -29,7 +30,7 @@ class Terms(Structures):
     __slots__ = ("_classes", "_numbers", "_tagged", "_widths", "constructors")
 
     def __init__(self, type_: types.Tuple | types.Named) -> None:
-        named = _constructors(type_)
+        named = constructors_of(type_)
         self._tagged = len(named) > 1
         self._numbers = {constructor.name: number for number, constructor in enumerate(named)}
         self._classes = [struct_class(type_, c.name) for c in named] if isinstance(type_, types.Named) else []
@@ -86,8 +87,8 @@ class Terms(Structures):
         """The numbers of the constructors of terms."""
         return self._content[codes * self.each] if self._tagged else np.zeros(len(codes), np.int64)
 
-    def field(self, codes: Codes, index: int) -> Codes:
-        """A field of terms, which mean what the constructor of each says."""
+    def field(self, number: int, codes: Codes, index: int) -> Codes:
+        """A field of terms that have the constructor of this number; without meaning for others."""
         return self._content[codes * self.each + (self._tagged + index)]
 
     # -- values
@@ -190,10 +191,3 @@ class Terms(Structures):
             return False
         rests = ((number, first + len(parts)) for number, parts in enumerate(self.constructors))
         return not any(table[tags == number, rest:].any() for number, rest in rests)
-
-
-def _constructors(type_: types.Tuple | types.Named) -> tuple[types.Constructor, ...]:
-    if isinstance(type_, types.Named):
-        return type_.constructors
-    fields = tuple(types.Field(f"_{i}", item) for i, item in enumerate(type_.items, 1))
-    return (types.Constructor("", fields),)
