@@ -16,7 +16,7 @@ from tidelog.data import types
 from tidelog.data.types import Constructor, Item, Type
 from tidelog.data.values import Value, canonical, order_key
 from tidelog.engine.local.codes.arrow import decode_table, encode_table
-from tidelog.engine.local.codes.codec import NONE, Codec, is_direct
+from tidelog.engine.local.codes.codec import NONE, Codec, Codes, is_direct
 from tidelog.engine.local.codes.packing import Packed, packing
 from tidelog.tables.columns import column_of
 from tidelog.tables.given import to_table
@@ -117,7 +117,7 @@ def test_values_are_made_of_their_fields_and_taken_apart(column: tuple[Item, lis
     assert again.tolist() == codes.tolist()
 
 
-def _fields(packed: Packed, number: int, codes: np.ndarray) -> list[np.ndarray]:  # type: ignore[type-arg]
+def _fields(packed: Packed, number: int, codes: Codes) -> list[Codes]:
     return [packed.field(number, codes, i) for i in range(len(packed.constructors[number]))]
 
 

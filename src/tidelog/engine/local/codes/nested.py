@@ -97,8 +97,7 @@ def _tags(terms: Terms | Packed, names: Any) -> Codes:
 
 
 def _fields(codec: Codec, terms: Terms | Packed, number: int, array: Any) -> list[Codes]:
-    parts = terms.constructors[number]
-    return [_part(codec, part.type, array.field(i)) for i, part in enumerate(parts)]
+    return [_part(codec, t, array.field(i)) for i, t in enumerate(terms.types(number))]
 
 
 def _encode_pool(codec: Codec, item: types.Vec | types.Set | types.Map, array: Any) -> Codes:
@@ -164,8 +163,8 @@ def _decode_terms(codec: Codec, item: types.Tuple | types.Named, codes: Codes) -
 
 def _struct(codec: Codec, terms: Terms | Packed, number: int, codes: Codes, target: Any) -> Any:
     """The fields of terms that all have this constructor."""
-    parts = terms.constructors[number]
-    arrays = [_inner(codec, part.type, terms.field(number, codes, i)) for i, part in enumerate(parts)]
+    kinds = terms.types(number)
+    arrays = [_inner(codec, t, terms.field(number, codes, i)) for i, t in enumerate(kinds)]
     return pa.StructArray.from_arrays(arrays, fields=list(target))
 
 

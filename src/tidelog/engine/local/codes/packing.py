@@ -69,6 +69,10 @@ class Packed:
         """The name of a constructor."""
         return self._names[number]
 
+    def types(self, number: int) -> list[Type]:
+        """The types of the fields of a constructor."""
+        return [slot.type for slot in self.constructors[number]]
+
     def make(self, constructor: str, fields: Sequence[Codes], count: int) -> Codes:
         """The codes of values with these fields, of which a column may have a single entry for all."""
         number = self.number(constructor)

@@ -14,6 +14,7 @@ import numpy as np
 
 from tidelog.data import types
 from tidelog.data.structs import struct_class
+from tidelog.data.types import Type
 from tidelog.data.values import Value
 from tidelog.engine.local.codes.interning import Codes
 from tidelog.engine.local.codes.order import keys
@@ -54,6 +55,10 @@ class Terms(Structures):
     def number(self, constructor: str) -> int:
         """The number of a constructor."""
         return self._numbers[constructor]
+
+    def types(self, number: int) -> list[Type]:
+        """The types of the fields of a constructor."""
+        return [part.type for part in self.constructors[number]]
 
     def make(self, constructor: str, fields: Sequence[Codes], count: int) -> Codes:
         """The codes of terms with these fields, of which a column may have a single entry for all."""

@@ -104,7 +104,7 @@ def _expect_codes(codec: Codec, types: tuple[Type, ...], table: Table) -> None:
         codes = table.column(column)
         codes = codes[codes != NONE] if isinstance(type_, Option) else codes
         if packed is not None:
-            expect(packed.are_sound(codes), "code")
+            expect(packed.are_sound(codes), "invalid code")
         else:
             expect_within(codes, 0, len(codec.dictionary(type_)), "code")
 
