@@ -2,6 +2,7 @@
 
 - A closure of a random graph whose nodes are structs of two fields, beside the same with numbers.
 - A rule that makes a million different structs, and reading their fields again.
+- Small structs, whose values are packed into their codes: making a million, and the largest of them.
 - Unnesting a column of lists into rows, beside DuckDB's `unnest` (with `distinct`, since relations are sets).
 - Loading nested JSON lines, beside Polars.
 
@@ -25,7 +26,7 @@ import pyarrow as pa
 
 import tidelog
 
-__all__ = ["closures", "documents", "main", "nested_json", "terms", "unnested"]
+__all__ = ["closures", "documents", "main", "nested_json", "small", "terms", "unnested"]
 
 _REPEAT: Final = 3
 
@@ -47,6 +48,18 @@ Made(Key{a, b}) :- Pair(a, b).
 _FIELDS: Final = """
 output relation Sum(n: int)
 Sum(n) :- Made(Key{a, b}), var n = (a + b).group_by().sum().
+"""
+
+_SMALL: Final = """
+typedef Key = Key{a: u32, b: u16}
+input relation Pair(a: u32, b: u16)
+output relation Made(k: Key)
+Made(Key{a, b}) :- Pair(a, b).
+"""
+
+_LARGEST: Final = """
+output relation Largest(k: Key)
+Largest(m) :- Made(k), var m = k.group_by().max().
 """
 
 _UNNEST: Final = """
@@ -102,6 +115,21 @@ def terms(rows: int) -> tuple[float, float, float]:
     tx = db.transaction()
     tx.load(_FIELDS)
     return copying, making, _seconds(tx.commit)
+
+
+def small(rows: int) -> tuple[float, float]:
+    """The seconds to make small structs, and to find the largest."""
+    rng = np.random.default_rng(0)
+    first = pa.array(np.arange(rows), pa.uint32())
+    second = pa.array(rng.integers(0, 1000, rows), pa.uint16())
+    db = tidelog.open(text=_SMALL)
+    making = _committed(db, {"Pair": pa.table({"a": first, "b": second})})
+    tx = db.transaction()
+    tx.load(_LARGEST)
+    finding = _seconds(tx.commit)
+    assert len(db["Made"]) == rows
+    assert len(db["Largest"]) == 1
+    return making, finding
 
 
 def documents(rows: int, items: int) -> Any:
@@ -167,6 +195,8 @@ def main() -> None:
     rows = 1_000_000 // share
     copied, made, read = _best(lambda: terms(rows))
     print(f"structs:     {rows:,} made in {made:.3f} s (fields copied: {copied:.3f} s), read in {read:.3f} s")
+    made, largest = _best(lambda: small(rows))
+    print(f"small ones:  {rows:,} made in {made:.3f} s, the largest found in {largest:.3f} s")
     table = documents(1_000_000 // share, 10)
     ours, plain, distinct = _best(lambda: unnested(table))
     print(

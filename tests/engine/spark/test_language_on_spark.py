@@ -2,70 +2,50 @@
 
 from __future__ import annotations
 
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-import tidelog
-from oracle.language import host
 from oracle.language.case import Case, Insert, RuleText, Step
-from oracle.language.checking import _expect_stored as expect_stored
-from oracle.language.checking import difference
-from oracle.language.histories import programs
-from oracle.language.model import MAX_ROUNDS, outcomes
+from oracle.language.gallery import gallery
+from oracle.language.on_spark import PLACES, difference_on, without_conflicts
 from sizes import size
 from tally import tally
-from tidelog.errors import EngineError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
-# as asked; by joins even if tasks could send each other what they find; and all that is
-# evaluated and aggregated, however little, in tasks
-PLACES = ("tasks", "shuffled", "joined", "evaluated")
 SEEDS = size(1, 120)
-
-
-def difference_on(spark: SparkSession, case: Case, *places: str) -> str | None:
-    def opened(case: Case, place: str) -> Any:
-        placement = {"joined": "shuffled", "evaluated": "shuffled"}.get(place, place)
-        db = tidelog.open(
-            spark=spark, placement=placement, max_iterations=MAX_ROUNDS, functions=host.FUNCTIONS
-        )
-        home: Any = db._state
-        if place in ("joined", "evaluated"):
-            home.engine.sends = False
-        if place == "evaluated":
-            home.checkpoints.small = 0
-        try:
-            with db.transaction() as tx:
-                tx.load(case.text)
-        except EngineError as error:
-            expect_stored(error)
-            raise
-        return db
-
-    return difference(case, places, opened, thorough=True)
-
-
-def _without_conflicts(seed: int) -> Case:
-    """The first case from a seed on in which no key has two rows.
-
-    In frames it is the commit that refuses them, in process the insert.
-    """
-    cases = (programs(1_000 * seed + i) for i in count())
-    return next(c for c in cases if not any(outcome.refused for outcome in outcomes(c)))
+TYPES = size(2, 6)  # of a case with many of them
+STRUCTURED = size(1, 120)
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_random_program_is_right_in_every_placement(interpreted: SparkSession, seed: int) -> None:
-    case = _without_conflicts(seed)
+    case = without_conflicts(1_000 * seed)
     place = PLACES[seed % len(PLACES)]
     assert difference_on(interpreted, case, place) is None, case.text
     tally(f"random sessions on Spark, {place}")
+
+
+@pytest.mark.parametrize("seed", range(STRUCTURED))
+def test_structured_values_of_many_types_are_keys_in_every_placement(
+    interpreted: SparkSession, seed: int
+) -> None:
+    case, place = gallery(seed, TYPES, 4), PLACES[(seed + 2) % len(PLACES)]
+    assert difference_on(interpreted, case, place) is None, case.text
+    tally(f"cases with many types on Spark, {place}")
+
+
+@pytest.mark.parametrize("seed", range(size(0, 120)))
+def test_a_program_over_structured_columns_is_right_in_every_placement(
+    interpreted: SparkSession, seed: int
+) -> None:
+    case, place = without_conflicts(10_000_000 + 1_000 * seed, structured=True), PLACES[seed % len(PLACES)]
+    assert difference_on(interpreted, case, place) is None, case.text
+    tally(f"structured sessions on Spark, {place}")
 
 
 KEPT = {

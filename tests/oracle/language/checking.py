@@ -114,16 +114,21 @@ def difference(
     report: Report | None = None,
     *,
     thorough: bool = False,
+    made: Callable[[Case, str, Opened], Subject] | None = None,
 ) -> str | None:
     """What a session does that the model does not, in words; None if all of them agree.
 
     An exception that is not one of ours begins with "crash". What the model cannot take raises.
 
-    Queries are put to one session a step, in turn, or to all of them if it is to be thorough.
+    Queries are put to one session a step, in turn, or to all of them if it is to be thorough. `made` makes
+    subjects of another kind.
     """
+    made = made or Subject
     expected = outcomes(case)
     try:
-        return _first_difference(case, expected, names, opened, thorough=thorough)
+        with _context(case):
+            subjects = [made(case, name, opened) for name in names]
+        return _first_difference(case, expected, subjects, thorough=thorough)
     except Exception as error:
         if not isinstance(error, Unsupported) and not _is_not_stored(error):
             return f"crash: {type(error).__name__}: {error}"
@@ -134,17 +139,15 @@ def difference(
 
 
 def _first_difference(
-    case: Case, expected: list[Outcome], names: Iterable[str], opened: Opened, *, thorough: bool
+    case: Case, expected: list[Outcome], subjects: list[Subject], *, thorough: bool
 ) -> str | None:
-    with _context(case):
-        subjects = [Subject(case, name, opened) for name in names]
     for number, (step, outcome) in enumerate(zip(case.steps, expected, strict=True)):
         for place, subject in enumerate(subjects):
-            asks = thorough or place == number % len(subjects)
+            asks = thorough or subject.asks(number, place == number % len(subjects))
             problem = subject.compare(step, outcome, asks=asks)
             if problem:
                 return f"{subject.name}, step {number}: {problem}"
-    return None
+    return next((f"{s.name}, at the end: {found}" for s in subjects if (found := s.end())), None)
 
 
 def _count(report: Report | None, expected: list[Outcome]) -> None:
@@ -239,12 +242,32 @@ class Subject:
     def _known(self, contents: Contents) -> dict[str, Iterable[Any]]:
         return {name: contents.get(name, ()) for name in self.session}
 
+    # -- what may be different on another kind of session
+
+    def act(self, tx: Any, action: Action) -> None:
+        act(tx, action)
+
+    def asks(self, step: int, is_in_turn: bool) -> bool:
+        """Whether a step is one after which this session answers queries."""
+        return is_in_turn
+
+    def end(self) -> str | None:
+        """What is wrong with the session after all steps."""
+        return None
+
     # -- doing it
+
+    def _tries(self, tx: Any, action: Action) -> bool:
+        try:
+            self.act(tx, action)
+        except TidelogError:
+            return False
+        return True
 
     def _take(self, step: Step) -> dict[str, object]:
         found: dict[str, object] = {}
         tx = self.session.transaction()
-        found["refused actions"] = [i for i, a in enumerate(step.actions) if not _tries(tx, a)]
+        found["refused actions"] = [i for i, a in enumerate(step.actions) if not self._tries(tx, a)]
         if step.ending.preview:
             found["preview"] = _preview(tx)
         found["changes"] = {}
@@ -270,14 +293,6 @@ class Subject:
         except EngineError as error:
             _expect_stored(error)
             return None
-
-
-def _tries(tx: Any, action: Action) -> bool:
-    try:
-        act(tx, action)
-    except TidelogError:
-        return False
-    return True
 
 
 def act(tx: Any, action: Action) -> None:

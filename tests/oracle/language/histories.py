@@ -32,7 +32,7 @@ from oracle.language.patterns import pattern
 from oracle.language.rules import RelationText, Rules
 from oracle.language.signatures import GENERIC
 from oracle.language.structures import Structures
-from oracle.language.values import EVERY_TYPE, Values
+from oracle.language.values import EVERY_TYPE, SMALL, Values
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Row
@@ -45,20 +45,20 @@ __all__ = ["CONTEXTS", "programs"]
 CONTEXTS = ("short", "trapping", "ceiling")  # decimal contexts that a host may have set
 
 
-def programs(seed: int) -> Case:
-    """The case of a seed."""
-    return _Generator(seed).case()
+def programs(seed: int, *, structured: bool = False) -> Case:
+    """The case of a seed; if it is to be structured, most columns have values with parts."""
+    return _Generator(seed, structured=structured).case()
 
 
 class _Generator:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, structured: bool) -> None:
         self.seed = seed
         self.random = Random(f"language:{seed}")
         self.values = Values(self.random, edgy=self.random.random() < 0.35)
-        self.palette = self._palette()
+        self.palette = self._palette(structured=structured)
         self.structures = Structures(self.random, self.palette)
-        if self.random.random() < 0.6:
-            self.palette += self.structures.types
+        if self.random.random() < 0.6 or structured:
+            self.palette += self.structures.types * (4 if structured else 1)
         else:
             self.structures.texts.clear()
         self.expressions = Expressions(self.random, self.values, self.palette, self.structures)
@@ -80,8 +80,13 @@ class _Generator:
 
     # -- the program
 
-    def _palette(self) -> list[Type]:
-        """A few types; those in which things are counted and named come often."""
+    def _palette(self, *, structured: bool) -> list[Type]:
+        """A few types; those in which things are counted and named come often.
+
+        Half of the structured cases have small ones only, so that engines may pack what is made of them.
+        """
+        if structured and self.random.random() < 0.5:
+            return [types.INT, *self.random.sample(SMALL, 3)]
         drawn: list[Type] = self.random.sample(EVERY_TYPE, self.random.choice([1, 2, 3]))
         common: list[Type] = [types.INT, types.INT, types.STRING, types.DOUBLE, types.Decimal(5, 2)]
         return [*drawn, *self.random.sample(common, self.random.choice([1, 1, 2]))]

@@ -89,6 +89,12 @@ class Structures:
 
     # -- types
 
+    def columns(self, count: int) -> list[Type]:
+        """Types of so many columns, of more definitions."""
+        for i in range(len(self._own), 4):
+            self._define(f"S{i}")
+        return [self._column() for _ in range(count)]
+
     def _column(self) -> Type:
         """A structured type, mostly, or an option of one."""
         item = self._structured(2)

@@ -18,7 +18,7 @@ from tidelog.data.structs import Struct
 from tidelog.data.types import Type
 from tidelog.data.values import Row, Value, canonical, to_text
 
-__all__ = ["EVERY_TYPE", "Values", "bare", "constant", "given", "quoted"]
+__all__ = ["EVERY_TYPE", "SMALL", "Values", "bare", "constant", "given", "quoted"]
 
 Pool = tuple[tuple[Value, ...], tuple[Value, ...]]  # plain values, and edges
 
@@ -77,6 +77,7 @@ _POOLS: Final[Mapping[Type, Pool]] = {
     ),
 }
 
+SMALL: Final[tuple[Type, ...]] = (types.BOOL, types.Bit(1), types.Bit(8), types.Signed(8), types.Bit(32))
 EVERY_TYPE: Final[tuple[Type, ...]] = (*_POOLS, *(types.Option(t) for t in _POOLS))  # type: ignore[arg-type]
 
 

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from data.structured import NUMBERS, constructor, named
+from data.structured import COLOR, NUMBERS, constructor, named
 from engine.local.recount import check_state
 from engine.local.rules.hand_made import HandMade, flat, rule, var
 from sizes import size
 from tidelog.data import types
 from tidelog.data.types import INT, STRING, Item, Map, Set, Vec
-from tidelog.data.values import Value
+from tidelog.data.values import Value, canonical
 from tidelog.engine.local.codes import garbage as collecting
 from tidelog.engine.local.codes.codec import containing
 from tidelog.engine.local.codes.structures import Structures
+from tidelog.engine.local.codes.terms import Terms
 from tidelog.engine.local.storage.record import Corrupt, read_record, write_record
 from tidelog.engine.local.storage.saved_state import Saved, restored
 from tidelog.engine.scheduler import Scheduler
@@ -198,9 +199,33 @@ def test_a_value_that_contains_itself_is_refused() -> None:
     reasoner.change({"Listed": [(_list([1, 2]),)]}, {})
     record = Saved(reasoner.engine, {}).record()
     terms = reasoner.engine.codec.terms(NUMBERS)
+    assert isinstance(terms, Terms)
     content = terms.contents().content.copy().reshape(-1, terms.each)
     number = next(i for i, a in enumerate(record.arrays) if np.array_equal(a, content.reshape(-1)))
     content[:, 2] = np.where(content[:, 0] == 1, len(content) - 1, 0)
     record.arrays[number] = content.reshape(-1)
     with pytest.raises(Corrupt, match="contains itself"):
+        restored(record, reasoner.flat)
+
+
+def test_packed_values_are_saved_and_damaged_ones_refused() -> None:
+    pair = types.Tuple((types.Bit(8), types.Option(COLOR)))
+    p = var("p", types.Option(pair))
+    relations = {"Coded": (INT, types.Option(pair)), "Inside": (Vec(pair),), "Seen": (types.Option(pair),)}
+    program = flat(relations, [rule("Seen", [p], Match("Coded", (K, p)))])
+    reasoner = HandMade(program)
+    rows = [(1, None), (2, [255, None]), (3, [0, "Blue"])]
+    reasoner.change({"Coded": rows, "Inside": [([[1, "Red"], [2, "Green"]],)]}, {})
+    found = restored(read_record(_saved(reasoner)), reasoner.flat)
+    assert found is not None
+    for name in program.relations:
+        kinds, codes = found.engine.types[name], found.engine.rows(name)
+        columns = [found.engine.codec.decode_column(t, codes[:, i].copy()) for i, t in enumerate(kinds)]
+        assert set(zip(*columns, strict=True)) == reasoner.contents[name]
+    green = found.engine.codec.encode(pair, canonical(pair, [2, "Green"]))
+    record = Saved(reasoner.engine, {}).record()
+    for i, array in enumerate(record.arrays):
+        if array.dtype == np.int64 and (array == green).any():
+            record.arrays[i] = np.where(array == green, 1 << 40, array)
+    with pytest.raises(Corrupt):
         restored(record, reasoner.flat)

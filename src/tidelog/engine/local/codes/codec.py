@@ -26,6 +26,7 @@ from tidelog.data.types import Type, present
 from tidelog.data.values import Value
 from tidelog.engine.local.codes.direct import double_codes, doubles, is_direct
 from tidelog.engine.local.codes.interning import ADDING, Codes, Dictionary
+from tidelog.engine.local.codes.packing import Packed, packing
 from tidelog.engine.local.codes.parts import Part
 from tidelog.engine.local.codes.pools import Pool
 from tidelog.engine.local.codes.structures import Rows, Structures
@@ -47,8 +48,11 @@ class Codec:
         found = self.dictionaries.get(item)
         return self._add(item) if found is None else found
 
-    def terms(self, type_: Type) -> Terms:
-        """The dictionary of a struct, union or tuple."""
+    def terms(self, type_: Type) -> Terms | Packed:
+        """The codes of a struct, union or tuple: its dictionary, unless they are packed."""
+        packed = packing(present(type_))
+        if packed is not None:
+            return packed
         found = self.dictionary(type_)
         assert isinstance(found, Terms)
         return found
@@ -64,6 +68,7 @@ class Codec:
 
         They are bound to each other before another thread can find them.
         """
+        assert packing(item) is None, f"{item} is packed"
         with ADDING:
             added: dict[types.Item, Dictionary] = {}
             waiting = [item]

@@ -19,6 +19,7 @@ from tidelog.data import types
 from tidelog.data.types import Item, Type, present
 from tidelog.engine.local.codes.codec import NONE, Codec, is_direct
 from tidelog.engine.local.codes.interning import Dictionary
+from tidelog.engine.local.codes.packing import packing
 from tidelog.engine.local.codes.pools import Pool
 from tidelog.engine.local.codes.structures import Rows, Structures
 from tidelog.engine.local.codes.terms import Terms
@@ -159,10 +160,13 @@ def _expect_sound(restored: Sequence[Structures]) -> None:
     for dictionary in restored:
         rows = dictionary.contents()
         for part, places in dictionary.split(rows):
+            codes = rows.content[places]
+            codes = codes[codes != NONE] if part.is_option else codes
+            packed = packing(present(part.type))
             if part.dictionary is not None:
-                codes = rows.content[places]
-                codes = codes[codes != NONE] if part.is_option else codes
                 expect_within(codes, 0, len(part.dictionary), "code")
+            elif packed is not None:
+                expect(packed.are_sound(codes), "invalid code")
     expect(_is_grounded([d for d in restored if d.is_recursive]), "a value that contains itself")
     for dictionary in restored:
         expect(not isinstance(dictionary, Pool) or dictionary.is_in_order(), "collection out of order")

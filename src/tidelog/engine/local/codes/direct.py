@@ -1,7 +1,8 @@
 """Direct types: values that are numbers of up to 64 bits, which are their own codes.
 
 Integers, dates (days), timestamps and durations (microseconds), decimals of up to 18 digits (in units of the
-last digit), and floats (their bits, mirrored so that the order of the integers is the order of the numbers).
+last digit), floats (their bits, mirrored so that the order of the integers is the order of the numbers), and
+small structured types (`packing`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.data import types
+from tidelog.data.structs import Struct
 from tidelog.data.traits import traits
 from tidelog.data.types import Type
 from tidelog.data.values import EXACT, NAN, Value
 from tidelog.engine.local.codes.interning import Codes
+from tidelog.engine.local.codes.packing import packing
 
 __all__ = ["direct_code", "direct_value", "double_codes", "doubles", "is_direct"]
 
@@ -29,7 +32,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 def is_direct(type_: Type) -> bool:
     """Whether the codes of a type are numbers in the order of the values."""
-    return traits(type_).is_direct
+    return traits(type_).is_direct or packing(types.present(type_)) is not None
 
 
 def double_codes(values: npt.NDArray[np.float64]) -> Codes:
@@ -59,6 +62,10 @@ def direct_code(type_: types.Item, value: Value) -> int:
             return value.toordinal() - _EPOCH_DAY
         case timedelta():
             return value // _MICROSECOND
+        case Struct() | tuple():
+            packed = packing(type_)
+            assert packed is not None
+            return packed.code(value)
         case _:
             raise AssertionError(f"{value!r} has no direct code")
 
@@ -80,7 +87,11 @@ def direct_value(type_: types.Item, code: int) -> Value:
             return code * _MICROSECOND
         case types.Int() | types.BigInt() | types.Bit() | types.Signed() | types.String() | types.Bytes():
             return code
-        case types.Tuple() | types.Vec() | types.Set() | types.Map() | types.Named():
+        case types.Tuple() | types.Named():
+            packed = packing(type_)
+            assert packed is not None
+            return packed.values(np.array([code]))[0]  # type: ignore[no-any-return]
+        case types.Vec() | types.Set() | types.Map():
             raise AssertionError(f"{type_} is interned")
         case _:
             assert_never(type_)

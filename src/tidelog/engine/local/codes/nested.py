@@ -18,6 +18,7 @@ from tidelog.data.types import Type, present
 from tidelog.data.values import BadValue, from_text, to_text
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes
 from tidelog.engine.local.codes.columns import decode_scalars, encode_scalars, nulls
+from tidelog.engine.local.codes.packing import Packed
 from tidelog.engine.local.codes.pools import lengths_to_starts
 from tidelog.engine.local.codes.structures import Rows
 from tidelog.engine.local.codes.terms import Terms
@@ -88,7 +89,7 @@ def _encode_terms(codec: Codec, item: types.Tuple | types.Named, array: Any) -> 
     return terms.make_mixed(_tags(terms, array.field(TAG)), fields)
 
 
-def _tags(terms: Terms, names: Any) -> Codes:
+def _tags(terms: Terms | Packed, names: Any) -> Codes:
     """The numbers of constructors from their names."""
     encoded = names.dictionary_encode()
     numbers = np.array([terms.number(name) for name in encoded.dictionary.to_pylist()], np.int64)
@@ -96,9 +97,8 @@ def _tags(terms: Terms, names: Any) -> Codes:
     return found
 
 
-def _fields(codec: Codec, terms: Terms, number: int, array: Any) -> list[Codes]:
-    parts = terms.constructors[number]
-    return [_part(codec, part.type, array.field(i)) for i, part in enumerate(parts)]
+def _fields(codec: Codec, terms: Terms | Packed, number: int, array: Any) -> list[Codes]:
+    return [_part(codec, t, array.field(i)) for i, t in enumerate(terms.types(number))]
 
 
 def _encode_pool(codec: Codec, item: types.Vec | types.Set | types.Map, array: Any) -> Codes:
@@ -157,10 +157,10 @@ def _decode_terms(codec: Codec, item: types.Tuple | types.Named, codes: Codes) -
     return pa.StructArray.from_arrays(arrays, fields=list(target))
 
 
-def _struct(codec: Codec, terms: Terms, number: int, codes: Codes, target: Any) -> Any:
+def _struct(codec: Codec, terms: Terms | Packed, number: int, codes: Codes, target: Any) -> Any:
     """The fields of terms that all have this constructor."""
-    parts = terms.constructors[number]
-    arrays = [_inner(codec, part.type, terms.field(codes, i)) for i, part in enumerate(parts)]
+    kinds = terms.types(number)
+    arrays = [_inner(codec, t, terms.field(number, codes, i)) for i, t in enumerate(kinds)]
     return pa.StructArray.from_arrays(arrays, fields=list(target))
 
 

@@ -16,6 +16,7 @@ from tidelog.data.types import Type, present
 from tidelog.data.values import NAN, BadValue, Value
 from tidelog.engine.local.codes.direct import direct_code, direct_value, double_codes, doubles
 from tidelog.engine.local.codes.interning import Codes, Dictionary
+from tidelog.engine.local.codes.packing import packing
 from tidelog.engine.local.kernels.layout import NONE
 
 __all__ = ["Part"]
@@ -78,6 +79,8 @@ class Part(NamedTuple):
             decoded: list[Value] = listed
         elif types.is_float(item):
             decoded = [NAN if x != x else x for x in doubles(np.array(listed, np.int64)).tolist()]
+        elif (packed := packing(item)) is not None:
+            return packed.decode(np.array(listed, np.int64))
         else:
             decoded = [direct_value(item, c) if c != NONE else None for c in listed]
         if self.is_option:

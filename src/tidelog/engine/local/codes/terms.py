@@ -14,9 +14,11 @@ import numpy as np
 
 from tidelog.data import types
 from tidelog.data.structs import struct_class
+from tidelog.data.types import Type
 from tidelog.data.values import Value
 from tidelog.engine.local.codes.interning import Codes
 from tidelog.engine.local.codes.order import keys
+from tidelog.engine.local.codes.packing import constructors_of
 from tidelog.engine.local.codes.parts import Part
 from tidelog.engine.local.codes.structures import Rows, Structures
 
@@ -29,7 +31,7 @@ class Terms(Structures):
     __slots__ = ("_classes", "_numbers", "_tagged", "_widths", "constructors")
 
     def __init__(self, type_: types.Tuple | types.Named) -> None:
-        named = _constructors(type_)
+        named = constructors_of(type_)
         self._tagged = len(named) > 1
         self._numbers = {constructor.name: number for number, constructor in enumerate(named)}
         self._classes = [struct_class(type_, c.name) for c in named] if isinstance(type_, types.Named) else []
@@ -53,6 +55,10 @@ class Terms(Structures):
     def number(self, constructor: str) -> int:
         """The number of a constructor."""
         return self._numbers[constructor]
+
+    def types(self, number: int) -> list[Type]:
+        """The types of the fields of a constructor."""
+        return [part.type for part in self.constructors[number]]
 
     def make(self, constructor: str, fields: Sequence[Codes], count: int) -> Codes:
         """The codes of terms with these fields, of which a column may have a single entry for all."""
@@ -86,8 +92,8 @@ class Terms(Structures):
         """The numbers of the constructors of terms."""
         return self._content[codes * self.each] if self._tagged else np.zeros(len(codes), np.int64)
 
-    def field(self, codes: Codes, index: int) -> Codes:
-        """A field of terms, which mean what the constructor of each says."""
+    def field(self, number: int, codes: Codes, index: int) -> Codes:
+        """A field of terms that have the constructor of this number; without meaning for others."""
         return self._content[codes * self.each + (self._tagged + index)]
 
     # -- values
@@ -190,10 +196,3 @@ class Terms(Structures):
             return False
         rests = ((number, first + len(parts)) for number, parts in enumerate(self.constructors))
         return not any(table[tags == number, rest:].any() for number, rest in rests)
-
-
-def _constructors(type_: types.Tuple | types.Named) -> tuple[types.Constructor, ...]:
-    if isinstance(type_, types.Named):
-        return type_.constructors
-    fields = tuple(types.Field(f"_{i}", item) for i, item in enumerate(type_.items, 1))
-    return (types.Constructor("", fields),)

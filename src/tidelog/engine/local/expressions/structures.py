@@ -53,7 +53,7 @@ def getting(operand: Type, constructor: str, field: int, type_: Type, codec: Cod
     def fast(value: Vector) -> tuple[Vector, Mask | None]:
         codes = value.codes
         others = terms.tag(codes) != number if terms.is_union else None
-        return Vector(terms.field(codes, field)), others
+        return Vector(terms.field(number, codes, field)), others
 
     def plain(value: Any) -> Any:
         if constructor and value._tag != constructor:

@@ -274,13 +274,13 @@ def _has(constructor: str) -> Callable[[_Call], Fast]:
 def _ok(call: _Call) -> Fast:
     terms = call.codec.terms(call.arguments[0])
     number = terms.number("Ok")
-    return lambda r: _optional(terms.field(r.codes, 0), terms.tag(r.codes) == number)
+    return lambda r: _optional(terms.field(number, r.codes, 0), terms.tag(r.codes) == number)
 
 
 def _unwrap(call: _Call) -> Fast:
     terms = call.codec.terms(call.arguments[0])
     number = terms.number("Ok")
-    return lambda r: (Vector(terms.field(r.codes, 0)), terms.tag(r.codes) != number)
+    return lambda r: (Vector(terms.field(number, r.codes, 0)), terms.tag(r.codes) != number)
 
 
 _FAST: Final[Mapping[tuple[str, Any], Callable[[_Call], Fast]]] = {

@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from tidelog.data.types import Option, Type
+from tidelog.data.types import Option, Type, present
 from tidelog.engine.cost import StratumCost
 from tidelog.engine.local.codes.codec import NONE, Codec, is_direct
 from tidelog.engine.local.codes.dictionaries import described, put_dictionaries, take_dictionaries
+from tidelog.engine.local.codes.packing import packing
 from tidelog.engine.local.dense.matrix import BitRelation
 from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import Corrupt, Record, expect, expect_within
@@ -95,11 +96,16 @@ def _types(types: Mapping[str, tuple[Type, ...]]) -> dict[str, list[Any]]:
 
 
 def _expect_codes(codec: Codec, types: tuple[Type, ...], table: Table) -> None:
-    """Raise Corrupt unless codes of interned values are positions in their dictionaries."""
+    """Raise Corrupt unless codes of structured and interned values are those of values."""
     for column, type_ in enumerate(types):
-        if not is_direct(type_):
-            codes = table.column(column)
-            codes = codes[codes != NONE] if isinstance(type_, Option) else codes
+        packed = packing(present(type_))
+        if packed is None and is_direct(type_):
+            continue
+        codes = table.column(column)
+        codes = codes[codes != NONE] if isinstance(type_, Option) else codes
+        if packed is not None:
+            expect(packed.are_sound(codes), "invalid code")
+        else:
             expect_within(codes, 0, len(codec.dictionary(type_)), "code")
 
 
