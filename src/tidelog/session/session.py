@@ -329,7 +329,7 @@ class Session:
     # -- for transactions
 
     def _committed(self, done: Done, before: Program) -> None:
-        done.changes.explained_by(partial(self._why_changed, before, done.changes))
+        done.changes.explained_by(partial(self._why_changed, before))
         self._stats = CommitStats(self._state.commit, done.stats)
         log_commit(self._stats, done.changes)
         self._subscriptions.enqueue(done.changes, self._stats)
