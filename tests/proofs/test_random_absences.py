@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from random import Random
 from typing import Any
 
 import pytest
 
 from oracle.generator import DECLARED, FLAVOURS, WIDE, Generator
-from oracle.language.checking import NAMES, _context, act, open_local
-from oracle.language.histories import programs
+from proofs.histories import committed, with_sessions
 from sizes import size
-from tidelog.errors import EngineError, TidelogError
 from tidelog.maintain.strategy import STRATEGIES
 from tidelog.program.draft import Draft
 from tidelog.proofs.refutation import Refutation
@@ -79,19 +76,8 @@ def core(flavour: str, seed: int) -> None:
     random = Random(seed)
     db = Session(Draft(DECLARED), random.choice(list(STRATEGIES)))
     for step in Generator(seed, flavour).steps():
-        tx = db.transaction()
-        try:
-            for edit in step.edits:
-                if edit.startswith("+ "):
-                    tx.load(edit[2:])
-                else:
-                    tx.remove_rule(edit[2:])
-            for name, change in step.facts.items():
-                tx.insert(name, [row for row, weight in change.items() if weight > 0])
-                tx.delete(name, [row for row, weight in change.items() if weight < 0])
-            tx.commit()
-        except EngineError:
-            return  # the generator does not know what was refused
+        if committed(db, step) is None:
+            return
         if random.random() < OFTEN:
             check_refutations(db, random, is_small=flavour not in WIDE)
 
@@ -102,18 +88,13 @@ def test_absent_rows_of_core_programs_have_refutations(flavour: str, seed: int) 
 
 
 def whole(seed: int) -> None:
-    random, case = Random(seed), programs(seed)
-    db: Any = open_local(case, random.choice(NAMES))
-    with _context(case):
-        for step in case.steps:
-            with suppress(TidelogError):
-                tx = db.transaction()
-                for action in step.actions:
-                    with suppress(TidelogError):
-                        act(tx, action)
-                tx.commit()
-            if random.random() < OFTEN:
-                check_refutations(db, random)
+    random = Random(seed)
+
+    def check(db: Session) -> None:
+        if random.random() < OFTEN:
+            check_refutations(db, random)
+
+    with_sessions(seed, random, check)
 
 
 @pytest.mark.parametrize("seed", [*KEPT_WHOLE, *range(WHOLE)])

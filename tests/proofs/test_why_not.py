@@ -221,3 +221,25 @@ def turned(obstacle: object) -> Blocked:
 def replace_goal(found: Refutation, row: tuple[str, ...]) -> Refutation:
     goal = found.goal._replace(bound=dict(enumerate(row)))
     return Refutation(found._state, goal, found.obstacles, (), (), None)
+
+
+PATTERNS = """
+typedef Shape = Circle{r: int} | Square{side: int}
+input relation `the shapes`(s: Shape)
+relation Radius(r: int)
+Radius(r) :- `the shapes`(Circle{r}).
+"""
+
+
+def test_patterns_and_quoted_names_are_shown_as_they_are_written() -> None:
+    db = tidelog.open(text=PATTERNS)
+    shapes = db.types.Shape
+    with db.transaction() as tx:
+        tx.insert("the shapes", [(shapes.Square(side=3),)])
+    assert "the value does not match the pattern" in str(checked(db, "Radius", (4,)))
+    with db.transaction() as tx:
+        tx.insert("the shapes", [(shapes.Circle(r=3),)])
+    text = str(checked(db, "Radius", (4,)))
+    assert "r is 3, not 4" in text
+    assert "`the shapes`(Circle{r: 3})" in text
+    assert "`the shapes`(Circle{r: 3})  asserted" in str(db.why("Radius", (3,)))

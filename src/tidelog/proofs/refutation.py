@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from tidelog.data.values import Value, to_text
 from tidelog.errors import SessionError
-from tidelog.program.typed import Match, Role, Rule
+from tidelog.program.typed import Absent, Match, Role, Rule
 from tidelog.proofs.absence import (
     Blocked,
     Change,
@@ -130,7 +130,8 @@ class Refutation(Drawing):
     def _near(self, obstacle: Blocked) -> Iterator[Line]:
         literal = obstacle.body[obstacle.literal]
         label = "nearest: " if isinstance(literal, Match) else ""
-        for fact in obstacle.near:
+        is_told = isinstance(literal, Absent) and len(obstacle.near) == 1
+        for fact in () if is_told else obstacle.near:
             yield Line(f"{label}{self._wording.fact(fact)}", "near")
 
     def _changes(self, obstacle: Blocked) -> Iterator[str]:

@@ -36,6 +36,7 @@ from tidelog.proofs.bodies import bound_columns
 from tidelog.proofs.candidates import Candidates, Deriving
 from tidelog.proofs.effects import Effects
 from tidelog.proofs.model import Fact, Instance
+from tidelog.proofs.wording import is_shown
 
 __all__ = ["Attempt", "Remedies", "Remedy"]
 
@@ -135,7 +136,7 @@ class Remedies:
                 shared = [f for f in inner[0].facts.values() if all(f in x.facts.values() for x in inner)]
                 return self._deletion(attempt, shared) or self._drop(attempt, instance, number)
             case Test():
-                return self._drop(attempt, instance, number)
+                return self._drop(attempt, instance, number) if is_shown(literal) else None
             case Bind() | Each() | Nested() | Stage():
                 return None
             case _:

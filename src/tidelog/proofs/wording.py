@@ -35,10 +35,12 @@ from tidelog.program.typed import (
 )
 from tidelog.proofs.absence import Pattern
 from tidelog.proofs.model import Computed, Fact, Failed, Instance
+from tidelog.syntax.quoting import written_relation
 
 __all__ = ["Wording", "atom_text", "literal_text", "rule_text", "value_text", "values_text"]
 
 _LONGEST: Final = 400
+_NO_MATCH: Final = "the value does not match the pattern"
 
 
 def value_text(type_: Type, value: Value) -> str:
@@ -51,14 +53,14 @@ class Wording:
 
     def fact(self, fact: Fact) -> str:
         types = self.program.relations[fact.relation].types
-        return f"{fact.relation}({', '.join(map(value_text, types, fact.row))})"
+        return f"{written_relation(fact.relation)}({', '.join(map(value_text, types, fact.row))})"
 
     def pattern(self, pattern: Pattern) -> str:
         """A fact in which columns that may have any value are `_`."""
         types = self.program.relations[pattern.relation].types
         bound = pattern.bound
         shown = (value_text(t, bound[i]) if i in bound else "_" for i, t in enumerate(types))
-        return f"{pattern.relation}({', '.join(shown)})"
+        return f"{written_relation(pattern.relation)}({', '.join(shown)})"
 
     def failure(
         self, literal: Literal, values: Mapping[str, Value], instead: Sequence[Computed], near: Sequence[Fact]
@@ -70,6 +72,8 @@ class Wording:
             case Absent(relation, terms):
                 return f"{self.fact(near[0]) if near else atom_text(relation, terms, values)} is there"
             case Test(condition):
+                if _is_internal(condition):
+                    return _NO_MATCH
                 return f"{literal_text(literal)} does not hold{_where([condition], values)}"
             case Without(parameters):
                 return f"{literal_text(literal)} does not hold{_where(parameters, values)}"
@@ -94,6 +98,10 @@ class Wording:
         instead: Sequence[Computed],
     ) -> str:
         text = literal_text(literal).partition(" = ")[2]
+        if variable.name.startswith("$"):
+            return _NO_MATCH
+        if isinstance(literal, Bind) and _is_internal(literal.value):
+            text, where = variable.name, ""
         if not instead or isinstance(instead[0], Failed):
             return f"{text} has no value{where}"
         needed = (
@@ -159,7 +167,7 @@ def literal_text(literal: Literal) -> str:
 
 def atom_text(relation: str, terms: tuple[Term, ...], values: Mapping[str, Value]) -> str:
     """An atom with the values of its variables; variables without a value keep their names."""
-    return f"{relation}({', '.join(_term(t, values) for t in terms)})"
+    return f"{written_relation(relation)}({', '.join(_term(t, values) for t in terms)})"
 
 
 def _term(term: Term, values: Mapping[str, Value]) -> str:

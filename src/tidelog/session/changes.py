@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -130,6 +130,9 @@ class RelationChanges(Tabular):
         return inserted + [["-", *row] for row in self._deleted.shown(max(SHOWN - len(inserted), 0))]
 
 
+Explain: TypeAlias = "Callable[[Changes, str, object, int | None], Drawing]"
+
+
 class Changes(Mapping[str, RelationChanges]):
     """The changes of a commit, by relation: iterates over those that changed.
 
@@ -150,7 +153,7 @@ class Changes(Mapping[str, RelationChanges]):
         self._relations = relations
         self._nothing = nothing
         self.asserted = asserted or {}
-        self._explain: Callable[[str, object, int | None], Drawing] | None = None
+        self._explain: Explain | None = None
 
     def why(self, relation: str, row: object, *, limit: int | None = 10_000_000) -> Drawing:
         """Why the commit inserted or deleted a row; only of the last commit, before the next.
@@ -159,10 +162,10 @@ class Changes(Mapping[str, RelationChanges]):
         """
         if self._explain is None:
             raise SessionError("a preview cannot be explained; commit, and ask for the changes of the commit")
-        return self._explain(relation, row, limit)
+        return self._explain(self, relation, row, limit)
 
-    def explained_by(self, explain: Callable[[str, object, int | None], Drawing]) -> None:
-        """Answer `why` by a function of the relation, the row and the limit."""
+    def explained_by(self, explain: Explain) -> None:
+        """Answer `why` by a function of these changes, the relation, the row and the limit."""
         self._explain = explain
 
     def __getitem__(self, name: str) -> RelationChanges:

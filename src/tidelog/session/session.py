@@ -382,7 +382,7 @@ class Session:
     # -- for transactions
 
     def _committed(self, done: Done, before: Program) -> None:
-        done.changes.explained_by(partial(self._why_changed, before, done.changes))
+        done.changes.explained_by(partial(self._why_changed, before))
         self._stats = CommitStats(self._state.commit, done.stats)
         if self._recorder is not None:
             self._recorder.add(self._stats)
