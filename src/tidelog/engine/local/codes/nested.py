@@ -6,10 +6,9 @@ becomes an object of Python. Values of recursive types are JSON, which is read a
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, assert_never
+from typing import Any, assert_never
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tidelog.data import types
@@ -23,10 +22,9 @@ from tidelog.engine.local.codes.pools import lengths_to_starts
 from tidelog.engine.local.codes.structures import Rows
 from tidelog.engine.local.codes.terms import Terms
 from tidelog.tables.arrow import arrow_type
+from tidelog.tables.columns import spread
 
 __all__ = ["decode_array", "encode_array"]
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 # -- encoding
@@ -122,12 +120,7 @@ def decode_array(codec: Codec, type_: Type, codes: Codes) -> Any:
     missing = codes == NONE
     if not missing.any():
         return _decode(codec, item, codes)
-    return _spread(_decode(codec, item, codes[~missing]), ~missing)
-
-
-def _spread(array: Any, there: Mask) -> Any:
-    """The array, with its values where a mask says, and null elsewhere."""
-    return array.take(pa.array(np.cumsum(there) - 1, mask=~there))
+    return spread(_decode(codec, item, codes[~missing]), pa.array(~missing))
 
 
 def _decode(codec: Codec, item: types.Structured, codes: Codes) -> Any:
@@ -157,7 +150,7 @@ def _decode_terms(codec: Codec, item: types.Tuple | types.Named, codes: Codes) -
         if parts:
             there = tags == number
             inner = target.field(terms.name(number)).type
-            arrays.append(_spread(_struct(codec, terms, number, codes[there], inner), there))
+            arrays.append(spread(_struct(codec, terms, number, codes[there], inner), pa.array(there)))
     return pa.StructArray.from_arrays(arrays, fields=list(target))
 
 
