@@ -29,6 +29,7 @@ from tidelog.tables.arrow import arrow_type, is_wide
 __all__ = ["column_of", "list_column", "record_column", "scalar_column", "spread", "values_of"]
 
 _MICROSECOND: Final = timedelta(microseconds=1)
+_WIDEST: Final = 16  # bytes of a decimal
 
 
 # -- building
@@ -128,28 +129,31 @@ def list_column(type_: Type, lengths: npt.ArrayLike, items: Any) -> Any:
 def spread(array: Any, valid: Any) -> Any:
     """The array of the values that are not null, with nulls between them: `valid` says where the values go.
 
-    The parts of a null record are not null: they may be declared so.
+    The parts of a null record are not null, at any depth: they may be declared so, and then Arrow does not
+    write them to files.
     """
-    if not len(array) and not pa.types.is_struct(array.type):
-        return pa.nulls(len(valid), array.type)
-    if not len(array):
-        array = _hidden(array.type)
     numbers = pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1)
     if not pa.types.is_struct(array.type):
         return array.take(pc.if_else(valid, numbers, None))
-    places = pc.max_element_wise(numbers, 0)
-    parts = [array.field(i).take(places) for i in range(array.type.num_fields)]
+    places = pc.if_else(valid, numbers, len(array))
+    parts = [
+        pa.concat_arrays([array.field(i), _filler(field.type)]).take(places)
+        for i, field in enumerate(array.type)
+    ]
     return pa.StructArray.from_arrays(parts, fields=list(array.type), mask=pc.invert(valid))
 
 
-def _hidden(type_: Any) -> Any:
-    """One value that is not null, to stand where a null record hides it."""
-    if pa.types.is_struct(type_):
-        return pa.StructArray.from_arrays([_hidden(part.type) for part in type_], fields=list(type_))
-    if pa.types.is_nested(type_):
-        return pa.array([[]], type_)
-    nothing = pa.nulls(1, type_).buffers()  # zeros
-    return pa.Array.from_buffers(type_, 1, [None, *nothing[1:]])
+def _filler(arrow: Any) -> Any:
+    """One value that is not null."""
+    kinds = pa.types
+    if kinds.is_struct(arrow):
+        return pa.StructArray.from_arrays([_filler(f.type) for f in arrow], fields=list(arrow))
+    if kinds.is_list(arrow):
+        ends = pa.array([0, 0], pa.int32())
+        return pa.ListArray.from_arrays(ends, pa.array([], arrow.value_type), type=arrow)
+    if kinds.is_string(arrow) or kinds.is_binary(arrow):
+        return pa.array([b""], arrow)
+    return pa.Array.from_buffers(arrow, 1, [None, pa.py_buffer(bytes(_WIDEST))])
 
 
 # -- reading

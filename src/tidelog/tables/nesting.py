@@ -41,7 +41,7 @@ def fit_nested(type_: Type, array: Any, scalar: FitScalar) -> Any:
     if not isinstance(type_, types.Option):
         return None
     if pa.types.is_null(array.type):
-        return pa.array([None] * len(array), arrow_type(item))
+        return spread(pa.array([], arrow_type(item)), pa.array([False] * len(array), pa.bool_()))
     fitted = _fit(item, _plain(array.drop_null()), scalar)
     return None if fitted is None else spread(fitted, array.is_valid())
 
@@ -160,7 +160,7 @@ def _constructor(type_: Named, constructor: Constructor, array: Any, tags: Any, 
         return part if part.null_count == len(part) else None
     inner = arrow_type(type_).field(constructor.name).type
     if pa.types.is_null(part.type):
-        nothing = pa.array([None] * len(part), inner)
+        nothing = spread(pa.array([], inner), pa.array([False] * len(part), pa.bool_()))
         return None if pc.any(chosen).as_py() else nothing
     if not pa.types.is_struct(part.type) or not part.is_valid().equals(chosen):
         return None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
+from pyarrow import parquet
 
 from data.structured import COLOR, NUMBERS, PAYLOAD, POINT, typed_columns
 from tables.facts import named, patiently
@@ -35,6 +38,20 @@ def test_a_column_is_encoded_as_its_values_are_and_decoded_to_them(column: tuple
         assert decoded.schema == schema(relation)
         assert values_of(type_, decoded["p"]) == held
         assert decoded.to_pylist() == table.to_pylist()
+
+
+@patiently
+@given(typed_columns())
+def test_what_is_missing_has_parts_that_files_take(column: tuple[Item, list[Value]]) -> None:
+    item, values = column
+    for held in ([None], [None, *values, None]):
+        relation, codec = named(p=types.Option(item)), Codec()
+        table = to_table(relation, {"p": held})
+        decoded = decode_table(codec, relation, encode_table(codec, relation, table))
+        for made in (table, decoded):
+            file = io.BytesIO()
+            parquet.write_table(made, file)
+            assert parquet.read_table(file).to_pylist() == made.to_pylist()
 
 
 @pytest.mark.parametrize("type_", [PAYLOAD, POINT, COLOR, NUMBERS, types.Vec(types.STRING)], ids=str)

@@ -6,10 +6,9 @@ becomes an object of Python. Values of recursive types are JSON, which is read a
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, assert_never
+from typing import Any, assert_never
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tidelog.data import types
@@ -26,8 +25,6 @@ from tidelog.tables.arrow import arrow_type
 from tidelog.tables.columns import spread
 
 __all__ = ["decode_array", "encode_array"]
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 # -- encoding
