@@ -63,6 +63,7 @@ __all__ = [
     "aggregate_result",
     "allows",
     "can_cast",
+    "constant_argument",
     "lookup",
     "lookup_aggregate",
 ]
@@ -108,13 +109,14 @@ def lookup(name: str) -> tuple[StandardFunction, ...]:
 class Extra:
     """An argument of an aggregate besides the value. It is required if it has no default and is not optional.
 
-    An optional argument that is not given is left out.
+    An optional argument that is not given is left out. At most one argument of an aggregate `is_constant`.
     """
 
     name: str
     kind: Kind
     default: str | None = None
     optional: bool = False
+    is_constant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +153,20 @@ AGGREGATES: Final = (
     AggregateFunction(
         "arg_max", Kind.ANY, _BY, "The value where `by` is largest; the smallest one if there are several."
     ),
+    AggregateFunction(
+        "top",
+        Kind.ANY,
+        (Extra("n", Kind.INTEGER, is_constant=True), Extra("by", Kind.ANY, optional=True)),
+        "Up to `n` of the largest values, or of those where `by` is largest, as a vec: the largest first, of "
+        "equal ones the smallest value first. Equal values count as often as they occur. `n` is a constant "
+        "of at least 1.",
+    ),
     AggregateFunction("any", Kind.TRUTH, (), "Whether at least one value is true."),
     AggregateFunction("all", Kind.TRUTH, (), "Whether no value is false."),
     AggregateFunction(
         "concat",
         Kind.STRING,
-        (Extra("separator", Kind.STRING, ""),),
+        (Extra("separator", Kind.STRING, "", is_constant=True),),
         "All values, sorted by code points and joined with the separator.",
     ),
     AggregateFunction(
@@ -183,7 +193,7 @@ AGGREGATES: Final = (
     AggregateFunction(
         "quantile",
         Kind.NUMBER,
-        (Extra("q", Kind.FLOATING),),
+        (Extra("q", Kind.FLOATING, is_constant=True),),
         "The value at the fraction `q` of the way from the smallest to the largest, with linear "
         "interpolation between neighbours, as `percentile_cont` of SQL; rounded once and typed as by `avg`. "
         "`q` is a constant from 0.0 to 1.0, taken as written in decimal.",
@@ -215,6 +225,13 @@ def lookup_aggregate(name: str) -> AggregateFunction | None:
     return next((a for a in AGGREGATES if a.name == name), None)
 
 
+def constant_argument(name: str) -> int | None:
+    """The position of the argument of an aggregate that is a constant, if it has one; its value is at 0."""
+    aggregate = lookup_aggregate(name)
+    extra = () if aggregate is None else aggregate.extra
+    return next((i for i, e in enumerate(extra, start=1) if e.is_constant), None)
+
+
 def aggregate_result(name: str, value_type: Type, others: tuple[Type, ...] = ()) -> Type | None:
     """The result type of an aggregate over values of a type; None if it does not accept them.
 
@@ -230,7 +247,7 @@ def aggregate_result(name: str, value_type: Type, others: tuple[Type, ...] = ())
             return types.DOUBLE if types.is_float(value_type) else value_type
         case "avg" | "median" | "quantile":
             return value_type if isinstance(value_type, types.Decimal) else types.DOUBLE
-        case "collect_vec":
+        case "collect_vec" | "top":
             return types.Vec(value_type)
         case "collect_set":
             return types.Set(value_type)
