@@ -317,7 +317,8 @@ class Aggregate:
     """`result` is `function` over the values of `args[0]` in all instances.
 
     The others are those of the catalogue, such as the value that `arg_min` and `arg_max` compare. The
-    separator of `concat`, the fraction of `quantile` and the number of `top` are constants. With `distinct`, equal values of `args` count once.
+    separator of `concat`, the fraction of `quantile` and the number of `top` are constants.
+    With `distinct`, equal values of `args` count once.
     """
 
     result: Var

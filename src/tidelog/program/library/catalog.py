@@ -15,6 +15,7 @@ from tidelog.data.types import Type
 from tidelog.program.library import functions
 from tidelog.program.library.calendar_functions import CALENDARS
 from tidelog.program.library.collections import COLLECTIONS, MAX_ITEMS
+from tidelog.program.library.json_functions import JSON
 from tidelog.program.library.numeric_functions import NUMERICS
 from tidelog.program.library.signatures import (
     OPTION_T,
@@ -84,6 +85,7 @@ GROUPS: Final[dict[str, tuple[StandardFunction, ...]]] = {
     **NUMERICS,
     **CALENDARS,
     **WEB,
+    **JSON,
 }
 _ALL: Final = tuple(f for groups in (GROUPS, COLLECTIONS) for group in groups.values() for f in group)
 FUNCTION_NAMES: Final = tuple(dict.fromkeys(f.name for f in _ALL))
