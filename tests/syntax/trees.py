@@ -323,6 +323,28 @@ attributes = st.builds(
 type_parameters = _some(st.builds(tree.Variable, st.sampled_from(["A", "T", "t", "a b"])), 0, 2)
 definitions = st.builds(tree.Constructor, constructors_in_braces, column_lists | wide_columns)
 
+
+def _statements(inner: SearchStrategy[tree.Statement]) -> SearchStrategy[tree.Statement]:
+    """Statements that hold others. `else` belongs to the last `if`, so before it, others are in braces."""
+    variables = literals.filter(lambda found: isinstance(found, tree.Assignment | tree.Destructuring))
+    sequences = st.builds(
+        lambda first, last: tree.Sequence((*first, last)), _some(inner | variables, 0, 2), inner
+    )
+    branches = _some(st.builds(tree.Branch, _patterns(expressions), inner), 1, 3)
+    return st.one_of(
+        sequences,
+        st.builds(tree.Loop, _sources, st.none() | expressions, inner),
+        st.builds(tree.If, expressions, inner),
+        st.builds(tree.If, expressions, sequences | heads.map(lambda found: found[0]), inner),
+        st.builds(tree.Switch, expressions, branches),
+        st.builds(lambda then: tree.If(tree.Variable("x"), tree.Sequence(()), then), inner),
+    )
+
+
+_sources = literals.filter(lambda found: isinstance(found, tree.Atom | tree.Row | tree.Generator))
+statements = st.recursive(heads.map(lambda found: found[0]), _statements, max_leaves=6)
+loops = st.builds(tree.Loop, _sources, st.none() | expressions, statements)
+
 items: SearchStrategy[tree.Item] = st.one_of(
     st.builds(
         tree.Relation,
@@ -348,6 +370,7 @@ items: SearchStrategy[tree.Item] = st.one_of(
         tree.Index, relations, _some(st.builds(tree.Parameter, variables, st.none() | types), 0, 2), atoms
     ),
     st.builds(tree.Rule, heads, st.lists(literals | wide_atoms, max_size=4).map(tuple)),
+    loops,
 )
 paths = relations | functions
 headers = st.builds(

@@ -20,7 +20,7 @@ from tidelog.syntax.expressions import (
 from tidelog.syntax.names import is_word, variable_name
 from tidelog.syntax.precedence import NOT
 
-__all__ = ["atom", "literals", "no_end"]
+__all__ = ["atom", "is_row", "literal", "literals", "no_end", "right_side"]
 
 MAX_DELAY = 1000  # commits
 _AND = "separate literals with commas: `a, b`"
@@ -50,15 +50,15 @@ def no_end(c: Cursor, expected: str) -> Unexpected:
 
 
 def literals(c: Cursor) -> tuple[tree.Literal, ...]:
-    found = [_literal(c)]
+    found = [literal(c)]
     while c.accept(","):
-        found.append(_literal(c))
+        found.append(literal(c))
     return tuple(found)
 
 
-def _literal(c: Cursor) -> tree.Literal:
+def literal(c: Cursor) -> tree.Literal:
     start = c.token.start
-    if _is_row(c):
+    if is_row(c):
         return _row(c)
     if _is_atom(c):
         found = atom(c)
@@ -91,10 +91,10 @@ def _variable(c: Cursor) -> tree.Literal:
     if c.token.text == "in" and c.token.kind == "name":
         c.advance()
         return tree.Generator(found, expression(c), c.since(start))
-    return assigned(c, start, found, _right_side)
+    return assigned(c, start, found, right_side)
 
 
-def _right_side(c: Cursor) -> tree.Expr:
+def right_side(c: Cursor) -> tree.Expr:
     """The right side of a `var`: an expression, or an aggregate over a body of its own."""
     start = c.token.start
     value = expression(c)
@@ -122,7 +122,7 @@ def _sub_aggregate(
 def _negation(c: Cursor) -> tree.Literal:
     """`not A(x)`, `not (a, b; c)`, or a condition that begins with `not`"""
     start = c.token.start
-    if _is_row(c, 1) and c.peek(3).kind == "Name" and "::" not in c.peek(3).text:
+    if is_row(c, 1) and c.peek(3).kind == "Name" and "::" not in c.peek(3).text:
         message = f"`not` holds if there is no row, so `{c.peek().name}` cannot name one"
         hint = f"write `not {c.peek(3).text}(…)`, or `not ({c.peek().text} in {c.peek(3).text}(…), …)`"
         raise c.unexpected(message, hint, "E130")
@@ -241,7 +241,7 @@ def _is_atom(c: Cursor, ahead: int = 0) -> bool:
     return c.peek(ahead + 1).text == "("
 
 
-def _is_row(c: Cursor, ahead: int = 0) -> bool:
+def is_row(c: Cursor, ahead: int = 0) -> bool:
     """Whether `name in Name(` comes next."""
     name, word = c.peek(ahead), c.peek(ahead + 1)
     return is_word(name) and name.kind != "Name" and word.text == "in" and _is_atom(c, ahead + 2)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from tidelog.errors import Diagnostic, ProgramError, Source, Span
 from tidelog.syntax import tree
 from tidelog.syntax.attributes import attributed
-from tidelog.syntax.bodies import atom, literals, no_end
+from tidelog.syntax.bodies import literals, no_end
 from tidelog.syntax.chains import chain, depth, row_depth
 from tidelog.syntax.cursor import MAX_DEPTH, Cursor, Unexpected, describe
 from tidelog.syntax.definitions import function, is_kind, relation, type_definition
@@ -22,6 +22,7 @@ from tidelog.syntax.headers import expect_at_start, header, is_header
 from tidelog.syntax.indexes import index, is_index
 from tidelog.syntax.lexer import tokenize
 from tidelog.syntax.quoting import STARTS
+from tidelog.syntax.statements import head, imperative_rule, is_loop
 
 __all__ = ["is_file_name", "parse", "read", "read_body"]
 
@@ -30,6 +31,7 @@ _FILE_NAME = re.compile(r"\s*[^\s(){}][^\n(){}]*\.dl\s*")
 _BEGINNINGS = {
     "-": "comments begin with `//`",
     "/": "comments begin with `//`",
+    "for": "write `for (Relation(x) if condition) Head(x).`",
     ".": "declare a relation as in `input relation Edge(src: string, dst: string)`",
 }
 _FUNCTION = "functions are declared with `function`: `function double(x: int): int { x * 2 }`"
@@ -170,7 +172,7 @@ def _recover(c: Cursor, start: int) -> None:
             column = c.source.position(c.token.start)[1]
             if column == 1 or c.token.text in _RESUMED:
                 return
-        if c.starts_line() and _is_kind(c) and c.source.position(c.token.start)[1] == 1:
+        if c.starts_line() and (_is_kind(c) or is_loop(c)) and c.source.position(c.token.start)[1] == 1:
             return
         if c.at("."):
             stop = c.advance()
@@ -196,6 +198,8 @@ def _item(c: Cursor) -> tree.Item:
         return header(c)
     if is_index(c):
         return index(c)
+    if is_loop(c):
+        return imperative_rule(c)
     if c.token.kind in ("Name", "quoted"):
         return _rule(c)
     if c.token.kind == "name" and c.peek().text == "(":
@@ -219,23 +223,13 @@ def _is_kind(c: Cursor) -> bool:
 
 def _rule(c: Cursor) -> tree.Rule:
     start = c.token.start
-    heads = [_head(c)]
+    heads = [head(c)]
     while c.accept(","):
         if c.token.kind not in ("Name", "quoted"):
             raise c.unexpected(f"expected another head of the rule, found {describe(c.token)}")
-        heads.append(_head(c))
+        heads.append(head(c))
     body = literals(c) if c.accept(":-") else ()
     if not c.at("."):
         raise no_end(c, "a `,` or the full stop that ends the rule" if body else "`:-` or the full stop")
     c.advance()
     return tree.Rule(tuple(heads), body, c.since(start))
-
-
-def _head(c: Cursor) -> tree.Atom:
-    found = atom(c)
-    if found.delay or found.is_prime:
-        what = "an earlier commit" if found.delay else "the rows of a stream"
-        raise Unexpected(
-            Diagnostic("E134", found.span, f"a head cannot be {what}", hint=f"write `{found.relation}(…)`")
-        )
-    return found

@@ -71,6 +71,7 @@ from tidelog.syntax.tree.literals import (
     Negation,
     Row,
 )
+from tidelog.syntax.tree.statements import Branch, If, Loop, Sequence, Statement, Switch
 
 __all__ = [
     "Aggregate",
@@ -83,6 +84,7 @@ __all__ = [
     "Binary",
     "Block",
     "BoolLiteral",
+    "Branch",
     "BytesLiteral",
     "Call",
     "Case",
@@ -102,12 +104,14 @@ __all__ = [
     "FractionLiteral",
     "Function",
     "Generator",
+    "If",
     "Import",
     "Index",
     "IntLiteral",
     "Interpolation",
     "Item",
     "Literal",
+    "Loop",
     "MapLiteral",
     "Match",
     "Module",
@@ -119,9 +123,12 @@ __all__ = [
     "Relation",
     "Row",
     "Rule",
+    "Sequence",
     "Slice",
+    "Statement",
     "StringLiteral",
     "SubAggregate",
+    "Switch",
     "TupleValue",
     "TypeDefinition",
     "TypeName",
