@@ -67,3 +67,27 @@ def test_a_relation_in_lower_case_causes_one_error() -> None:
     with pytest.raises(ProgramError) as raised:
         load(f"{BASE}R(x) :- edge(x, n, _), n > 1.")
     assert len(raised.value.diagnostics) == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "hint"),
+    [
+        (".decl edge(x: number)", "`input relation Edge"),
+        (".output edge", "`output relation Reach"),
+        (".type A = number", "`typedef Shape"),
+        ("input relation A(x int)", "write `x: int`"),
+        ("input relation A(x: int[])", "`vec<int>`"),
+        ("input relation A(x: string?)", "`option<string>`"),
+        ('edge("a", "b").', "write `Edge`"),
+        ("R(x) := Edge(x, _, _).", "write `:-`"),
+        ("R(x) :- Edge(x, _, _)\nR(y) :- Edge(y, _, _).", "with a full stop"),
+        ("for x in Edge: R(x).", "write `for (Relation(x)"),
+    ],
+)
+def test_items_of_other_languages_are_translated_in_their_place(item: str, hint: str) -> None:
+    text = f"{BASE}{item}"
+    with pytest.raises(ProgramError) as raised:
+        load(text)
+    first = raised.value.diagnostics[0]
+    assert hint in str(first.hint)
+    assert first.span.start >= len(BASE)

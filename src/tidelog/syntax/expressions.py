@@ -114,11 +114,18 @@ def _conditional(c: Cursor) -> tree.Expr:
     branches: list[tuple[int, tree.Expr, tree.Expr]] = []
     while c.at("if"):
         start = c.advance().start
-        c.expect("(", "before the condition of `if`")
+        if not c.at("("):
+            hint = "write `if (condition) a else b`"
+            raise c.unexpected(f"expected `(` before the condition of `if`, found {describe(c.token)}", hint)
+        c.advance()
         condition = expression(c)
         c.expect(")", "after the condition of `if`")
         then = expression(c)
-        c.expect("else", "after the first branch of `if`")
+        if not c.at("else"):
+            hint = "write `else if`" if c.token.text in ("elif", "elsif", "elseif") else None
+            message = f"expected `else` after the first branch of `if`, found {describe(c.token)}"
+            raise c.unexpected(message, hint)
+        c.advance()
         branches.append((start, condition, then))
     value = expression(c)
     for start, condition, then in reversed(branches):
@@ -236,7 +243,8 @@ def _primary(c: Cursor) -> tree.Expr:
             return _conditional(c)
         case "op" if token.text in _BRACKETS:
             return _BRACKETS[token.text](c)
-    hint = "write `!=`" if c.source.text.endswith("<>", 0, token.end) else None
+    text = c.source.text
+    hint = next((hint for word, hint in _TWO.items() if text.endswith(word, 0, token.end)), None)
     raise c.unexpected(f"expected an expression, found {describe(token)}", hint)
 
 
@@ -317,6 +325,8 @@ def _brackets(c: Cursor) -> tree.Expr:
 
 def _closure(c: Cursor) -> tree.Expr:
     """`|x, y: int| e`"""
+    if c.source.text.endswith("||", 0, c.token.end):
+        raise c.unexpected("expected an expression, found `|`", "write `or`")
     start = c.advance().start
     parameters: list[tree.Parameter] = []
     while not c.at("|"):
@@ -379,9 +389,28 @@ def _capitalised(c: Cursor) -> tree.Expr:
     if c.peek().text == "{":
         return _construct(c)
     if not is_bare(token.name):
-        raise c.unexpected(f"expected an expression, found {describe(token)}", "call a function with `(…)`")
+        type_ = token.text.rpartition("::")[2]
+        converts = type_ in (
+            "int",
+            "bigint",
+            "text",
+            "string",
+            "float",
+            "double",
+            "date",
+            "timestamp",
+            "bool",
+        )
+        hint = f"write `… as {type_}` to convert a value" if converts else "call a function with `(…)`"
+        raise c.unexpected(f"expected an expression, found {describe(token)}", hint)
     c.advance()
     return tree.Construct(token.name, (), is_bare=True, span=c.span(token), name_span=c.span(token))
+
+
+_DDLOG = {
+    "FlatMap": "write `var x in collection` for the items of a collection",
+    "Aggregate": "write `var n = x.group_by(k).count()`",
+}
 
 
 def _instead(c: Cursor) -> str:
@@ -397,6 +426,8 @@ def _instead(c: Cursor) -> str:
             )
         case _:
             name = c.token.text
+            if name in _DDLOG:
+                return _DDLOG[name]
             return f"constructors take braces: `{name}{{…}}`; a relation is a separate literal of the body"
 
 
@@ -474,4 +505,9 @@ def assigned(
     return tree.Destructuring(found, right, c.since(start))
 
 
+_TWO = {  # operators of other languages, of two characters
+    "<>": "write `!=`",
+    "&&": "separate literals with commas, or write `and`",
+    "**": "use `pow(x, y)`",
+}
 _BRACKETS = {"(": _parenthesis, "[": _brackets, "{": block, "|": _closure}

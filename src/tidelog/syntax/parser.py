@@ -41,6 +41,14 @@ _DECLARED = {"fn": _FUNCTION, "def": _FUNCTION, "func": _FUNCTION} | dict.fromke
 )
 
 
+_DIRECTIVES = {
+    "input": "declare a relation as `input`: `input relation Edge(src: string, dst: string)`",
+    "output": "declare a relation as `output`: `output relation Reach(src: string, dst: string)`",
+    "printsize": "declare a relation as `output`: `output relation Reach(src: string, dst: string)`",
+    "type": _TYPE,
+}
+
+
 def parse(text: str, name: str = "<text>") -> tree.Program:
     """The tree of a text; raises a ProgramError with all its syntax errors."""
     program, problems = read(Source(name, text))
@@ -204,16 +212,15 @@ def _item(c: Cursor) -> tree.Item:
         return _rule(c)
     if c.token.kind == "name" and c.peek().text == "(":
         capital = c.token.text[0].upper() + c.token.text[1:]
-        raise c.unexpected(
-            f"`{c.token.text}` cannot be a relation: relation names must be capitalised",
-            f"write `{capital}`",
-            "E005",
-        )
+        message = f"`{c.token.text}` cannot be a relation: relation names must be capitalised"
+        raise Unexpected(Diagnostic("E005", c.span(c.token), message, hint=f"write `{capital}`"))
     word = _DECLARED.get(c.token.text) if c.peek().kind in ("name", "Name") else None
     if word is not None:
         raise c.unexpected(f"expected a declaration or a rule, found {describe(c.token)}", word)
     message = f"expected a declaration or a rule, found {describe(c.token)}"
-    raise Unexpected(Diagnostic("E003", c.span(c.token), message, hint=_BEGINNINGS.get(c.token.text)))
+    hint = _DIRECTIVES.get(c.peek().text) if c.at(".") else None
+    hint = hint or _BEGINNINGS.get(c.token.text)
+    raise Unexpected(Diagnostic("E003", c.span(c.token), message, hint=hint))
 
 
 def _is_kind(c: Cursor) -> bool:

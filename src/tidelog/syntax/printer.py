@@ -299,11 +299,11 @@ def _parts_of(
     match statement:
         case tree.Loop(body=body):
             yield from _with_body(f"{before}{print_opening(statement)}", start, body, indent, after)
-        case tree.If(then=then, otherwise=None):
-            yield from _with_body(f"{before}{print_opening(statement)}", start, then, indent, after)
         case tree.If(then=then, otherwise=otherwise):
-            yield from _with_body(f"{before}{print_opening(statement)}", start, then, indent, "")
-            yield from _with_body("else", otherwise.span.start, otherwise, indent, after)
+            ending = after if otherwise is None else ""
+            yield from _with_body(f"{before}{print_opening(statement)}", start, then, indent, ending)
+            if otherwise is not None:
+                yield from _with_body("else", otherwise.span.start, otherwise, indent, after)
         case tree.Switch(branches=branches):
             yield _Line(f"{indent}{before}{print_opening(statement)} {{", start, start, indent)
             for branch, comma in _separated(branches, ",", ""):
