@@ -115,8 +115,8 @@ def _conditional(c: Cursor) -> tree.Expr:
     while c.at("if"):
         start = c.advance().start
         if not c.at("("):
-            hint = "write `if (condition) a else b`"
-            raise c.unexpected(f"expected `(` before the condition of `if`, found {describe(c.token)}", hint)
+            message = f"expected `(` before the condition of `if`, found {describe(c.token)}"
+            raise c.unexpected(message, "write `if (condition) a else b`")
         c.advance()
         condition = expression(c)
         c.expect(")", "after the condition of `if`")
@@ -390,18 +390,7 @@ def _capitalised(c: Cursor) -> tree.Expr:
         return _construct(c)
     if not is_bare(token.name):
         type_ = token.text.rpartition("::")[2]
-        converts = type_ in (
-            "int",
-            "bigint",
-            "text",
-            "string",
-            "float",
-            "double",
-            "date",
-            "timestamp",
-            "bool",
-        )
-        hint = f"write `… as {type_}` to convert a value" if converts else "call a function with `(…)`"
+        hint = f"write `… as {type_}` to convert" if type_ in _CONVERTED else "call a function with `(…)`"
         raise c.unexpected(f"expected an expression, found {describe(token)}", hint)
     c.advance()
     return tree.Construct(token.name, (), is_bare=True, span=c.span(token), name_span=c.span(token))
@@ -505,6 +494,7 @@ def assigned(
     return tree.Destructuring(found, right, c.since(start))
 
 
+_CONVERTED = frozenset(["int", "bigint", "string", "float", "double", "date", "timestamp", "bool"])
 _TWO = {  # operators of other languages, of two characters
     "<>": "write `!=`",
     "&&": "separate literals with commas, or write `and`",

@@ -184,10 +184,9 @@ class Patterns(Inference):
         """The definition that has a constructor, or None after reporting an error."""
         definition = self.known.types.type_of(expr.constructor)
         if definition is None:
+            known = self.known.types.constructors
             hint = value_hint(expr.constructor) if expr.is_bare else None
-            hint = hint or self.problems.suggest(
-                expr.constructor, self.known.types.constructors, ("Ok", "Err")
-            )
+            hint = hint or self.problems.suggest(expr.constructor, known, ("Ok", "Err"))
             item = self.known.types.find(expr.constructor)
             if hint is None and isinstance(item, tree.TypeDefinition):
                 hint = f"its constructors are {', '.join(f'`{c.name}`' for c in item.constructors)}"

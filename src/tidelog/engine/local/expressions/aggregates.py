@@ -323,7 +323,8 @@ def _collect_vec(groups: _Groups) -> Vector:
 
 def _top(groups: _Groups) -> Vector:
     """The first values in descending order of the third column and then their own order, or of their own."""
-    n = min(groups.ledger.values(groups.types[1], groups.args[1][:1])[0], int(_LARGEST))
+    (given,) = groups.ledger.values(groups.types[1], groups.args[1][:1])
+    n = min(int(given), int(_LARGEST))
     values = _places(groups, 0)
     by = (values, ~_places(groups, 2)) if len(groups.args) > 2 else (~values,)  # `~` reverses the order
     order = np.lexsort((*by, groups.numbers))
@@ -331,7 +332,7 @@ def _top(groups: _Groups) -> Vector:
     ends = np.cumsum(weights)
     starts = np.searchsorted(numbers, np.arange(groups.count))
     before = ends - weights - (ends - weights)[starts][numbers]  # instances of the group that come first
-    taken = np.clip(n - before, 0, weights)  # the two are not negative, so nothing overflows
+    taken: Codes = np.clip(n - before, 0, weights)  # the two are not negative, so nothing overflows
     lengths = np.zeros(groups.count, np.int64)
     np.add.at(lengths, numbers, taken)
     rows = Rows(groups.args[0][np.repeat(order, taken)], lengths_to_starts(lengths))

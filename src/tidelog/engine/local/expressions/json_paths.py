@@ -72,12 +72,10 @@ def _at(text: str, path: str) -> Any:
     steps = _steps(path)
     value = _parsed(text)
     for step in steps:
-        if isinstance(value, dict if isinstance(step, str) else list) and (
-            step in value if isinstance(step, str) else step < len(value)
-        ):
-            value = value[step]
+        if isinstance(step, str):
+            value = value.get(step, _ABSENT) if isinstance(value, dict) else _ABSENT
         else:
-            return _ABSENT
+            value = value[step] if isinstance(value, list) and step < len(value) else _ABSENT
     return value
 
 
