@@ -17,74 +17,18 @@ from tidelog.syntax.expressions import (
     expression,
     rest_of_expression,
 )
+from tidelog.syntax.foreign import JOINTS, end_hint
 from tidelog.syntax.names import is_word, variable_name
 from tidelog.syntax.precedence import NOT
 
 __all__ = ["atom", "is_row", "literal", "literals", "no_end", "right_side"]
 
 MAX_DELAY = 1000  # commits
-_AND = "separate literals with commas: `a, b`"
-_OR = "write alternatives in parentheses, separated by semicolons: `(a; b)`"
-_JOINTS = {"and": _AND, "&": _AND, "or": _OR, "|": _OR, ";": _OR}
-_NONE = "test for a missing value with `is_none(x)` and `is_some(x)`"
-_LIKE = "use `starts_with(x, …)`, `contains(x, …)` or `regex_match(x, …)`"
-_WORDS = {
-    "like": _LIKE,
-    "ilike": 'use `regex_match(x, "(?i)…")`',
-    "in": "write `in` and the values in brackets: `x in [1, 2]`",
-    "between": "write `low <= x and x <= high`",
-    "where": "separate conditions with commas",
-    "if": "separate conditions with commas; a choice is written `if (condition) a else b`",
-    "mod": "write `%`",
-    "div": "write `/`",
-    "order": "relations have no order; use `top(n, by)` or `collect_vec(by)` of `group_by`",
-    "limit": "relations have no order; use `top(n, by)` of `group_by`",
-    "group": "write `var n = x.group_by(k).count()`",
-    "when": "write `if (condition) a else b`",
-    "then": "write `if (condition) a else b`",
-}
-_NEGATED = {
-    "like": "`not` stands before the condition: `not starts_with(x, …)`",
-    "ilike": '`not` stands before the condition: `not regex_match(x, "(?i)…")`',
-    "in": "`not` stands before the condition: `not (x in [1, 2])`",
-    "between": "`not` stands before the condition: `not (low <= x and x <= high)`",
-}
-_NAMED = "write `var x = …`"
-_OVER_BODY = "write `var n = count { … }` or `var n = sum(x) { … }`"
-_BEFORE = {  # by the word before what was not expected
-    "let": _NAMED,
-    "val": _NAMED,
-    "distinct": "relations have each row once; in aggregates, write `x.group_by(k).distinct().sum()`",
-    "forall": "write `not (…, not …)`: there is no row for which it does not hold",
-    "?": "write `if (condition) a else b`",
-    **dict.fromkeys(["count", "sum", "min", "max", "mean"], _OVER_BODY),
-}
 
 
 def no_end(c: Cursor, expected: str) -> Unexpected:
     """The error for a token that neither continues nor ends the literals."""
-    return c.unexpected(f"expected {expected}, found {describe(c.token)}", _end_hint(c))
-
-
-def _end_hint(c: Cursor) -> str | None:
-    match c.token.text, c.peek().text:
-        case ("<", "-") | (":", "="):
-            return "write `:-`"
-        case "-", "-":
-            return "comments begin with `//`"
-        case "{", _:
-            return "an aggregate over a body is the whole right side of a `var`: `var n = count { … }`"
-    word, following = c.token.text.lower(), c.peek().text.lower()
-    if word == "is":
-        is_test = following in ("null", "none", "not", "nil")
-        return _NONE if is_test else "write `==` to compare, `var x = …` to name a value"
-    if word == "not" and following in _NEGATED:
-        return _NEGATED[following]
-    before = c.tokens[c.index - 1].text.lower() if c.index else ""
-    found = _JOINTS.get(word) or _WORDS.get(word) or _BEFORE.get(before)
-    if found is None and c.starts_line() and c.token.kind in ("Name", "keyword"):
-        return "end the rule before it with a full stop"
-    return found
+    return c.unexpected(f"expected {expected}, found {describe(c.token)}", end_hint(c))
 
 
 def literals(c: Cursor) -> tuple[tree.Literal, ...]:
@@ -218,7 +162,7 @@ def _as_value(c: Cursor, alternatives: tuple[tuple[tree.Literal, ...], ...], sta
     match alternatives:
         case ((tree.Condition(only),),):
             return only
-        case (row,) if continues(c) and c.token.text not in _JOINTS:
+        case (row,) if continues(c) and c.token.text not in JOINTS:
             return _value(row, c.since(start))
         case _:
             return None

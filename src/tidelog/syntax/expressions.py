@@ -11,6 +11,7 @@ from tidelog.syntax import tree
 from tidelog.syntax.accesses import bits, positions
 from tidelog.syntax.constants import amount, bytes_literal, is_unit, string, width_literal
 from tidelog.syntax.cursor import Cursor, describe
+from tidelog.syntax.foreign import CONVERTED, RELATIONS, operator_hint
 from tidelog.syntax.lexer import Token
 from tidelog.syntax.names import column_name, is_word, parameter_name, variable_name
 from tidelog.syntax.precedence import BINARY, CAST, COMPARISON, LOOSEST, NOT
@@ -243,9 +244,7 @@ def _primary(c: Cursor) -> tree.Expr:
             return _conditional(c)
         case "op" if token.text in _BRACKETS:
             return _BRACKETS[token.text](c)
-    text = c.source.text
-    hint = next((hint for word, hint in _TWO.items() if text.endswith(word, 0, token.end)), None)
-    raise c.unexpected(f"expected an expression, found {describe(token)}", hint)
+    raise c.unexpected(f"expected an expression, found {describe(token)}", operator_hint(c))
 
 
 def _named(c: Cursor, name: Token) -> tree.Expr:
@@ -390,16 +389,10 @@ def _capitalised(c: Cursor) -> tree.Expr:
         return _construct(c)
     if not is_bare(token.name):
         type_ = token.text.rpartition("::")[2]
-        hint = f"write `… as {type_}` to convert" if type_ in _CONVERTED else "call a function with `(…)`"
+        hint = f"write `… as {type_}` to convert" if type_ in CONVERTED else "call a function with `(…)`"
         raise c.unexpected(f"expected an expression, found {describe(token)}", hint)
     c.advance()
     return tree.Construct(token.name, (), is_bare=True, span=c.span(token), name_span=c.span(token))
-
-
-_DDLOG = {
-    "FlatMap": "write `var x in collection` for the items of a collection",
-    "Aggregate": "write `var n = x.group_by(k).count()`",
-}
 
 
 def _instead(c: Cursor) -> str:
@@ -415,8 +408,8 @@ def _instead(c: Cursor) -> str:
             )
         case _:
             name = c.token.text
-            if name in _DDLOG:
-                return _DDLOG[name]
+            if name in RELATIONS:
+                return RELATIONS[name]
             return f"constructors take braces: `{name}{{…}}`; a relation is a separate literal of the body"
 
 
@@ -494,10 +487,4 @@ def assigned(
     return tree.Destructuring(found, right, c.since(start))
 
 
-_CONVERTED = frozenset(["int", "bigint", "string", "float", "double", "date", "timestamp", "bool"])
-_TWO = {  # operators of other languages, of two characters
-    "<>": "write `!=`",
-    "&&": "separate literals with commas, or write `and`",
-    "**": "use `pow(x, y)`",
-}
 _BRACKETS = {"(": _parenthesis, "[": _brackets, "{": block, "|": _closure}

@@ -324,7 +324,8 @@ def _collect_vec(groups: _Groups) -> Vector:
 def _top(groups: _Groups) -> Vector:
     """The first values in descending order of the third column and then their own order, or of their own."""
     (given,) = groups.ledger.values(groups.types[1], groups.args[1][:1])
-    n = min(int(given), int(_LARGEST))
+    assert isinstance(given, int)
+    n = min(given, int(_LARGEST))
     values = _places(groups, 0)
     by = (values, ~_places(groups, 2)) if len(groups.args) > 2 else (~values,)  # `~` reverses the order
     order = np.lexsort((*by, groups.numbers))
