@@ -324,26 +324,26 @@ type_parameters = _some(st.builds(tree.Variable, st.sampled_from(["A", "T", "t",
 definitions = st.builds(tree.Constructor, constructors_in_braces, column_lists | wide_columns)
 
 
-def _statements(inner: SearchStrategy[tree.Statement]) -> SearchStrategy[tree.Statement]:
+def _statements(inner: SearchStrategy[tree.RuleStatement]) -> SearchStrategy[tree.RuleStatement]:
     """Statements that hold others. `else` belongs to the last `if`, so before it, others are in braces."""
     variables = literals.filter(lambda found: isinstance(found, tree.Assignment | tree.Destructuring))
     sequences = st.builds(
-        lambda first, last: tree.Sequence((*first, last)), _some(inner | variables, 0, 2), inner
+        lambda first, last: tree.RuleSequence((*first, last)), _some(inner | variables, 0, 2), inner
     )
-    branches = _some(st.builds(tree.Branch, _patterns(expressions), inner), 1, 3)
+    branches = _some(st.builds(tree.RuleBranch, _patterns(expressions), inner), 1, 3)
     return st.one_of(
         sequences,
-        st.builds(tree.Loop, _sources, st.none() | expressions, inner),
-        st.builds(tree.If, expressions, inner),
-        st.builds(tree.If, expressions, sequences | heads.map(lambda found: found[0]), inner),
-        st.builds(tree.Switch, expressions, branches),
-        st.builds(lambda then: tree.If(tree.Variable("x"), tree.Sequence(()), then), inner),
+        st.builds(tree.RuleLoop, _sources, st.none() | expressions, inner),
+        st.builds(tree.RuleIf, expressions, inner),
+        st.builds(tree.RuleIf, expressions, sequences | heads.map(lambda found: found[0]), inner),
+        st.builds(tree.RuleSwitch, expressions, branches),
+        st.builds(lambda then: tree.RuleIf(tree.Variable("x"), tree.RuleSequence(()), then), inner),
     )
 
 
 _sources = literals.filter(lambda found: isinstance(found, tree.Atom | tree.Row | tree.Generator))
 statements = st.recursive(heads.map(lambda found: found[0]), _statements, max_leaves=6)
-loops = st.builds(tree.Loop, _sources, st.none() | expressions, statements)
+loops = st.builds(tree.RuleLoop, _sources, st.none() | expressions, statements)
 
 items: SearchStrategy[tree.Item] = st.one_of(
     st.builds(

@@ -22,11 +22,11 @@ from tidelog.program.analysis.strata import Strata, restratify, stratify
 from tidelog.program.elaborate.declarations import Declarations, declare, needed_row_types
 from tidelog.program.elaborate.definitions import resolve_type
 from tidelog.program.elaborate.functions import elaborate_functions, from_python
+from tidelog.program.elaborate.imperative import Expansion, expanded
 from tidelog.program.elaborate.indexes import declare_indexes
 from tidelog.program.elaborate.lint import warn, warn_single_variables
 from tidelog.program.elaborate.problems import Problems, did_you_mean, expect_text
 from tidelog.program.elaborate.rules import elaborate_rule
-from tidelog.program.elaborate.statements import Expansion, expanded
 from tidelog.program.elaborate.typedefs import restored
 from tidelog.program.library.catalog import REPLACEABLE_NAMES
 from tidelog.program.model import EMPTY, Index, Program, RuleChange

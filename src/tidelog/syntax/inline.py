@@ -354,33 +354,33 @@ def print_argument(argument: tree.Argument) -> str:
 # -- statements
 
 
-def print_statement(statement: tree.Statement | tree.Assignment | tree.Destructuring) -> str:
+def print_statement(statement: tree.RuleStatement | tree.Assignment | tree.Destructuring) -> str:
     match statement:
         case tree.Atom() | tree.Assignment() | tree.Destructuring():
             return print_literal(statement)
-        case tree.Loop(body=body):
+        case tree.RuleLoop(body=body):
             return f"{print_opening(statement)} {print_statement(body)}"
-        case tree.If(then=then, otherwise=otherwise):
+        case tree.RuleIf(then=then, otherwise=otherwise):
             other = "" if otherwise is None else f" else {print_statement(otherwise)}"
             return f"{print_opening(statement)} {print_statement(then)}{other}"
-        case tree.Switch(branches=branches):
+        case tree.RuleSwitch(branches=branches):
             cases = (f"{print_expression(b.pattern)} -> {print_statement(b.body)}" for b in branches)
             return f"{print_opening(statement)} {{ {', '.join(cases)} }}"
-        case tree.Sequence(parts):
+        case tree.RuleSequence(parts):
             return f"{{ {'; '.join(map(print_statement, parts))} }}" if parts else "{}"
         case _:
             assert_never(statement)
 
 
-def print_opening(statement: tree.Loop | tree.If | tree.Switch) -> str:
+def print_opening(statement: tree.RuleLoop | tree.RuleIf | tree.RuleSwitch) -> str:
     """What is before the statements inside a statement."""
     match statement:
-        case tree.Loop(source, condition):
+        case tree.RuleLoop(source, condition):
             tested = "" if condition is None else f" if {print_expression(condition)}"
             return f"for ({print_literal(source)}{tested})"
-        case tree.If(condition):
+        case tree.RuleIf(condition):
             return f"if ({print_expression(condition)})"
-        case tree.Switch(subject):
+        case tree.RuleSwitch(subject):
             return f"match ({print_expression(subject)})"
         case _:
             assert_never(statement)

@@ -19,10 +19,10 @@ from tidelog.syntax.chains import chain, depth, row_depth
 from tidelog.syntax.cursor import MAX_DEPTH, Cursor, Unexpected, describe
 from tidelog.syntax.definitions import function, is_kind, relation, type_definition
 from tidelog.syntax.headers import expect_at_start, header, is_header
+from tidelog.syntax.imperative import head, imperative_rule, is_loop
 from tidelog.syntax.indexes import index, is_index
 from tidelog.syntax.lexer import tokenize
 from tidelog.syntax.quoting import STARTS
-from tidelog.syntax.statements import head, imperative_rule, is_loop
 
 __all__ = ["is_file_name", "parse", "read", "read_body"]
 

@@ -85,7 +85,7 @@ def print_line(item: tree.Item) -> str:
         case tree.Rule(heads, body):
             implied_by = f" :- {print_literals(body)}" if body else ""
             return f"{print_literals(heads)}{implied_by}."
-        case tree.Loop():
+        case tree.RuleLoop():
             text = print_statement(item)
             return text if text.endswith("}") else f"{text}."
         case _:
@@ -194,7 +194,7 @@ def _broken(item: tree.Item) -> Iterator[_Line]:
             yield from _literals(heads, "", " :-" if body else ".")
             for literal, comma in _separated(body, ",", "."):
                 yield from _literal(literal, INDENT, comma)
-        case tree.Loop():
+        case tree.RuleLoop():
             yield from _parts_of(item, "", "", ".")
         case _:
             assert_never(item)
@@ -278,7 +278,7 @@ def _alternatives(alternatives: Sequence[Sequence[tree.Literal]], indent: str) -
 
 
 def _statement(
-    statement: tree.Statement | tree.Assignment | tree.Destructuring, indent: str, before: str, after: str
+    statement: tree.RuleStatement | tree.Assignment | tree.Destructuring, indent: str, before: str, after: str
 ) -> Iterator[_Line]:
     """A statement, on one line if it fits; `after` is what ends it, unless a brace does."""
     text = print_statement(statement)
@@ -292,25 +292,28 @@ def _statement(
 
 
 def _parts_of(
-    statement: tree.Loop | tree.If | tree.Switch | tree.Sequence, indent: str, before: str, after: str
+    statement: tree.RuleLoop | tree.RuleIf | tree.RuleSwitch | tree.RuleSequence,
+    indent: str,
+    before: str,
+    after: str,
 ) -> Iterator[_Line]:
     """The lines of a statement that has statements inside it."""
     start, end = statement.span.start, statement.span.end
     match statement:
-        case tree.Loop(body=body):
+        case tree.RuleLoop(body=body):
             yield from _with_body(f"{before}{print_opening(statement)}", start, body, indent, after)
-        case tree.If(then=then, otherwise=otherwise):
+        case tree.RuleIf(then=then, otherwise=otherwise):
             ending = after if otherwise is None else ""
             yield from _with_body(f"{before}{print_opening(statement)}", start, then, indent, ending)
             if otherwise is not None:
                 yield from _with_body("else", otherwise.span.start, otherwise, indent, after)
-        case tree.Switch(branches=branches):
+        case tree.RuleSwitch(branches=branches):
             yield _Line(f"{indent}{before}{print_opening(statement)} {{", start, start, indent)
             for branch, comma in _separated(branches, ",", ""):
                 pattern = f"{print_expression(branch.pattern)} -> "
                 yield from _statement(branch.body, indent + INDENT, pattern, comma)
             yield _Line(f"{indent}}}{after if after == ',' else ''}", end - 1, end, indent + INDENT)
-        case tree.Sequence(parts):
+        case tree.RuleSequence(parts):
             yield _Line(f"{indent}{before}{{", start, start, indent)
             for part in parts:
                 yield from _statement(part, indent + INDENT, "", ";")
@@ -319,9 +322,11 @@ def _parts_of(
             assert_never(statement)
 
 
-def _with_body(opening: str, start: int, body: tree.Statement, indent: str, after: str) -> Iterator[_Line]:
+def _with_body(
+    opening: str, start: int, body: tree.RuleStatement, indent: str, after: str
+) -> Iterator[_Line]:
     """What begins a statement, and the statement inside it, in braces or on the next lines."""
-    if isinstance(body, tree.Sequence) and body.parts:
+    if isinstance(body, tree.RuleSequence) and body.parts:
         yield from _parts_of(
             replace(body, span=Span(body.span.source, start, body.span.end)), indent, f"{opening} ", after
         )

@@ -42,6 +42,14 @@ from tidelog.syntax.tree.expressions import (
     WidthLiteral,
     Wildcard,
 )
+from tidelog.syntax.tree.imperative import (
+    RuleBranch,
+    RuleIf,
+    RuleLoop,
+    RuleSequence,
+    RuleStatement,
+    RuleSwitch,
+)
 from tidelog.syntax.tree.items import (
     Alias,
     Attribute,
@@ -71,7 +79,6 @@ from tidelog.syntax.tree.literals import (
     Negation,
     Row,
 )
-from tidelog.syntax.tree.statements import Branch, If, Loop, Sequence, Statement, Switch
 
 __all__ = [
     "Aggregate",
@@ -84,7 +91,6 @@ __all__ = [
     "Binary",
     "Block",
     "BoolLiteral",
-    "Branch",
     "BytesLiteral",
     "Call",
     "Case",
@@ -104,14 +110,12 @@ __all__ = [
     "FractionLiteral",
     "Function",
     "Generator",
-    "If",
     "Import",
     "Index",
     "IntLiteral",
     "Interpolation",
     "Item",
     "Literal",
-    "Loop",
     "MapLiteral",
     "Match",
     "Module",
@@ -123,12 +127,15 @@ __all__ = [
     "Relation",
     "Row",
     "Rule",
-    "Sequence",
+    "RuleBranch",
+    "RuleIf",
+    "RuleLoop",
+    "RuleSequence",
+    "RuleStatement",
+    "RuleSwitch",
     "Slice",
-    "Statement",
     "StringLiteral",
     "SubAggregate",
-    "Switch",
     "TupleValue",
     "TypeDefinition",
     "TypeName",

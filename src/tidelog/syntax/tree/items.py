@@ -15,9 +15,9 @@ from tidelog.syntax.tree.expressions import (
     TypeName,
     Variable,
 )
+from tidelog.syntax.tree.imperative import RuleLoop
 from tidelog.syntax.tree.literals import Atom, Literal
 from tidelog.syntax.tree.spans import spanned
-from tidelog.syntax.tree.statements import Loop
 
 __all__ = [
     "Alias",
@@ -156,7 +156,7 @@ class Index:
     name_span: Span = spanned()
 
 
-Item: TypeAlias = Relation | Alias | TypeDefinition | Function | Rule | Loop | Module | Import | Index
+Item: TypeAlias = Relation | Alias | TypeDefinition | Function | Rule | RuleLoop | Module | Import | Index
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def is_loop(c: Cursor) -> bool:
     return c.token.kind == "name" and c.token.text == "for" and c.peek().text == "("
 
 
-def imperative_rule(c: Cursor) -> tree.Loop:
+def imperative_rule(c: Cursor) -> tree.RuleLoop:
     """A loop that is an item. It ends with a full stop, which is optional after a brace."""
     start = c.token.start
     found = _loop(c)
@@ -49,10 +49,10 @@ def imperative_rule(c: Cursor) -> tree.Loop:
         c.complain(
             "E003", statement.span, "this statement derives nothing", "end it in a head: `Relation(x)`"
         )
-    return tree.Loop(found.source, found.condition, found.body, c.since(start))
+    return tree.RuleLoop(found.source, found.condition, found.body, c.since(start))
 
 
-def _statement(c: Cursor) -> tree.Statement:
+def _statement(c: Cursor) -> tree.RuleStatement:
     depth = c.depth
     c.deepen()
     found = _one(c)
@@ -60,7 +60,7 @@ def _statement(c: Cursor) -> tree.Statement:
     return found
 
 
-def _one(c: Cursor) -> tree.Statement:
+def _one(c: Cursor) -> tree.RuleStatement:
     if is_loop(c):
         return _loop(c)
     if c.at("if"):
@@ -85,18 +85,18 @@ def _hint(c: Cursor) -> str | None:
     return "the empty statement is `{}`" if c.token.text == "skip" else None
 
 
-def _idle(statement: tree.Statement) -> Iterator[tree.Statement]:
+def _idle(statement: tree.RuleStatement) -> Iterator[tree.RuleStatement]:
     """The outermost loops, `if` and `match` that have no head in them."""
     waiting = [statement]
     while waiting:
         found = waiting.pop()
-        if not isinstance(found, tree.Atom | tree.Sequence) and not _derives(found):
+        if not isinstance(found, tree.Atom | tree.RuleSequence) and not _derives(found):
             yield found
         else:
             waiting += _inner(found)
 
 
-def _derives(statement: tree.Statement) -> bool:
+def _derives(statement: tree.RuleStatement) -> bool:
     """Whether a head is in a statement. The atoms of loops are not heads."""
     waiting = [statement]
     for found in waiting:  # grows during the loop
@@ -104,17 +104,17 @@ def _derives(statement: tree.Statement) -> bool:
     return any(isinstance(found, tree.Atom) for found in waiting)
 
 
-def _inner(statement: tree.Statement) -> list[tree.Statement]:
+def _inner(statement: tree.RuleStatement) -> list[tree.RuleStatement]:
     match statement:
         case tree.Atom():
             return []
-        case tree.Loop(body=body):
+        case tree.RuleLoop(body=body):
             return [body]
-        case tree.If(then=then, otherwise=otherwise):
+        case tree.RuleIf(then=then, otherwise=otherwise):
             return [then] if otherwise is None else [then, otherwise]
-        case tree.Switch(branches=branches):
+        case tree.RuleSwitch(branches=branches):
             return [branch.body for branch in branches]
-        case tree.Sequence(parts):
+        case tree.RuleSequence(parts):
             return [part for part in parts if not isinstance(part, tree.Assignment | tree.Destructuring)]
         case _:
             assert_never(statement)
@@ -123,7 +123,7 @@ def _inner(statement: tree.Statement) -> list[tree.Statement]:
 # -- loops
 
 
-def _loop(c: Cursor) -> tree.Loop:
+def _loop(c: Cursor) -> tree.RuleLoop:
     start = c.advance().start
     c.expect("(", "after `for`")
     source = _source(c)
@@ -134,7 +134,7 @@ def _loop(c: Cursor) -> tree.Loop:
             f"expected `if` or `)` after what `for` runs over, found {describe(c.token)}", hint
         )
     c.advance()
-    return tree.Loop(source, condition, _statement(c), c.since(start))
+    return tree.RuleLoop(source, condition, _statement(c), c.since(start))
 
 
 def _source(c: Cursor) -> tree.Atom | tree.Row | tree.Generator:
@@ -170,17 +170,17 @@ def _rows(c: Cursor) -> tree.Row:
 # -- conditions and sequences
 
 
-def _if(c: Cursor) -> tree.If:
+def _if(c: Cursor) -> tree.RuleIf:
     start = c.advance().start
     c.expect("(", "before the condition of `if`")
     condition = expression(c)
     c.expect(")", "after the condition of `if`")
     then = _statement(c)
     otherwise = _statement(c) if c.accept("else") else None
-    return tree.If(condition, then, otherwise, c.since(start))
+    return tree.RuleIf(condition, then, otherwise, c.since(start))
 
 
-def _switch(c: Cursor) -> tree.Switch:
+def _switch(c: Cursor) -> tree.RuleSwitch:
     start = c.advance().start
     c.advance()
     subject = expression(c)
@@ -191,7 +191,7 @@ def _switch(c: Cursor) -> tree.Switch:
         subject = tree.TupleValue(tuple(items), items[0].span.to(items[-1].span))
     c.expect(")", "after the value of `match`")
     c.expect("{", "before the cases of `match`")
-    branches: list[tree.Branch] = []
+    branches: list[tree.RuleBranch] = []
     while not c.at("}"):
         branches.append(_branch(c))
         if not c.accept(","):
@@ -202,19 +202,19 @@ def _switch(c: Cursor) -> tree.Switch:
         hint = "separate cases with commas" if c.at(";") or c.at("|") else None
         raise c.unexpected(f"expected `,` or `}}` after a case of `match`, found {describe(c.token)}", hint)
     c.advance()
-    return tree.Switch(subject, tuple(branches), c.since(start))
+    return tree.RuleSwitch(subject, tuple(branches), c.since(start))
 
 
-def _branch(c: Cursor) -> tree.Branch:
+def _branch(c: Cursor) -> tree.RuleBranch:
     start = c.token.start
     found = pattern(c)
     c.expect("->", "after the pattern")
-    return tree.Branch(found, _statement(c), c.since(start))
+    return tree.RuleBranch(found, _statement(c), c.since(start))
 
 
-def _sequence(c: Cursor) -> tree.Sequence:
+def _sequence(c: Cursor) -> tree.RuleSequence:
     start = c.advance().start
-    parts: list[tree.Statement | tree.Assignment | tree.Destructuring] = []
+    parts: list[tree.RuleStatement | tree.Assignment | tree.Destructuring] = []
     while not c.at("}"):
         parts.append(_variable(c) if c.at("var") else _statement(c))
         is_braced = c.source.text[c.read - 1] == "}"
@@ -226,7 +226,7 @@ def _sequence(c: Cursor) -> tree.Sequence:
     c.advance()
     if parts and isinstance(parts[-1], tree.Assignment | tree.Destructuring):
         c.complain("E003", parts[-1].span, "no statement uses this variable", "remove it")
-    return tree.Sequence(tuple(parts), c.since(start))
+    return tree.RuleSequence(tuple(parts), c.since(start))
 
 
 def _variable(c: Cursor) -> tree.Assignment | tree.Destructuring:

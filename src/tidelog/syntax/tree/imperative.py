@@ -10,53 +10,53 @@ from tidelog.syntax.tree.expressions import Expr
 from tidelog.syntax.tree.literals import Assignment, Atom, Destructuring, Generator, Row
 from tidelog.syntax.tree.spans import spanned
 
-__all__ = ["Branch", "If", "Loop", "Sequence", "Statement", "Switch"]
+__all__ = ["RuleBranch", "RuleIf", "RuleLoop", "RuleSequence", "RuleStatement", "RuleSwitch"]
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class RuleLoop:
     """`for (source if condition) statement`; as an item, an imperative rule."""
 
     source: Atom | Row | Generator
     condition: Expr | None
-    body: Statement
+    body: RuleStatement
     span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class RuleIf:
     """`if (condition) statement else statement`"""
 
     condition: Expr
-    then: Statement
-    otherwise: Statement | None = None
+    then: RuleStatement
+    otherwise: RuleStatement | None = None
     span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class RuleBranch:
     """`pattern -> statement`"""
 
     pattern: Expr
-    body: Statement
+    body: RuleStatement
     span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class RuleSwitch:
     """`match (value) { pattern -> statement, … }`"""
 
     subject: Expr
-    branches: tuple[Branch, ...]
+    branches: tuple[RuleBranch, ...]
     span: Span = spanned()
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class RuleSequence:
     """`{ statement; var a = …; statement }`; a variable holds for the statements that follow it."""
 
-    parts: tuple[Statement | Assignment | Destructuring, ...]
+    parts: tuple[RuleStatement | Assignment | Destructuring, ...]
     span: Span = spanned()
 
 
-Statement: TypeAlias = Atom | Loop | If | Switch | Sequence
+RuleStatement: TypeAlias = Atom | RuleLoop | RuleIf | RuleSwitch | RuleSequence

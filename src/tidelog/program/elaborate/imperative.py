@@ -39,7 +39,7 @@ def expanded(items: Iterable[tree.Item], problems: Problems) -> Expansion:
     parts: set[int] = set()
     wholes: list[tree.Rule] = []
     for item in items:
-        if not isinstance(item, tree.Loop):
+        if not isinstance(item, tree.RuleLoop):
             found.append(item)
             continue
         expander = _Expander(problems)
@@ -59,23 +59,23 @@ class _Expander:
         self.literals: list[tree.Literal] = []
         self._numbers = count(1)
 
-    def rules(self, statement: tree.Statement, body: _Body, bound: frozenset[str]) -> Iterator[tree.Rule]:
+    def rules(self, statement: tree.RuleStatement, body: _Body, bound: frozenset[str]) -> Iterator[tree.Rule]:
         """The rules of the heads in a statement; `body` is around it, and binds the names in `bound`."""
         match statement:
             case tree.Atom():
                 yield tree.Rule((statement,), body, statement.span)
-            case tree.Loop(source, condition, inner):
+            case tree.RuleLoop(source, condition, inner):
                 tested = () if condition is None else (tree.Condition(condition, condition.span),)
                 yield from self.rules(inner, self._met(body, source, *tested), bound | _names(source))
-            case tree.If(condition, then, otherwise):
+            case tree.RuleIf(condition, then, otherwise):
                 test = tree.Condition(condition, condition.span)
                 yield from self.rules(then, self._met(body, test), bound)
                 if otherwise is not None:
                     negated = tree.Condition(tree.Unary("not", condition, condition.span), condition.span)
                     yield from self.rules(otherwise, (*body, negated), bound)
-            case tree.Switch():
+            case tree.RuleSwitch():
                 yield from self._cases(statement, body, bound)
-            case tree.Sequence(parts):
+            case tree.RuleSequence(parts):
                 for part in parts:
                     if isinstance(part, tree.Assignment | tree.Destructuring):
                         self._expect_new(_pattern(part), bound, "`var`")
@@ -90,7 +90,7 @@ class _Expander:
         self.literals += literals
         return (*body, *literals)
 
-    def _cases(self, switch: tree.Switch, body: _Body, bound: frozenset[str]) -> Iterator[tree.Rule]:
+    def _cases(self, switch: tree.RuleSwitch, body: _Body, bound: frozenset[str]) -> Iterator[tree.Rule]:
         """The rules of each case: those of the case that a `match` with numbers as results selects."""
         name, span = f"$match{next(self._numbers)}", switch.span
         branches = switch.branches
