@@ -308,7 +308,10 @@ def call(name: str, *arguments: object) -> Call:
 
 
 def _with(generic: Type, type_: ParamType) -> Type:
-    assert not isinstance(type_, Applied | Closure)
+    assert not isinstance(type_, Closure)
+    if isinstance(type_, Applied):
+        args = [_with(generic, arg) for arg in type_.args]
+        return types.Vec(*args) if type_.name == "vec" else types.Map(*args)
     return generic if isinstance(type_, TypeVariable) else type_
 
 

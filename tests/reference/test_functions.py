@@ -294,6 +294,10 @@ _INTRODUCTION = (
     "`scheme:[//[user@]host[:port]]path[?query][#fragment]`. The host is an IPv6 address in brackets, or has",
     "none of the characters `:[]`; the port is a number up to 65535 or nothing. White space and control",
     "characters of ASCII and backslashes are not allowed, characters outside ASCII are.",
+    "",
+    "A *path* into a JSON text is a sequence of names and positions, `order.lines[0].price`, with or without",
+    '`$.` in front. Names with blanks or with the characters `.[]"` are written `["unit price"]`. The empty',
+    "path is the whole text. See [JSON without a type](structures.md#json-without-a-type).",
 )
 
 

@@ -192,6 +192,15 @@ def test_collect_vec_sorts_by_value_or_by_the_key() -> None:
     assert aggregate("collect_vec", rows, (INT, STRING), NUMBERS) == (3, 1, 3)
 
 
+def test_top_gives_the_largest_first_and_of_equal_ones_the_smallest_value() -> None:
+    rows = [(3, 2, "a"), (1, 2, "b"), (2, 2, "b"), (3, 2, "b")]
+    assert aggregate("top", [(a, n) for a, n, _ in rows], (INT, INT), NUMBERS) == (3, 3)
+    assert aggregate("top", rows, (INT, INT, STRING), NUMBERS) == (1, 2)
+    assert aggregate("top", [(a, 9) for a, _, _ in rows], (INT, INT), NUMBERS) == (3, 3, 2, 1)
+    doubles = types.Vec(types.DOUBLE)
+    assert aggregate("top", [(1.0, 1), (NAN, 1)], (types.DOUBLE, INT), doubles) == (NAN,)
+
+
 def test_collect_set_and_collect_map_keep_each_value_once() -> None:
     assert aggregate("collect_set", [(3,), (3,)], (INT,), types.Set(INT)) == frozenset([3])
     pairs: list[tuple[Value, ...]] = [(1, "a"), (1, "a"), (2, "b")]
@@ -222,6 +231,7 @@ def test_collect_map_fails_for_two_values_of_a_key() -> None:
         ("collect_map", types.Map(INT, INT), [FrozenMap()]),
         ("min", INT, []),
         ("arg_max", INT, []),
+        ("top", NUMBERS, []),
         ("avg", types.DOUBLE, []),
         ("median", types.DOUBLE, []),
         ("stddev", types.Option(types.DOUBLE), []),

@@ -40,5 +40,5 @@ def names(text: str) -> list[str]:
     return [
         i.heads[0].relation if isinstance(i, tree.Rule) else i.name
         for i in items
-        if not isinstance(i, tree.Module | tree.Import)
+        if not isinstance(i, tree.RuleLoop | tree.Module | tree.Import)
     ]

@@ -360,6 +360,35 @@ attributes = st.builds(
 type_parameters = _some(st.builds(tree.Variable, st.sampled_from(["A", "T", "t", "a b"])), 0, 2)
 definitions = st.builds(tree.Constructor, constructors_in_braces, column_lists | wide_columns)
 
+
+def _statements(inner: SearchStrategy[tree.RuleStatement]) -> SearchStrategy[tree.RuleStatement]:
+    """Statements that hold others. `else` belongs to the last `if`, so before it, others are in braces."""
+    bindings = _assignments(expressions) | st.builds(tree.Destructuring, _patterns(expressions), expressions)
+    sequences = st.builds(
+        lambda first, last: tree.RuleSequence((*first, last)), _some(inner | bindings, 0, 2), inner
+    )
+    branches = _some(st.builds(tree.RuleBranch, _patterns(expressions), inner), 1, 3)
+    return st.one_of(
+        sequences,
+        st.builds(tree.RuleLoop, _sources, st.none() | expressions, inner),
+        st.builds(tree.RuleIf, expressions, inner),
+        st.builds(tree.RuleIf, expressions, sequences | _heads, inner),
+        st.builds(tree.RuleSwitch, expressions, branches),
+        st.builds(lambda then: tree.RuleIf(tree.Variable("x"), tree.RuleSequence(()), then), inner),
+    )
+
+
+_sources = st.one_of(
+    atoms,
+    versions,
+    whole_atoms,
+    st.builds(tree.Row, variables, versions | whole_atoms),
+    st.builds(tree.Generator, _patterns(expressions) | st.just(tree.Wildcard()), expressions),
+)
+_heads = atoms | wide_atoms | whole_atoms
+statements = st.recursive(_heads, _statements, max_leaves=3)
+loops = st.builds(tree.RuleLoop, _sources, st.none() | expressions, statements)
+
 items: SearchStrategy[tree.Item] = st.one_of(
     st.builds(
         tree.Relation,
@@ -385,6 +414,7 @@ items: SearchStrategy[tree.Item] = st.one_of(
         tree.Index, relations, _some(st.builds(tree.Parameter, variables, st.none() | types), 0, 2), atoms
     ),
     st.builds(tree.Rule, heads, st.lists(literals | wide_atoms, max_size=4).map(tuple)),
+    loops,
 )
 paths = relations | functions
 headers = st.builds(

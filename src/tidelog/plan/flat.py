@@ -130,7 +130,8 @@ class FlatRule:
 class Grouping:
     """`results` holds, for each key among `instances`, the aggregates over the rows with that key.
 
-    `arguments` are the columns of `instances` that each aggregate reads. `besides` are other relations that
+    `arguments` are the columns of `instances` that each aggregate reads, one for each of its arguments except
+    the one that is a constant. `besides` are other relations that
     must be complete before.
     """
 

@@ -26,6 +26,7 @@ from tidelog.program import typed
 from tidelog.program.analysis.nesting import demanded, own_bodies, support
 from tidelog.program.analysis.order import Order, components
 from tidelog.program.analysis.totals import contributions
+from tidelog.program.library.catalog import constant_argument
 from tidelog.program.library.nothing import over_nothing
 from tidelog.program.model import Program, rule_changes
 from tidelog.program.text import print_heads, print_rule
@@ -374,8 +375,8 @@ class _Flattener(Assembly):
         arguments: list[Expr] = []
         places: list[tuple[int, ...]] = []
         for aggregate in group.aggregates:
-            constant = aggregate.function in ("concat", "quantile")  # their second argument
-            used = aggregate.args[:1] if constant else aggregate.args
+            constant = constant_argument(aggregate.function)
+            used = tuple(arg for i, arg in enumerate(aggregate.args) if i != constant)
             for arg in used:
                 if arg not in arguments:
                     arguments.append(arg)

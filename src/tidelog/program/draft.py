@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from weakref import ref
 
 from tidelog.data.overlay import copied
-from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, sort
+from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, Span, sort
 from tidelog.program.analysis.calls import calls
 from tidelog.program.analysis.kinds import atoms_of, check_kinds
 from tidelog.program.analysis.strata import Strata, restratify, stratify
 from tidelog.program.elaborate.declarations import Declarations, declare, needed_row_types
 from tidelog.program.elaborate.definitions import resolve_type
 from tidelog.program.elaborate.functions import elaborate_functions, from_python
+from tidelog.program.elaborate.imperative import Expansion, expanded
 from tidelog.program.elaborate.indexes import declare_indexes
 from tidelog.program.elaborate.lint import warn, warn_single_variables
 from tidelog.program.elaborate.problems import Problems, did_you_mean, expect_text
@@ -255,9 +257,11 @@ class Draft:
     ) -> tuple[Declarations, list[Rule], Problems]:
         problems = Problems()
         written, unread = read(source)
-        program, unresolved = resolve(written, source, self.search)
+        resolved, unresolved = resolve(written, source, self.search)
         unread += unresolved
         problems.found += unread
+        expansion = expanded(resolved.items, problems)
+        program = replace(resolved, items=expansion.items)
         declared = self._declared
         is_rules = all(isinstance(item, tree.Rule) for item in program.items)
         if not is_rules or needed_row_types(program.items, declared):
@@ -265,7 +269,7 @@ class Draft:
             functions = declare(program.items, declared, problems)
             elaborate_functions(functions, declared, problems)
             declare_indexes(program.items, declared, problems)
-        rules = _elaborate_rules(program.items, declared, problems, keeps_all=keeps_all)
+        rules = _elaborate_rules(expansion, declared, problems, keeps_all=keeps_all)
         if any(d.code in _UNKNOWN_MODULES for d in unresolved):
             # names of a module that could not be read are unknown for no other reason
             problems.found = [
@@ -298,15 +302,16 @@ def _raise_errors(problems: Problems) -> None:
 def _expect_one(rules: Sequence[Rule], text: str) -> None:
     if len(rules) != 1:
         message = f"expected one rule, found {len(rules)} in `{text}`"
-        raise ProgramError([Diagnostic("E003", NOWHERE, message)])
+        hint = "load it with `load`, which returns its rules" if len(rules) > 1 else None
+        raise ProgramError([Diagnostic("E003", NOWHERE, message, hint=hint)])
 
 
 def _elaborate_rules(
-    items: Iterable[tree.Item], declared: Declarations, problems: Problems, *, keeps_all: bool
+    expansion: Expansion, declared: Declarations, problems: Problems, *, keeps_all: bool
 ) -> list[Rule]:
     rules: dict[str, Rule] = {}
     found: list[Rule] = []
-    for item in items:
+    for item in expansion.items:
         if not isinstance(item, tree.Rule):
             continue
         rule = elaborate_rule(item, declared, problems)
@@ -314,7 +319,8 @@ def _elaborate_rules(
             # a rule that is left out without a report would be a wrong answer
             assert any(d.severity is Severity.ERROR for d in problems.found), item.span.text
             continue
-        warn_single_variables(item, problems)
+        if id(item) not in expansion.parts:
+            warn_single_variables(item, problems)
         found.append(rule)
         if rule.id in rules:
             first = rules[rule.id].span
@@ -326,7 +332,16 @@ def _elaborate_rules(
             )
         else:
             rules[rule.id] = rule
+    for whole in expansion.wholes:
+        if not any(d.severity is Severity.ERROR and _is_inside(d.span, whole.span) for d in problems.found):
+            warn_single_variables(whole, problems)
+    if expansion.parts:  # what is around several heads has one mistake, not one for each
+        problems.found = list(dict.fromkeys(problems.found))
     return found if keeps_all else list(rules.values())
+
+
+def _is_inside(part: Span, whole: Span) -> bool:
+    return part.source is whole.source and whole.start <= part.start and part.end <= whole.end
 
 
 def _warn(program: tree.Program, source: Source, problems: Problems) -> None:

@@ -327,8 +327,8 @@ class Head:
 class Aggregate:
     """`result` is `function` over the values of `args[0]` in all instances.
 
-    `args[1]` is the value that `arg_min` and `arg_max` compare, or the separator of `concat` or the fraction
-    of `quantile`, which are constants.
+    The others are those of the catalogue, such as the value that `arg_min` and `arg_max` compare. The
+    separator of `concat`, the fraction of `quantile` and the number of `top` are constants.
     With `distinct`, equal values of `args` count once.
     """
 

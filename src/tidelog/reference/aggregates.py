@@ -45,7 +45,7 @@ def over_nothing(function: str, result: Type) -> list[Value | Failure]:
             return [""]
         case "collect_vec" | "collect_set" | "collect_map":
             return [checked(result, ())]
-        case "min" | "max" | "avg" | "arg_min" | "arg_max":
+        case "min" | "max" | "avg" | "arg_min" | "arg_max" | "top":
             return []
         case "median" | "quantile" | "variance" | "stddev" | "mode" | "bit_and" | "bit_or":
             return []
@@ -70,6 +70,8 @@ def _aggregate(function: str, rows: Sequence[Row], types: tuple[Type, ...], resu
             return max(values, key=lambda v: order_key(types[0], v))
         case "arg_min" | "arg_max":
             return _arg_best(1 if function == "arg_min" else -1, rows, types)
+        case "top":
+            return _top(rows, types)
         case "any":
             return any(values)
         case "all":
@@ -112,6 +114,17 @@ def _arg_best(direction: int, rows: Sequence[Row], types: tuple[Type, ...]) -> V
     best = min(keys) if direction > 0 else max(keys)
     tied = [row[0] for row, key in zip(rows, keys, strict=True) if key == best]
     return min(tied, key=lambda v: order_key(types[0], v))
+
+
+def _top(rows: Sequence[Row], types: tuple[Type, ...]) -> tuple[Value, ...]:
+    """The first values, from the largest, or from the one where the third column is largest."""
+    by_value = sorted(rows, key=lambda row: order_key(types[0], row[0]), reverse=len(types) == 2)
+    in_order = by_value
+    if len(types) > 2:
+        in_order = sorted(by_value, key=lambda row: order_key(types[2], row[2]), reverse=True)
+    (n,) = {row[1] for row in rows}
+    assert isinstance(n, int)
+    return tuple(row[0] for row in in_order[:n])
 
 
 def _concat(rows: Sequence[Row]) -> str:

@@ -27,6 +27,7 @@ from tidelog.reference.collections import COLLECTIONS
 from tidelog.reference.convert import Undefined, exact, number_at
 from tidelog.reference.durations import DURATIONS
 from tidelog.reference.encodings import ENCODINGS
+from tidelog.reference.json_paths import JSON
 from tidelog.reference.numerics import NUMERICS, NUMERICS_BY_TYPE, real
 from tidelog.reference.texts import TEXTS
 
@@ -295,6 +296,7 @@ _PLAIN: Final[Mapping[tuple[str, int], Callable[..., Value]]] = {
     **DURATIONS,
     **ENCODINGS,
     **ADDRESSES,
+    **JSON,
 }
 
 _BY_TYPE: Final[Mapping[tuple[str, int], Callable[..., Value]]] = {

@@ -17,53 +17,30 @@ from tidelog.syntax.expressions import (
     expression,
     rest_of_expression,
 )
+from tidelog.syntax.foreign import JOINTS, end_hint
 from tidelog.syntax.names import is_word, variable_name
 from tidelog.syntax.precedence import NOT
 
-__all__ = ["atom", "literals", "no_end"]
+__all__ = ["atom", "is_row", "literal", "literals", "no_end", "right_side"]
 
 MAX_DELAY = 1000  # commits
-_AND = "separate literals with commas: `a, b`"
-_OR = "write alternatives in parentheses, separated by semicolons: `(a; b)`"
-_STOP = "a rule or fact ends with a full stop: `Reach(x, y) :- Edge(x, y).`"
-_JOINTS = {"and": _AND, "&": _AND, "or": _OR, "|": _OR, ";": _OR}
-_WORDS = {
-    "is": "test for a missing value with `is_none(x)` and `is_some(x)`",
-    "like": "use `starts_with(x, …)`, `contains(x, …)` or `regex_match(x, …)`",
-    "ilike": 'use `regex_match(x, "(?i)…")`',
-    "between": "write `low <= x and x <= high`",
-    "where": "separate conditions with commas",
-    "if": "separate conditions with commas",
-}
 
 
 def no_end(c: Cursor, expected: str) -> Unexpected:
     """The error for a token that neither continues nor ends the literals."""
-    hint = _JOINTS.get(c.token.text) or _WORDS.get(c.token.text)
-    match c.token.text, c.peek().text:
-        case "<", "-":
-            hint = "write `:-`"
-        case "-", "-":
-            hint = "comments begin with `//`"
-        case ";", _ if "\n" in c.source.text[c.token.end : c.peek().start] or c.peek().kind == "end":
-            hint = _STOP
-        case _ if hint is None and (c.token.kind == "end" or c.starts_line()):
-            hint = _STOP
-        case "{", _:
-            hint = "an aggregate over a body is the whole right side of a `var`: `var n = count { … }`"
-    return c.unexpected(f"expected {expected}, found {describe(c.token)}", hint)
+    return c.unexpected(f"expected {expected}, found {describe(c.token)}", end_hint(c))
 
 
 def literals(c: Cursor) -> tuple[tree.Literal, ...]:
-    found = [_literal(c)]
+    found = [literal(c)]
     while c.accept(","):
-        found.append(_literal(c))
+        found.append(literal(c))
     return tuple(found)
 
 
-def _literal(c: Cursor) -> tree.Literal:
+def literal(c: Cursor) -> tree.Literal:
     start = c.token.start
-    if _is_row(c):
+    if is_row(c):
         return _row(c)
     if _is_atom(c):
         found = atom(c)
@@ -96,10 +73,10 @@ def _variable(c: Cursor) -> tree.Literal:
     if c.token.text == "in" and c.token.kind == "name":
         c.advance()
         return tree.Generator(found, expression(c), c.since(start))
-    return assigned(c, start, found, _right_side)
+    return assigned(c, start, found, right_side)
 
 
-def _right_side(c: Cursor) -> tree.Expr:
+def right_side(c: Cursor) -> tree.Expr:
     """The right side of a `var`: an expression, or an aggregate over a body of its own."""
     start = c.token.start
     value = expression(c)
@@ -127,7 +104,7 @@ def _sub_aggregate(
 def _negation(c: Cursor) -> tree.Literal:
     """`not A(x)`, `not (a, b; c)`, or a condition that begins with `not`"""
     start = c.token.start
-    if _is_row(c, 1) and c.peek(3).kind == "Name" and "::" not in c.peek(3).text:
+    if is_row(c, 1) and c.peek(3).kind == "Name" and "::" not in c.peek(3).text:
         message = f"`not` holds if there is no row, so `{c.peek().name}` cannot name one"
         hint = f"write `not {c.peek(3).text}(…)`, or `not ({c.peek().text} in {c.peek(3).text}(…), …)`"
         raise c.unexpected(message, hint, "E130")
@@ -185,7 +162,7 @@ def _as_value(c: Cursor, alternatives: tuple[tuple[tree.Literal, ...], ...], sta
     match alternatives:
         case ((tree.Condition(only),),):
             return only
-        case (row,) if continues(c) and c.token.text not in _JOINTS:
+        case (row,) if continues(c) and c.token.text not in JOINTS:
             return _value(row, c.since(start))
         case _:
             return None
@@ -246,7 +223,7 @@ def _is_atom(c: Cursor, ahead: int = 0) -> bool:
     return c.peek(ahead + 1).text == "("
 
 
-def _is_row(c: Cursor, ahead: int = 0) -> bool:
+def is_row(c: Cursor, ahead: int = 0) -> bool:
     """Whether `name in Name(` comes next."""
     name, word = c.peek(ahead), c.peek(ahead + 1)
     return is_word(name) and name.kind != "Name" and word.text == "in" and _is_atom(c, ahead + 2)

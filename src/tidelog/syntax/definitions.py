@@ -56,8 +56,20 @@ def _named_types(c: Cursor, closing: str, of: str) -> tuple[tree.Column, ...]:
     while not c.at(closing):
         start = c.token.start
         name = column_name(c, of)
-        c.expect(":", f"between the name `{name}` and its type", f"write a type, as in `{name}: string`")
-        found.append(tree.Column(name, type_name(c), c.since(start)))
+        if not c.at(":"):
+            given = c.token.text if c.token.kind == "name" else "string"
+            hint = f"write a type, as in `{name}: {given}`"
+            message = f"expected `:` between the name `{name}` and its type, found {describe(c.token)}"
+            raise c.unexpected(message, hint)
+        c.advance()
+        type_ = type_name(c)
+        found.append(tree.Column(name, type_, c.since(start)))
+        if c.at("?") or c.at("["):
+            wanted = "option" if c.at("?") else "vec"
+            raise c.unexpected(
+                f"expected `,` or `{closing}` after a type, found {describe(c.token)}",
+                f"write `{wanted}<{type_.span.text}>`",
+            )
         if not c.accept(","):
             break
     return tuple(found)

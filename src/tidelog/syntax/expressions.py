@@ -9,6 +9,7 @@ from tidelog.syntax import statements, tree
 from tidelog.syntax.accesses import bits, positions
 from tidelog.syntax.constants import amount, bytes_literal, is_unit, string, width_literal
 from tidelog.syntax.cursor import Cursor, describe
+from tidelog.syntax.foreign import CONVERTED, RELATIONS, operator_hint
 from tidelog.syntax.lexer import Token
 from tidelog.syntax.names import column_name, is_word, parameter_name, variable_name
 from tidelog.syntax.precedence import BINARY, CAST, COMPARISON, LOOSEST, NOT
@@ -113,11 +114,18 @@ def _conditional(c: Cursor) -> tree.Expr:
     branches: list[tuple[int, tree.Expr, tree.Expr]] = []
     while c.at("if"):
         start = c.advance().start
-        c.expect("(", "before the condition of `if`")
+        if not c.at("("):
+            message = f"expected `(` before the condition of `if`, found {describe(c.token)}"
+            raise c.unexpected(message, "write `if (condition) a else b`")
+        c.advance()
         condition = expression(c)
         c.expect(")", "after the condition of `if`")
         then = expression(c)
-        c.expect("else", "after the first branch of `if`")
+        if not c.at("else"):
+            hint = "write `else if`" if c.token.text in ("elif", "elsif", "elseif") else None
+            message = f"expected `else` after the first branch of `if`, found {describe(c.token)}"
+            raise c.unexpected(message, hint)
+        c.advance()
         branches.append((start, condition, then))
     value = expression(c)
     for start, condition, then in reversed(branches):
@@ -235,8 +243,7 @@ def _primary(c: Cursor) -> tree.Expr:
             return _conditional(c)
         case "op" if token.text in _BRACKETS:
             return _BRACKETS[token.text](c)
-    hint = "write `!=`" if c.source.text.endswith("<>", 0, token.end) else None
-    raise c.unexpected(f"expected an expression, found {describe(token)}", hint)
+    raise c.unexpected(f"expected an expression, found {describe(token)}", operator_hint(c))
 
 
 def _named(c: Cursor, name: Token) -> tree.Expr:
@@ -316,6 +323,8 @@ def _brackets(c: Cursor) -> tree.Expr:
 
 def _closure(c: Cursor) -> tree.Expr:
     """`|x, y: int| e`"""
+    if c.source.text.endswith("||", 0, c.token.end):
+        raise c.unexpected("expected an expression, found `|`", "write `or`")
     start = c.advance().start
     parameters: list[tree.Parameter] = []
     while not c.at("|"):
@@ -378,7 +387,9 @@ def _capitalised(c: Cursor) -> tree.Expr:
     if c.peek().text == "{":
         return _construct(c)
     if not is_bare(token.name):
-        raise c.unexpected(f"expected an expression, found {describe(token)}", "call a function with `(…)`")
+        type_ = token.text.rpartition("::")[2]
+        hint = f"write `… as {type_}` to convert" if type_ in CONVERTED else "call a function with `(…)`"
+        raise c.unexpected(f"expected an expression, found {describe(token)}", hint)
     c.advance()
     return tree.Construct(token.name, (), is_bare=True, span=c.span(token), name_span=c.span(token))
 
@@ -396,6 +407,8 @@ def _instead(c: Cursor) -> str:
             )
         case _:
             name = c.token.text
+            if name in RELATIONS:
+                return RELATIONS[name]
             return f"constructors take braces: `{name}{{…}}`; a relation is a separate literal of the body"
 
 

@@ -388,3 +388,38 @@ def print_literals(literals: Sequence[tree.Literal]) -> str:
 def print_argument(argument: tree.Argument) -> str:
     text = print_expression(argument.value)
     return text if argument.name is None else f".{written_column(argument.name)} = {text}"
+
+
+# -- statements
+
+
+def print_statement(statement: tree.RuleStatement | tree.Assignment | tree.Destructuring) -> str:
+    match statement:
+        case tree.Atom() | tree.Assignment() | tree.Destructuring():
+            return print_literal(statement)
+        case tree.RuleLoop(body=body):
+            return f"{print_opening(statement)} {print_statement(body)}"
+        case tree.RuleIf(then=then, otherwise=otherwise):
+            other = "" if otherwise is None else f" else {print_statement(otherwise)}"
+            return f"{print_opening(statement)} {print_statement(then)}{other}"
+        case tree.RuleSwitch(branches=branches):
+            cases = (f"{print_expression(b.pattern)} -> {print_statement(b.body)}" for b in branches)
+            return f"{print_opening(statement)} {{ {', '.join(cases)} }}"
+        case tree.RuleSequence(parts):
+            return f"{{ {'; '.join(map(print_statement, parts))} }}" if parts else "{}"
+        case _:
+            assert_never(statement)
+
+
+def print_opening(statement: tree.RuleLoop | tree.RuleIf | tree.RuleSwitch) -> str:
+    """What is before the statements inside a statement."""
+    match statement:
+        case tree.RuleLoop(source, condition):
+            tested = "" if condition is None else f" if {print_expression(condition)}"
+            return f"for ({print_literal(source)}{tested})"
+        case tree.RuleIf(condition):
+            return f"if ({print_expression(condition)})"
+        case tree.RuleSwitch(subject):
+            return f"match ({print_expression(subject)})"
+        case _:
+            assert_never(statement)

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from tidelog.errors import Diagnostic, ProgramError, Source, Span
 from tidelog.syntax import tree
 from tidelog.syntax.attributes import attributed
-from tidelog.syntax.bodies import atom, literals, no_end
+from tidelog.syntax.bodies import literals, no_end
 from tidelog.syntax.chains import chain, depth, row_depth
 from tidelog.syntax.cursor import MAX_DEPTH, Cursor, Unexpected, describe
 from tidelog.syntax.definitions import function, is_kind, relation, type_definition
 from tidelog.syntax.headers import expect_at_start, header, is_header
+from tidelog.syntax.imperative import head, imperative_rule, is_loop
 from tidelog.syntax.indexes import index, is_index
 from tidelog.syntax.lexer import tokenize
 from tidelog.syntax.quoting import STARTS
@@ -32,6 +33,7 @@ _RAW = re.compile(r"\br\Z")
 _BEGINNINGS = {
     "-": "comments begin with `//`",
     "/": "comments begin with `//`",
+    "for": "write `for (Relation(x) if condition) Head(x).`",
     ".": "declare a relation as in `input relation Edge(src: string, dst: string)`",
 }
 _FUNCTION = "functions are declared with `function`: `function double(x: int): int { x * 2 }`"
@@ -39,6 +41,14 @@ _TYPE = "types are declared with `typedef`: `typedef Shape = Circle{radius: int}
 _DECLARED = {"fn": _FUNCTION, "def": _FUNCTION, "func": _FUNCTION} | dict.fromkeys(
     ["struct", "enum", "type", "data"], _TYPE
 )
+
+
+_DIRECTIVES = {
+    "input": "declare a relation as `input`: `input relation Edge(src: string, dst: string)`",
+    "output": "declare a relation as `output`: `output relation Reach(src: string, dst: string)`",
+    "printsize": "declare a relation as `output`: `output relation Reach(src: string, dst: string)`",
+    "type": _TYPE,
+}
 
 
 def parse(text: str, name: str = "<text>") -> tree.Program:
@@ -212,7 +222,7 @@ def _recover(c: Cursor, start: int) -> None:
             column = c.source.position(c.token.start)[1]
             if column == 1 or c.token.text in _RESUMED:
                 return
-        if c.starts_line() and _is_kind(c) and c.source.position(c.token.start)[1] == 1:
+        if c.starts_line() and (_is_kind(c) or is_loop(c)) and c.source.position(c.token.start)[1] == 1:
             return
         if c.at("."):
             stop = c.advance()
@@ -238,6 +248,8 @@ def _item(c: Cursor) -> tree.Item:
         return header(c)
     if is_index(c):
         return index(c)
+    if is_loop(c):
+        return imperative_rule(c)
     if c.token.kind in ("Name", "quoted"):
         return _rule(c)
     if c.token.kind == "name" and c.peek().text == "(":
@@ -248,7 +260,9 @@ def _item(c: Cursor) -> tree.Item:
     if word is not None:
         raise c.unexpected(f"expected a declaration or a rule, found {describe(c.token)}", word)
     message = f"expected a declaration or a rule, found {describe(c.token)}"
-    raise Unexpected(Diagnostic("E003", c.span(c.token), message, hint=_BEGINNINGS.get(c.token.text)))
+    hint = _DIRECTIVES.get(c.peek().text) if c.at(".") else None
+    hint = hint or _BEGINNINGS.get(c.token.text)
+    raise Unexpected(Diagnostic("E003", c.span(c.token), message, hint=hint))
 
 
 def _is_kind(c: Cursor) -> bool:
@@ -258,23 +272,13 @@ def _is_kind(c: Cursor) -> bool:
 
 def _rule(c: Cursor) -> tree.Rule:
     start = c.token.start
-    heads = [_head(c)]
+    heads = [head(c)]
     while c.accept(","):
         if c.token.kind not in ("Name", "quoted"):
             raise c.unexpected(f"expected another head of the rule, found {describe(c.token)}")
-        heads.append(_head(c))
+        heads.append(head(c))
     body = literals(c) if c.accept(":-") else ()
     if not c.at("."):
         raise no_end(c, "a `,` or the full stop that ends the rule" if body else "`:-` or the full stop")
     c.advance()
     return tree.Rule(tuple(heads), body, c.since(start))
-
-
-def _head(c: Cursor) -> tree.Atom:
-    found = atom(c)
-    if found.delay or found.is_prime:
-        what = "an earlier commit" if found.delay else "the rows of a stream"
-        raise Unexpected(
-            Diagnostic("E134", found.span, f"a head cannot be {what}", hint=f"write `{found.relation}(…)`")
-        )
-    return found

@@ -88,6 +88,9 @@ def print_line(item: tree.Item) -> str:
         case tree.Rule(heads, body):
             implied_by = f" :- {print_literals(body)}" if body else ""
             return f"{print_literals(heads)}{implied_by}."
+        case tree.RuleLoop():
+            text = print_statement(item)
+            return text if text.endswith("}") else f"{text}."
         case _:
             assert_never(item)
 
@@ -194,6 +197,8 @@ def _broken(item: tree.Item) -> Iterator[_Line]:
             yield from _literals(heads, "", " :-" if body else ".")
             for literal, comma in _separated(body, ",", "."):
                 yield from _literal(literal, INDENT, comma)
+        case tree.RuleLoop():
+            yield from _parts_of(item, "", "", ".")
         case _:
             assert_never(item)
 
@@ -294,14 +299,14 @@ def _literals(literals: Sequence[tree.Literal], indent: str, suffix: str) -> Ite
         yield from _literal(literal, indent, comma)
 
 
-def _literal(literal: tree.Literal, indent: str, suffix: str) -> Iterator[_Line]:
-    text = print_literal(literal) + suffix
+def _literal(literal: tree.Literal, indent: str, suffix: str, before: str = "") -> Iterator[_Line]:
+    text = before + print_literal(literal) + suffix
     opening = _literal_opening(literal)
     if len(indent) + len(text) <= WIDTH or opening is None:
         yield _line(text, literal.span, indent)
         return
     start, end = literal.span.start, literal.span.end
-    yield _Line(indent + opening, start, start + 1, indent)
+    yield _Line(indent + before + opening, start, start + 1, indent)
     yield from _inside(literal, indent + INDENT)
     closing = _CLOSING[opening[-1]]
     yield _Line(f"{indent}{closing}{suffix}", end - 1, end, indent + INDENT)
@@ -352,6 +357,67 @@ def _inside(literal: tree.Literal, indent: str) -> Iterator[_Line]:
 def _alternatives(alternatives: Sequence[Sequence[tree.Literal]], indent: str) -> Iterator[_Line]:
     for alternative, semicolon in _separated(alternatives, ";", ""):
         yield from _literals(alternative, indent, semicolon)
+
+
+# -- statements
+
+
+def _statement(
+    statement: tree.RuleStatement | tree.Assignment | tree.Destructuring, indent: str, before: str, after: str
+) -> Iterator[_Line]:
+    """A statement, on one line if it fits; `after` is what ends it, unless a brace does."""
+    text = print_statement(statement)
+    whole = f"{before}{text}{'' if text.endswith('}') and after != ',' else after}"
+    if len(indent) + len(whole) <= WIDTH or isinstance(statement, tree.Assignment | tree.Destructuring):
+        yield _line(whole, statement.span, indent)
+    elif isinstance(statement, tree.Atom):
+        yield from _literal(statement, indent, after, before)
+    else:
+        yield from _parts_of(statement, indent, before, after)
+
+
+def _parts_of(
+    statement: tree.RuleLoop | tree.RuleIf | tree.RuleSwitch | tree.RuleSequence,
+    indent: str,
+    before: str,
+    after: str,
+) -> Iterator[_Line]:
+    """The lines of a statement that has statements inside it."""
+    start, end = statement.span.start, statement.span.end
+    match statement:
+        case tree.RuleLoop(body=body):
+            yield from _with_body(f"{before}{print_opening(statement)}", start, body, indent, after)
+        case tree.RuleIf(then=then, otherwise=otherwise):
+            ending = after if otherwise is None else ""
+            yield from _with_body(f"{before}{print_opening(statement)}", start, then, indent, ending)
+            if otherwise is not None:
+                yield from _with_body("else", otherwise.span.start, otherwise, indent, after)
+        case tree.RuleSwitch(branches=branches):
+            yield _Line(f"{indent}{before}{print_opening(statement)} {{", start, start, indent)
+            for branch, comma in _separated(branches, ",", ""):
+                pattern = f"{print_expression(branch.pattern)} -> "
+                yield from _statement(branch.body, indent + INDENT, pattern, comma)
+            yield _Line(f"{indent}}}{after if after == ',' else ''}", end - 1, end, indent + INDENT)
+        case tree.RuleSequence(parts):
+            yield _Line(f"{indent}{before}{{", start, start, indent)
+            for part in parts:
+                yield from _statement(part, indent + INDENT, "", ";")
+            yield _Line(f"{indent}}}{after if after == ',' else ''}", end - 1, end, indent + INDENT)
+        case _:
+            assert_never(statement)
+
+
+def _with_body(
+    opening: str, start: int, body: tree.RuleStatement, indent: str, after: str
+) -> Iterator[_Line]:
+    """What begins a statement, and the statement inside it, in braces or on the next lines."""
+    if isinstance(body, tree.RuleSequence) and body.parts:
+        yield from _parts_of(
+            replace(body, span=Span(body.span.source, start, body.span.end)), indent, f"{opening} ", after
+        )
+    else:
+        yield _Line(f"{indent}{opening}", start, start, indent)
+        yield from _statement(body, indent + INDENT, "", after)
 
 
 def _opening(item: tree.Relation | tree.TypeDefinition | tree.Function) -> str:

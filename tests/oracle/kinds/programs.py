@@ -32,6 +32,7 @@ _GROUPS = (
     "var n = v.group_by({k}).count_distinct()",
     "var a = (v as double).group_by({k}).avg(), var n = ceil(a) as int",
     "var c = v.group_by({k}).collect_vec(), var n = len(c)",
+    "var c = v.group_by({k}).top(3), var n = c.get(1).unwrap_or(9)",
     "var a = (v as double).group_by({k}).sum(), var b = v.group_by({k}).sum(), var n = b + (a as int)",
     "var n = (v > 1).group_by({k}).count_if()",
     "var m = v.group_by({k}).median(), var n = ceil(m) as int",
@@ -44,6 +45,7 @@ _NESTED = (
     "var n = count {{ {atom}, w > 1 }}",
     "var l = collect_vec(w) {{ {atom} }}, var n = len(l)",
     "var n = max(w) {{ {atom} }}",
+    "var l = top(w, 2, 0 - w) {{ {atom} }}, var n = len(l)",
 )
 
 

@@ -76,7 +76,7 @@ def _extra(
     """The arguments of the aggregate besides its value, with defaults filled in."""
     required = sum(1 for e in function.extra if e.default is None and not e.optional)
     if not required <= len(args) <= len(function.extra):
-        wanted = ", ".join(e.name for e in function.extra) or "nothing"
+        wanted = ", ".join(f"[{e.name}]" if e.optional else e.name for e in function.extra) or "nothing"
         message = f"wrong arguments for `{function.name}`, which takes {wanted} in its parentheses"
         typer.problems.report("E407", span, message)
         return None
@@ -104,16 +104,21 @@ def _one_extra(
         )
         typer.problems.report("E407", arg.span, message)
         return None
-    if extra.kind in (library.Kind.STRING, library.Kind.FLOATING) and not isinstance(value, Constant):
-        message = f"`{extra.name}` of `{function.name}` must be a constant"
-        typer.problems.report("E407", arg.span, message)
-        return None
-    if extra.kind is library.Kind.FLOATING and not _is_fraction(value):
-        message = f"`{extra.name}` of `{function.name}` must be 0.0 to 1.0"
-        typer.problems.report("E407", arg.span, message)
+    wanted = _misfit(extra, value) if extra.is_constant else None
+    if wanted is not None:
+        typer.problems.report("E407", arg.span, f"`{extra.name}` of `{function.name}` must be {wanted}")
         return None
     return value
 
 
-def _is_fraction(value: typed.Expr) -> bool:
-    return isinstance(value, Constant) and isinstance(value.value, float) and 0 <= value.value <= 1
+def _misfit(extra: library.Extra, value: typed.Expr) -> str | None:
+    """What a constant argument must be, if it is something else."""
+    if not isinstance(value, Constant):
+        return "a constant"
+    match value.value:
+        case float(q) if not 0 <= q <= 1:
+            return "0.0 to 1.0"
+        case int(n) if n < 1:
+            return "at least 1"
+        case _:
+            return None

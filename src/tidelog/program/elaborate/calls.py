@@ -18,6 +18,7 @@ from tidelog.errors import Span
 from tidelog.program.elaborate.declarations import Declarations, Signature
 from tidelog.program.elaborate.definitions import resolve_type
 from tidelog.program.elaborate.early import NO_FUNCTION, Early
+from tidelog.program.elaborate.foreign import function_hint
 from tidelog.program.elaborate.forms import (
     ClosureType,
     Form,
@@ -102,10 +103,11 @@ class Calls(Structures):
         if relation is not None:
             self._not_a_relation(expr, relation)
             return
-        if expr.function in library.AGGREGATE_NAMES:
-            hint: str | None = f"aggregates follow `group_by`: `….group_by(…).{expr.function}(…)`"
-        else:
-            hint = self.problems.suggest(expr.function, self.known.calls, library.FUNCTION_NAMES)
+        name = "cat" if expr.function == "concat" and len(expr.args) > 1 else expr.function
+        hint = function_hint(name)
+        if hint is None and expr.function in library.AGGREGATE_NAMES:
+            hint = f"aggregates follow `group_by`: `….group_by(…).{expr.function}(…)`"
+        hint = hint or self.problems.suggest(expr.function, self.known.calls, library.FUNCTION_NAMES)
         message = f"unknown function `{expr.function}`"
         self.problems.report("E108", expr.name_span, message, hint=hint)
         for arg in expr.args:

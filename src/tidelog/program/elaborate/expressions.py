@@ -373,9 +373,8 @@ class Typer(Statements):
                 return None if fitted is None else Call(function, (collection, fitted), BOOL)
             case other:
                 message = f"`in` needs a vec, a set or a map, but this is `{other}`"
-                hint = (
-                    "write the values in brackets: `x in [1, 2]`" if isinstance(other, types.Tuple) else None
-                )
+                is_list = not isinstance(other, types.Option | types.Named)
+                hint = "write the values in brackets: `x in [1, 2]`" if is_list else None
                 self.problems.report("E202", expr.right.span, message, hint=hint)
                 return None
 

@@ -13,6 +13,7 @@ from tidelog.data import types
 from tidelog.data.types import BOOL, Field, Named, Type
 from tidelog.errors import Span
 from tidelog.program.elaborate.exhaustive import Case, Shape, TooComplex, missing
+from tidelog.program.elaborate.foreign import value_hint
 from tidelog.program.elaborate.inference import Inference
 from tidelog.program.elaborate.unknowns import as_unknown
 from tidelog.program.typed import Binary, Call, Constant, Expr, Get, Is
@@ -183,7 +184,9 @@ class Patterns(Inference):
         """The definition that has a constructor, or None after reporting an error."""
         definition = self.known.types.type_of(expr.constructor)
         if definition is None:
-            hint = self.problems.suggest(expr.constructor, self.known.types.constructors, ("Ok", "Err"))
+            known = self.known.types.constructors
+            hint = value_hint(expr.constructor) if expr.is_bare else None
+            hint = hint or self.problems.suggest(expr.constructor, known, ("Ok", "Err"))
             item = self.known.types.find(expr.constructor)
             if hint is None and isinstance(item, tree.TypeDefinition):
                 hint = f"its constructors are {', '.join(f'`{c.name}`' for c in item.constructors)}"

@@ -15,6 +15,7 @@ from tidelog.data.types import Type
 from tidelog.program.library import functions
 from tidelog.program.library.calendar_functions import CALENDARS
 from tidelog.program.library.collections import COLLECTIONS, MAX_ITEMS
+from tidelog.program.library.json_functions import JSON
 from tidelog.program.library.numeric_functions import NUMERICS
 from tidelog.program.library.signatures import (
     OPTION_T,
@@ -65,6 +66,7 @@ __all__ = [
     "aggregate_result",
     "allows",
     "can_cast",
+    "constant_argument",
     "lookup",
     "lookup_aggregate",
 ]
@@ -87,6 +89,7 @@ GROUPS: Final[dict[str, tuple[StandardFunction, ...]]] = {
     **NUMERICS,
     **CALENDARS,
     **WEB,
+    **JSON,
 }
 _ALL: Final = tuple(f for groups in (GROUPS, COLLECTIONS) for group in groups.values() for f in group)
 FUNCTION_NAMES: Final = tuple(dict.fromkeys(f.name for f in _ALL))
@@ -112,13 +115,14 @@ def lookup(name: str) -> tuple[StandardFunction, ...]:
 class Extra:
     """An argument of an aggregate besides the value. It is required if it has no default and is not optional.
 
-    An optional argument that is not given is left out.
+    An optional argument that is not given is left out. At most one argument of an aggregate `is_constant`.
     """
 
     name: str
     kind: Kind
     default: str | None = None
     optional: bool = False
+    is_constant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +159,20 @@ AGGREGATES: Final = (
     AggregateFunction(
         "arg_max", Kind.ANY, _BY, "The value where `by` is largest; the smallest one if there are several."
     ),
+    AggregateFunction(
+        "top",
+        Kind.ANY,
+        (Extra("n", Kind.INTEGER, is_constant=True), Extra("by", Kind.ANY, optional=True)),
+        "Up to `n` of the largest values, or of those where `by` is largest, as a vec: the largest first, of "
+        "equal ones the smallest value first. Equal values count as often as they occur. `n` is a constant "
+        "of at least 1.",
+    ),
     AggregateFunction("any", Kind.TRUTH, (), "Whether at least one value is true."),
     AggregateFunction("all", Kind.TRUTH, (), "Whether no value is false."),
     AggregateFunction(
         "concat",
         Kind.STRING,
-        (Extra("separator", Kind.STRING, ""),),
+        (Extra("separator", Kind.STRING, "", is_constant=True),),
         "All values, sorted by code points and joined with the separator.",
     ),
     AggregateFunction(
@@ -187,7 +199,7 @@ AGGREGATES: Final = (
     AggregateFunction(
         "quantile",
         Kind.NUMBER,
-        (Extra("q", Kind.FLOATING),),
+        (Extra("q", Kind.FLOATING, is_constant=True),),
         "The value at the fraction `q` of the way from the smallest to the largest, with linear "
         "interpolation between neighbours, as `percentile_cont` of SQL; rounded once and typed as by `avg`. "
         "`q` is a constant from 0.0 to 1.0, taken as written in decimal.",
@@ -219,6 +231,13 @@ def lookup_aggregate(name: str) -> AggregateFunction | None:
     return next((a for a in AGGREGATES if a.name == name), None)
 
 
+def constant_argument(name: str) -> int | None:
+    """The position of the argument of an aggregate that is a constant, if it has one; its value is at 0."""
+    aggregate = lookup_aggregate(name)
+    extra = () if aggregate is None else aggregate.extra
+    return next((i for i, e in enumerate(extra, start=1) if e.is_constant), None)
+
+
 def aggregate_result(name: str, value_type: Type, others: tuple[Type, ...] = ()) -> Type | None:
     """The result type of an aggregate over values of a type; None if it does not accept them.
 
@@ -234,7 +253,7 @@ def aggregate_result(name: str, value_type: Type, others: tuple[Type, ...] = ())
             return types.DOUBLE if types.is_float(value_type) else value_type
         case "avg" | "median" | "quantile":
             return value_type if isinstance(value_type, types.Decimal) else types.DOUBLE
-        case "collect_vec":
+        case "collect_vec" | "top":
             return types.Vec(value_type)
         case "collect_set":
             return types.Set(value_type)

@@ -43,6 +43,14 @@ from tidelog.syntax.tree.expressions import (
     WidthLiteral,
     Wildcard,
 )
+from tidelog.syntax.tree.imperative import (
+    RuleBranch,
+    RuleIf,
+    RuleLoop,
+    RuleSequence,
+    RuleStatement,
+    RuleSwitch,
+)
 from tidelog.syntax.tree.items import (
     Alias,
     Attribute,
@@ -137,6 +145,12 @@ __all__ = [
     "Return",
     "Row",
     "Rule",
+    "RuleBranch",
+    "RuleIf",
+    "RuleLoop",
+    "RuleSequence",
+    "RuleStatement",
+    "RuleSwitch",
     "Slice",
     "Statement",
     "Steps",

@@ -16,6 +16,7 @@ from tidelog.syntax.tree.expressions import (
     TypeName,
     Variable,
 )
+from tidelog.syntax.tree.imperative import RuleLoop
 from tidelog.syntax.tree.literals import Atom, Literal
 from tidelog.syntax.tree.spans import spanned
 
@@ -156,7 +157,7 @@ class Index:
     name_span: Span = spanned()
 
 
-Item: TypeAlias = Relation | Alias | TypeDefinition | Function | Rule | Module | Import | Index
+Item: TypeAlias = Relation | Alias | TypeDefinition | Function | Rule | RuleLoop | Module | Import | Index
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import ipaddress
+import json
 import math
 import uuid
 import zlib
@@ -14,7 +15,7 @@ from functools import cache
 from urllib import parse
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.scalar_cases import SCALAR_CASES, call, case_id
@@ -48,6 +49,65 @@ def test_a_function_gives_what_is_promised(name: str, arguments: tuple[object, .
         assert found.reason
     else:
         assert found is result or (found == result and type(found) is type(result))
+
+
+# -- against the reference
+
+_NAMES = st.sampled_from(["a", "b", "", "é", 'x "y"', "a.b", "$", "0"])
+_NUMBERS = st.sampled_from(
+    ["0", "-0", "7", "1.50", "1e3", "1E400", "-0.0", str(2**63), str(-(2**63)), "9" * 400]
+)
+_STRINGS = st.sampled_from(['"x"', '"\\n\\u00e9"', '"\\ud800"', '"\\/"', '""'])
+_LEAVES = _NUMBERS | _STRINGS | st.sampled_from(["null", "true", "false", "NaN", "nul"])
+
+
+def _lists(items: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.lists(items, max_size=3).map(lambda found: f"[ {', '.join(found)}]")
+
+
+def _objects(items: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    entries = st.tuples(_NAMES.map(json.dumps), items).map(": ".join)
+    return st.lists(entries, max_size=3).map(lambda found: f"{{{','.join(found)} }}")
+
+
+_DOCUMENTS = st.recursive(_LEAVES, lambda inner: _lists(inner) | _objects(inner), max_leaves=8) | st.text()
+_STEPS = [
+    "",
+    "$",
+    ".",
+    "a",
+    ".a",
+    ".b",
+    "[0]",
+    "[1]",
+    "[-1]",
+    '["é"]',
+    '["a.b"]',
+    '["x \\"y\\""]',
+    "$.",
+    ".$",
+    '"',
+    " ",
+]
+_PATHS = st.lists(st.sampled_from(_STEPS), max_size=3).map("".join)
+_READERS = ["get", "type", "string", "int", "double", "bool", "items", "entries"]
+
+
+@settings(max_examples=300)
+@given(_DOCUMENTS, _PATHS, st.sampled_from(_READERS))
+def test_json_is_read_as_by_the_reference(document: str, path: str, reader: str) -> None:
+    expr = call(f"json_{reader}", document, path)
+    found, wanted = computed(expr), evaluate(expr, {}, {})
+    assert isinstance(found, Failure) == isinstance(wanted, Failure)
+    assert isinstance(found, Failure) or found == wanted, (document, path, reader)
+    assert run("is_json", document) == evaluate(call("is_json", document), {}, {})
+
+
+def test_json_may_nest_deeply() -> None:
+    deep = "[" * 50_000 + "1" + "]" * 50_000
+    assert run("is_json", deep) is True
+    assert run("json_get", deep, "[0][0]") == deep[2:-2]
+    assert run("json_int", deep, "[0]" * 50_000) == 1
 
 
 # -- against Python's own implementations

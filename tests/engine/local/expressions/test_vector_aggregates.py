@@ -77,6 +77,8 @@ def test_any_aggregate_is_that_of_the_repeated_rows(
         types_ = TWO
     if function == "quantile":
         types_ = (type_, DOUBLE)
+    if function == "top":
+        types_ = (type_, INT, rng.choice(SCALARS)) if rng.random() < 0.5 else (type_, INT)
     groups = [*range(count), *(rng.randrange(count) for _ in range(more))]
     rng.shuffle(groups)
     separators = ("; ",) if rng.random() < 0.8 else (", ", "; ")
@@ -86,6 +88,9 @@ def test_any_aggregate_is_that_of_the_repeated_rows(
     if function == "quantile":
         fraction = rng.choice([0.0, 0.1, 1 / 3, 0.5, 0.99, 1.0, -0.5, math.nan])
         rows = [(row[0], canonical(DOUBLE, fraction)) for row in rows]
+    if function == "top":
+        size = rng.choice([1, 2, 3, 10, LARGEST])
+        rows = [(row[0], size, *row[2:]) for row in rows]
     weights = [rng.choice([1, 1, 2, 5]) for _ in groups] if rng.random() < 0.6 else [1] * len(groups)
     found = over(function, groups, rows, types_, weights, distinct)
     result = aggregate_result(function, type_)

@@ -321,6 +321,25 @@ def _collect_vec(groups: _Groups) -> Vector:
     return Vector(groups.ledger.codec.pool(groups.result).from_items(rows))
 
 
+def _top(groups: _Groups) -> Vector:
+    """The first values in descending order of the third column and then their own order, or of their own."""
+    (given,) = groups.ledger.values(groups.types[1], groups.args[1][:1])
+    assert isinstance(given, int)
+    n = min(given, int(_LARGEST))
+    values = _places(groups, 0)
+    by = (values, ~_places(groups, 2)) if len(groups.args) > 2 else (~values,)  # `~` reverses the order
+    order = np.lexsort((*by, groups.numbers))
+    numbers, weights = groups.numbers[order], groups.weights[order]
+    ends = np.cumsum(weights)
+    starts = np.searchsorted(numbers, np.arange(groups.count))
+    before = ends - weights - (ends - weights)[starts][numbers]  # instances of the group that come first
+    taken: Codes = np.clip(n - before, 0, weights)  # the two are not negative, so nothing overflows
+    lengths = np.zeros(groups.count, np.int64)
+    np.add.at(lengths, numbers, taken)
+    rows = Rows(groups.args[0][np.repeat(order, taken)], lengths_to_starts(lengths))
+    return Vector(groups.ledger.codec.pool(groups.result).from_items(rows))
+
+
 def _places(groups: _Groups, column: int) -> Codes:
     (places,), _ = keys(groups.ledger.codec, groups.types[column], groups.args[column : column + 1])
     return places
@@ -362,6 +381,7 @@ _AGGREGATES: Final[Mapping[str, Callable[[_Groups], Vector]]] = {
     "max": lambda groups: _best(groups, np.maximum),
     "arg_min": lambda groups: _arg_best(groups, np.minimum),
     "arg_max": lambda groups: _arg_best(groups, np.maximum),
+    "top": _top,
     "any": _any,
     "all": _all,
     "concat": _concat,

@@ -28,6 +28,7 @@ from tidelog.engine.local.expressions.conversions import nearest
 from tidelog.engine.local.expressions.durations import DURATIONS
 from tidelog.engine.local.expressions.encodings import ENCODINGS, xxhash64
 from tidelog.engine.local.expressions.expectations import expect_length, not_empty, not_negative
+from tidelog.engine.local.expressions.json_paths import JSON
 from tidelog.engine.local.expressions.numerics import NUMERICS, NUMERICS_BY_TYPE, real
 from tidelog.engine.local.expressions.operations import Operation, Plain, Pulse, Undefined
 from tidelog.engine.local.expressions.texts import TEXTS
@@ -313,6 +314,7 @@ _PLAIN: Final[Mapping[tuple[str, int], Plain]] = {
     **DURATIONS,
     **ENCODINGS,
     **ADDRESSES,
+    **JSON,
 }
 
 _BY_TYPE: Final[Mapping[tuple[str, int], Callable[[Type], Plain]]] = {

@@ -18,6 +18,7 @@ from tidelog.engine.local.storage.lookup import lookup
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.errors import EngineError
 from tidelog.plan.flat import Grouping
+from tidelog.program.library.catalog import constant_argument
 from tidelog.program.typed import Constant
 
 __all__ = ["distinct", "regroup", "results"]
@@ -58,9 +59,11 @@ def results(
     for agg, places in zip(grouping.aggregates, grouping.arguments, strict=True):
         args = [np.ascontiguousarray(codes[:, i]) for i in places]
         types = [a.type for a in agg.args]
-        for extra in agg.args[len(places) :]:
+        constant = constant_argument(agg.function)
+        if constant is not None and len(args) < len(types):
+            extra = agg.args[constant]
             assert isinstance(extra, Constant)
-            args.append(np.full(len(rows), codec.encode(extra.type, extra.value)))
+            args.insert(constant, np.full(len(rows), codec.encode(extra.type, extra.value)))
         check()
         outcome = aggregate(
             agg.function,
