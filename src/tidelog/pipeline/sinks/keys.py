@@ -1,7 +1,7 @@
 """Checks keys and partitions before a commit, for what a table could not represent.
 
-Rows that share a key cannot be told apart in a table. Tables of Spark and Delta store an empty text as null in
-a column by which they are partitioned.
+Rows that share a key cannot be told apart in a table. Tables of Spark and Delta store an empty text as null
+in a column by which they are partitioned.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def expect_key(sink: Sink, rows: Any, changes: Any, *, is_new: bool) -> None:
 
 
 def expect_partitions(sink: Sink, rows: Any, changes: Any, *, is_new: bool) -> None:
-    """Raise PipelineError if a table would be partitioned by an empty text; in folders, files keep the text."""
+    """Raise PipelineError if a table would be partitioned by an empty text; files in folders keep it."""
     if sink.is_folder or not sink.partition_by:
         return
     written = rows.to_arrow() if is_new or sink.mode is None else changes
@@ -42,8 +42,8 @@ def expect_partitions(sink: Sink, rows: Any, changes: Any, *, is_new: bool) -> N
         column = written[name]
         if pa.types.is_string(column.type) and pc.any(pc.equal(column, "")).as_py():
             raise PipelineError(
-                f"{sink.name}.partition_by: {name} has an empty text, which tables store as null in such a "
-                "column; partition by other columns"
+                f"{sink.name}.partition_by: {name} has an empty text, which tables store as null there; "
+                "partition by other columns"
             )
 
 
