@@ -77,7 +77,7 @@ def _run(spark: Any, folder: Path, day: list[tuple[Any, ...]], *, stops: bool) -
         "sources": {"Price": {"table": "prices"}},
         "outputs": {
             "Shown": {**delta, "path": "shown", "mode": "merge"},
-            "Whole": {"table": "whole", "mode": "merge", "key": ["item"], "partition_by": ["note"]},
+            "Whole": {"table": "whole", "mode": "merge", "key": ["item"], "partition_by": ["item"]},
         },
         "changes": {"Shown": {**delta, "path": "feed", "mode": "append"}},
     }

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import tidelog
 from tidelog import pipeline
 from tidelog.errors import PipelineError
+from tidelog.pipeline.sink_modes import Sink
 from tidelog.pipeline.sinks.databases import Names, staging_name, statements
+from tidelog.pipeline.sinks.keys import expect_partitions
 from tidelog.program.draft import load
 
 if TYPE_CHECKING:
@@ -99,6 +102,21 @@ def test_a_table_that_exists_keeps_its_definition(shop: Shop) -> None:
     assert [found.getObject(i) for i in (1, 2, 3, 4)] == ["tea", 8, None, 7]
     assert not found.next()
     connection.close()
+
+
+def test_a_table_is_not_partitioned_by_an_empty_text() -> None:
+    db = tidelog.open(text=PROGRAM)
+    sink = Sink("outputs", "Shown", "delta", table="t", mode="merge", partition_by=("item",))
+    for item in ("tea", ""):
+        with db.transaction() as tx:
+            tx.insert("Price", [(item, None, None)])
+        changes = tx.changes["Shown"].to_arrow()
+        if item:
+            expect_partitions(sink, db["Shown"], changes, is_new=True)
+            continue
+        for is_new in (True, False):
+            with pytest.raises(PipelineError, match=r"outputs\.Shown\.partition_by: item has an empty text"):
+                expect_partitions(sink, db["Shown"], changes, is_new=is_new)
 
 
 # -- the statements, on a database that comes with Python

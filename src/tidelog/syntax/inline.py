@@ -38,6 +38,8 @@ __all__ = [
     "print_opening",
     "print_parameter",
     "print_parameters",
+    "print_rule_opening",
+    "print_rule_statement",
     "print_statement",
     "print_type",
     "print_version",
@@ -393,25 +395,25 @@ def print_argument(argument: tree.Argument) -> str:
 # -- statements
 
 
-def print_statement(statement: tree.RuleStatement | tree.Assignment | tree.Destructuring) -> str:
+def print_rule_statement(statement: tree.RuleStatement | tree.Assignment | tree.Destructuring) -> str:
     match statement:
         case tree.Atom() | tree.Assignment() | tree.Destructuring():
             return print_literal(statement)
         case tree.RuleLoop(body=body):
-            return f"{print_opening(statement)} {print_statement(body)}"
+            return f"{print_rule_opening(statement)} {print_rule_statement(body)}"
         case tree.RuleIf(then=then, otherwise=otherwise):
-            other = "" if otherwise is None else f" else {print_statement(otherwise)}"
-            return f"{print_opening(statement)} {print_statement(then)}{other}"
+            other = "" if otherwise is None else f" else {print_rule_statement(otherwise)}"
+            return f"{print_rule_opening(statement)} {print_rule_statement(then)}{other}"
         case tree.RuleSwitch(branches=branches):
-            cases = (f"{print_expression(b.pattern)} -> {print_statement(b.body)}" for b in branches)
-            return f"{print_opening(statement)} {{ {', '.join(cases)} }}"
+            cases = (f"{print_expression(b.pattern)} -> {print_rule_statement(b.body)}" for b in branches)
+            return f"{print_rule_opening(statement)} {{ {', '.join(cases)} }}"
         case tree.RuleSequence(parts):
-            return f"{{ {'; '.join(map(print_statement, parts))} }}" if parts else "{}"
+            return f"{{ {'; '.join(map(print_rule_statement, parts))} }}" if parts else "{}"
         case _:
             assert_never(statement)
 
 
-def print_opening(statement: tree.RuleLoop | tree.RuleIf | tree.RuleSwitch) -> str:
+def print_rule_opening(statement: tree.RuleLoop | tree.RuleIf | tree.RuleSwitch) -> str:
     """What is before the statements inside a statement."""
     match statement:
         case tree.RuleLoop(source, condition):

@@ -33,6 +33,8 @@ from tidelog.syntax.inline import (
     print_opening,
     print_parameter,
     print_parameters,
+    print_rule_opening,
+    print_rule_statement,
     print_statement,
     print_type,
     print_version,
@@ -89,7 +91,7 @@ def print_line(item: tree.Item) -> str:
             implied_by = f" :- {print_literals(body)}" if body else ""
             return f"{print_literals(heads)}{implied_by}."
         case tree.RuleLoop():
-            text = print_statement(item)
+            text = print_rule_statement(item)
             return text if text.endswith("}") else f"{text}."
         case _:
             assert_never(item)
@@ -366,7 +368,7 @@ def _statement(
     statement: tree.RuleStatement | tree.Assignment | tree.Destructuring, indent: str, before: str, after: str
 ) -> Iterator[_Line]:
     """A statement, on one line if it fits; `after` is what ends it, unless a brace does."""
-    text = print_statement(statement)
+    text = print_rule_statement(statement)
     whole = f"{before}{text}{'' if text.endswith('}') and after != ',' else after}"
     if len(indent) + len(whole) <= WIDTH or isinstance(statement, tree.Assignment | tree.Destructuring):
         yield _line(whole, statement.span, indent)
@@ -386,14 +388,14 @@ def _parts_of(
     start, end = statement.span.start, statement.span.end
     match statement:
         case tree.RuleLoop(body=body):
-            yield from _with_body(f"{before}{print_opening(statement)}", start, body, indent, after)
+            yield from _with_body(f"{before}{print_rule_opening(statement)}", start, body, indent, after)
         case tree.RuleIf(then=then, otherwise=otherwise):
             ending = after if otherwise is None else ""
-            yield from _with_body(f"{before}{print_opening(statement)}", start, then, indent, ending)
+            yield from _with_body(f"{before}{print_rule_opening(statement)}", start, then, indent, ending)
             if otherwise is not None:
                 yield from _with_body("else", otherwise.span.start, otherwise, indent, after)
         case tree.RuleSwitch(branches=branches):
-            yield _Line(f"{indent}{before}{print_opening(statement)} {{", start, start, indent)
+            yield _Line(f"{indent}{before}{print_rule_opening(statement)} {{", start, start, indent)
             for branch, comma in _separated(branches, ",", ""):
                 pattern = f"{print_expression(branch.pattern)} -> "
                 yield from _statement(branch.body, indent + INDENT, pattern, comma)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 
 from tidelog.pipeline.sink_modes import Sink
 from tidelog.pipeline.sinks.databases import merge_database
-from tidelog.pipeline.sinks.keys import expect_key
+from tidelog.pipeline.sinks.keys import expect_key, expect_partitions
 from tidelog.pipeline.sinks.merging import Contents, prepare_merged
 from tidelog.pipeline.sinks.tables import create_table, exists, merge_table
 from tidelog.pipeline.sinks.writing import deliver, discard, prepare, show, sign_column
@@ -62,7 +62,8 @@ class Outlets:
                 sinks[sink.key] = before[sink.key]
                 continue
             is_whole = is_new or (sink.kind == "outputs" and sink.mode is None)
-            expect_key(sink, session[sink.relation], changes[sink.relation], is_new=is_new)
+            for expect in (expect_key, expect_partitions):
+                expect(sink, session[sink.relation], changes[sink.relation], is_new=is_new)
             origin = "" if is_new else before[sink.key].origin
             written = sinks[sink.key] = Written(number, is_whole, origin or uuid4().hex)
             if sink.is_folder:
