@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sizes import size
-from tidelog.data.types import INT, Vec
+from tidelog.data.types import INT, Type, Vec
 from tidelog.engine.local.codes.codec import Codec
 from tidelog.engine.local.expressions.evaluator import Evaluator
 from tidelog.program.draft import load
@@ -209,7 +209,7 @@ def test_a_function_gives_what_python_gives(seed: int) -> None:
     exec(python, namespace)  # written by this module
     rows = _rows(random)
     codec = Codec()
-    types = {"n": INT, "a": INT, "v": Vec(INT)}
+    types: dict[str, Type] = {"n": INT, "a": INT, "v": Vec(INT)}
     columns = {
         name: codec.encode_column(t, [row[i] for row in rows]) for i, (name, t) in enumerate(types.items())
     }

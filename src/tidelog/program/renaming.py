@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from tidelog.program.elaborate.definitions import BUILT_IN, STANDARD, TYPE_NAMES
-from tidelog.program.library.catalog import FUNCTION_NAMES
+from tidelog.program.library.catalog import AGGREGATE_NAMES, FUNCTION_NAMES
 from tidelog.syntax import tree
 from tidelog.syntax.rebuilding import rebuilt
 
@@ -155,8 +155,9 @@ def _own_name(node: Any, names: Renaming, local: frozenset[str]) -> Any:
             full = names.function(name)
             method = node.method and "::" not in full  # a method has no qualified name
             return node if full == name else replace(node, function=full, method=method)
-        case tree.SubAggregate(name):
+        case tree.SubAggregate(name) | tree.Aggregate(function=name):
             full = _without_std(name)
+            full = full if full in AGGREGATE_NAMES else names.function(full)
             return node if full == name else replace(node, function=full)
         case _:
             return node

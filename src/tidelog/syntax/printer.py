@@ -233,8 +233,10 @@ def _steps(body: tree.Block | tree.Steps, indent: str) -> Iterator[_Line]:
 
 def _statement(statement: tree.Statement | tree.Expr, indent: str) -> Iterator[_Line]:
     """The lines of a statement or result: one, if it fits and no block in it has more than one other."""
-    is_statement = isinstance(statement, tree.Statement)
-    text = print_statement(statement) if is_statement else print_expression(statement)
+    if isinstance(statement, tree.Statement):
+        text = print_statement(statement)
+    else:
+        text = print_expression(statement)
     blocks = list(_blocks(statement))
     if not blocks or (len(indent) + len(text) <= WIDTH and max(_size(body) for _, body in blocks) <= 1):
         yield _line(text, statement.span, indent)

@@ -106,7 +106,7 @@ def _returns(c: Cursor) -> bool:
         if following.text in ("true", "false", "none", "if", "not") or following.text == ";":
             return True
         return following.text in ("(", "[", "{", "-", "~", "|") and _ends_statement(c)
-    return following.text != "in"
+    return following.text != "in" or _ends_statement(c)
 
 
 def _ends_statement(c: Cursor) -> bool:

@@ -65,7 +65,8 @@ def _made(
 
 
 def _unknown(aggregate: tree.Aggregate | tree.SubAggregate, typer: Typer) -> None:
-    hint = typer.problems.suggest(aggregate.function, library.AGGREGATE_NAMES)
+    own = typer.known.calls, typer.known.templates
+    hint = typer.problems.suggest(aggregate.function, library.AGGREGATE_NAMES, *own)
     message = f"unknown aggregate `{aggregate.function}`"
     typer.problems.report("E406", aggregate.name_span, message, hint=hint)
 

@@ -163,6 +163,8 @@ def _expressions(items: Sequence[tree.Item]) -> Iterator[tree.Expr]:
 def _warn_functions(items: Sequence[tree.Item], problems: Problems) -> None:
     called = {call.function for expr in _expressions(items) for call in calls(expr)}
     called |= {name for item in items if isinstance(item, tree.Rule) for name in _reads(item)}
+    aggregates = (e for e in _everything(items) if isinstance(e, tree.Aggregate | tree.SubAggregate))
+    called |= {aggregate.function for aggregate in aggregates}
     for item in items:
         if isinstance(item, tree.Function):
             if item.name not in called:

@@ -18,6 +18,7 @@ from tidelog.program.elaborate.bodies import BodyMaker
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.expressions import Typer
 from tidelog.program.elaborate.literal_calls import with_calls
+from tidelog.program.elaborate.own_aggregates import with_own_aggregates
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.rows import without_rows
 from tidelog.program.elaborate.stages import Stages, StageText, reads, stages_of
@@ -44,7 +45,12 @@ def elaborate_rule(
     rule: tree.Rule, known: Declarations, problems: Problems, *, keeps_rows: bool = False
 ) -> Rule | None:
     """The typed rule, or None after reporting an error. `keeps_rows` binds all row variables as a whole."""
-    found = without_rows(replace(rule, body=with_calls(rule.body, known)), known, problems, keeps_rows)
+    found = without_rows(
+        replace(rule, body=with_own_aggregates(with_calls(rule.body, known), known)),
+        known,
+        problems,
+        keeps_rows,
+    )
     if found is None:
         return None
     rule = found

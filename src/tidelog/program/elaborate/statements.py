@@ -315,7 +315,7 @@ class Statements(Blocks):
         sound = [matched for matched in found if matched is not None]
         if len(sound) < len(found) or not self._covers(expr, subject.type, sound):
             self._procedure.is_sound = False
-            return passes
+            return True
         last = next((i for i, matched in enumerate(sound) if not matched.conditions), len(sound) - 1)
         conditions = tuple(balanced("and", matched.conditions, SHORT) for matched in sound[:last])
         steps.append(Branch(conditions, tuple(made[: last + 1])))
