@@ -206,6 +206,7 @@ def _inlined(function: tree.Function, args: tuple[tree.Expr, ...], prefix: str, 
         for p, arg in zip(function.parameters, args, strict=True)
     )
     body = _rebuilt(_rebuilt(function.body, renamed), change)
+    assert isinstance(body, tree.Block)  # the functions of random programs have no statements
     return tree.Block((*bindings, *body.bindings), tree.Cast(body.result, function.result))
 
 

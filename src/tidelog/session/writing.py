@@ -9,8 +9,8 @@ from tidelog.data.values import Row, Value
 from tidelog.errors import SessionError
 from tidelog.program.text import print_value
 from tidelog.program.typed import Bind, Expr, Function, Literal, PythonFunction, Rule
-from tidelog.proofs.calculator import Calculator, Failed
-from tidelog.proofs.model import Fact
+from tidelog.proofs.calculator import Calculator
+from tidelog.proofs.model import Fact, Failed
 from tidelog.session.rules import SessionRule
 
 __all__ = ["WrittenFact", "facts_of"]

@@ -366,7 +366,7 @@ def _alternatives(alternatives: Sequence[Sequence[tree.Literal]], indent: str) -
 # -- statements
 
 
-def _statement(
+def _rule_statement(
     statement: tree.RuleStatement | tree.Assignment | tree.Destructuring, indent: str, before: str, after: str
 ) -> Iterator[_Line]:
     """A statement, on one line if it fits; `after` is what ends it, unless a brace does."""
@@ -400,12 +400,12 @@ def _parts_of(
             yield _Line(f"{indent}{before}{print_rule_opening(statement)} {{", start, start, indent)
             for branch, comma in _separated(branches, ",", ""):
                 pattern = f"{print_expression(branch.pattern)} -> "
-                yield from _statement(branch.body, indent + INDENT, pattern, comma)
+                yield from _rule_statement(branch.body, indent + INDENT, pattern, comma)
             yield _Line(f"{indent}}}{after if after == ',' else ''}", end - 1, end, indent + INDENT)
         case tree.RuleSequence(parts):
             yield _Line(f"{indent}{before}{{", start, start, indent)
             for part in parts:
-                yield from _statement(part, indent + INDENT, "", ";")
+                yield from _rule_statement(part, indent + INDENT, "", ";")
             yield _Line(f"{indent}}}{after if after == ',' else ''}", end - 1, end, indent + INDENT)
         case _:
             assert_never(statement)
@@ -421,7 +421,7 @@ def _with_body(
         )
     else:
         yield _Line(f"{indent}{opening}", start, start, indent)
-        yield from _statement(body, indent + INDENT, "", after)
+        yield from _rule_statement(body, indent + INDENT, "", after)
 
 
 def _opening(item: tree.Relation | tree.TypeDefinition | tree.Function) -> str:

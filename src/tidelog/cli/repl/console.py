@@ -245,7 +245,7 @@ def _on_one_line(text: str) -> str:
 def _declared(item: tree.Item) -> str:
     """What an item declares; nothing if it is a rule."""
     match item:
-        case tree.Rule():
+        case tree.Rule() | tree.RuleLoop():
             return ""
         case tree.Relation(name=name):
             return f"relation {name} declared"
