@@ -15,7 +15,6 @@ from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import ref as weakref
 
 from tidelog.engine.limits import Limits, bytes_of
 from tidelog.engine.statistics import Stats
@@ -25,19 +24,14 @@ from tidelog.program.draft import Draft
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
 from tidelog.program.modules import folders
-from tidelog.program.typed import Index, Relation, Role
+from tidelog.program.typed import Index, Role
 from tidelog.progress import Line, Report, end
-from tidelog.proofs.change import arrival, departure
-from tidelog.proofs.drawing import Drawing
-from tidelog.proofs.model import Fact
-from tidelog.proofs.overlay import Overlay
-from tidelog.proofs.proof import Proof, prove
-from tidelog.proofs.refutation import Refutation, refute
-from tidelog.proofs.wording import Wording
+from tidelog.proofs.proof import Proof
+from tidelog.proofs.refutation import Refutation
 from tidelog.session.backends.local.state import LocalBackend
 from tidelog.session.backends.protocol import Done, MakeBackend
-from tidelog.session.changes import Changes
 from tidelog.session.explain import Explanation, explain
+from tidelog.session.explainer import Explainer
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.indexes import IndexView, find_index
 from tidelog.session.interrupt import interrupts_noted
@@ -47,7 +41,6 @@ from tidelog.session.names import as_path, expect_text, find_relation, is_name, 
 from tidelog.session.pictures import strata_picture
 from tidelog.session.profiles.collecting import Recorder
 from tidelog.session.profiles.profile import Profile, profile_of
-from tidelog.session.proving import SessionState, Undone, fact_of, pattern_of
 from tidelog.session.rendering import LISTED, clip, html_table
 from tidelog.session.rules import SessionRule
 from tidelog.session.statistics import CommitStats
@@ -132,7 +125,7 @@ class Session:
         self._subscriptions = Subscriptions()
         self._stats = CommitStats(self._state.commit, Stats())
         self._recorder: Recorder | None = None  # of commits, if they are added up
-        self._explained: weakref[SessionState] | None = None  # of explanations in use
+        self._explainer = Explainer(self._state, self._kinds, self.snapshot)
         with self.transaction() as tx:
             tx.begin_with(draft)
             say(tx)
@@ -192,12 +185,7 @@ class Session:
 
         SessionError if the row is not there, or if the search reads more than `limit` rows.
         """
-        state, declared = self._asked(relation)
-        fact = fact_of(declared, row)
-        if not state.rows(fact.relation, dict(enumerate(fact.row))):
-            shown_fact = Wording(state.program).fact(fact)
-            raise SessionError(f"{shown_fact} is not there; `why_not` says why")
-        return prove(state, fact, limit)
+        return self._explainer.proof(relation, row, limit)
 
     def why_not(self, relation: str, row: object, *, limit: int | None = WHY_LIMIT) -> Refutation:
         """Why a row is not there: for each rule, what fails first, and the single changes that would help.
@@ -205,47 +193,7 @@ class Session:
         In a tuple, `...` stands for any value; in a dict, columns may be left out. SessionError if there is
         such a row, or if the search reads more than `limit` rows.
         """
-        state, declared = self._asked(relation)
-        goal = pattern_of(declared, row)
-        found = state.some(goal.relation, goal.bound, 1)
-        if found:
-            shown_fact = Wording(state.program).fact(Fact(goal.relation, found[0]))
-            raise SessionError(f"{shown_fact} is there; `why` says why")
-        return refute(state, goal, limit)
-
-    def _why_changed(
-        self, before: Program, changes: Changes, relation: str, row: object, limit: int | None
-    ) -> Drawing:
-        """Why a commit inserted or deleted a row; `before` is the program before it."""
-        with self._state.locks.reading:
-            state, declared = self._asked(relation, {**before.relations, **self._kinds.program.relations})
-            if changes.commit != self._state.commit:
-                raise SessionError(
-                    f"these are the changes of commit {changes.commit}; only the last one can be explained, "
-                    f"which is {self._state.commit}"
-                )
-        fact, undone = fact_of(declared, row), Undone(changes, before)
-        earlier = Overlay(state, undone, before)
-        if undone.is_removed(fact):
-            return arrival(state, earlier, fact, limit)
-        if undone.added(fact.relation, dict(enumerate(fact.row))):
-            return departure(state, earlier, fact, limit)
-        shown_fact = Wording(Program(relations={declared.name: declared})).fact(fact)
-        raise SessionError(f"commit {changes.commit} neither inserted nor deleted {shown_fact}")
-
-    def _asked(
-        self, relation: str, among: Mapping[str, Relation] | None = None
-    ) -> tuple[SessionState, Relation]:
-        """The state that an explanation is about, and the relation of the row that a user asks for."""
-        with self._state.locks.reading:
-            declared = find_relation(relation, self._kinds.program.relations if among is None else among)
-            if self._kinds.is_needed:
-                raise SessionError("proofs do not know multisets, streams and delays yet")
-            state = None if self._explained is None else self._explained()
-            if state is None or state.commit != self._state.commit:
-                state = SessionState(self._state.program, self._state.commit, self.snapshot())
-                self._explained = weakref(state)
-            return state, declared
+        return self._explainer.refutation(relation, row, limit)
 
     def write_folder(self, folder: str | Path, form: str = "csv") -> tuple[Path, ...]:
         """Write every output relation, as of one commit, to a file named after it in a folder.
@@ -382,7 +330,7 @@ class Session:
     # -- for transactions
 
     def _committed(self, done: Done, before: Program) -> None:
-        done.changes.explained_by(partial(self._why_changed, before))
+        done.changes.explained_by(partial(self._explainer.change, before))
         self._stats = CommitStats(self._state.commit, done.stats)
         if self._recorder is not None:
             self._recorder.add(self._stats)

@@ -188,7 +188,10 @@ def test_questions_are_answered_about_the_program(repl: Repl) -> None:
     repl('+Edge("a", "b"). +Edge("b", "c").')
     assert repl(':why Reach("a", "c")')[-1] == '└─ Edge("b", "c")  asserted'
     assert repl(':why Reach("a", x)')[0] == 'Reach("a", x) matches 2 rows; this is about the first'
-    repl.fails(':why Reach("c", x)', "no row of Reach matches")
+    assert repl(':why Reach("c", x)') == repl(':why-not Reach("c", x)')
+    assert repl(':why-not Reach("c", "a")')[0] == 'no Reach("c", "a")'
+    repl.fails(':why-not Reach("a", "c")', 'Reach("a", "c") is there; `why` says why')
+    assert "Reach" in "\n".join(repl(":profile"))
     assert any(line.split()[:3] == ["Reach", "2", "yes"] for line in repl(":explain"))
     whole = repl(":explain Reach")
     assert whole[0] == "stratum Reach: 2 rules, recursive"

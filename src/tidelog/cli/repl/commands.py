@@ -17,7 +17,7 @@ from tidelog.cli.repl.showing import NOTE, Line
 from tidelog.cli.repl.statements import Command
 from tidelog.errors import SessionError
 from tidelog.program.elaborate.problems import did_you_mean
-from tidelog.session.asking import matching_rows
+from tidelog.session.asking import matching_rows, missing_row
 from tidelog.session.names import find_relation
 from tidelog.session.rendering import counted, text_table
 from tidelog.session.rules import SessionRule
@@ -56,10 +56,15 @@ def execute(console: Console, command: Command) -> None:
 def _why(console: Console, text: str) -> None:
     relation, rows = matching_rows(text, console.db.query)
     if not rows:
-        raise SessionError(f"no row of {relation} matches {text}")
+        _why_not(console, text)
+        return
     if len(rows) > 1:
         console.say(Line(f"{text} matches {len(rows):,} rows; this is about the first", NOTE))
     console.say(Line(str(console.db.why(relation, rows[0]))))
+
+
+def _why_not(console: Console, text: str) -> None:
+    console.say(Line(str(console.db.why_not(*missing_row(text, console.db.program)))))
 
 
 def _explain(console: Console, text: str) -> None:
@@ -91,6 +96,10 @@ def _named_rules(console: Console, text: str) -> list[SessionRule]:
 
 def _stats(console: Console, _: str) -> None:
     console.say(Line(str(console.db.stats)))
+
+
+def _profile(console: Console, _: str) -> None:
+    console.say(Line(str(console.db.profile())))
 
 
 # -- about the program
@@ -162,9 +171,11 @@ COMMANDS: Final[Mapping[str, Named]] = {
     "commit": Named("", "commit the open transaction", lambda c, _: c.commit()),
     "preview": Named("", "show what the open transaction would change", lambda c, _: c.preview()),
     "rollback": Named("", "discard the open transaction", lambda c, _: c.rollback()),
-    "why": Named("ROW", "explain why a row is there, such as Reach(\"a\", x)", _why),
+    "why": Named("ROW", "explain why a row is there, such as Reach(\"a\", x), or why not", _why),
+    "why-not": Named("ROW", "explain why a row is not there; _ stands for any value", _why_not),
     "explain": Named("[RELATION or rule number]", "show the strata, or the join orders of rules", _explain),
     "stats": Named("", "show what the last commit took", _stats),
+    "profile": Named("", "show which rules took the time of the last commit, and why", _profile),
     "relations": Named("", "list the relations with their sizes", _relations),
     "rules": Named("[RELATION]", "list the rules with their numbers", _rules),
     "drop": Named("RELATION", "drop a relation that no rule uses, with its facts", _drop),
