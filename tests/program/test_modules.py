@@ -9,6 +9,7 @@ import pytest
 import tidelog
 from tidelog.errors import ProgramError, SessionError
 from tidelog.program.draft import check, load
+from tidelog.program.library.catalog import FUNCTION_NAMES, STANDARD_MODULES
 from tidelog.program.modules import bundled
 
 PACKETS = """module net::packets
@@ -155,3 +156,35 @@ def test_queries_may_name_the_standard_library() -> None:
 def test_a_search_path_is_a_list() -> None:
     with pytest.raises(SessionError, match="give a list of folders"):
         tidelog.open(search="lib")
+
+
+def test_the_standard_library_has_modules() -> None:
+    found = tidelog.run(
+        """
+        import std::text as t
+        import std::collections
+        input relation Line(s: string)
+        output relation Word(w: string, n: int)
+        Word(w, n) :- Line(s), var v = t::split(s, " "), var n = collections::len(v), var w in v.
+        Word(w, -1) :- Line(s), var w = std::text::upper(s).
+        """,
+        Line=[("a b",)],
+    )
+    assert sorted(found["Word"]) == [("A B", -1), ("a", 2), ("b", 2)]
+
+
+def test_every_standard_function_is_in_a_module() -> None:
+    assert frozenset().union(*STANDARD_MODULES.values()) == frozenset(FUNCTION_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("import std::txt\n", "E122"),
+        ("import std::text\noutput relation B(n: int)\nB(text::len([1])).", "E108"),
+    ],
+)
+def test_unknown_names_of_the_standard_library_are_errors(text: str, problem: str) -> None:
+    with pytest.raises(ProgramError) as error:
+        tidelog.load(text)
+    assert [d.code for d in error.value.diagnostics] == [problem]

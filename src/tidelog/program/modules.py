@@ -5,7 +5,8 @@ of the module, and every use is resolved, so later passes see full names only. T
 qualified itself. Spans stay, so diagnostics point into the file that has the problem.
 
 A name is looked up among the declarations of its own module, then among its imports (by alias, by the last
-component of a module's name, or by the whole name). `std::` names the standard library.
+component of a module's name, or by the whole name). `std::` names the standard library, `std::text` a part
+of it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidelog.errors import Diagnostic, SessionError, Source, shown
+from tidelog.program.elaborate.problems import did_you_mean
+from tidelog.program.library.catalog import STANDARD_MODULES
 from tidelog.program.renaming import Declared, Renaming, declared_names, renamed
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read
@@ -129,6 +132,9 @@ class _Loader:
         self.finished.append(module)
 
     def _import(self, item: tree.Import, importer: _Module) -> None:
+        if item.path.partition("::")[0] == "std":
+            self._import_standard(item, importer)
+            return
         place = self._find(item, importer)
         if place is None:
             return
@@ -142,7 +148,17 @@ class _Loader:
         elif module in self._open:
             self._report_cycle(item, module)
             return
-        self._name(item, module, importer)
+        self._name(item, module.name, importer)
+
+    def _import_standard(self, item: tree.Import, importer: _Module) -> None:
+        _, _, name = item.path.partition("::")
+        if not name or name in STANDARD_MODULES:
+            self._name(item, item.path, importer)
+            return
+        known = [f"std::{module}" for module in STANDARD_MODULES]
+        hint = did_you_mean(item.path, known) or f"the standard modules are {', '.join(known)}"
+        message = f"no module `{item.path}`"
+        self.problems.append(Diagnostic("E122", item.name_span, message, hint=hint))
 
     def _find(self, item: tree.Import, importer: _Module) -> tuple[Path, Path, str] | None:
         """The file of a module, the folder that its name starts in, and its full name."""
@@ -178,18 +194,18 @@ class _Loader:
         self.problems += problems
         return _Module(name, source, program.items, file, base)
 
-    def _name(self, item: tree.Import, module: _Module, importer: _Module) -> None:
-        """Add the names by which a module can be called after an import."""
+    def _name(self, item: tree.Import, name: str, importer: _Module) -> None:
+        """Add the names by which the module of this name can be called after an import."""
         short = item.alias or item.path.rpartition("::")[2]
         other = importer.imports.get(short)
-        if other is not None and other != module.name:
+        if other is not None and other != name:
             message = f"`{short}` is already the name of the module `{other}`"
             hint = f"write `import {item.path} as …`"
             self.problems.append(Diagnostic("E112", item.span, message, hint=hint))
             return
-        importer.imports[short] = module.name
-        importer.imports.setdefault(item.path, module.name)
-        importer.imports.setdefault(module.name, module.name)
+        importer.imports[short] = name
+        importer.imports.setdefault(item.path, name)
+        importer.imports.setdefault(name, name)
 
     def _report_cycle(self, item: tree.Import, module: _Module) -> None:
         cycle = [*self._open[self._open.index(module) :], module]

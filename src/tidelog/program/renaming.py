@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from tidelog.program.elaborate.definitions import BUILT_IN, STANDARD, TYPE_NAMES
-from tidelog.program.library.catalog import AGGREGATE_NAMES, FUNCTION_NAMES
+from tidelog.program.library.catalog import AGGREGATE_NAMES, FUNCTION_NAMES, STANDARD_MODULES
 from tidelog.syntax import tree
 from tidelog.syntax.rebuilding import rebuilt
 
@@ -96,13 +96,16 @@ class Renaming:
         while end > 0:
             module = self.imports.get(name[:end])
             if module is not None:
-                return module + name[end:]
+                return _without_std(module + name[end:])
             end = name.rfind("::", 0, end)
         return _without_std(name)
 
 
 def _without_std(name: str) -> str:
     rest = name.removeprefix(_STD)
+    module, _, function = rest.rpartition("::")
+    if name.startswith(_STD) and function in STANDARD_MODULES.get(module, ()):
+        return function
     is_known = rest in _FUNCTIONS or rest in STANDARD or rest in BUILT_IN or rest in _CONSTRUCTORS
     return rest if name.startswith(_STD) and is_known else name
 

@@ -51,6 +51,7 @@ __all__ = [
     "OPTION_T",
     "REPLACEABLE_NAMES",
     "RESERVED_NAMES",
+    "STANDARD_MODULES",
     "TOO_DEEP",
     "AggregateFunction",
     "Applied",
@@ -93,6 +94,20 @@ GROUPS: Final[dict[str, tuple[StandardFunction, ...]]] = {
 }
 _ALL: Final = tuple(f for groups in (GROUPS, COLLECTIONS) for group in groups.values() for f in group)
 FUNCTION_NAMES: Final = tuple(dict.fromkeys(f.name for f in _ALL))
+_MODULES: Final = {
+    "text": ("Text", "Regular expressions", "Reading and comparing text", "Parts of strings"),
+    "math": ("Numbers", "Whole numbers and limits", "Logarithms and angles"),
+    "value": ("Values of any type", "Options", "Results"),
+    "time": ("Dates and times", "Calendar", "Durations"),
+    "web": ("Hashes", "Encodings", "URLs", "IP addresses"),
+    "json": ("JSON",),
+    "collections": ("Vecs", "Functions that take closures", "Sets", "Maps"),
+}
+# The functions of each standard module: `std::text::split`, or `t::split` after `import std::text as t`.
+STANDARD_MODULES: Final = {
+    module: frozenset(f.name for title in titles for f in (GROUPS | COLLECTIONS)[title])
+    for module, titles in _MODULES.items()
+}
 # A program cannot declare functions of these names. It can replace any other standard function by its own.
 # Literals of maps and aggregates over nothing call the last two.
 RESERVED_NAMES: Final = frozenset(f.name for group in functions.GROUPS.values() for f in group) | {
