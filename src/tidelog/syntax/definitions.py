@@ -57,8 +57,8 @@ def _named_types(c: Cursor, closing: str, of: str) -> tuple[tree.Column, ...]:
         start = c.token.start
         name = column_name(c, of)
         if not c.at(":"):
-            given = c.token.text if c.token.kind == "name" else "string"
-            hint = f"write a type, as in `{name}: {given}`"
+            is_type = c.token.kind == "name"
+            hint = f"write `{name}: {c.token.text}`" if is_type else f"write a type, as in `{name}: string`"
             message = f"expected `:` between the name `{name}` and its type, found {describe(c.token)}"
             raise c.unexpected(message, hint)
         c.advance()

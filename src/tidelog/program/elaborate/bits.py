@@ -53,6 +53,10 @@ def _remedy(type_: Type) -> str | None:
             return "convert it with `as bit<64>`"
         case types.BigInt():
             return f"convert it with `as bit<{types.MAX_WIDTH}>`"
+        case types.String():
+            return "use `substring(s, start, count)`"
+        case types.Vec():
+            return "use `slice(v, start, count)`"
         case _:
             return None
 

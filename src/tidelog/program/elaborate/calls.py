@@ -229,7 +229,13 @@ class Calls(Structures):
         have = ", ".join(f"`{self._known(args[i].type)}`" for i in sorted(args))
         note = "; ".join(f"`{signature_of(f)}`" for f in forms)
         message = f"no form of `{expr.function}` takes {have or 'a closure here'}"
-        self.problems.report("E212", expr.span, message, note=note)
+        is_text = (
+            expr.function == "len"
+            and 0 in args
+            and isinstance(self._known(args[0].type), types.String | types.Bytes)
+        )
+        hint = "use `length`" if is_text else None
+        self.problems.report("E212", expr.span, message, note=note, hint=hint)
 
     def _apply(self, expr: tree.Call, form: Form, known: dict[int, Expr]) -> Expr | None:
         """A call of one form; `known` are arguments that have been inferred."""

@@ -12,6 +12,7 @@ from tidelog.program.elaborate.exhaustive import Shape, TooComplex, missing, unr
 from tidelog.program.elaborate.operators import balanced, choice_of, is_flexible
 from tidelog.program.elaborate.patterns import Matched, Patterns
 from tidelog.program.elaborate.unknowns import as_unknown
+from tidelog.program.library.catalog import FUNCTION_NAMES
 from tidelog.program.typed import Call, Constant, Expr, Get, Let, Listing, Make, Var
 from tidelog.syntax import tree
 from tidelog.syntax.chains import SHORT
@@ -157,6 +158,8 @@ class Structures(Patterns):
         hint = None
         if isinstance(type_, types.Option):
             hint = "use `unwrap_or(…, …)` to supply a default for a missing value"
+        elif expr.field in FUNCTION_NAMES:
+            hint = f"call the function: `.{expr.field}(…)`"
         message = f"`{type_}` has no field `{expr.field}`"
         self.problems.report("E119", expr.name_span, message, hint=hint)
 
