@@ -315,7 +315,7 @@ Plain(y) :- Edge(_, y).
 """
     )
     done = run("run", program, "-F", folder / "facts", "-D", folder / "out")
-    assert (done.exit_code, "has no raw/edges.csv\n" in done.output) == (1, True)
+    assert (done.exit_code, "has no raw/edges.csv; " in done.output) == (1, True)
     (folder / "facts" / "raw").mkdir()
     (folder / "facts" / "raw" / "edges.csv").write_text('a;"b|c"\nb;"c,d"\n')
     done = run("run", program, "-F", folder / "facts", "-D", folder / "out")

@@ -212,10 +212,18 @@ def test_csv_without_a_header(tmp_path: Path, content: str, wanted: list[tuple[s
     assert read(EDGE, content, tmp_path / "f.csv", header=False) == wanted
 
 
-@pytest.mark.parametrize("first", ["from,to", "a,b", "Src,Dst", "src,other", "", "src", '"src,dst'])
-def test_a_first_line_that_does_not_name_the_columns_is_an_error(tmp_path: Path, first: str) -> None:
+@pytest.mark.parametrize(
+    ("first", "remedy"),
+    [
+        *[(first, ".*--no-header") for first in ("from,to", "a,b", "Src,Dst", "", '"src,dst')],
+        *[(first, "rename the columns of the file") for first in ("src,other", "src")],
+    ],
+)
+def test_a_first_line_that_does_not_name_the_columns_is_an_error(
+    tmp_path: Path, first: str, remedy: str
+) -> None:
     of = named(src=types.STRING, dst=types.STRING)
-    with pytest.raises(DataError, match=r"f.csv:1: .* must name the columns src, dst; .*--no-header"):
+    with pytest.raises(DataError, match=rf"f.csv:1: .* must name the columns src, dst; {remedy}"):
         read(of, f"{first}\na,b\n", tmp_path / "f.csv")
 
 

@@ -105,6 +105,7 @@ def why_not(spec: Path, text: str, form: str | None) -> None:
     explain_absence(db, text, form)
 
 
+@commands.command()
 @_FOLDER
 def compact(path: Path) -> None:
     """Make a plain folder of Parquet files of an output into which changes are merged.

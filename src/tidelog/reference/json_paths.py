@@ -13,7 +13,9 @@ from typing import Any, Final
 from tidelog.data.structs import FrozenMap
 from tidelog.reference.convert import Undefined
 
-__all__ = ["JSON"]
+__all__ = ["JSON", "PROBLEM"]
+
+PROBLEM: Final = "a problem with JSON"  # engines have words of their own for each
 
 
 class _Number(str):
@@ -39,8 +41,8 @@ def _read(text: str) -> Any:
             parse_constant=_no_constant,
             object_pairs_hook=_object,
         )
-    except ValueError as problem:
-        raise Undefined(f"not JSON: {problem}") from None
+    except ValueError:
+        raise Undefined(PROBLEM) from None
 
 
 def _written(value: Any) -> str:
@@ -57,7 +59,7 @@ def _written(value: Any) -> str:
 
 def _proper(text: str) -> str:
     if any("\ud800" <= char <= "\udfff" for char in text):
-        raise Undefined("a lone surrogate")
+        raise Undefined(PROBLEM)
     return text
 
 
@@ -83,7 +85,7 @@ def _split(path: str) -> list[str | int]:
     elif rest[:1] not in ("", "[", "."):
         rest = "." + rest
     elif rest[:1] == ".":
-        raise Undefined("a path does not begin with a point")
+        raise Undefined(PROBLEM)
     while rest:
         step, rest = _named(rest[1:]) if rest[0] == "." else _bracketed(rest)
         steps.append(step)
@@ -93,7 +95,7 @@ def _split(path: str) -> list[str | int]:
 def _named(text: str) -> tuple[str, str]:
     end = next((i for i, char in enumerate(text) if char in '.[]"' or char.isspace()), len(text))
     if end == 0 or text[end : end + 1] not in ("", ".", "["):
-        raise Undefined("not a path")
+        raise Undefined(PROBLEM)
     return text[:end], text[end:]
 
 
@@ -102,16 +104,16 @@ def _bracketed(text: str) -> tuple[str | int, str]:
         try:
             name, end = json.JSONDecoder().raw_decode(text, 1)
         except ValueError:
-            raise Undefined("not a path") from None
+            raise Undefined(PROBLEM) from None
         closing = text[end : end + 1]
         step: str | int = name
     else:
         digits, closing, _ = text[1:].partition("]")
         if text[0] != "[" or not (digits.isascii() and digits.isdecimal()) or len(digits) > 18:
-            raise Undefined("not a path")
+            raise Undefined(PROBLEM)
         step, end = int(digits), len(digits) + 1
     if closing != "]":
-        raise Undefined("not a path")
+        raise Undefined(PROBLEM)
     return step, text[end + 1 :]
 
 
@@ -135,7 +137,7 @@ def _typed(wanted: str, convert: Callable[[Any], Any], nothing: Any = None) -> C
     def get(text: str, path: str) -> Any:
         found = [v for v in _follow(_read(text), path) if v is not None]
         if found and _kind(found[0]) != wanted:
-            raise Undefined(f"not a {wanted}")
+            raise Undefined(PROBLEM)
         return convert(found[0]) if found else nothing
 
     return get
@@ -144,14 +146,14 @@ def _typed(wanted: str, convert: Callable[[Any], Any], nothing: Any = None) -> C
 def _whole(digits: _Number) -> int:
     number = Decimal(digits) if digits.lstrip("-").isdecimal() else None
     if number is None or not -(2**63) < number < 2**63:
-        raise Undefined("not an int")
+        raise Undefined(PROBLEM)
     return int(number)
 
 
 def _real(digits: _Number) -> float:
     number = float(digits) + 0.0
     if abs(number) == float("inf"):
-        raise Undefined("not a double")
+        raise Undefined(PROBLEM)
     return number
 
 

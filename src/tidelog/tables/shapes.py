@@ -187,7 +187,8 @@ def _from_rows(rows: list[Any]) -> Given:
         return _from_dataclasses(rows)
     if isinstance(first, tuple | list):
         return _from_tuples(rows)
-    one = f"; for one row, write [{tuple(rows)!r}]" if len(repr(rows)) < _SHORT else ""
+    cells = ", ".join(map(shown, rows[:_SHORT]))
+    one = f"; for one row, write [({cells}{',' * (len(rows) == 1)})]" if len(cells) < _SHORT else ""
     raise BadShape(f"{_shown(first)} is not a row; {_ROWS}{one}", 0, first)
 
 

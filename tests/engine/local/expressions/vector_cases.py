@@ -310,9 +310,15 @@ def generic_types(function: StandardFunction) -> list[types.Item]:
     return [t for t in SCALARS if allows(function.kind, t)]
 
 
+_COLLECTIONS: Mapping[str, Callable[..., Type]] = {"vec": types.Vec, "set": types.Set, "map": types.Map}
+
+
 def instance(type_: ParamType, generic: types.Item) -> Type:
     """The type of a parameter or result once the type variable is known."""
-    assert not isinstance(type_, Applied | Closure)
+    if isinstance(type_, Applied):
+        items = [instance(item, generic) for item in type_.args]
+        return _COLLECTIONS[type_.name](*items)
+    assert not isinstance(type_, Closure)
     if not isinstance(type_, TypeVariable):
         return type_
     return Option(generic) if type_.optional else generic

@@ -11,6 +11,7 @@ from tidelog.engine.local.codes.codec import Codec
 from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
 from tidelog.program.typed import Expr, variables
 from tidelog.reference.evaluate import Failure, evaluate
+from tidelog.reference.json_paths import PROBLEM
 
 NO_CODE = "its code stands for none"
 
@@ -37,6 +38,8 @@ def over(
 def agrees(found: Value | Failure, wanted: Value | Failure) -> bool:
     if isinstance(found, Failure) and NO_CODE in found.reason:
         return True  # the one value that a column cannot hold
+    if isinstance(found, Failure) and wanted == Failure(PROBLEM):
+        return True
     return found is wanted or (found == wanted and type(found) is type(wanted))
 
 
