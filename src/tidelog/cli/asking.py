@@ -13,6 +13,7 @@ import click
 
 import tidelog
 from tidelog.cli.inputs import (
+    FACTS,
     FUNCTIONS,
     PROGRAM,
     SEARCH,
@@ -42,13 +43,7 @@ _QUOTED: Final = re.compile(r'"[^"]*"', re.DOTALL)
 F = TypeVar("F", bound=Callable[..., object])
 
 _OPTIONS = (
-    click.option(
-        "-F",
-        "--facts",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
-        metavar="FOLDER",
-        help="Read facts from FOLDER: one file per input relation, such as Edge.csv.",
-    ),
+    FACTS,
     click.option(
         "-i",
         "--input",

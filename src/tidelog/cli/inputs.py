@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 FORMATS = ["csv", "facts", "jsonl", "parquet"]
 PROGRAM = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+FACTS = click.option(
+    "-F",
+    "--facts",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Read facts from FOLDER: one file per input relation, such as Edge.csv.",
+)
 FUNCTIONS = click.option(
     "--functions",
     "modules",

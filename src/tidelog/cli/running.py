@@ -11,6 +11,7 @@ import click
 
 import tidelog
 from tidelog.cli.inputs import (
+    FACTS,
     FORMATS,
     FUNCTIONS,
     PROGRAM,
@@ -34,13 +35,7 @@ __all__ = ["run"]
 
 @click.command()
 @click.argument("file", type=PROGRAM)
-@click.option(
-    "-F",
-    "--facts",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Read facts from FOLDER: one file per input relation, such as Edge.csv.",
-)
+@FACTS
 @click.option(
     "-D",
     "--output",

@@ -11,7 +11,16 @@ from pathlib import Path
 import click
 
 import tidelog
-from tidelog.cli.inputs import FUNCTIONS, PROGRAM, SEARCH, STRATEGY, functions_of, insert_folder, read_program
+from tidelog.cli.inputs import (
+    FACTS,
+    FUNCTIONS,
+    PROGRAM,
+    SEARCH,
+    STRATEGY,
+    functions_of,
+    insert_folder,
+    read_program,
+)
 from tidelog.cli.messages import loading
 from tidelog.cli.repl.commands import execute
 from tidelog.cli.repl.console import Console
@@ -26,13 +35,7 @@ __all__ = ["repl"]
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
-@click.option(
-    "-F",
-    "--facts",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Read facts from FOLDER: one file per input relation, such as Edge.csv.",
-)
+@FACTS
 @click.option("--no-header", is_flag=True, help="CSV files have no header; match columns by position.")
 @click.option(
     "-f",

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import tidelog
-from tidelog.cli.inputs import FORMATS, FUNCTIONS, SEARCH, STRATEGY, functions_of
+from tidelog.cli.inputs import FACTS, FORMATS, FUNCTIONS, SEARCH, STRATEGY, functions_of
 from tidelog.cli.messages import show_error
 from tidelog.cli.repl.showing import say_coloured
 from tidelog.cli.watch.outputs import Folder
@@ -20,13 +20,7 @@ __all__ = ["watch"]
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "-F",
-    "--facts",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Read facts from FOLDER: one file per input relation, such as Edge.csv.",
-)
+@FACTS
 @click.option(
     "-D",
     "--output",

@@ -78,9 +78,7 @@ class Typer(Statements):
             case tree.Variable(name):
                 return self._variable(name, expr.span)
             case tree.Wildcard():
-                self.problems.report(
-                    "E302", expr.span, "`_` cannot be used as a value", hint="use a named variable instead"
-                )
+                self._wildcard(expr)
                 return None
             case tree.Unary():
                 return self._unary(expr, wanted)
@@ -118,6 +116,10 @@ class Typer(Statements):
                 return None
             case _:
                 assert_never(expr)
+
+    def _wildcard(self, expr: tree.Wildcard) -> None:
+        hint = "use a named variable instead"
+        self.problems.report("E302", expr.span, "`_` cannot be used as a value", hint=hint)
 
     def _misplaced_aggregate(self, expr: tree.Aggregate | tree.SubAggregate) -> None:
         is_group = isinstance(expr, tree.Aggregate)
