@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Final, TypeVar, assert_never
+from typing import Final, NamedTuple, TypeVar, assert_never
 
+from tidelog.engine.cost import AGAIN
 from tidelog.engine.limits import Limits, Watch, raise_limit
 from tidelog.engine.protocol import Engine, Extrema
 from tidelog.engine.rounds import Part, Rounds, in_rounds
@@ -41,7 +42,7 @@ from tidelog.maintain.script import (
 from tidelog.plan.flat import Stratum
 from tidelog.progress import Progress, Report
 
-__all__ = ["End", "Interpreter", "TooCostly"]
+__all__ = ["End", "Interpreter", "Tolerance", "TooCostly"]
 
 _NO_STRATUM: Final = Stratum(frozenset(), (), recursive=False)
 _NOTICED: Final = 0.001  # seconds of a step from which on it is compared with an estimate
@@ -49,6 +50,27 @@ _NOTICED: Final = 0.001  # seconds of a step from which on it is compared with a
 
 class TooCostly(Exception):
     """An update exceeded its budget. Raised and caught here; engines must let it propagate."""
+
+
+class Tolerance(NamedTuple):
+    """When a deletion costs more than to start over.
+
+    It began with so many tuples of the stratum, which could all be derived in the time `all_again`. A
+    bootstrap after the change takes the time `bootstrap`.
+    """
+
+    begun: float
+    tuples: int
+    all_again: float
+    bootstrap: float
+
+    def is_exceeded(self, now: float, left: int) -> bool:
+        """Whether too few tuples are left.
+
+        To delete those that are gone and to look for them again takes `AGAIN` times as long as to derive them.
+        """
+        gone = 1 - left / self.tuples
+        return AGAIN * gone * self.all_again - (now - self.begun) > self.bootstrap
 
 
 class End(Enum):
@@ -62,7 +84,8 @@ class End(Enum):
 class Interpreter:
     """The state of a commit at work; `current` are the statistics of the stratum `at_work`.
 
-    After `deadline`, on `clock`, an update that has found more than `patience` instances is given up.
+    An update that has found more than `patience` instances is given up after `deadline`, on `clock`, or when
+    a deletion has taken more with it than its `tolerance` allows.
     """
 
     engine: Engine
@@ -78,6 +101,7 @@ class Interpreter:
     found: int = 0
     asserted: int = 0  # facts in the last `Assertions` step
     deadline: float | None = None
+    tolerance: Tolerance | None = None
     fused: tuple[str, ...] = ()  # the rules of the repetition whose rounds run in one call
     adds: bool = False  # whether the current step adds rows
     current: StratumStats = field(default_factory=lambda: StratumStats("", "", ""))
@@ -190,9 +214,18 @@ class Interpreter:
         self.current.charge(step, seconds, divided, done, expected)
 
     def _check_patience(self) -> None:
-        late = self.deadline is not None and self.clock() > self.deadline
-        if late and self.current.instances > self.patience:
+        if self.current.instances > self.patience and self._is_too_costly():
             raise TooCostly
+
+    def _is_too_costly(self, found: int = 0) -> bool:
+        """Whether to give up an update; `found` more tuples are to be deleted than `rows` says."""
+        if self.deadline is None:
+            return False
+        now = self.clock()
+        tolerance = self.tolerance
+        return now > self.deadline or (
+            tolerance is not None and tolerance.is_exceeded(now, self.rows - found)
+        )
 
     def _fuse(self, rounds: Rounds) -> End | None:
         """Run rounds in one call, if the engine can; their time is divided among rules by rows examined."""
@@ -265,8 +298,10 @@ class Interpreter:
 
     def pause(self, ahead: int | None = None) -> None:
         """Called by engines inside steps: check the limits, and abandon an update that exceeds its budget."""
-        if ahead is None and self.deadline is not None and self.clock() > self.deadline:
-            raise TooCostly
+        if ahead is None and self.deadline is not None:
+            leaves = self.tolerance is not None and not self.adds
+            if self._is_too_costly(self.engine.found_so_far(self.at_work.relations) if leaves else 0):
+                raise TooCostly
         if self.fused and self.engine.fusion is not None:
             self.watch.at_work = (self.fused[self.engine.fusion.running()[0]],)
         self.watch.look(self.progress, ahead or 0)

@@ -230,6 +230,10 @@ class Operators(Protocol):
         """Record that ranks up to this one are in use."""
         ...
 
+    def mean_rank(self, relations: Iterable[str]) -> float:
+        """About the mean rank of the rows of a stratum, or 0 where ranks are not at hand."""
+        ...
+
     def finish(self, stratum: Stratum) -> None:
         """End work on a stratum, so that strata above can read its old and new states."""
         ...

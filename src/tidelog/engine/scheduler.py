@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from tidelog.engine.agenda import Agenda
 from tidelog.engine.cost import UNFINISHED, Sizes, StratumCost
-from tidelog.engine.interpreter import End, Interpreter, TooCostly
+from tidelog.engine.interpreter import End, Interpreter, Tolerance, TooCostly
 from tidelog.engine.limits import Limits, Watch, memory_errors
 from tidelog.engine.protocol import Claimed, Engine
 from tidelog.engine.rounds import Part, in_rounds
@@ -31,7 +31,8 @@ __all__ = ["SWITCH", "Scheduler"]
 Scripts: TypeAlias = tuple[tuple[Part, ...], ...]
 
 SWITCH: Final = 0.6  # an update's time budget, as a fraction of the time of a bootstrap
-_LATER: Final = 1.6  # times the budget is allowed once deletion is done, since little work is left then
+_ANEW: Final = 8  # an update by which a stratum grows so many times is taken for a bootstrap
+_LATER: Final = 2.5  # times the budget is allowed once deletion is done, since about as much work is left
 
 
 class Scheduler:
@@ -234,6 +235,8 @@ class _Walk(Interpreter):
             why = "the update turned out to cost more"
         if why is not None:
             self._bootstrap(stratum, why)
+        if same:
+            self.run.memory(stratum).follow(sizes, self.rows)
 
     def _take_claimed(self, claimed: Claimed) -> None:
         self._explain(claimed.strategy, claimed.why)
@@ -286,11 +289,14 @@ class _Walk(Interpreter):
             )
             return
         self.engine.raise_highest(stratum.relations, self.rank)
-        seconds, below = self.run.clock() - begun, stratum.below
-        moved = sum(inserted - deleted for inserted, deleted in map(self.engine.changed_rows, below))
-        self.run.memory(stratum).made(
-            seconds, sum(map(self.engine.size, below)) + moved, self.asserted, self.rows
-        )
+        self._record(stratum, self.run.clock() - begun)
+
+    def _record(self, stratum: Stratum, seconds: float) -> None:
+        """Record the cost of a bootstrap, or of an update that was most of one."""
+        below = sum(map(self.engine.size, stratum.below))
+        moved = sum(more - fewer for more, fewer in map(self.engine.changed_rows, stratum.below))
+        depth = 1 + self.engine.mean_rank(stratum.relations) if stratum.recursive else 1.0
+        self.run.memory(stratum).made(seconds, below + moved, self.asserted, self.rows, depth)
 
     def _update(self, stratum: Stratum, rules: RuleChanges, sizes: Sizes) -> bool:
         """Update a stratum; false if the update exceeded its budget."""
@@ -299,24 +305,55 @@ class _Walk(Interpreter):
         changes = sizes.insertions + sizes.deletions
         self._explain(self.run.strategy.label_of(stratum), f"{changes} changes below it")
         highest = self.engine.enter(stratum)
-        self.rows = sizes.tuples
+        self.rows, self.asserted = sizes.tuples, 0
         begun, prepared = self.run.clock(), self.engine.prepared()
         patience = self._patience(memory, sizes)
         try:
             for more, script in enumerate(self.run.update(stratum, rules)):
                 self.rank = highest + more
                 self.deadline = None if patience is None else begun + patience * (_LATER if more else 1)
+                self.tolerance = None if more else self._tolerance(stratum, memory, sizes, begun)
                 self.execute(script)
+                if not more:
+                    self._measure(stratum, memory, sizes)
         except TooCostly:  # the full cost is unknown
+            self._measure(stratum, memory, sizes)
             memory.learn(UNFINISHED * (self.run.clock() - begun), sizes)
             return False
+        seconds = self.run.clock() - begun
         self.engine.raise_highest(stratum.relations, self.rank)
-        if not rules.added and not rules.removed and prepared == self.engine.prepared():
-            memory.learn(self.run.clock() - begun, sizes)
+        if self.rows >= _ANEW * sizes.tuples:
+            self._record(stratum, seconds)
+        elif not rules.added and not rules.removed and prepared == self.engine.prepared():
+            memory.learn(seconds, sizes)
         return True
 
+    def _measure(self, stratum: Stratum, memory: StratumCost, sizes: Sizes) -> None:
+        """Learn how many tuples the deletions took with them, if that was found out."""
+        if self.tolerance is not None:
+            memory.measure(sizes, sizes.tuples - self.rows)
+
+    def _tolerance(
+        self, stratum: Stratum, memory: StratumCost, sizes: Sizes, begun: float
+    ) -> Tolerance | None:
+        """How much of a stratum may lose its support before its update is given up; None if that says little.
+
+        The best values of keys are not looked for again, and totals are not deleted.
+        """
+        if self.deadline is None or stratum.best or stratum.totals or not (sizes.tuples and sizes.deletions):
+            return None
+        return Tolerance(begun, sizes.tuples, memory.predict_now(sizes), memory.predict_bootstrap(sizes))
+
     def _patience(self, memory: StratumCost, sizes: Sizes) -> float | None:
-        """The time budget of an update in seconds; None if it has none."""
-        if not memory.bootstrap or self.run.switch is None or not self.run.is_switching:
+        """The time budget of an update in seconds; None if it has none.
+
+        One that only inserts finds a part of what a bootstrap would find, so giving it up saves nothing.
+        """
+        if (
+            not sizes.deletions
+            or not memory.bootstrap
+            or self.run.switch is None
+            or not self.run.is_switching
+        ):
             return None
         return self.run.switch * memory.predict_bootstrap(sizes)

@@ -8,7 +8,6 @@ commits, since rules rarely change.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,17 +22,17 @@ from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import end_round
 from tidelog.engine.local.rules.bytecode import MODES
 from tidelog.engine.local.rules.cache import Variants
+from tidelog.engine.local.rules.fusion import FusedLoops
 from tidelog.engine.local.rules.groups import regroup
 from tidelog.engine.local.rules.iterations import Iterations
-from tidelog.engine.local.rules.rounds import LARGE, Loops, source
+from tidelog.engine.local.rules.rounds import source
 from tidelog.engine.local.rules.runner import Runner
 from tidelog.engine.local.rules.suspects import worth_filtering
 from tidelog.engine.local.storage.pending import Change, Working
 from tidelog.engine.local.storage.snapshot import Unread, listed
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.engine.local.totals.operators import LocalTotals
-from tidelog.engine.protocol import Check, FusedRounds, Tell
-from tidelog.engine.rounds import Rounds
+from tidelog.engine.protocol import Check, Tell
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Role, Stratum
@@ -42,9 +41,6 @@ from tidelog.program.typed import Absent, Function, Match, PythonFunction
 __all__ = ["LocalEngine"]
 
 _EMPTY = np.empty(0, np.int64)
-_GROWTH: Final = 7  # a loop ends when relations have grown so many times, to plan joins again
-_ROUNDS: Final = 1000  # rounds in one call
-_LITTLE: Final = 512  # rows that never end a loop
 
 
 class LocalEngine:
@@ -65,11 +61,11 @@ class LocalEngine:
         self._program_before: FlatProgram | None = None
         self._holds = FlatProgram()  # the program of the last commit
         self._queried: set[str] = set()  # relations that queries have read since indexes were dropped
-        self._loops = Loops(self.variants, self.runner, self.derive, self.driver)
         self._collector = Collector(self.tables, self.dense.bits, self.types)
         self.traces = Iterations(self)
         self.extrema = LocalExtrema(self)
         self.totals = LocalTotals(self)
+        self.fusion = FusedLoops(self)
 
     # -- relations
 
@@ -79,7 +75,7 @@ class LocalEngine:
         if program is not self._program:
             self._make_tables(program)
             self._program = program
-            self._loops.clear()
+            self.fusion.clear()
             self.dense.prepare(program, self._program_before)
         # removed rules may use functions that are removed with them
         if self._evaluated[0] is not self._functions or self._evaluated[1] is not program.functions:
@@ -296,65 +292,24 @@ class LocalEngine:
             return self.extrema.replacing.end_round(step.relations)
         mode = MODES[step.mode]
         total = sum(end_round(self.change(name).working.table.at, mode) for name in step.relations)
-        self._end(step)
+        self.list_suspects(step)
         return None if self.dense.wants(step.relations) else total
 
-    def _end(self, step: EndRound) -> None:
+    def list_suspects(self, step: EndRound) -> None:
         """Record the suspects at the end of a round of deletion."""
         if step.mode is Mode.REMOVE:
             for name in step.relations:
                 change = self.change(name)
                 change.suspect(change.working.worklist)
 
-    def run_rounds(self, rounds: Rounds, rank: int, most: int | None) -> FusedRounds | None:
-        """Run rounds in one call, if deltas are small, or if better heads replace others."""
-        relations = rounds.end.relations
-        if rounds.end.mode is Mode.REPLACE:
-            if rounds.repeated:
-                return None
-            if len(relations) == 1:
-                return self.extrema.replacing.run_rounds(rounds, rank, most)
-        waiting, size = 0, 0
-        for name in relations:
-            change = self.change(name)
-            waiting, size = waiting + change.working.unfinished, size + change.size
-        if waiting > LARGE:
-            return None
-        if rounds.end.mode is Mode.REDERIVE:
-            for name in relations:
-                self.change(name).search()
-        if not waiting and not any(n in self.pending and not self.is_idle(s) for n, s in rounds.starts):
-            self._end(rounds.end)
-            return FusedRounds(rounds.ends)
-        if any(name in self.dense.bits for name, _ in rounds.starts):  # which are read by places
-            return None
-        before = self.delta(relations)
-        self.extrema.replacing.prepare(relations)
-        left = _ROUNDS if most is None else min(most, _ROUNDS)
-        loop = self._loops.run(rounds, rank, left, enough=max(_LITTLE, _GROWTH * size))
-        if loop is None:
-            return None
-        self._end(rounds.end)
-        started = before + loop.found - self.delta(relations)
-        rows = self.extrema.replacing.new_keys(relations) if loop.replaces else loop.found
-        return FusedRounds(loop.rounds, rows, *loop.done(), started, self.dense.wants(relations))
-
-    def running(self) -> tuple[int, int]:
-        """The number of the running derivation of fused rounds, and how many of them have ended."""
-        parts, loop = self.extrema.replacing.at_work, self._loops.at_work
-        if parts is not None:
-            return parts.position, parts.rounds
-        return (0, 0) if loop is None else (loop.at_work, loop.rounds)
-
     def watch(self, check: Check, tell: Tell) -> None:
         self.runner.check = check
 
     def found_so_far(self, relations: Iterable[str]) -> int:
         """How many rows were put on the worklist since the last round counted by the scheduler."""
-        loop = self._loops.at_work
-        ended = 0 if loop is None or loop.replaces else loop.found
         changes = (self.pending.get(name) for name in relations)
-        return ended + sum(change.working.found_since for change in changes if change is not None)
+        found = sum(change.working.found_since for change in changes if change is not None)
+        return self.fusion.found_so_far() + found
 
     def delta(self, relations: Iterable[str]) -> int:
         total = 0
@@ -373,6 +328,12 @@ class LocalEngine:
     def raise_highest(self, relations: Iterable[str], rank: int) -> None:
         for name in relations:
             self.change(name).highest = max(self.change(name).highest, rank)
+
+    def mean_rank(self, relations: Iterable[str]) -> float:
+        """The mean of the mean ranks of samples, weighted by the sizes of the relations in this commit."""
+        sizes = {name: max(self.size_now(name), 1) for name in relations if name not in self.dense.bits}
+        means = sum(size * self.tables[name].mean_rank() for name, size in sizes.items())
+        return means / sum(sizes.values()) if sizes else 0.0
 
     def finish(self, stratum: Stratum) -> None:
         """End work on a stratum: find the rows inserted and deleted, for the strata above."""
@@ -465,10 +426,6 @@ class LocalEngine:
         self._made.clear()
 
     # -- other forms
-
-    @property
-    def fusion(self) -> LocalEngine:
-        return self
 
     @property
     def claims(self) -> DenseForms | None:

@@ -16,9 +16,8 @@ from sizes import size
 from tally import tally
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
-from tidelog.engine.local import engine as engines
-from tidelog.engine.local.engine import LocalEngine
-from tidelog.engine.local.rules import rounds, sharing
+from tidelog.engine.local.rules import fusion, rounds, sharing
+from tidelog.engine.local.rules.fusion import FusedLoops
 from tidelog.engine.protocol import FusedRounds
 from tidelog.engine.rounds import Rounds, in_rounds
 from tidelog.engine.scheduler import Scheduler
@@ -40,7 +39,7 @@ def both(seed: int, flavour: str, fused: LocalReasoner, single: LocalReasoner) -
     for step in Generator(seed, flavour).steps():
         tally("commits in fused rounds and in single steps")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(engines, "LARGE", -1)
+            patch.setattr(fusion, "LARGE", -1)
             try:
                 changes = single.commit(step.program, step.facts)
             except EngineError:
@@ -82,14 +81,14 @@ def test_an_update_is_one_call_for_each_script(monkeypatch: pytest.MonkeyPatch) 
     found: list[FusedRounds | None] = []
 
     def counted(
-        engine: LocalEngine,
+        loops: FusedLoops,
         *args: object,
-        original: Callable[..., FusedRounds | None] = LocalEngine.run_rounds,
+        original: Callable[..., FusedRounds | None] = FusedLoops.run_rounds,
     ) -> FusedRounds | None:
-        found.append(original(engine, *args))
+        found.append(original(loops, *args))
         return found[-1]
 
-    monkeypatch.setattr(LocalEngine, "run_rounds", counted)
+    monkeypatch.setattr(FusedLoops, "run_rounds", counted)
     db = tidelog.open(text=CLOSURE, facts={"E": [(i, i + 1) for i in range(20)]})
     found.clear()
     with db.transaction() as tx:

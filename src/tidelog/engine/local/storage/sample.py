@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tidelog.engine.local.codes.codec import Codes
 
-__all__ = ["Fixed", "Sample"]
+__all__ = ["Fixed", "Sample", "sampled"]
 
 Fixed: TypeAlias = tuple[tuple[int, int], ...]  # columns and their codes
 
@@ -23,12 +23,12 @@ class Sample:
 
     def __init__(self, data: npt.NDArray[np.signedinteger[Any]], fixed: Fixed) -> None:
         self.rows = len(data)
-        searched = found = _spread(data, _SEARCHED if fixed else _SIZE)
+        searched = found = sampled(data, _SEARCHED if fixed else _SIZE)
         for column, code in fixed:
             found = found[found[:, column] == code]
         # there may be a few even if none was found
         self.share = max(len(found), 0.5) / max(len(searched), 1) if fixed else 1.0
-        self._codes = _spread(found, _SIZE).astype(np.int64)
+        self._codes = sampled(found, _SIZE).astype(np.int64)
         self._alike: dict[tuple[int, ...], float] = {}
 
     def alike(self, columns: tuple[int, ...]) -> float:
@@ -47,8 +47,11 @@ class Sample:
         return 1.0 + others * float((counts * (counts - 1)).sum()) / pairs
 
 
-def _spread(rows: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    """At most this many rows, spread over all, at uneven distances because rows may be periodic."""
+def sampled(rows: npt.NDArray[Any], size: int = _SIZE) -> npt.NDArray[Any]:
+    """At most this many rows from all parts, at uneven distances because rows may be periodic.
+
+    They are the same rows of all arrays of a length.
+    """
     if len(rows) <= size:
         return rows
     bounds = np.arange(size + 1) * len(rows) // size

@@ -45,7 +45,7 @@ from tidelog.engine.local.native.calls import (
 from tidelog.engine.local.storage.growing import extended, longer, zeros
 from tidelog.engine.local.storage.index import Buckets, Ordered
 from tidelog.engine.local.storage.record import Record, expect, expect_each, expect_within
-from tidelog.engine.local.storage.sample import Fixed, Sample
+from tidelog.engine.local.storage.sample import Fixed, Sample, sampled
 from tidelog.engine.local.storage.trace import Trace
 from tidelog.errors import EngineError
 
@@ -306,6 +306,13 @@ class Table:
 
     def alive(self) -> Rows:
         return np.flatnonzero(self.tags[: self.rows] & layout.ALIVE)
+
+    def mean_rank(self) -> float:
+        """About the mean rank of the rows that are alive."""
+        tags, cells = sampled(self.tags[: self.rows]), sampled(self.cells[: self.rows])
+        ranks = cells[(tags & layout.ALIVE) != 0, self.arity + layout.CELL_RANK]
+        ranks = ranks[ranks < layout.UNSETTLED]
+        return float(ranks.mean()) if len(ranks) else 0.0
 
     def share(self, fixed: Fixed) -> float:
         """Estimate which share of the rows has these codes in these columns."""
