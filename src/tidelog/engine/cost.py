@@ -81,7 +81,7 @@ class StratumCost:
         if not facts:
             return self.predict_now(sizes)
         times = max(1 + (sizes.insertions - sizes.deletions) / facts, 0.0)
-        return self.predict_now(sizes) * min(times**self.growth, times * _MOST_MORE)
+        return float(self.predict_now(sizes) * min(times**self.growth, times * _MOST_MORE))
 
     def predict(self, sizes: Sizes) -> float | None:
         """The predicted time of an update for a change; None without measurements."""

@@ -67,7 +67,7 @@ class Tolerance(NamedTuple):
     def is_exceeded(self, now: float, left: int) -> bool:
         """Whether too few tuples are left.
 
-        To delete those that are gone and to look for them again takes `AGAIN` times as long as to derive them.
+        To delete those that are gone and to look for them again takes `AGAIN` times as long as deriving them.
         """
         gone = 1 - left / self.tuples
         return AGAIN * gone * self.all_again - (now - self.begun) > self.bootstrap

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from tidelog.data.values import Value
+from tidelog.errors import shown
 from tidelog.reference.convert import Undefined
 from tidelog.reference.encodings import form_decoded
 
@@ -77,7 +78,7 @@ def _bits(s: str) -> str | None:
 def _address(s: str) -> str:
     bits = _bits(s)
     if bits is None:
-        raise Undefined(f"{s!r} is not an IP address")
+        raise Undefined(f"{shown(s)} is not an IP address")
     return bits
 
 
@@ -85,7 +86,7 @@ def _number(read: Callable[[str], int | None], name: str) -> Callable[[str], int
     def apply(s: str) -> int:
         number = read(s)
         if number is None:
-            raise Undefined(f"{s!r} is not an {name} address")
+            raise Undefined(f"{shown(s)} is not an {name} address")
         return number
 
     return apply
@@ -114,7 +115,7 @@ def _subnet(text: str) -> tuple[str, int]:
     base = _bits(address)
     if base is not None and digits in map(str, range(len(base) + 1)):
         return base, int(digits)
-    raise Undefined(f"{text!r} is not a subnet")
+    raise Undefined(f"{shown(text)} is not a subnet")
 
 
 def _ip_is_private(s: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Final
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Value
+from tidelog.errors import shown
 from tidelog.program.library.catalog import MAX_TEXT
 from tidelog.reference.convert import Undefined
 
@@ -98,7 +99,7 @@ def _date_trunc(type_: Type, d: date, unit: str) -> date:
             since = (d - _EPOCH) // timedelta(microseconds=1)
             return _EPOCH + timedelta(microseconds=since - since % _CLOCK[unit])
         case _:
-            raise Undefined(f"{unit!r} is not a unit of a {type_}")
+            raise Undefined(f"{shown(unit)} is not a unit of a {type_}")
     return (
         start if isinstance(type_, types.Date) else datetime(start.year, start.month, start.day, tzinfo=UTC)
     )
@@ -108,7 +109,7 @@ def _format_date(d: date, pattern: str) -> str:
     def field(match: re.Match[str]) -> str:
         code = match[1]
         if code not in known:
-            raise Undefined(f"{pattern!r} has an unknown code {match[0]!r}")
+            raise Undefined(f"{shown(pattern)} has an unknown code {shown(match[0])}")
         return known[code]
 
     known = _fields(d)

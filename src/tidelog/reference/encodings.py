@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from tidelog.data.values import Value
+from tidelog.errors import shown
 from tidelog.program.library.catalog import MAX_TEXT
 from tidelog.reference.convert import Undefined
 
@@ -152,7 +153,7 @@ def _base64_decode(s: str) -> bytes:
     digits = _unpadded(s)
     found = None if digits is None else _decode64(digits, _STANDARD)
     if found is None:
-        raise Undefined(f"{s!r} is not Base64")
+        raise Undefined(f"{shown(s)} is not Base64")
     return found
 
 
@@ -160,7 +161,7 @@ def _base64url_decode(s: str) -> bytes:
     digits = _unpadded(s) if s.endswith("=") else s
     found = None if digits is None else _decode64(digits, _FOR_URLS)
     if found is None:
-        raise Undefined(f"{s!r} is not Base64 for URLs")
+        raise Undefined(f"{shown(s)} is not Base64 for URLs")
     return found
 
 
@@ -177,11 +178,11 @@ def _url_encode(s: str) -> str:
 def _url_decode(s: str) -> str:
     data, whole = _percent_decoded(s)
     if not whole:
-        raise Undefined(f"{s!r} has a % that two hexadecimal digits do not follow")
+        raise Undefined(f"{shown(s)} has a % that two hexadecimal digits do not follow")
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise Undefined(f"the percent-encoded bytes of {s!r} are not valid UTF-8") from None
+        raise Undefined(f"the percent-encoded bytes of {shown(s)} are not valid UTF-8") from None
 
 
 def form_decoded(s: str) -> str:
@@ -216,7 +217,7 @@ def _is_uuid(s: str) -> bool:
 
 def _uuid5(namespace: str, name: str) -> str:
     if not _is_uuid(namespace):
-        raise Undefined(f"{namespace!r} is not a UUID")
+        raise Undefined(f"{shown(namespace)} is not a UUID")
     space = bytes.fromhex(namespace.replace("-", ""))
     digest = bytearray(hashlib.sha1(space + name.encode(), usedforsecurity=False).digest()[:16])
     digest[6] = digest[6] % 16 + 0x50  # the version

@@ -20,6 +20,7 @@ import re2
 
 from tidelog.data.types import Type
 from tidelog.data.values import NAN, Value, order_key, to_text
+from tidelog.errors import clip, shown
 from tidelog.program.library.catalog import MAX_TEXT, NO_NUMBER, NUMBER
 from tidelog.reference.addresses import ADDRESSES
 from tidelog.reference.calendars import CALENDARS, CALENDARS_BY_TYPE
@@ -110,7 +111,7 @@ def _split_part(s: str, separator: str, index: int) -> str:
 
 def _unhex(s: str) -> bytes:
     if not all(c in "0123456789abcdefABCDEF" for c in s) or len(s) % 2:
-        raise Undefined(f"{s!r} is not a string of hexadecimal digit pairs")
+        raise Undefined(f"{shown(s)} is not a string of hexadecimal digit pairs")
     return bytes.fromhex(s)
 
 
@@ -125,7 +126,7 @@ def _compiled(pattern: str) -> Any:
     except re2.error as error:
         reason = error.args[0]
         text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise Undefined(f"{pattern!r} is not a valid regular expression: {text}") from None
+        raise Undefined(f"{shown(pattern)} is not a valid regular expression: {clip(text, 200)}") from None
 
 
 def _regex_match(s: str, pattern: str) -> bool:
@@ -141,7 +142,7 @@ def _regex_extract(s: str, pattern: str, group: int) -> str | None:
 
 def _has_group(regex: Any, group: int) -> None:
     if not 0 <= group <= regex.groups:
-        raise Undefined(f"{regex.pattern!r} has no group {group}")
+        raise Undefined(f"{shown(regex.pattern)} has no group {group}")
 
 
 def _regex_replace(s: str, pattern: str, replacement: str) -> str:
@@ -168,7 +169,7 @@ def _pieces(replacement: str) -> Iterator[str | int]:
             continue
         escaped = next(characters, "")
         if escaped != "\\" and escaped not in tuple("0123456789"):
-            raise Undefined(f"{replacement!r} has a backslash that no digit or backslash follows")
+            raise Undefined(f"{shown(replacement)} has a backslash that no digit or backslash follows")
         yield escaped if escaped == "\\" else int(escaped)
 
 

@@ -8,6 +8,7 @@ from tidelog.data import types
 from tidelog.data.structs import FrozenMap, Struct, struct_class
 from tidelog.data.types import Type
 from tidelog.data.values import Value, order_key
+from tidelog.errors import shown
 from tidelog.reference.convert import Undefined
 
 __all__ = ["field_of", "has_constructor", "items_of", "make"]
@@ -33,7 +34,7 @@ def field_of(value: Value, constructor: str, position: int) -> Value:
         item: Value = value[position]
         return item
     if not has_constructor(value, constructor):
-        raise Undefined(f"{value!r} is not {constructor}")
+        raise Undefined(f"{shown(value)} is not {constructor}")
     assert isinstance(value, Struct)
     field: Value = value._values[position]
     return field

@@ -23,7 +23,7 @@ from tidelog.engine.protocol import Check, Claimed, Claims, Tell
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.relation_state import RelationState, Work, empty_state, taken_over
 from tidelog.engine.spark.joins.groups import results
-from tidelog.engine.spark.joins.instances import RANK, Range, find
+from tidelog.engine.spark.joins.instances import Range, find
 from tidelog.engine.spark.joins.matching import same, without
 from tidelog.engine.spark.lacking import LackingOperators
 from tidelog.engine.spark.partitions.routes import is_routable
@@ -342,9 +342,7 @@ class SparkEngine(LackingOperators):
             works = [self.work(name) for name in relations]
             highest = max(work.highest for work in works)
             for work in works:
-                lifted = work.base.frame.withColumn(RANK, F.expr(f"{RANK} + {below}L"))
-                work.base = work.base.with_columns(lifted)
-                work.highest += below
+                work.lift(below)
             below += highest
 
     def finish(self, stratum: Stratum) -> None:

@@ -22,10 +22,9 @@ from tally import tally
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
 from tidelog.engine.limits import Limits
-from tidelog.engine.local import engine as engines
 from tidelog.engine.local.kernels.layout import INSTANCE
 from tidelog.engine.local.native import calls as calls_of_kernels
-from tidelog.engine.local.rules import bytecode, sharing
+from tidelog.engine.local.rules import bytecode, fusion, sharing
 from tidelog.engine.scheduler import Scheduler
 from tidelog.errors import EngineError
 from tidelog.program.draft import load
@@ -48,7 +47,7 @@ P(x, z) :- Q(x, r, z), Q(z, r, x).
 @pytest.fixture(params=["a few heads", "many heads"])
 def tiny(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads share even the smallest work; they meet after a few heads, or after many."""
-    monkeypatch.setattr(engines, "LARGE", -1)
+    monkeypatch.setattr(fusion, "LARGE", -1)
     monkeypatch.setattr(bytecode, "STEPS", 3)
     few = {"_STEPS": 5, "_KNOWN": 4, "_EMITTED": 3, "_PARTS": 2, "_FEW": 1, "_MANY": 1}
     many = {"_STEPS": 1000, "_KNOWN": 64, "_EMITTED": 500, "_PARTS": 1, "_FEW": 1, "_MANY": 1}

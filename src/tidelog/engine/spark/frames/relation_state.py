@@ -251,6 +251,11 @@ class Work:
             self.delta = self._ranked(self._counted(pending, COUNT), rank)
         return self.delta.size if self.delta is not None else 0
 
+    def lift(self, ranks: int) -> None:
+        """Raise all ranks."""
+        self.base = self.base.with_columns(self.base.frame.withColumn(RANK, F.expr(f"{RANK} + {ranks}L")))
+        self.highest += ranks
+
     # -- the end of the stratum
 
     def settle(self) -> None:
