@@ -450,11 +450,9 @@ class SparkEngine(LackingOperators):
             names = source.names[: grouping.keys]
             moved = union([checkpoint.frame.select(*names) for checkpoint in self._moved(source)])
             keys = self.checkpoints.make(moved.distinct())
-        chosen = (
-            instances.frame
-            if keys is None
-            else same(instances.frame, keys.small, source.types[: grouping.keys])
-        )
+        chosen = instances.frame
+        if keys is not None:
+            chosen = same(chosen, keys.small, source.types[: grouping.keys])
         new = results(grouping, chosen, instances.size, source.types, target.types, self.checkpoints)
         if keys is None:
             target.replace(new, is_ranked=True)
