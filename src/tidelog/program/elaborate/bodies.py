@@ -23,7 +23,7 @@ from tidelog.program.elaborate.atoms import Placed, place
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.expressions import Typer
 from tidelog.program.elaborate.ordering import definers_in_order, in_order_of_need
-from tidelog.program.elaborate.patterns import Matched, is_pattern
+from tidelog.program.elaborate.patterns import Matched, is_pattern, of_two_types
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.scopes import (
     defined_by,
@@ -142,7 +142,7 @@ class BodyMaker:
                 "E207",
                 variable.span,
                 f"`{name}` is `{type_}` in `{column}`, but `{before}` {self._origin(name)}",
-                hint="match it under another name, convert it with `as`, and compare",
+                hint=of_two_types(name, type_, before),
             )
 
     def _match_patterns(self, atom: tree.Atom, placed: Placed | None) -> None:
@@ -150,7 +150,7 @@ class BodyMaker:
         for arg, (column, type_) in zip(
             *((placed.args, placed.columns) if placed else ((), ())), strict=True
         ):
-            if not is_pattern(arg):
+            if not is_pattern(arg) or self._is_known(arg):
                 continue
             if type_ is None:
                 self.typer.variables |= dict.fromkeys(pattern_names(arg) - self.typer.variables.keys())
@@ -161,6 +161,11 @@ class BodyMaker:
             if matched is None:
                 self.typer.variables |= dict.fromkeys(pattern_names(arg) - self.typer.variables.keys())
             self._parts[id(arg)] = (whole, literals, matched)
+
+    def _is_known(self, arg: tree.Expr) -> bool:
+        """Whether an argument is `some(…)` of what other atoms bind: a value, which can be looked up."""
+        is_bound = pattern_names(arg) <= self.typer.variables.keys()
+        return isinstance(arg, tree.Call) and is_bound and not has_wildcards(arg)
 
     def _named_parts(self, matched: Matched, origin: str) -> list[Literal]:
         """The conditions of a pattern, and its names: bound, or compared where they have a value."""

@@ -19,7 +19,7 @@ from tidelog.program.elaborate.unknowns import as_unknown
 from tidelog.program.typed import Binary, Call, Constant, Expr, Get, Is
 from tidelog.syntax import tree
 
-__all__ = ["Matched", "Patterns", "is_pattern"]
+__all__ = ["Matched", "Patterns", "is_pattern", "of_two_types"]
 
 
 @dataclass(slots=True)
@@ -38,7 +38,19 @@ class Matched:
 
 def is_pattern(expr: tree.Expr) -> bool:
     """Whether an argument takes a value apart."""
-    return isinstance(expr, tree.Construct | tree.TupleValue | tree.At)
+    match expr:
+        case tree.Construct() | tree.TupleValue() | tree.At() | tree.Call("some", (_,)):
+            return True
+        case _:
+            return False
+
+
+def of_two_types(name: str, one: Type, other: Type | None) -> str:
+    """The remedy for a variable that is matched with columns of two types."""
+    items = [type_.item for type_ in (one, other) if isinstance(type_, types.Option)]
+    if len(items) == 1 and items[0] in (one, other):
+        return f"match the value of the option with `some({name})`"
+    return "match it under another name, convert it with `as`, and compare"
 
 
 class Patterns(Inference):

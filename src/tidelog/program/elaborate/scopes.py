@@ -104,7 +104,7 @@ def has_wildcards(expr: tree.Expr) -> bool:
         case tree.Construct(args=args, is_open=is_open):
             named = any(a.name is not None for a in args)
             return is_open or named or any(_is_open(a.value) for a in args)
-        case tree.TupleValue(items):
+        case tree.TupleValue(items) | tree.Call("some", items):
             return any(map(_is_open, items))
         case tree.At():
             return True
