@@ -1,5 +1,5 @@
 # `make demo` runs the main job, `make test` everything that must hold, `make quick` what a change most likely
-# breaks, `make nightly` everything at length. All create their own environment.
+# breaks, `make nightly` everything at length, `make docs` builds the documentation as a site. All create their own environment.
 
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -10,7 +10,7 @@ READY := $(VENV)/ready
 unexport PYTHONDONTWRITEBYTECODE
 QUICK := tests/data tests/syntax tests/program tests/plan tests/maintain tests/engine/local tests/session tests/tables
 
-.PHONY: demo test quick nightly lint types imports unit bench format clean
+.PHONY: demo test quick nightly docs lint types imports unit bench format clean
 
 demo: $(READY)
 	$(BIN)/python examples/access/demo.py
@@ -37,6 +37,10 @@ quick: lint types imports
 # the same tests in their large sizes: hours instead of minutes; ends with what was tried
 nightly: $(READY)
 	TIDELOG_NIGHTLY=1 $(BIN)/pytest -n 2 --dist worksteal
+
+# build/site/index.html; strict: a broken link fails
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 bench: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --group bench
