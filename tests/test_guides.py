@@ -24,6 +24,7 @@ from tidelog.cli import main
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = [
+    DOCS.parent / "README.md",
     DOCS / "tutorial.md",
     DOCS / "exercises.md",
     *sorted((DOCS / "how-to").glob("*.md")),
@@ -66,7 +67,7 @@ def _run_commands(text: str) -> None:
         _expect(shown, result.output)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
 def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("documentation_page")
     monkeypatch.setitem(sys.modules, module.__name__, module)  # functions are known by their module
