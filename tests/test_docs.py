@@ -18,7 +18,12 @@ from tidelog.syntax.printer import print_program
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-STORIES = ["tutorial.md", "exercises.md", "how-to", "coming-from"]  # whose blocks build on each other: test_guides
+STORIES = [
+    "tutorial.md",
+    "exercises.md",
+    "how-to",
+    "coming-from",
+]  # whose blocks build on each other: test_guides
 BLOCK = re.compile(r'^```(\w+)(?: title="[^"]+")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
 

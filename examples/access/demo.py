@@ -31,7 +31,9 @@ SHOWN = 6
 def main() -> None:
     shutil.rmtree(OUT, ignore_errors=True)
     shutil.copytree(
-        HERE, OUT, ignore=shutil.ignore_patterns("*.py", "README.md", "day2", "rule.dl", "__pycache__")
+        HERE,
+        OUT,
+        ignore=shutil.ignore_patterns("*.py", "README.md", "day2", "rule.dl", "expected", "__pycache__"),
     )
     start = time.perf_counter()
     spark = local_session("who can reach what")
