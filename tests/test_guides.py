@@ -1,8 +1,8 @@
 """Pages that tell a story do what they say: their files, code and commands, in order, with the output shown.
 
 A block with a title is a file. A `text` block right after a `python` block is what that prints, and the lines
-after a command in a `console` block are what the command prints; `…` stands for anything. The blocks of a page
-share their names and a folder.
+after a command in a `console` block are what the command prints; `…` stands for anything. The blocks of a
+page share their names and a folder.
 """
 
 from __future__ import annotations
