@@ -26,7 +26,7 @@ from tidelog.engine.spark.joins.groups import results
 from tidelog.engine.spark.joins.instances import Range, find
 from tidelog.engine.spark.joins.matching import same, without
 from tidelog.engine.spark.lacking import LackingOperators
-from tidelog.engine.spark.partitions.routes import is_routable
+from tidelog.engine.spark.partitions.routes import BESIDE, find_routes, is_routable
 from tidelog.engine.spark.partitions.strata import LocalStrata
 from tidelog.engine.spark.partitions.worker import read_by
 from tidelog.engine.spark.placement import Placed, Placement, Sizes, passed_through, place
@@ -379,13 +379,23 @@ class SparkEngine(LackingOperators):
             sum(self._size_now(name) for name in (*stratum.relations, *(read_by(stratum) - beside))),
             sum(self._size_now(name) for name in beside),
         )
-        room, sends = self._room(stratum), self._can_send(stratum)
-        return place(stratum, self._placement, sizes, whole=self._is_whole, room=room, sends=sends)
+        return place(
+            stratum,
+            self._placement,
+            sizes,
+            whole=self._is_whole,
+            room=self._room(stratum),
+            sends=self._can_send(stratum, sizes.beside),
+            sent=self._whole.has_routes(stratum),
+        )
 
-    def _can_send(self, stratum: Stratum) -> bool:
+    def _can_send(self, stratum: Stratum, beside: int) -> bool:
+        """Whether tasks can send each other what they find, with so many rows that they read from below."""
         if stratum.relations not in self._sending:
             self._sending[stratum.relations] = self.sends and is_routable(stratum)
-        return self._sending[stratum.relations]
+        if beside <= BESIDE or not self._sending[stratum.relations]:
+            return self._sending[stratum.relations]
+        return find_routes(stratum, lambda _, pattern: 0, self._size_now) is not None
 
     def _room(self, stratum: Stratum) -> int:
         """The most rows that a stratum, with what it reads, may have in the driver."""
@@ -427,7 +437,11 @@ class SparkEngine(LackingOperators):
             routes = self._whole.routes(stratum, self.work)
             if routes is not None:
                 return self._whole.in_tasks(stratum, *known, self._tell, None if routes.is_plain else routes)
-            why = "too many rows match the constants in its rules to copy them to every task; by joins"
+            why = "too many rows match the constants in its rules to copy them to every task"
+            if stratum.best:
+                self._placed[stratum.relations] = Placed("tasks", f"{why}; in a single task")
+                return self._whole.in_tasks(stratum, *known, self._tell)
+            why += "; by joins"
             self._placed[stratum.relations] = Placed("shuffled", why)
         self._whole.leave(stratum)
         return None

@@ -33,7 +33,8 @@ from tidelog.engine.local.storage.record import Corrupt, Record
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import arrow_schema, columns, spark_type, stored, whole
 from tidelog.engine.spark.partitions.packing import logged, packed, unpacked
-from tidelog.engine.spark.partitions.routes import Routes, sent
+from tidelog.engine.spark.partitions.rerouting import sent, through
+from tidelog.engine.spark.partitions.routes import Routes
 from tidelog.engine.spark.partitions.scratch import Scratch
 from tidelog.engine.spark.partitions.worker import Changed, Signed, Worker, signed_rows
 from tidelog.engine.statistics import StratumStats
@@ -52,6 +53,7 @@ __all__ = [
     "Answers",
     "Changes",
     "Divided",
+    "Failed",
     "Given",
     "Late",
     "Settings",
@@ -80,6 +82,10 @@ class Late(Exception):
     """The tasks exceeded their work limit."""
 
 
+class Failed(EngineError):
+    """A task reported a problem."""
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """The rows inserted into and deleted from a relation that a stratum is computed from."""
@@ -97,7 +103,8 @@ class Divided:
     """A stratum maintained in tasks: its programs since the base, and the files of each partition since then.
 
     `through` are the columns by which its relations are divided; None if one task has it all. `moved` counts
-    the changes since the base, `work` is the work of its bootstrap (see `exchange`).
+    the changes since the base, `work` is the work of its bootstrap (see `exchange`). If it is `unsettled`, the
+    order in which tuples were found says nothing about the support of some of them.
     """
 
     programs: tuple[FlatProgram, ...]
@@ -106,6 +113,7 @@ class Divided:
     files: tuple[tuple[str, ...], ...] = ()
     moved: int = 0
     work: int = 0
+    unsettled: bool = False
 
     @property
     def all_files(self) -> Iterator[str]:
@@ -181,10 +189,10 @@ def answers(
 ) -> Answers:
     """Bring a stratum to its next state; `size` is its number of rows.
 
-    Raises EngineError if a task reports a problem, or Late; nothing has changed then.
+    Raises Failed if a task reports a problem, or Late; nothing has changed then.
     """
-    through = before.through
-    divided = sorted(n for n in given if through is None or n in through)
+    by = before.through
+    divided = sorted(n for n in given if by is None or n in by)
     broadcast = {n: _shipped(program, n, given[n]) for n in given if n not in divided}
     moved = before.moved + sum(g.size for g in given.values())
     is_base = not before.files or len(before.programs) >= _LOGS or moved > _SHARE * size
@@ -198,12 +206,12 @@ def answers(
         settings,
         checkpoints.scratch,
     )
-    rows = _rows(given, task, through, checkpoints)
+    rows = _rows(given, task, by, checkpoints)
     made, told = checkpoints.told(rows.mapInArrow(task.run, task.answer_ddl), _NOTE)
     notes = [json.loads(note) for note in told]
     problem = next((note["problem"] for note in notes if note.get("problem")), None)
     if problem is not None:
-        raise EngineError(problem)
+        raise Failed(problem)
     if any(note.get("late") for note in notes):
         raise Late
     notes.sort(key=lambda note: note["partition"])
@@ -212,7 +220,8 @@ def answers(
         for note, old in zip(notes, before.files or [()] * len(notes), strict=True)
     )
     programs = (program,) if is_base else (*before.programs, program)
-    after = Divided(programs, through, before.routes, files, 0 if is_base else moved, before.work)
+    unsettled = before.unsettled or any(note["unsettled"] for note in notes)
+    after = Divided(programs, by, before.routes, files, 0 if is_base else moved, before.work, unsettled)
     sizes = {
         name: Changes(*(sum(note["sizes"][number][i] for note in notes) for i in range(len(_SIGNS))))
         for number, name in enumerate(task.made)
@@ -224,7 +233,7 @@ def _made(program: FlatProgram, routes: Routes | None) -> list[str]:
     """The relations whose changes are the answer: all of the stratum, except received tuples."""
     stratum = program.strata[-1]
     names = stratum.relations
-    return sorted(names if routes is None else names - routes.received.keys())
+    return sorted(names if routes is None else names - through(routes).keys())
 
 
 def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> StratumStats:
@@ -390,13 +399,15 @@ class _Task:
             "why": stats.why,
             "rounds": stats.rounds,
             "instances": stats.instances,
+            "unsettled": worker.is_unsettled,
         }
         yield from self._batches(-1, 0, number, {}, 1, json.dumps(note))
 
     def _changes(self, worker: Worker, name: str) -> dict[int, Any]:
         """The changes of a relation, by sign."""
         routes = self.before.routes
-        if routes is not None and name in routes.owners and not self.before.files:
+        is_new = not self.before.files
+        if routes is not None and not routes.in_phases and name in routes.owners and is_new:
             inserted, asserted = worker.apart(name, routes.copied.get(name, ()))
             return {INSERTED: inserted, ASSERTED: asserted}
         inserted, deleted = worker.changes(name)

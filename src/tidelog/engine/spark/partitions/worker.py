@@ -146,6 +146,11 @@ class Worker:
         change = self._engine.change(relation)
         return decode(self._engine.codec, self._next.relations[relation].types, change.moved().T)
 
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether tuples were left without a rank: they rest on superseded values."""
+        return any(table.unsettled for table in self._engine.tables.values())
+
     def _codes(self, types: Any, rows: Any) -> Codes:
         return np.ascontiguousarray(encode(self._engine.codec, types, rows).T)
 
