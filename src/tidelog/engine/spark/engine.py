@@ -415,8 +415,19 @@ class SparkEngine(LackingOperators):
             for name in stratum.relations:
                 self.work(name).take_given()
             return Claimed(0, "it has no rules, only asserted facts")
+        jobs = self.checkpoints.jobs_run
         stats = self._run_whole(stratum)
-        return None if stats is None else Claimed(stats.rounds, stats.why, stats.strategy, stats.instances)
+        if stats is None:
+            return None
+        return Claimed(
+            stats.rounds,
+            stats.why,
+            stats.strategy,
+            stats.instances,
+            jobs=self.checkpoints.jobs_run - jobs,
+            steps=stats.steps,
+            written=stats.written,
+        )
 
     def _run_whole(self, stratum: Stratum) -> StratumStats | None:
         """Run a stratum on local engines, if it is placed there."""

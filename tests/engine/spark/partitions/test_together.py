@@ -15,9 +15,9 @@ from conformance.reasoners import LocalReasoner
 from engine.local.recount import check_state
 from engine.spark.partitions.together import Changes, Rows, Together
 from sizes import size
-from tidelog.engine.limits import Limits
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
+from tidelog.engine.limits import Limits
 from tidelog.engine.spark.partitions.routes import WIDE, Routes, find_routes
 from tidelog.engine.spark.partitions.worker import Worker
 from tidelog.plan.flat import FlatProgram, Stratum

@@ -1,6 +1,6 @@
-"""Partitions of one recursion in this process, with the engines that tasks have, which exchange rows by lists.
+"""Partitions of one recursion in this process, with the engines that tasks have, which exchange sets of rows.
 
-What `exchange` does with frames is done here with sets of rows, so that thousands of histories take seconds.
+What `exchange` does with frames is done here with sets, so that hundreds of histories take seconds.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -91,8 +92,8 @@ class Together:
         waiting: list[list[Found]] = []
         if deletes:
             assert self.done is not None
-            first = without_new_rules(self.task, self.done)
-            waiting += self._retract(self.step(self._addressed(leaving), first))
+            old = without_new_rules(self.task, self.done)
+            waiting += self._retract(self.step(self._addressed(leaving), old))
         first = self._addressed(entering)
         if not self.routes.in_phases:
             waiting += self._retract(self.step(first))
@@ -164,7 +165,8 @@ class Together:
         return changes.get(source, (set(), set()))
 
     def _split(self, given: Changes) -> tuple[Changes, Changes]:
-        leaving, entering = {}, {}
+        leaving: Changes = {}
+        entering: Changes = {}
         for name, (inserted, deleted) in given.items():
             turned = name in self.inserts_delete
             if inserted:
@@ -202,19 +204,22 @@ class Together:
     def _ways(self) -> Iterator[tuple[str, str, Callable[[Row, int], list[int]]]]:
         """From which relation to which other one rows travel, and to which partitions."""
         for name in sorted(self.routes.owners):
-            column = self.routes.owners[name]
             if sent(name) in self.task.relations:
-                yield sent(name), received(name), lambda r, p, c=column: [home(r[c], self.parts)]
+                yield sent(name), received(name), partial(self._home, self.routes.owners[name])
             if name in self.routes.copied:
-                yield name, received(name), lambda r, p, n=name: self._others(n, r, p)
+                yield name, received(name), partial(self._others, name)
         for (name, column), patterns in self.routes.arranged.items():
-            yield (
-                name,
-                arranged(name, column),
-                lambda r, p, n=name, c=column, k=patterns: (
-                    [home(r[c], self.parts)] if self._mine(n, p)(r) and _matches(r, k) else []
-                ),
-            )
+            yield name, arranged(name, column), partial(self._arranged, name, column, patterns)
+
+    def _home(self, column: int, row: Row, part: int) -> list[int]:
+        return [home(row[column], self.parts)]
+
+    def _arranged(
+        self, name: str, column: int, patterns: tuple[Pattern, ...], row: Row, part: int
+    ) -> list[int]:
+        if self._mine(name, part)(row) and _matches(row, patterns):
+            return self._home(column, row, part)
+        return []
 
     def _others(self, name: str, row: Row, part: int) -> list[int]:
         copied = self._mine(name, part)(row) and _matches(row, self.routes.copied[name])

@@ -139,7 +139,7 @@ class _Exchange:
         if left is not None and left <= 0:
             raise Late
         settings = self.settings._replace(most=left)
-        made = answers(self.divided, program or self.program, given, self.size, settings, self.checkpoints)
+        made = answers(self.divided, program or self.program, given, settings, self.checkpoints)
         self.work += STEP + made.stats.instances + sum(g.size for g in given.values())
         self.divided = made.divided
         self.steps.append(made)
@@ -154,7 +154,15 @@ class _Exchange:
         steps = f"{more} step{'s' if more > 1 else ''} of exchange between tasks"
         why = f"{first.why}, then {steps}" if more else first.why
         instances = sum(step.stats.instances for step in self.steps)
-        return replace(first, why=why, rounds=self._rounds, instances=instances)
+        written = sum(step.stats.written for step in self.steps)
+        return replace(
+            first,
+            why=why,
+            rounds=self._rounds,
+            instances=instances,
+            steps=len(self.steps),
+            written=written,
+        )
 
     # -- sending
 
@@ -437,8 +445,8 @@ def _keys(checkpoints: Checkpoints) -> list[int]:
     found: dict[int, int] = {}
     many = 16 * parts
     while parts not in _KEYS:
-        rows: list[Any] = (
-            checkpoints.spark.range(many).selectExpr("id", f"pmod(hash(id), {parts}) as p").collect()
+        rows: list[Any] = checkpoints.collect(
+            checkpoints.spark.range(many).selectExpr("id", f"pmod(hash(id), {parts}) as p")
         )
         found = {row.p: row.id for row in rows}
         if len(found) == parts:

@@ -256,7 +256,7 @@ class _Attempt:
         return _matches(atom.terms, self.copied.get(atom.relation, ()))
 
     def _key(self, rule: FlatRule, atoms: Mapping[int, Match]) -> Var | None:
-        """The variable that a rule joins on: of those that all atoms share, the one with the least to send."""
+        """The variable that a rule joins on: of those in all atoms, the one with the least to send."""
         first = next(iter(atoms.values()))
         if len(atoms) == 1:
             term = first.terms[self.owners[first.relation]]

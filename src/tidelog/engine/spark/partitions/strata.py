@@ -261,7 +261,7 @@ class LocalStrata:
                 part.inserted for part in parts if part.inserted is not None and part.inserted.size
             ):
                 questions = [f"count_if({matches([pattern])})" for pattern in patterns]
-                counts = checkpoint.frame.selectExpr(*questions).collect()[0]
+                counts = self.checkpoints.collect(checkpoint.frame.selectExpr(*questions))[0]
                 found.update({(name, p): count for p, count in zip(patterns, counts, strict=True)})
         return found
 
@@ -297,7 +297,9 @@ class LocalStrata:
         self._next_here[stratum.relations] = _Here(worker, program)
         changes = {
             name: signed_rows(
-                program, name, *(collected(c, work(name).names) for c in (g.inserted, g.deleted))
+                program,
+                name,
+                *(collected(c, work(name).names, self.checkpoints) for c in (g.inserted, g.deleted)),
             )
             for name, g in given.items()
         }
