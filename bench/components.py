@@ -2,10 +2,10 @@
 
     python -m bench.components [--edges 20000000] [--graphframes]
 
-The labels are exchanged between tasks (`placement="shuffled"`). The loop keeps the smallest label of each node
-and sends on those that improved, until none does; with `--graphframes`, the library of that name is measured
-too, whose package Spark loads from Maven Central. Shown are the time and the processor time (user and system)
-of Python and of Spark's Java process, which is warm.
+The labels are exchanged between tasks (`placement="shuffled"`). The loop keeps the smallest label of each
+node and sends on those that improved, until none does; with `--graphframes`, the library of that name is
+measured too, whose package Spark loads from Maven Central. Shown are the time and the processor time (user
+and system) of Python and of Spark's Java process, which is warm.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -106,8 +107,8 @@ def _commit(db: tidelog.Session, change: str, edges: Any) -> int:
         if stratum.steps:
             print(
                 f"  {stratum.name}: {stratum.strategy}, {stratum.why}; {stratum.steps} steps, "
-                f"{stratum.jobs} jobs, {stratum.written / 1e6:.1f} MB written, {stratum.instances:,} instances, "
-                f"{stratum.inserted:,} inserted, {stratum.deleted:,} deleted"
+                f"{stratum.jobs} jobs, {stratum.seconds:.1f} s, {stratum.written / 1e6:.1f} MB written, "
+                f"{stratum.instances:,} instances, {stratum.inserted:,} inserted, {stratum.deleted:,} deleted"
             )
     found: int = db["Label"].to_spark().where("node = label").count()
     return found
@@ -131,10 +132,9 @@ def _components(spark: Any, edges: Any) -> int:
 
 
 def _graphframes(spark: Any, edges: Any) -> int:
-    from graphframes import GraphFrame
-
+    frame = import_module("graphframes").GraphFrame
     nodes = edges.select("src").union(edges.select("dst")).distinct().toDF("id")
-    found = GraphFrame(nodes, edges).connectedComponents()
+    found = frame(nodes, edges).connectedComponents()
     count: int = found.select("component").distinct().count()
     return count
 

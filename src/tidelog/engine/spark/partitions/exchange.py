@@ -85,8 +85,11 @@ def advanced(
     tell: Tell,
     asserted: Mapping[str, Checkpoint],
     first: Deletions | None = None,
+    later: Sequence[Mapping[str, Given]] = (),
 ) -> Outcome:
     """Bring a stratum to its new state; `size` is its number of rows.
+
+    What is to be inserted `later` comes when nothing is left to do before.
 
     For a bootstrap with routes, `asserted` has the asserted facts of its relations. `tell` is called before
     each step except the first. Raises EngineError if a task reports a problem, and Late if the tasks exceed
@@ -97,6 +100,8 @@ def advanced(
         work.step(given)
     else:
         work.exchange(before.routes, given, first, tell)
+        for more in later:
+            work.exchange(before.routes, more, None, tell)
     divided = work.divided if before.files else replace(work.divided, work=work.work)
     return Outcome(divided, work.changes(before.routes, asserted), work.stats)
 
@@ -176,7 +181,9 @@ class _Exchange:
             self.step(first.given, first.program)
             waiting = self._retract(routes, ways, tell)
             given = {**given, **self._found(waiting, ways)}
-        while given or not self.steps:
+        is_due = first is None or first.program.rules.keys() != self.program.rules.keys()
+        while is_due or any(change.size for change in given.values()):
+            is_due = False
             if self.steps:
                 tell(self._rounds, sum(found.size for found in given.values()), self.size)
             self.step(given)

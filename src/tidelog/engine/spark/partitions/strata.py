@@ -19,6 +19,7 @@ from tidelog.engine.limits import Limits
 from tidelog.engine.protocol import Tell
 from tidelog.engine.spark.frames.checkpoints import BROADCAST, Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.relation_state import Work
+from tidelog.engine.spark.partitions.best_first import best_first
 from tidelog.engine.spark.partitions.exchange import (
     STEP,
     Deletions,
@@ -172,7 +173,13 @@ class LocalStrata:
             most = max(int(_PATIENCE * start.work), _LITTLE)
             loses = self._going(stratum, work) or (known and known.programs[-1].rules != program.rules)
             settings = Settings(ELASTIC, self.limits, most if known and loses else None)
-        outcome = advanced(start, program, given, size, settings, self.checkpoints, tell, asserted, first)
+        batches = [given]
+        if known is None and stratum.best and routes is not None:
+            batches = best_first(stratum, given, task.copies, self.checkpoints)
+        given, *later = batches
+        outcome = advanced(
+            start, program, given, size, settings, self.checkpoints, tell, asserted, first, later
+        )
         self.leave(stratum)
         self._next_divided[stratum.relations] = outcome.divided
         for name, (inserted, deleted) in outcome.changes.items():
