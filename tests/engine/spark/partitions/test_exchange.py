@@ -1,6 +1,7 @@
 """Tasks that send each other what they find come to what a session in this process comes to.
 
-With TIDELOG_SPARK=all there are many random histories; the normal run has a few.
+`test_together` has many more histories, with partitions in this process. With TIDELOG_SPARK=all there are
+many here, too; the normal run has a few.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
-COMMITS = 6 if os.environ.get("TIDELOG_SPARK") == "all" else 3
-SEEDS = range(int(os.environ.get("TIDELOG_SEEDS", "60")) if os.environ.get("TIDELOG_SPARK") == "all" else 1)
+ALL = os.environ.get("TIDELOG_SPARK") == "all"
+COMMITS = 6 if ALL else 3
+SEEDS = range(int(os.environ.get("TIDELOG_SEEDS", "60")) if ALL else 1)
 GRAPHS = """
 input relation Edge(x: int, y: int)
 input relation Begin(x: int)
@@ -225,15 +227,30 @@ RESULTS = {
     COMPUTED: ("Count",),
     DOUBLED: ("Reach",),
 }
+NAMES = {
+    GRAPHS: "graphs",
+    TRIPLES: "triples",
+    TAXONOMY: "taxonomy",
+    LABELS: "labels",
+    WIDEST: "widest",
+    COMPUTED: "computed",
+    DOUBLED: "doubled",
+}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("text", RESULTS, ids=range(len(RESULTS)))
+@pytest.mark.parametrize("text", RESULTS if ALL else [TRIPLES, LABELS], ids=NAMES.get)
 def test_a_random_history(
     parted: SparkSession, monkeypatch: pytest.MonkeyPatch, text: str, seed: int
 ) -> None:
+    rooms = "tidelog.engine.spark.partitions"
     if text == TAXONOMY:  # nothing is little enough to be copied
-        monkeypatch.setattr("tidelog.engine.spark.partitions.strata.BROADCAST", -1)
+        monkeypatch.setattr(f"{rooms}.strata.BROADCAST", -1)
+    if text in (LABELS, COMPUTED):  # edges are divided, and the best label comes first
+        monkeypatch.setattr(f"{rooms}.routes.WIDE", -1)
+        monkeypatch.setattr(f"{rooms}.strata.WIDE", -1)
+        monkeypatch.setattr(f"{rooms}.best_first._MANY", 0)
+        monkeypatch.setattr(f"{rooms}.best_first._FIRST", (1, 2))
     random = Random(seed)
     here = tidelog.open(text=text)
     there = tidelog.open(text=text, spark=parted, placement="shuffled")
@@ -323,6 +340,21 @@ def test_rounds_are_limited_over_all_steps(parted: SparkSession) -> None:
     with pytest.raises(EngineError, match="still changed after 8 rounds"):
         tx.commit()
     assert sorted(db["Reach"]) == []
+
+
+def test_a_deep_graph_continues_in_a_single_task(
+    parted: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidelog.engine.spark.placement._ALONE", 0)
+    monkeypatch.setattr("tidelog.engine.spark.engine._DEEP", 3)
+    db = tidelog.open(text=LABELS, spark=parted, placement="tasks")
+    for node in (0, 10):
+        with db.transaction() as tx:
+            tx.insert("Edge", [(n, n + 1) for n in range(node, node + 10)])
+        assert sorted(db["Label"]) == [(n, 0) for n in range(node + 11)]
+        (stratum,) = [stratum for stratum in db.stats.strata if stratum.name == "Label"]
+        assert stratum.steps == 1
+    assert "in a single task" in stratum.placed
 
 
 # -- what an update may cost

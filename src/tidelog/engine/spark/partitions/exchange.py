@@ -51,11 +51,15 @@ from tidelog.engine.statistics import StratumStats
 from tidelog.errors import EngineError
 from tidelog.plan.flat import FlatProgram
 
-__all__ = ["STEP", "Deletions", "Outcome", "advanced", "everywhere", "matches", "to_arrange"]
+__all__ = ["STEP", "Deep", "Deletions", "Outcome", "advanced", "everywhere", "matches", "to_arrange"]
 
 
 _ALL: Final = "true"
 STEP: Final = 100_000  # instances found in the time that it takes to start the tasks of a step
+
+
+class Deep(Exception):
+    """Tuples travel through more steps than are allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +90,17 @@ def advanced(
     asserted: Mapping[str, Checkpoint],
     first: Deletions | None = None,
     later: Sequence[Mapping[str, Given]] = (),
+    most_steps: int | None = None,
 ) -> Outcome:
     """Bring a stratum to its new state; `size` is its number of rows.
 
     What is to be inserted `later` comes when nothing is left to do before.
 
     For a bootstrap with routes, `asserted` has the asserted facts of its relations. `tell` is called before
-    each step except the first. Raises EngineError if a task reports a problem, and Late if the tasks exceed
-    their work limit. Nothing has changed then, nor if `tell` raises.
+    each step except the first. Raises EngineError if a task reports a problem, Late if the tasks exceed their
+    work limit, and Deep if there are more than `most_steps`. Nothing has changed then, nor if `tell` raises.
     """
-    work = _Exchange(program, size, settings, checkpoints, before)
+    work = _Exchange(program, size, settings, checkpoints, before, most_steps)
     if before.routes is None:
         work.step(given)
     else:
@@ -134,12 +139,15 @@ class _Exchange:
     settings: Settings
     checkpoints: Checkpoints
     divided: Divided
+    most_steps: int | None = None
     work: int = 0
     steps: list[Answers] = field(default_factory=list)
     owned: dict[str, list[list[int]]] = field(default_factory=dict)  # by relation: inserted, deleted by step
 
     def step(self, given: Mapping[str, Given], program: FlatProgram | None = None) -> None:
         """Run the tasks on changes."""
+        if self.most_steps is not None and len(self.steps) >= self.most_steps:
+            raise Deep
         left = None if self.settings.most is None else self.settings.most - self.work
         if left is not None and left <= 0:
             raise Late

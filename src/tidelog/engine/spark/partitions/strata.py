@@ -22,6 +22,7 @@ from tidelog.engine.spark.frames.relation_state import Work
 from tidelog.engine.spark.partitions.best_first import best_first
 from tidelog.engine.spark.partitions.exchange import (
     STEP,
+    Deep,
     Deletions,
     advanced,
     everywhere,
@@ -80,13 +81,18 @@ class _Here:
 
 @dataclass(slots=True)
 class LocalStrata:
-    """`room` is the most rows that a stratum, with what it reads, may have in the driver."""
+    """`room` is the most rows that a stratum, with what it reads, may have in the driver.
+
+    A recursive `min` or `max` that takes more than `most_steps` continues in a single task.
+    """
 
     checkpoints: Checkpoints
     strategy: Strategy
     limits: Limits
     room: int
+    most_steps: int | None = None
     outgrown: set[Relations] = field(default_factory=set)  # strata that did not fit in the driver
+    deep: set[Relations] = field(default_factory=set)  # strata that took too many steps
     _divided: dict[Relations, Divided] = field(default_factory=dict)
     _here: dict[Relations, _Here] = field(default_factory=dict)
     _next_divided: dict[Relations, Divided] = field(default_factory=dict)
@@ -115,6 +121,9 @@ class LocalStrata:
             self._late[stratum.relations] = self._going(stratum, work)
             again = self._advance(stratum, Divided((), task.through, routes), task, work, tell)
             return replace(again, why="the update turned out to cost more")
+        except Deep:
+            self.deep.add(stratum.relations)
+            return self.in_tasks(stratum, relations, functions, work, tell)
         except Failed:  # perhaps for values that are superseded, which one engine would know
             if routes is None or not stratum.best:
                 raise
@@ -178,7 +187,17 @@ class LocalStrata:
             batches = best_first(stratum, given, task.copies, self.checkpoints)
         given, *later = batches
         outcome = advanced(
-            start, program, given, size, settings, self.checkpoints, tell, asserted, first, later
+            start,
+            program,
+            given,
+            size,
+            settings,
+            self.checkpoints,
+            tell,
+            asserted,
+            first,
+            later,
+            self.most_steps if stratum.best else None,
         )
         self.leave(stratum)
         self._next_divided[stratum.relations] = outcome.divided
@@ -357,6 +376,7 @@ class LocalStrata:
             for relations in kept.keys() - strata:
                 del kept[relations]
         self.outgrown &= strata
+        self.deep &= strata
         self.checkpoints.scratch.keep(
             name for divided in self._divided.values() for name in divided.all_files
         )
