@@ -53,7 +53,7 @@ class Claimed(NamedTuple):
     """A stratum that the engine evaluated itself, without scripts.
 
     `rows` is the number of rows after evaluation, or 0 if the engine enforced the row limit itself. `jobs`,
-    `steps` and `written` are those of `StratumStats`.
+    `steps`, `written` and `hot` are those of `StratumStats`.
     """
 
     rounds: int
@@ -64,6 +64,7 @@ class Claimed(NamedTuple):
     jobs: int = 0
     steps: int = 0
     written: int = 0
+    hot: str = ""
 
 
 class FusedRounds(NamedTuple):

@@ -73,6 +73,7 @@ class StratumStats:
 
     `origins` are the texts of its rules. On Spark, `jobs` counts what Spark was asked to compute for it,
     `steps` how often its tasks ran, and `written` the bytes of the files that these left for the next commit.
+    `hot` names a key that has a large part of the rows of a task.
     """
 
     name: str
@@ -89,6 +90,7 @@ class StratumStats:
     jobs: int = 0
     steps: int = 0
     written: int = 0
+    hot: str = ""
     _rules: dict[str, RuleStats] = field(default_factory=dict)
     _waiting: list[_Together] = field(default_factory=list)
 

@@ -28,6 +28,7 @@ _SHOWN: Final = (  # of each stratum
     "jobs",
     "steps",
     "written",
+    "hot",
 )
 
 

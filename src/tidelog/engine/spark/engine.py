@@ -381,6 +381,7 @@ class SparkEngine(LackingOperators):
             jobs=self.checkpoints.jobs_run - jobs,
             steps=stats.steps,
             written=stats.written,
+            hot=stats.hot,
         )
 
     def _run_whole(self, stratum: Stratum) -> StratumStats | None:

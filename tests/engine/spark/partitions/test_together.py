@@ -254,3 +254,17 @@ def test_what_is_strict_stays_strict(name: str) -> None:
     assert routes is not None
     assert routes.in_phases is (name != "doubling")
     assert is_strict(stratum) is (name in STRICT)
+
+
+def test_a_hot_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidelog.engine.spark.partitions.worker._CROWD", 10)
+    flat = with_seeds(flatten(load(DECLARED + STRICT["labels"])), lambda stratum: True)
+    stratum = recursion(flat)
+    routes = routes_of(stratum, WIDE + 1)
+    assert routes is not None
+    star: Rows = {(7, node, 0) for node in range(20)} | {(node, 7, 0) for node in range(20)}
+    divided = Together(stratum, flat, routes, 2)
+    divided.commit({}, {"E": star, "D [seeds]": {(node, node) for node in range(20)}})
+    by = {copy.name: copy.by for copy in divided.copies if copy.by is not None}
+    found = [worker.hot_key(by) for worker in divided.workers]
+    assert sorted(found) == ["", "20 rows of E have a = 7, all in one task"]

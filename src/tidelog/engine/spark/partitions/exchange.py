@@ -175,6 +175,7 @@ class _Exchange:
             instances=instances,
             steps=len(self.steps),
             written=written,
+            hot=next((step.stats.hot for step in reversed(self.steps) if step.stats.hot), ""),
         )
 
     # -- sending

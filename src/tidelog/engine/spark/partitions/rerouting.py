@@ -104,7 +104,12 @@ def with_routes(
         best=tuple(sorted(best.items())),
     )
     below = {
-        copy.name: replace(relations[copy.relation], name=copy.name, keyed=False)
+        copy.name: replace(
+            relations[copy.relation],
+            name=copy.name,
+            keyed=False,
+            title=relations[copy.relation].title or copy.relation,
+        )
         for copy in copies(stratum, relations, routes)
     }
     return own, {**relations, **made, **below}
@@ -154,8 +159,8 @@ def with_shares(stratum: Stratum, relations: Mapping[str, Stored]) -> tuple[Stra
         if is_inner(rule, stratum):
             rules.append(rule)
             continue
-        name = _share(rule)
-        made[name] = replace(relations[rule.head], name=name, keyed=False, title=name)
+        name, title = _share(rule), relations[rule.head].title or rule.head
+        made[name] = replace(relations[rule.head], name=name, keyed=False, title=title)
         rules.append(replace(rule, body=(Match(name, tuple(v for v in rule.values if isinstance(v, Var))),)))
     return replace(stratum, rules=tuple(rules)), {**relations, **made}
 

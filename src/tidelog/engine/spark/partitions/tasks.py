@@ -248,6 +248,7 @@ def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> StratumS
     made.strategy, made.why = max(how, key=how.count)
     made.rounds = max(note["rounds"] for note in notes)
     made.instances = sum(note["instances"] for note in notes)
+    made.hot = next((note["hot"] for note in notes if note["hot"]), "")
     made.steps, made.written = 1, sum(note["bytes"] for note in notes)
     return made
 
@@ -411,6 +412,7 @@ class _Task:
             "rounds": stats.rounds,
             "instances": stats.instances,
             "unsettled": worker.is_unsettled,
+            "hot": worker.hot_key(self.before.through or {}) if self.is_base else "",
         }
         yield from self._batches(-1, 0, number, {}, 1, json.dumps(note))
 
