@@ -1,11 +1,10 @@
 """Measures connected components of a random graph, and updates of them, beside a loop over DataFrames.
 
-    python -m bench.components [--edges 20000000] [--graphframes]
+    python -m bench.components [--edges 20000000]
 
 The labels are exchanged between tasks (`placement="shuffled"`). The loop keeps the smallest label of each
-node and sends on those that improved, until none does; with `--graphframes`, the library of that name is
-measured too, whose package Spark loads from Maven Central. Shown are the time and the processor time (user
-and system) of Python and of Spark's Java process, which is warm.
+node and sends on those that improved, until none does. Shown are the time and the processor time (user and
+system) of Python and of Spark's Java process, which is warm.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -32,13 +30,11 @@ Label(y, l) :- Edge(_, y), var l = y.group_by(y).min().
 Label(y, l) :- Label(x, a), Edge(x, y), var l = a.group_by(y).min().
 Label(x, l) :- Label(y, a), Edge(x, y), var l = a.group_by(x).min().
 """
-GRAPHFRAMES = "io.graphframes:graphframes-spark4_2.13:0.10.0"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    more = {"spark.jars.packages": GRAPHFRAMES} if options.graphframes else {}
-    spark = local_session(conf={"spark.driver.memory": options.memory, **more})
+    spark = local_session(conf={"spark.driver.memory": options.memory})
     spark.conf.set("spark.sql.shuffle.partitions", str(options.partitions))
     rows = _edges(options.edges, options.degree)
     changed = np.random.default_rng(1).random(len(rows)) < 0.01
@@ -48,8 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     counts = {}
     if not options.only or "loop" in options.only:
         counts["loop"] = _measure("loop of DataFrames", lambda: _components(spark, whole))
-    if options.graphframes:
-        counts["graphframes"] = _measure("GraphFrames", lambda: _graphframes(spark, whole))
     if not options.only or "tidelog" in options.only:
         db = tidelog.open(text=PROGRAM, spark=spark, placement="shuffled")
         counts["tidelog"] = _measure("first load", lambda: _commit(db, "insert", whole))
@@ -66,7 +60,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--degree", type=float, default=4.0, help="edges for each node (4)")
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--memory", default="8g", help="memory of Spark's Java process (8g)")
-    parser.add_argument("--graphframes", action="store_true")
     parser.add_argument("--only", choices=("loop", "tidelog"))
     return parser.parse_args(arguments)
 
@@ -129,14 +122,6 @@ def _components(spark: Any, edges: Any) -> int:
     found: int = labels.where("node = label").count()
     both.unpersist()
     return found
-
-
-def _graphframes(spark: Any, edges: Any) -> int:
-    frame = import_module("graphframes").GraphFrame
-    nodes = edges.select("src").union(edges.select("dst")).distinct().toDF("id")
-    found = frame(nodes, edges).connectedComponents()
-    count: int = found.select("component").distinct().count()
-    return count
 
 
 if __name__ == "__main__":
