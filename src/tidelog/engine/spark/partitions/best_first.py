@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.types import DateType, NumericType, StringType
 
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints
 from tidelog.engine.spark.partitions.rerouting import Copy
@@ -22,6 +23,7 @@ from tidelog.plan.flat import Stratum
 __all__ = ["best_first"]
 
 _MANY: Final = 100_000  # seeds for which it pays
+_SIMPLE: Final = NumericType, StringType, DateType  # Spark orders their values about as Tidelog does
 _FIRST: Final = (4, 256)  # how many seeds come first, and second
 
 
@@ -34,6 +36,8 @@ def best_first(
         seeds = given[copy.name].inserted
         if copy.head in best and seeds is not None and seeds.size > _MANY:
             of = best[copy.head]
+            if not isinstance(seeds.frame.schema[f"c{of.column}"].dataType, _SIMPLE):
+                continue
             for batch, part in zip(batches, _parts(seeds, of.column, of.function, checkpoints), strict=True):
                 batch[copy.name] = Given(part, None)
     return [batches[0], *(batch for batch in batches[1:] if batch)]
