@@ -52,7 +52,8 @@ Changed = TypeVar("Changed", covariant=True)
 class Claimed(NamedTuple):
     """A stratum that the engine evaluated itself, without scripts.
 
-    `rows` is the number of rows after evaluation, or 0 if the engine enforced the row limit itself.
+    `rows` is the number of rows after evaluation, or 0 if the engine enforced the row limit itself. `jobs`,
+    `steps`, `written` and `hot` are those of `StratumStats`.
     """
 
     rounds: int
@@ -60,6 +61,10 @@ class Claimed(NamedTuple):
     strategy: str = "whole"
     instances: int = 0
     rows: int = 0
+    jobs: int = 0
+    steps: int = 0
+    written: int = 0
+    hot: str = ""
 
 
 class FusedRounds(NamedTuple):

@@ -71,7 +71,9 @@ _Together: TypeAlias = tuple[Sequence[Derive], WhatWasDone, float]
 class StratumStats:
     """What a commit did to one stratum; `inserted` and `deleted` count the rows of its relations.
 
-    `origins` are the texts of its rules.
+    `origins` are the texts of its rules. On Spark, `jobs` counts what Spark was asked to compute for it,
+    `steps` how often its tasks ran, and `written` the bytes of the files that these left for the next commit.
+    `hot` names a key that has a large part of the rows of a task.
     """
 
     name: str
@@ -85,6 +87,10 @@ class StratumStats:
     origins: tuple[str, ...] = ()
     inserted: int = 0
     deleted: int = 0
+    jobs: int = 0
+    steps: int = 0
+    written: int = 0
+    hot: str = ""
     _rules: dict[str, RuleStats] = field(default_factory=dict)
     _waiting: list[_Together] = field(default_factory=list)
 
@@ -138,8 +144,11 @@ def shares(
 
 @dataclass(slots=True)
 class Stats:
+    """The statistics of a commit; `jobs` are all that Spark was asked to compute, also outside strata."""
+
     strata: list[StratumStats] = field(default_factory=list)
     seconds: float = 0.0
+    jobs: int = 0
 
     @property
     def rounds(self) -> int:

@@ -38,10 +38,10 @@ def results(
     if not most:
         return checkpoints.empty(_schema(made))
     if most <= checkpoints.small:
-        return _here(grouping, instances.select(*names, "count").toArrow(), given, made, checkpoints)
+        return _here(grouping, checkpoints.arrow(instances.select(*names, "count")), given, made, checkpoints)
     rows = checkpoints.make(instances.select(*names, "count"))
     if rows.size <= checkpoints.small:
-        return _here(grouping, rows.frame.toArrow(), given, made, checkpoints)
+        return _here(grouping, checkpoints.arrow(rows.frame), given, made, checkpoints)
     keys = names[: grouping.keys]
     together = rows.frame.repartition(checkpoints.partitions, *keys) if keys else rows.frame.repartition(1)
 
