@@ -138,6 +138,7 @@ class Changes(Mapping[str, RelationChanges]):
 
     A relation that did not change has an empty change, which `nothing` makes; `commit` is None for a preview.
     `asserted` are the rows that became asserted, and those that ceased to be, of relations that have rules.
+    `stored` are the changes of the backend, if relations with weights or delays make them others.
     """
 
     def __init__(
@@ -147,12 +148,14 @@ class Changes(Mapping[str, RelationChanges]):
         relations: Mapping[str, Relation],
         nothing: Callable[[Relation], RelationChanges],
         asserted: Mapping[str, tuple[Facts, Facts]] | None = None,
+        stored: Changes | None = None,
     ) -> None:
         self.commit = commit
         self._changed = changed
         self._relations = relations
         self._nothing = nothing
         self.asserted = asserted or {}
+        self.stored = stored
         self._explain: Explain | None = None
 
     def why(self, relation: str, row: object, *, limit: int | None = 10_000_000) -> Drawing:

@@ -125,7 +125,7 @@ class Session:
         self._subscriptions = Subscriptions()
         self._stats = CommitStats(self._state.commit, Stats())
         self._recorder: Recorder | None = None  # of commits, if they are added up
-        self._explainer = Explainer(self._state, self._kinds, self.snapshot)
+        self._explainer = Explainer(self._state, self._kinds)
         with self.transaction() as tx:
             tx.begin_with(draft)
             say(tx)
