@@ -80,7 +80,7 @@ class Explainer:
         if now < then:
             return departure(state, earlier, fact, limit)
         shown = Wording(Program(relations={declared.name: declared})).fact(fact)
-        raise SessionError(f"commit {changes.commit} neither inserted nor deleted {shown}")
+        raise SessionError(f"the commit neither inserted nor deleted {shown}")
 
     def _asked(
         self, relation: str, among: Mapping[str, Relation] | None = None
