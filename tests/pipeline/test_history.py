@@ -68,7 +68,7 @@ class Runs:
             assert {name: set(changes[name]) for name in self.made[commit]} == self.made[commit]
             for relation in changes:
                 for row, _ in list(changes[relation])[:3]:
-                    changes.why(relation, row).check()  # type: ignore[attr-defined]
+                    changes.why(relation, row).check()
             db = pipeline.stored_session(self.spec, commit=commit)
             assert {name: set(db[name]) for name in db} == self.rows[commit]
         return known

@@ -241,6 +241,7 @@ class _Walk(Interpreter):
     def _take_claimed(self, claimed: Claimed) -> None:
         self._explain(claimed.strategy, claimed.why)
         self.current.rounds, self.current.instances = claimed.rounds, claimed.instances
+        self.current.take(claimed.rules)
         self.rows = claimed.rows
         self.check_rows()
 

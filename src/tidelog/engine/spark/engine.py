@@ -308,9 +308,9 @@ class SparkEngine(LackingOperators):
             self.work(name).tidy()
         return total
 
-    def done_so_far(self, relation: str) -> tuple[int, int]:
-        """Always 0: a round is evaluated at its end."""
-        return 0, 0
+    def done_so_far(self, relation: str) -> None:
+        """Not known: a round is evaluated as a whole, at its end."""
+        return
 
     def found_so_far(self, relations: Iterable[str]) -> int:
         """Always 0: a round is evaluated at its end."""
@@ -406,7 +406,9 @@ class SparkEngine(LackingOperators):
                 self.work(name).take_given()
             return Claimed(0, "it has no rules, only asserted facts")
         stats = self._run_whole(stratum)
-        return None if stats is None else Claimed(stats.rounds, stats.why, stats.strategy, stats.instances)
+        if stats is None:
+            return None
+        return Claimed(stats.rounds, stats.why, stats.strategy, stats.instances, rules=stats.rules)
 
     def _run_whole(self, stratum: Stratum) -> StratumStats | None:
         """Run a stratum on local engines, if it is placed there."""

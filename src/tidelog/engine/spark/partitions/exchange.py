@@ -137,8 +137,11 @@ class _Exchange:
         more = len(self.steps) - 1
         steps = f"{more} step{'s' if more > 1 else ''} of exchange between tasks"
         why = f"{first.why}, then {steps}" if more else first.why
-        instances = sum(step.stats.instances for step in self.steps)
-        return replace(first, why=why, rounds=self._rounds, instances=instances)
+        made = StratumStats(first.name, first.strategy, why, self._rounds)
+        for step in self.steps:
+            made.instances += step.stats.instances
+            made.take(step.stats.rules)
+        return made
 
     # -- sending
 
