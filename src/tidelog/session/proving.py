@@ -22,6 +22,7 @@ from tidelog.tables.natives import check
 
 __all__ = ["SessionState", "Undone", "fact_of", "pattern_of"]
 
+_ROWS: Final = 16  # rows that are indexed in Python in the time of a lookup in this process
 _COLLECTED: Final = 500_000  # rows up to which a relation in frames is collected
 
 
@@ -30,23 +31,40 @@ class _Lookup:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._is_near = facts.is_near or len(facts) > _COLLECTED
+        self._size = len(facts)
+        self._is_near = facts.is_near or self._size > _COLLECTED
         self._found: dict[tuple[object, ...], Sequence[Row]] = {}
         self._indexes: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
+        self._lookups: dict[tuple[int, ...], int] = {}  # by columns
 
     def rows(self, bound: Mapping[int, Value]) -> Sequence[Row]:
         columns, key = tuple(bound), tuple(bound.values())
-        if self._is_near:
+        if self._is_near and columns not in self._indexes:
             found = self._found.get((columns, key))
             if found is None:
-                found = self._found[columns, key] = tuple(self._where(bound))
+                found = self._found[columns, key] = self._matching(bound)
+                self._note(columns)
             return found
         index = self._indexes.get(columns)
         if index is None:
-            index = self._indexes[columns] = {}
-            for row in self._facts:
-                index.setdefault(tuple(row[i] for i in columns), []).append(row)
+            index = self._indexes[columns] = self._indexed(columns)
         return index.get(key, ())
+
+    def _indexed(self, columns: tuple[int, ...]) -> dict[Row, list[Row]]:
+        index: dict[Row, list[Row]] = {}
+        for row in self._facts:
+            index.setdefault(tuple(row[i] for i in columns), []).append(row)
+        return index
+
+    def _note(self, columns: tuple[int, ...]) -> None:
+        """Index a relation by some columns once the lookups have taken as long as that does."""
+        many = self._lookups[columns] = self._lookups.get(columns, 0) + 1
+        if many * _ROWS > self._size and self._size <= _COLLECTED:
+            self._indexes[columns] = self._indexed(columns)
+
+    def _matching(self, bound: Mapping[int, Value]) -> Sequence[Row]:
+        whole = self._facts
+        return whole.matching(bound) if isinstance(whole, WholeFacts) else tuple(self._where(bound))
 
     def some(self, bound: Mapping[int, Value], count: int) -> Sequence[Row]:
         """At most so many rows."""
