@@ -92,7 +92,7 @@ def why(spec: Path, text: str, commit: int | None, form: str | None) -> None:
     """Explain why a row is in the results of the last run, without starting Spark.
 
     ROW is an atom, such as 'CanReach("chen", "audit-log")'. With variables, the first row that matches is
-    explained. If no row matches, this says why not, as `why-not` does.
+    explained. If no row matches, this explains why not.
 
     With --commit, explain why that commit inserted or deleted the row. The store has the facts of some
     earlier commits, which `status` lists; `history` in SPEC keeps more.
