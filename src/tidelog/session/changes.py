@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tidelog.errors import SessionError, shown
 from tidelog.program.typed import Relation
-from tidelog.proofs.drawing import Drawing
+from tidelog.proofs.change import Arrival, Departure
 from tidelog.session.facts import Fact, Facts
 from tidelog.session.names import free_name, unknown_relation
 from tidelog.session.rendering import SHOWN, counted, html_table, text_table
@@ -130,7 +130,7 @@ class RelationChanges(Tabular):
         return inserted + [["-", *row] for row in self._deleted.shown(max(SHOWN - len(inserted), 0))]
 
 
-Explain: TypeAlias = "Callable[[Changes, str, object, int | None], Drawing]"
+Explain: TypeAlias = "Callable[[Changes, str, object, int | None], Arrival | Departure]"
 
 
 class Changes(Mapping[str, RelationChanges]):
@@ -158,7 +158,7 @@ class Changes(Mapping[str, RelationChanges]):
         self.stored = stored
         self._explain: Explain | None = None
 
-    def why(self, relation: str, row: object, *, limit: int | None = 10_000_000) -> Drawing:
+    def why(self, relation: str, row: object, *, limit: int | None = 10_000_000) -> Arrival | Departure:
         """Why the commit inserted or deleted a row; only of the last commit, before the next.
 
         SessionError if it did not change the row, or if the search reads more than `limit` rows.

@@ -12,8 +12,7 @@ from tidelog.errors import SessionError
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation, RelationKind
 from tidelog.program.weighting import without_kinds
-from tidelog.proofs.change import arrival, departure
-from tidelog.proofs.drawing import Drawing
+from tidelog.proofs.change import Arrival, Departure, arrival, departure
 from tidelog.proofs.kinds import with_kinds
 from tidelog.proofs.model import Fact
 from tidelog.proofs.overlay import Overlay
@@ -60,7 +59,7 @@ class Explainer:
 
     def change(
         self, before: Program, changes: Changes, relation: str, row: object, limit: int | None
-    ) -> Drawing:
+    ) -> Arrival | Departure:
         """Why a commit inserted or deleted a row; `before` is the program before it."""
         with self._backend.locks.reading:
             below, declared = self._asked(relation, {**before.relations, **self._kinds.program.relations})
