@@ -27,7 +27,7 @@ from tidelog.program.draft import load
 from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update, latest
-from tidelog.store.manifest import Batch, Written, file_of, find_commits, read_manifest
+from tidelog.store.manifest import HISTORY, Batch, Written, file_of, find_commits, read_manifest
 from tidelog.store.marker import MARKER
 from tidelog.store.migration import expect_same, expect_similar
 from tidelog.store.segments import MAX_SEGMENTS
@@ -87,7 +87,10 @@ def needed(folder: Path) -> set[str]:
     manifests = [read_manifest(folder, c) for c in commits]
     segments = {f"segments/{f}" for manifest in manifests for f in manifest.files}
     states = {manifest.state.file for manifest in manifests if manifest.state is not None}
-    return segments | states | {str(file_of(folder, c).relative_to(folder)) for c in commits}
+    found = segments | states | {str(file_of(folder, c).relative_to(folder)) for c in commits}
+    return found | {
+        str(file_of(folder, c, HISTORY).relative_to(folder)) for c in find_commits(folder, HISTORY)
+    }
 
 
 def state_of(store: Store) -> tuple[str, Rows]:

@@ -243,6 +243,7 @@ class _Walk(Interpreter):
         self.current.rounds, self.current.instances = claimed.rounds, claimed.instances
         self.current.jobs, self.current.steps = claimed.jobs, claimed.steps
         self.current.written, self.current.hot = claimed.written, claimed.hot
+        self.current.take(claimed.rules)
         self.rows = claimed.rows
         self.check_rows()
 

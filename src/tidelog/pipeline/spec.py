@@ -68,7 +68,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A pipeline. `name` is its name in messages: usually the file."""
+    """A pipeline. `name` is its name in messages: usually the file.
+
+    The store keeps the facts of `history` earlier commits, so that their changes can be explained.
+    """
 
     name: str
     program: Path
@@ -82,6 +85,7 @@ class Spec:
     functions: tuple[str, ...] = ()
     spark: Mapping[str, str] = field(default_factory=dict)
     placement: str | None = None
+    history: int = 0
 
     @property
     def sinks(self) -> tuple[Sink, ...]:
@@ -155,6 +159,7 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
     functions = table.texts("functions")
     spark = table.mapping("spark", table.setting)
     placement = table.choice_or_none("placement", PLACEMENTS)
+    history = table.count("history")
     for relation in sorted(sources.keys() & streams.keys()):
         table.problem(
             f"streams.{relation}",
@@ -178,6 +183,7 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
         functions,
         spark,
         placement,
+        history,
     )
 
 

@@ -73,26 +73,34 @@ class Calculator:
             return FAILED
         return self._codec.decode(type_, int(outcome.codes[0]))
 
-    def aggregated(self, what: Aggregate | Nested, rows: Sequence[Row]) -> Computed:
-        """An aggregate over the values of its arguments in some instances."""
+    def aggregated(self, what: Aggregate | Nested, rows: Sequence[Row], weights: Sequence[int]) -> Computed:
+        """An aggregate over the values of its arguments in some instances, which count so often."""
         if not rows:
             empty = over_nothing(what.function, what.result.type)
             return FAILED if empty is None else self.value(empty, {})
         argument_types = [a.type for a in what.args]
-        return self._over(what.function, rows, argument_types, what.result.type, distinct=what.distinct)
+        types_, distinct = (argument_types, what.result.type), what.distinct
+        return self._over(what.function, rows, weights, *types_, distinct=distinct)
 
-    def total(self, type_: Type, values: Sequence[Value]) -> Computed:
+    def total(self, type_: Type, values: Sequence[Value], weights: Sequence[int]) -> Computed:
         """The sum of the contributions to a recursive total."""
-        return self._over("sum", [(v,) for v in values], [type_], type_, distinct=False)
+        return self._over("sum", [(v,) for v in values], weights, [type_], type_, distinct=False)
 
     def _over(
-        self, function: str, rows: Sequence[Row], argument_types: list[Type], result: Type, *, distinct: bool
+        self,
+        function: str,
+        rows: Sequence[Row],
+        copies: Sequence[int],
+        argument_types: list[Type],
+        result: Type,
+        *,
+        distinct: bool,
     ) -> Computed:
         columns = [
             self._codec.encode_column(type_, [row[i] for row in rows])
             for i, type_ in enumerate(argument_types)
         ]
-        groups, weights = np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64)
+        groups, weights = np.zeros(len(rows), np.int64), np.array(copies, np.int64)
         outcome = aggregate(
             function, groups, columns, argument_types, result, weights, distinct, 1, self._codec
         )

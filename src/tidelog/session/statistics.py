@@ -49,7 +49,7 @@ class CommitStats:
 
     @property
     def instances(self) -> int:
-        """How many instances of rules were examined."""
+        """How many instances of rules were found; those found in frames are not counted."""
         return self.run.instances
 
     @property
@@ -90,7 +90,7 @@ class CommitStats:
 
     @property
     def rules(self) -> dict[str, float]:
-        """The seconds spent on each rule."""
+        """The seconds spent on each rule; in frames, those of planning."""
         return {rule: done.seconds for rule, done in self.by_rule.items()}
 
     @property
@@ -116,9 +116,9 @@ class CommitStats:
             slowest = sorted(self.by_rule.items(), key=lambda item: -item[1].seconds)
             lines = [
                 [
-                    _time(done.seconds),
-                    f"{done.instances:,}",
-                    f"{round(done.expected):,}",
+                    _time(done.seconds) if done.is_counted else "",
+                    f"{done.instances:,}" if done.is_counted else "",
+                    f"{round(done.expected):,}" if done.is_counted else "",
                     " ".join(rule.split()),
                 ]
                 for rule, done in slowest
@@ -152,7 +152,7 @@ def _unit_line(stratum: StratumStats) -> list[str]:
         stratum.name if len(stratum.name) <= _WIDEST else stratum.name[: _WIDEST - 1] + "…",
         stratum.strategy,
         f"{stratum.rounds:,}",
-        f"{stratum.instances:,}",
+        f"{stratum.instances:,}" if stratum.is_counted else "",
         _time(stratum.seconds),
         stratum.why,
     ]

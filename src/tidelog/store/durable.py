@@ -1,7 +1,7 @@
 """The store: versioned relations on disk. The last complete version is always readable.
 
-A store is a folder with a marker, `manifests/` (one file per commit), `segments/` (one folder per relation)
-and `states/` (engine states to resume from):
+A store is a folder with a marker, `manifests/` (one file per commit), `segments/` (one folder per relation),
+`states/` (engine states to resume from) and `history/` (see `history`):
 
 - A commit writes its segments, occasionally a state, then its manifest. If it stops before the manifest is
   renamed to its final name, it did not happen, and its files are orphans. If it stops later, it happened.
@@ -18,7 +18,7 @@ marked as done: `is_shown`, `mark_shown`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +30,7 @@ from tidelog.errors import StoreError
 from tidelog.program.text import print_relation
 from tidelog.program.typed import Relation, Role
 from tidelog.store.disk import Disk, try_lock
+from tidelog.store.history import remember
 from tidelog.store.manifest import (
     FOLDER,
     SEGMENTS,
@@ -83,8 +84,10 @@ class Update:
 class Store(StoredVersion):
     """A store opened for writing. Use it in a `with` block, or close it."""
 
-    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
+    def __init__(self, folder: Path, disk: Disk | None = None, history: int = 0) -> None:
+        """The facts of so many commits are kept for explanations, even if nothing else needs them."""
         super().__init__(folder, None)
+        self._history = history
         self._disk = disk or Disk()
         try:
             self._disk.make_folder(folder)
@@ -202,7 +205,7 @@ class Store(StoredVersion):
 
     def _extended(self, number: int, relation: Relation, change: Segment | None) -> tuple[Segment, ...]:
         """The segments of a relation after a change, merged into a new base if they are many."""
-        before = tuple(map(self._with_digest, self._segments(relation.name)))
+        before = tuple(map(self._with_digest, self.segments(relation.name)))
         if change is None:
             return before
         segments = (*before, change)
@@ -218,7 +221,7 @@ class Store(StoredVersion):
         if segment.digest:
             return segment
         file = self.folder / SEGMENTS / segment.file
-        return replace(segment, digest=self._verifier.verify(file, segment.size, ""))
+        return replace(segment, digest=self.verifier.verify(file, segment.size, ""))
 
     def _state(
         self,
@@ -247,20 +250,28 @@ class Store(StoredVersion):
 
     def _write(self, number: int, name: str, kind: str, rows: Any) -> Segment:
         file = f"{file_name(name)}/{number:012}-{kind}.parquet"
-        self._verifier.forget(self.folder / SEGMENTS / file)
+        self.verifier.forget(self.folder / SEGMENTS / file)
         return write_segment(self._disk, self.folder / SEGMENTS, file, rows, is_base=kind == "base")
 
     def _sweep(self) -> None:
         """Remove files that no retained version needs: manifests first, so that none names a deleted file."""
         commits = find_commits(self.folder)
+        kept = [read_manifest(self.folder, commit) for commit in commits[-KEPT:]]
+        files = frozenset(file for manifest in kept for file in manifest.files)
+        files |= self._remembered(commits[:-KEPT], files)
         for commit in commits[:-KEPT]:
             self._disk.remove(file_of(self.folder, commit))
-        kept = [read_manifest(self.folder, commit) for commit in commits[-KEPT:]]
-        needed = {self.folder / SEGMENTS / file for manifest in kept for file in manifest.files}
+        needed = {self.folder / SEGMENTS / file for file in files}
         needed |= {self.folder / m.state.file for m in kept if m.state is not None}
         for file in find_files(self.folder):
             if file not in needed:
                 self._disk.remove(file)
+
+    def _remembered(self, past: Sequence[int], needed: frozenset[str]) -> frozenset[str]:
+        """Add commits to the history; returns the files that it needs."""
+        manifests = [read_manifest(self.folder, commit) for commit in past]
+        since = self.next_commit - self._history
+        return remember(self._disk, self.folder, manifests, needed, since)
 
 
 def _declared(relations: Mapping[str, StoredRelation]) -> dict[str, str]:

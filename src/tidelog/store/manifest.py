@@ -24,6 +24,7 @@ from tidelog.store.states import STATES, KeptState
 
 __all__ = [
     "FOLDER",
+    "HISTORY",
     "SEGMENTS",
     "Batch",
     "Manifest",
@@ -42,9 +43,11 @@ FORMAT: Final = 4
 _READABLE: Final = (1, 2, 3, FORMAT)  # 1 had no states, 1 and 2 no digests, and none had origins of sinks
 _WITH_DIGESTS: Final = 3
 FOLDER: Final = "manifests"
+HISTORY: Final = "history"
 SEGMENTS: Final = "segments"
 _DIGITS: Final = 12
 _PLAIN: Final = {"str": str, "int": int, "bool": bool}
+_INPUT: Final = re.compile(r"^input ", re.MULTILINE)  # attributes may stand on the lines before
 _MANIFEST: Final = re.compile(rf"\d{{{_DIGITS}}}\.json")
 _STATE: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}")
 _SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(changes|base)\.parquet")
@@ -56,6 +59,11 @@ class StoredRelation:
 
     declaration: str
     segments: tuple[Segment, ...] = ()
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it holds asserted facts."""
+        return _INPUT.search(self.declaration) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +117,13 @@ class Manifest:
 # -- on disk
 
 
-def file_of(root: Path, commit: int) -> Path:
-    return root / FOLDER / f"{commit:0{_DIGITS}}.json"
+def file_of(root: Path, commit: int, folder: str = FOLDER) -> Path:
+    return root / folder / f"{commit:0{_DIGITS}}.json"
 
 
-def find_commits(root: Path) -> list[int]:
-    """The commits that have a manifest, in order."""
-    return sorted(int(file.stem) for file in _files(root, FOLDER, "*", _MANIFEST))
+def find_commits(root: Path, folder: str = FOLDER) -> list[int]:
+    """The commits that have a manifest in a folder, in order."""
+    return sorted(int(file.stem) for file in _files(root, folder, "*", _MANIFEST))
 
 
 def find_files(root: Path) -> Iterator[Path]:
@@ -125,7 +133,8 @@ def find_files(root: Path) -> Iterator[Path]:
     """
     yield from _files(root, SEGMENTS, "*/*", _named(_SEGMENT))
     yield from _files(root, "", f"{STATES}/*", _named(_STATE))
-    yield from (f for f in _files(root, FOLDER, "*", _named(_MANIFEST)) if f.name.endswith(UNFINISHED))
+    for folder in (FOLDER, HISTORY):
+        yield from (f for f in _files(root, folder, "*", _named(_MANIFEST)) if f.name.endswith(UNFINISHED))
 
 
 def _named(pattern: re.Pattern[str]) -> re.Pattern[str]:
@@ -143,9 +152,9 @@ def to_bytes(manifest: Manifest) -> bytes:
     return sealed({"format": FORMAT, **asdict(manifest)})
 
 
-def read_manifest(root: Path, commit: int) -> Manifest:
+def read_manifest(root: Path, commit: int, folder: str = FOLDER) -> Manifest:
     """The manifest of a commit. Raises StoreError."""
-    file = file_of(root, commit)
+    file = file_of(root, commit, folder)
     try:
         content = unsealed(file.read_bytes())
     except OSError as error:

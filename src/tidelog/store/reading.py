@@ -38,15 +38,15 @@ class StoredVersion:
     def __init__(self, folder: Path, current: Manifest | None) -> None:
         self.folder = folder
         self.current = current
-        self._verifier = Verifier()
+        self.verifier = Verifier()
 
     def table(self, relation: Relation) -> Any:
         """The content of a relation at the last commit."""
-        return self._read(relation, self._segments(relation.name))
+        return self._read(relation, self.segments(relation.name))
 
     def files(self, name: str) -> tuple[Path, ...]:
         """The verified segments of a relation, for other Parquet readers."""
-        return tuple(self._verified(segment) for segment in self._segments(name))
+        return tuple(self._verified(segment) for segment in self.segments(name))
 
     def changes_file(self, name: str) -> Path | None:
         """The segment with the changes of the last commit to a relation; None if there are none."""
@@ -57,17 +57,18 @@ class StoredVersion:
         """The changes of a relation's asserted facts since the saved state, as signed rows."""
         state = self.current.state if self.current is not None else None
         log = () if state is None else state.log.get(relation.name, ())
-        return read_changes(self.folder / SEGMENTS, relation, log, self._verifier)
+        return read_changes(self.folder / SEGMENTS, relation, log, self.verifier)
 
     def _read(self, relation: Relation, segments: Sequence[Segment]) -> Any:
-        return read_segments(self.folder / SEGMENTS, relation, segments, self._verifier)
+        return read_segments(self.folder / SEGMENTS, relation, segments, self.verifier)
 
     def _verified(self, segment: Segment) -> Path:
         file = self.folder / SEGMENTS / segment.file
-        self._verifier.verify(file, segment.size, segment.digest)
+        self.verifier.verify(file, segment.size, segment.digest)
         return file
 
-    def _segments(self, name: str) -> tuple[Segment, ...]:
+    def segments(self, name: str) -> tuple[Segment, ...]:
+        """The segments of a relation; none if it is unknown."""
         stored = self.current.relations.get(name) if self.current is not None else None
         return () if stored is None else stored.segments
 

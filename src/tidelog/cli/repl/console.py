@@ -247,8 +247,8 @@ def _declared(item: tree.Item) -> str:
     match item:
         case tree.Rule() | tree.RuleLoop():
             return ""
-        case tree.Relation(name=name):
-            return f"relation {name} declared"
+        case tree.Relation(name=name, kind=kind):
+            return f"{kind or 'relation'} {name} declared"
         case tree.Alias(name=name) | tree.TypeDefinition(name=name):
             return f"type {name} declared"
         case tree.Function(name=name):

@@ -260,9 +260,9 @@ class SparkEngine(LackingOperators):
             self.work(name).tidy()
         return total
 
-    def done_so_far(self, relation: str) -> tuple[int, int]:
-        """Always 0: a round is evaluated at its end."""
-        return 0, 0
+    def done_so_far(self, relation: str) -> None:
+        """Not known: a round is evaluated as a whole, at its end."""
+        return
 
     def found_so_far(self, relations: Iterable[str]) -> int:
         """Always 0: a round is evaluated at its end."""
@@ -382,6 +382,7 @@ class SparkEngine(LackingOperators):
             steps=stats.steps,
             written=stats.written,
             hot=stats.hot,
+            rules=stats.rules,
         )
 
     def _run_whole(self, stratum: Stratum) -> StratumStats | None:

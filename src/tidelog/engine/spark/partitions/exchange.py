@@ -166,17 +166,13 @@ class _Exchange:
         more = len(self.steps) - 1
         steps = f"{more} step{'s' if more > 1 else ''} of exchange between tasks"
         why = f"{first.why}, then {steps}" if more else first.why
-        instances = sum(step.stats.instances for step in self.steps)
-        written = sum(step.stats.written for step in self.steps)
-        return replace(
-            first,
-            why=why,
-            rounds=self._rounds,
-            instances=instances,
-            steps=len(self.steps),
-            written=written,
-            hot=next((step.stats.hot for step in reversed(self.steps) if step.stats.hot), ""),
-        )
+        made = StratumStats(first.name, first.strategy, why, self._rounds, steps=len(self.steps))
+        made.hot = next((step.stats.hot for step in reversed(self.steps) if step.stats.hot), "")
+        for step in self.steps:
+            made.instances += step.stats.instances
+            made.written += step.stats.written
+            made.take(step.stats.rules)
+        return made
 
     # -- sending
 

@@ -37,7 +37,7 @@ from tidelog.engine.spark.partitions.rerouting import sent, through
 from tidelog.engine.spark.partitions.routes import Routes
 from tidelog.engine.spark.partitions.scratch import Scratch
 from tidelog.engine.spark.partitions.worker import Changed, Signed, Worker, signed_rows
-from tidelog.engine.statistics import StratumStats
+from tidelog.engine.statistics import StratumStats, at_the_same_time, rules_data, rules_from
 from tidelog.errors import EngineError, TidelogError
 from tidelog.maintain.strategy import Strategy
 from tidelog.plan.flat import FlatProgram
@@ -242,7 +242,10 @@ def _made(program: FlatProgram, routes: Routes | None) -> list[str]:
 
 
 def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> StratumStats:
-    """The statistics of all tasks: the most rounds, all instances, the most frequent strategy and reason."""
+    """The statistics of all tasks: the most rounds, all instances, the most frequent strategy and reason.
+
+    The seconds of a rule are those of the task in which it took the most time.
+    """
     made = StratumStats(program.strata[-1].name, "", "")
     how = [(note["strategy"], note["why"]) for note in notes]
     made.strategy, made.why = max(how, key=how.count)
@@ -250,6 +253,7 @@ def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> StratumS
     made.instances = sum(note["instances"] for note in notes)
     made.hot = next((note["hot"] for note in notes if note["hot"]), "")
     made.steps, made.written = 1, sum(note["bytes"] for note in notes)
+    made.take(at_the_same_time([rules_from(note["rules"]) for note in notes]))
     return made
 
 
@@ -413,6 +417,7 @@ class _Task:
             "instances": stats.instances,
             "unsettled": worker.is_unsettled,
             "hot": worker.hot_key(self.before.through or {}) if self.is_base else "",
+            "rules": rules_data(stats.rules),
         }
         yield from self._batches(-1, 0, number, {}, 1, json.dumps(note))
 
