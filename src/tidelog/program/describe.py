@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tidelog.program.analysis.strata import reads
+from tidelog.program.folds import is_part
 from tidelog.program.model import Program
 from tidelog.program.text import print_alias, print_function, print_index, print_relation, print_rule
 from tidelog.program.typed import Function, Stratum
+from tidelog.syntax import tree
 from tidelog.syntax.printer import print_item
 
-__all__ = ["describe_program", "describe_strata"]
+__all__ = ["describe_program", "describe_strata", "expanded"]
 
 
 def describe_program(program: Program) -> str:
@@ -20,11 +22,19 @@ def describe_program(program: Program) -> str:
         [
             print_function(f) if isinstance(f, Function) else f"// {f.name}: Python, {f.module}.{f.qualname}"
             for f in program.functions.values()
+            if not is_part(f.name, program.folds)
         ]
-        + [print_item(item) for forms in program.templates.values() for item in forms],
+        + [print_item(item) for item in expanded(program)]
+        + [print_item(item) for item in program.folds.values()],
         [print_rule(r) for r in program.rules.values()],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def expanded(program: Program) -> list[tree.Function]:
+    """The functions that are expanded where they are called, as written."""
+    forms = (form for forms in program.templates.values() for form in forms)
+    return [form for form in forms if not is_part(form.name, program.folds)]
 
 
 def _types(program: Program) -> list[str]:

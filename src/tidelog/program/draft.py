@@ -21,6 +21,7 @@ from tidelog.program.analysis.kinds import atoms_of, check_kinds
 from tidelog.program.analysis.strata import Strata, restratify, stratify
 from tidelog.program.elaborate.declarations import Declarations, declare, needed_row_types
 from tidelog.program.elaborate.definitions import resolve_type
+from tidelog.program.elaborate.folds import check_folds, declare_folds
 from tidelog.program.elaborate.functions import elaborate_functions, from_python
 from tidelog.program.elaborate.imperative import Expansion, expanded
 from tidelog.program.elaborate.indexes import declare_indexes
@@ -234,6 +235,7 @@ class Draft:
             self._declared.templates,
             self._declared.rows,
             self._declared.indexes,
+            self._declared.folds,
         )
 
     def _strata(self, rules: Mapping[str, Rule], problems: Problems) -> Strata:
@@ -267,7 +269,9 @@ class Draft:
         if not is_rules or needed_row_types(program.items, declared):
             declared = declared.copy()
             functions = declare(program.items, declared, problems)
+            functions += declare_folds(program.items, declared, problems)
             elaborate_functions(functions, declared, problems)
+            check_folds(program.items, declared, problems)
             declare_indexes(program.items, declared, problems)
         rules = _elaborate_rules(expansion, declared, problems, keeps_all=keeps_all)
         if any(d.code in _UNKNOWN_MODULES for d in unresolved):
@@ -284,6 +288,7 @@ def _declarations(program: Program) -> Declarations:
     types = restored(program.aliases, program.types)
     declared = Declarations(types=types, templates=dict(program.templates), rows=dict(program.rows))
     declared.indexes |= program.indexes
+    declared.folds |= program.folds
     for relation in program.relations.values():
         declared.add_relation(relation)
         for type_ in (*(c.type for c in relation.columns), *([relation.row] if relation.row else [])):

@@ -54,9 +54,9 @@ from tidelog.program.typed import (
     Var,
     Without,
 )
-from tidelog.reference.aggregates import aggregate, over_nothing
 from tidelog.reference.evaluate import Failure, evaluate
 from tidelog.reference.facts import Facts, IndexedFacts, Substitution, stored
+from tidelog.reference.folds import aggregate, over_nothing
 from tidelog.reference.structures import items_of
 from tidelog.reference.totals import TotalsRun
 
@@ -350,9 +350,10 @@ class _StratumRun:
             rows.append(tuple(v for v in values if not isinstance(v, Failure)))
         type_ = literal.result.type
         if not rows:
-            return over_nothing(literal.function, type_)
+            return over_nothing(literal.function, type_, self.program.functions)
         types = tuple(a.type for a in literal.args)
-        return [aggregate(literal.function, rows, types, type_, distinct=literal.distinct)]
+        functions = self.program.functions
+        return [aggregate(literal.function, rows, types, type_, functions, distinct=literal.distinct)]
 
     def _value(self, expr: Expr, known: Substitution) -> Value | Failure:
         return evaluate(expr, known, self.program.functions)
@@ -384,7 +385,8 @@ class _StratumRun:
             for i, agg in enumerate(group.aggregates):
                 types = tuple(a.type for a in agg.args)
                 column = [row[i] for row in rows]
-                result = aggregate(agg.function, column, types, agg.result.type, distinct=agg.distinct)
+                functions, type_ = self.program.functions, agg.result.type
+                result = aggregate(agg.function, column, types, type_, functions, distinct=agg.distinct)
                 if isinstance(result, Failure):
                     raise _failed(rule, result, found)
                 found[agg.result.name] = result

@@ -80,6 +80,9 @@ def print_line(item: tree.Item) -> str:
             return f"{_opening(item)} {' | '.join(_constructors(constructors))}"
         case tree.Function(body=body):
             return f"{_opening(item)[:-1]}{print_expression(body)}"
+        case tree.Fold():
+            parts = " ".join(line.text.strip() for line in _fold(item))
+            return f"{_opening(item)[:-1]}{{ {parts} }}"
         case tree.Module(path):
             return f"module {written_path(path)}"
         case tree.Import(path, alias):
@@ -159,7 +162,7 @@ def _layout(item: tree.Item, comments: Sequence[int]) -> list[_Line]:
     start, end = item.span.start, item.span.end
     single = _Line(print_line(item), start, end)
     inside = bisect_right(comments, start), bisect_left(comments, end)
-    if isinstance(item, tree.Function) and _is_long(item.body):
+    if isinstance(item, tree.Fold) or (isinstance(item, tree.Function) and _is_long(item.body)):
         return list(_broken(item))
     if len(single.text) <= WIDTH and inside[0] == inside[1]:
         return [single]
@@ -195,6 +198,10 @@ def _broken(item: tree.Item) -> Iterator[_Line]:
             yield _Line(_opening(item), start, result.span.end)
             yield from _steps(body, INDENT)
             yield _Line("}", end - 1, end, INDENT)
+        case tree.Fold(result=result):
+            yield _Line(_opening(item), start, result.span.end)
+            yield from _fold(item)
+            yield _Line("}", end - 1, end, INDENT)
         case tree.Rule(heads, body):
             yield from _literals(heads, "", " :-" if body else ".")
             for literal, comma in _separated(body, ",", "."):
@@ -203,6 +210,16 @@ def _broken(item: tree.Item) -> Iterator[_Line]:
             yield from _parts_of(item, "", "", ".")
         case _:
             assert_never(item)
+
+
+def _fold(item: tree.Fold) -> Iterator[_Line]:
+    """The lines between the braces of an aggregate with a state."""
+    for binding in item.state:
+        yield from _statement(binding, INDENT)
+    for word, body in (("insert", item.insert), ("delete", item.delete)):
+        if body is not None:
+            yield from _joined([(f"{word} ", body)], INDENT, "")
+    yield from _steps(item.value, INDENT)
 
 
 # -- statements
@@ -424,17 +441,18 @@ def _with_body(
         yield from _rule_statement(body, indent + INDENT, "", after)
 
 
-def _opening(item: tree.Relation | tree.TypeDefinition | tree.Function) -> str:
+def _opening(item: tree.Relation | tree.TypeDefinition | tree.Function | tree.Fold) -> str:
     match item:
         case tree.Relation(role, name):
             kind = item.kind or "relation"
             return f"{role} {kind} {written_relation(name)}{'(' if item.row is None else '['}".lstrip()
         case tree.TypeDefinition(name, parameters):
             return f"typedef {written_type(name)}{print_parameters(parameters)} ="
-        case tree.Function(name, parameters, result):
+        case tree.Function(name, parameters, result) | tree.Fold(name, parameters, result):
+            word = "aggregate" if isinstance(item, tree.Fold) else "function"
             types = print_parameters(item.type_parameters)
             given = ", ".join(map(print_column, parameters))
-            return f"function {written_function(name)}{types}({given}): {print_type(result)} {{"
+            return f"{word} {written_function(name)}{types}({given}): {print_type(result)} {{"
         case _:
             assert_never(item)
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from tidelog.cli.repl.statements import WORDS
 from tidelog.program.elaborate.definitions import TYPE_NAMES
+from tidelog.program.folds import is_part
 from tidelog.program.library.catalog import AGGREGATE_NAMES, FUNCTION_NAMES
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation
@@ -57,7 +58,10 @@ class Names:
         types = tuple(
             sorted({t for t in TYPE_NAMES if t.isidentifier()} | {*program.types, *program.aliases})
         )
-        functions = (*program.functions, *program.templates)
+        functions = (
+            *(name for name in (*program.functions, *program.templates) if not is_part(name, program.folds)),
+            *program.folds,
+        )
         return cls(commands, relations, fields, types, tuple(dict.fromkeys(functions)))
 
 

@@ -8,15 +8,20 @@ from tidelog.data.types import INT, STRING
 from tidelog.errors import Span
 from tidelog.program import typed
 from tidelog.program.elaborate.expressions import Typer
+from tidelog.program.folds import fold_of, part
 from tidelog.program.library import catalog as library
 from tidelog.program.typed import Aggregate, Constant, Var
 from tidelog.syntax import tree
+from tidelog.syntax.inline import print_type
 
 __all__ = ["grouped", "over_body"]
 
 
 def grouped(name: str, aggregate: tree.Aggregate, typer: Typer) -> Aggregate | None:
     """`value.group_by(…).function(args)` as the value of a name, or None after reporting an error."""
+    if _is_state(aggregate.function, typer):
+        args = (aggregate.value, *aggregate.args)
+        return _state(name, aggregate, args, typer, is_distinct=aggregate.distinct)
     value = typer.infer(aggregate.value)
     found = _made(name, aggregate, aggregate.value.span, value, aggregate.args, typer)
     if found is None or not aggregate.distinct:
@@ -26,6 +31,8 @@ def grouped(name: str, aggregate: tree.Aggregate, typer: Typer) -> Aggregate | N
 
 def over_body(name: str, aggregate: tree.SubAggregate, typer: Typer) -> Aggregate | None:
     """`function(value, args) { … }` as the value of a name, or None after reporting an error."""
+    if _is_state(aggregate.function, typer):
+        return _state(name, aggregate, aggregate.args, typer, is_distinct=False)
     if aggregate.args:
         value = typer.infer(aggregate.args[0])
         return _made(name, aggregate, aggregate.args[0].span, value, aggregate.args[1:], typer)
@@ -38,6 +45,40 @@ def over_body(name: str, aggregate: tree.SubAggregate, typer: Typer) -> Aggregat
         hint = f"write `{aggregate.function}(x) {{ … }}`"
         typer.problems.report("E407", aggregate.span, message, hint=hint)
     return None
+
+
+def _is_state(function: str, typer: Typer) -> bool:
+    """Whether an aggregate is the state of one of the program."""
+    return fold_of(function) in typer.known.folds
+
+
+def _state(
+    name: str,
+    aggregate: tree.Aggregate | tree.SubAggregate,
+    args: Sequence[tree.Expr],
+    typer: Typer,
+    *,
+    is_distinct: bool,
+) -> Aggregate | None:
+    """The state of an aggregate over the values of its parameters."""
+    fold = typer.known.folds[fold_of(aggregate.function) or ""]
+    parameters = fold.parameters
+    if len(args) != len(parameters):
+        shown = ", ".join(f"{p.name}: {print_type(p.type)}" for p in parameters)
+        count = len(parameters)
+        message = f"`{fold.name}` aggregates {count} value{'s' * (count != 1)}, not {len(args)}"
+        hint = "the first is the value before `group_by`" if isinstance(aggregate, tree.Aggregate) else None
+        typer.problems.report("E407", aggregate.span, message, note=f"`{fold.name}({shown})`", hint=hint)
+        return None
+    signature = typer.known.calls.get(part(aggregate.function, "insert"))
+    if signature is None or signature.result is None:  # its declaration is reported
+        return None
+    wanted = [type_ for _, type_ in signature.columns[1:]]
+    values = [None if t is None else typer.check(arg, t) for arg, t in zip(args, wanted, strict=True)]
+    sound = tuple(v for v in values if v is not None)
+    if len(sound) < len(values):
+        return None
+    return Aggregate(Var(name, signature.result), aggregate.function, sound, is_distinct)
 
 
 def _made(
@@ -65,7 +106,7 @@ def _made(
 
 
 def _unknown(aggregate: tree.Aggregate | tree.SubAggregate, typer: Typer) -> None:
-    own = typer.known.calls, typer.known.templates
+    own = typer.known.folds, typer.known.calls, typer.known.templates
     hint = typer.problems.suggest(aggregate.function, library.AGGREGATE_NAMES, *own)
     message = f"unknown aggregate `{aggregate.function}`"
     typer.problems.report("E406", aggregate.name_span, message, hint=hint)

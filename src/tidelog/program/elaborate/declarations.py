@@ -50,7 +50,8 @@ class Declarations:
 
     `templates` are functions that are expanded where they are called: those with type parameters, with
     closures as parameters, or with several forms. `rows` are the types of the rows of relations, which become
-    definitions where a program needs them.
+    definitions where a program needs them. `folds` are the aggregates with a state, whose functions are among
+    the others.
     """
 
     relations: dict[str, Relation] = field(default_factory=dict)
@@ -61,6 +62,7 @@ class Declarations:
     templates: dict[str, tuple[tree.Function, ...]] = field(default_factory=dict)
     rows: dict[str, tree.TypeDefinition] = field(default_factory=dict)
     indexes: dict[str, Index] = field(default_factory=dict)
+    folds: dict[str, tree.Fold] = field(default_factory=dict)
 
     def copy(self) -> Declarations:
         return Declarations(
@@ -72,6 +74,7 @@ class Declarations:
             dict(self.templates),
             dict(self.rows),
             dict(self.indexes),
+            dict(self.folds),
         )
 
     def add_relation(self, relation: Relation) -> None:
@@ -284,7 +287,7 @@ def _is_template(item: tree.Function, items: Iterable[tree.Item], known: Declara
     return len(forms) > 1 or any(p.type.name == "||" for x in same for p in x.parameters)
 
 
-def template_bound(item: tree.Function) -> dict[str, Type]:
+def template_bound(item: tree.Function | tree.Fold) -> dict[str, Type]:
     """The type parameters of a function inside it."""
     return {p.name: parameter_type(p.name) for p in item.type_parameters}
 
