@@ -105,7 +105,7 @@ class Calls(Structures):
             return
         name = "cat" if expr.function == "concat" and len(expr.args) > 1 else expr.function
         hint = function_hint(name)
-        if hint is None and expr.function in library.AGGREGATE_NAMES:
+        if hint is None and (expr.function in library.AGGREGATE_NAMES or expr.function in self.known.folds):
             hint = f"aggregates follow `group_by`: `….group_by(…).{expr.function}(…)`"
         hint = hint or self.problems.suggest(expr.function, self.known.calls, library.FUNCTION_NAMES)
         message = f"unknown function `{expr.function}`"
