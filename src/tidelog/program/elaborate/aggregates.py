@@ -61,6 +61,9 @@ def _state(
     is_distinct: bool,
 ) -> Aggregate | None:
     """The state of an aggregate over the values of its parameters."""
+    signature = typer.known.calls.get(part(aggregate.function, "insert"))
+    if signature is None or signature.result is None:  # its declaration is reported
+        return None
     fold = typer.known.folds[fold_of(aggregate.function) or ""]
     parameters = fold.parameters
     if len(args) != len(parameters):
@@ -69,9 +72,6 @@ def _state(
         message = f"`{fold.name}` aggregates {count} value{'s' * (count != 1)}, not {len(args)}"
         hint = "the first is the value before `group_by`" if isinstance(aggregate, tree.Aggregate) else None
         typer.problems.report("E407", aggregate.span, message, note=f"`{fold.name}({shown})`", hint=hint)
-        return None
-    signature = typer.known.calls.get(part(aggregate.function, "insert"))
-    if signature is None or signature.result is None:  # its declaration is reported
         return None
     wanted = [type_ for _, type_ in signature.columns[1:]]
     values = [None if t is None else typer.check(arg, t) for arg, t in zip(args, wanted, strict=True)]
