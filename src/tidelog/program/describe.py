@@ -6,11 +6,11 @@ from tidelog.program.analysis.strata import reads
 from tidelog.program.folds import is_part
 from tidelog.program.model import Program
 from tidelog.program.text import print_alias, print_function, print_index, print_relation, print_rule
-from tidelog.program.typed import Function, Stratum
+from tidelog.program.typed import Function, PythonFunction, Stratum, written_name
 from tidelog.syntax import tree
 from tidelog.syntax.printer import print_item
 
-__all__ = ["describe_program", "describe_strata", "expanded"]
+__all__ = ["declared_functions", "describe_program", "describe_strata", "expanded"]
 
 
 def describe_program(program: Program) -> str:
@@ -21,14 +21,22 @@ def describe_program(program: Program) -> str:
         [print_index(i, program.relations[i.relation]) for i in program.indexes.values()],
         [
             print_function(f) if isinstance(f, Function) else f"// {f.name}: Python, {f.module}.{f.qualname}"
-            for f in program.functions.values()
-            if not is_part(f.name, program.folds)
+            for f in declared_functions(program)
         ]
         + [print_item(item) for item in expanded(program)]
         + [print_item(item) for item in program.folds.values()],
         [print_rule(r) for r in program.rules.values()],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def declared_functions(program: Program) -> list[Function | PythonFunction]:
+    """The functions as declared: without instances of generic ones, and parts of aggregates with a state."""
+    return [
+        f
+        for name, f in program.functions.items()
+        if written_name(name) == name and not is_part(name, program.folds)
+    ]
 
 
 def expanded(program: Program) -> list[tree.Function]:

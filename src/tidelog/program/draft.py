@@ -25,6 +25,7 @@ from tidelog.program.elaborate.folds import check_folds, declare_folds
 from tidelog.program.elaborate.functions import elaborate_functions, from_python
 from tidelog.program.elaborate.imperative import Expansion, expanded
 from tidelog.program.elaborate.indexes import declare_indexes
+from tidelog.program.elaborate.instances import add_cycles, recursive_templates
 from tidelog.program.elaborate.lint import warn, warn_single_variables
 from tidelog.program.elaborate.problems import Problems, did_you_mean, expect_text
 from tidelog.program.elaborate.rules import elaborate_rule
@@ -266,7 +267,8 @@ class Draft:
         program = replace(resolved, items=expansion.items)
         declared = self._declared
         is_rules = all(isinstance(item, tree.Rule) for item in program.items)
-        if not is_rules or needed_row_types(program.items, declared):
+        makes_instances = bool(declared.recursive) or any(f.type_parameters for f in declared.folds.values())
+        if not is_rules or makes_instances or needed_row_types(program.items, declared):
             declared = declared.copy()
             functions = declare(program.items, declared, problems)
             functions += declare_folds(program.items, declared, problems)
@@ -274,6 +276,8 @@ class Draft:
             check_folds(program.items, declared, problems)
             declare_indexes(program.items, declared, problems)
         rules = _elaborate_rules(expansion, declared, problems, keeps_all=keeps_all)
+        if declared.recursive:
+            add_cycles(declared)
         if any(d.code in _UNKNOWN_MODULES for d in unresolved):
             # names of a module that could not be read are unknown for no other reason
             problems.found = [
@@ -289,6 +293,7 @@ def _declarations(program: Program) -> Declarations:
     declared = Declarations(types=types, templates=dict(program.templates), rows=dict(program.rows))
     declared.indexes |= program.indexes
     declared.folds |= program.folds
+    declared.recursive |= {name for group in recursive_templates(program.templates)[0] for name in group}
     for relation in program.relations.values():
         declared.add_relation(relation)
         for type_ in (*(c.type for c in relation.columns), *([relation.row] if relation.row else [])):

@@ -34,5 +34,6 @@ def is_part(function: str, folds: Container[str]) -> bool:
 
 
 def shown_aggregate(function: str) -> str:
-    """The name of an aggregate as it is used."""
-    return fold_of(function) or function
+    """The name of an aggregate as it is used, given it or one of its functions."""
+    fold, _, last = function.partition("<")[0].rpartition("::")
+    return fold if fold and last in PARTS else function

@@ -34,7 +34,6 @@ __all__ = [
     "print_rule",
     "print_value",
     "type_tree",
-    "written_name",
 ]
 
 
@@ -200,7 +199,7 @@ def _nested(literal: typed.Nested, names: Names) -> tree.Assignment:
     bodies = tuple(tuple(_literal(x, own) for x in body) for body in literal.bodies)
     args = tuple(_expr(a, own) for a in literal.args)
     counts = literal.distinct and literal.function == "count"
-    function = "count_distinct" if counts else literal.function
+    function = "count_distinct" if counts else typed.written_name(literal.function)
     return tree.Assignment(names[literal.result.name], tree.SubAggregate(function, args, bodies))
 
 
@@ -215,7 +214,9 @@ def _atom(atom: typed.Match | typed.Absent, names: Names) -> tree.Atom:
 def _aggregate(aggregate: typed.Aggregate, group: Group, names: Names) -> tree.Assignment:
     value, *extra = (_expr(a, names) for a in aggregate.args)
     keys = tuple(tree.Variable(names[k.name]) for k in group.keys)
-    call = tree.Aggregate(value, keys, aggregate.function, tuple(extra), aggregate.distinct)
+    call = tree.Aggregate(
+        value, keys, typed.written_name(aggregate.function), tuple(extra), aggregate.distinct
+    )
     return tree.Assignment(names[aggregate.result.name], call)
 
 
@@ -236,7 +237,7 @@ def _expr(expr: typed.Expr, names: Names) -> tree.Expr:
             return tree.Block((binding,), _expr(body, names))
         case typed.Call(function, args, closures=closures):
             lambdas = tuple(_closure(c, names) for c in closures)
-            return tree.Call(written_name(function), (*(_expr(a, names) for a in args), *lambdas))
+            return tree.Call(typed.written_name(function), (*(_expr(a, names) for a in args), *lambdas))
         case typed.Cast(operand, type_):
             return tree.Cast(_expr(operand, names), _type(type_))
         case typed.Block(steps):
@@ -279,11 +280,6 @@ def _branch(step: Branch, names: Names, known: set[str]) -> tree.Choice:
     conditions = (_expr(c, names) for c in step.conditions)
     rows = tuple(tree.Branch(c, body) for c, body in zip(conditions, bodies, strict=False))
     return tree.Choice(rows, bodies[-1] if bodies[-1].statements else None)
-
-
-def written_name(function: str) -> str:
-    """The name of a function as it is called, without the types of an instance."""
-    return function.partition("<")[0].partition("(")[0]
 
 
 def _closure(closure: typed.Lambda, names: Names) -> tree.Closure:

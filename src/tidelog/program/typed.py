@@ -81,6 +81,7 @@ __all__ = [
     "expressions",
     "subexpressions",
     "variables",
+    "written_name",
 ]
 
 
@@ -365,6 +366,11 @@ class Rule:
         return self.bodies == ((),) and self.group is None
 
 
+def written_name(function: str) -> str:
+    """The name of a function as it is called: an instance of a generic function has its types behind it."""
+    return function.partition("<")[0].partition("(")[0]
+
+
 # -- declarations
 
 
@@ -432,6 +438,11 @@ class Function:
     body: Expr
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     cycle: tuple[str, ...] = ()
+
+    @property
+    def written_name(self) -> str:
+        """The name as it is called, without the types of an instance."""
+        return written_name(self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import assert_never
 
@@ -124,6 +124,8 @@ def extend(program: Program, facts: Facts, max_rounds: int = DEFAULT_ROUNDS) -> 
 def answers(program: Program, query: Query, facts: Facts) -> frozenset[Row]:
     """The answers of a query over exactly these facts, which are not changed."""
     name = query.relation.name
+    if query.functions:
+        program = replace(program, functions={**program.functions, **query.functions})
     stratum = Stratum(frozenset([name]), (query.rule,), recursive=False)
     _StratumRun(program, stratum, facts, DEFAULT_ROUNDS).fixpoint()
     return frozenset(facts.rows.pop(name, ()))

@@ -182,7 +182,7 @@ def _solved(first: _Activation, functions: Functions) -> Value | Failure:
         last = waiting[-1]
         last.number = 0
         if last.depth > MAX_CALL_DEPTH:
-            value: Value | Failure = Failure(TOO_DEEP.format(last.function.name))
+            value: Value | Failure = Failure(TOO_DEEP.format(last.function.written_name))
         else:
             try:
                 value = _outcome(last.function.body, last.arguments, _Context(functions, last))

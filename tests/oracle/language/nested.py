@@ -247,9 +247,7 @@ def aggregated(expressions: Expressions, scope: Scope, wanted: Sequence[Type]) -
     return Aggregated(function, (value, *extra), result)
 
 
-def own_arguments(
-    expressions: Expressions, own: OwnAggregate, scope: Scope, outside: Scope
-) -> list[str]:
+def own_arguments(expressions: Expressions, own: OwnAggregate, scope: Scope, outside: Scope) -> list[str]:
     """The arguments of an aggregate of the program; `outside` are the variables of the whole group."""
     value, *others = own.parameters
     return [

@@ -52,7 +52,9 @@ class Procedures:
         made = FunctionText(name, tuple(parameters), result, "")
         start = ""
         if is_recursive:
-            start = f"if (p0 <= 0 or p0 > {_DEEPEST}) {{ return {self.expressions.make(result, scope, 1)}; }} "
+            start = (
+                f"if (p0 <= 0 or p0 > {_DEEPEST}) {{ return {self.expressions.make(result, scope, 1)}; }} "
+            )
         body = _Body(self, result)
         statements = body.statements(dict(scope), 2)
         if is_recursive:
@@ -82,11 +84,15 @@ class Procedures:
         return OwnAggregate(name, (item, *others), result, text, is_safe=False, of_vec=True)
 
     def with_state(self, name: str) -> OwnAggregate:
-        """An aggregate with a state: sums of terms, bits, counted values, or whatever statements make of it."""
+        """An aggregate with a state: of sums, bits and counted values, or whatever statements make of it."""
         is_safe = self.random.random() < 0.5
         self.expressions.safe = is_safe
         try:
-            made = self._free(name) if not is_safe and self.random.random() < 0.35 else self._certain(name, is_safe)
+            made = (
+                self._free(name)
+                if not is_safe and self.random.random() < 0.35
+                else self._certain(name, is_safe)
+            )
         finally:
             self.expressions.safe = False
         return made
@@ -120,7 +126,11 @@ class Procedures:
             term = f"({self.expressions.make(types.INT, scope, 1)} as bigint)"
             sign, back = self.random.choice(["+-", "-+"])
             return _Part(
-                name, types.BIGINT, "0 as bigint", f"{name} = {name} {sign} {term};", f"{name} = {name} {back} {term};"
+                name,
+                types.BIGINT,
+                "0 as bigint",
+                f"{name} = {name} {sign} {term};",
+                f"{name} = {name} {back} {term};",
             )
         if draw < 0.55:
             return _Part(name, types.INT, "0", f"{name} = {name} + 1;", f"{name} = {name} - 1;")
@@ -246,9 +256,13 @@ class _Body:
         if not unions:
             return self._choice(depth)
         name, type_ = self.random.choice(unions)
-        return self.expressions.patterns.match(
-            name, type_, f"a{self._prefix()}", lambda bound: self._block(depth, bound)
-        ).removeprefix("(").removesuffix(")")
+        return (
+            self.expressions.patterns.match(
+                name, type_, f"a{self._prefix()}", lambda bound: self._block(depth, bound)
+            )
+            .removeprefix("(")
+            .removesuffix(")")
+        )
 
     def _prefix(self) -> str:
         return self.procedures._name()

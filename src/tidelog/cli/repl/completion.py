@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tidelog.cli.repl.statements import WORDS
+from tidelog.program.describe import declared_functions, expanded
 from tidelog.program.elaborate.definitions import TYPE_NAMES
-from tidelog.program.folds import is_part
 from tidelog.program.library.catalog import AGGREGATE_NAMES, FUNCTION_NAMES
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation
@@ -59,7 +59,7 @@ class Names:
             sorted({t for t in TYPE_NAMES if t.isidentifier()} | {*program.types, *program.aliases})
         )
         functions = (
-            *(name for name in (*program.functions, *program.templates) if not is_part(name, program.folds)),
+            *(f.name for f in (*declared_functions(program), *expanded(program))),
             *program.folds,
         )
         return cls(commands, relations, fields, types, tuple(dict.fromkeys(functions)))

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from tidelog.data.types import INT, STRING
 from tidelog.errors import Span
 from tidelog.program import typed
+from tidelog.program.elaborate.declarations import Signature
 from tidelog.program.elaborate.expressions import Typer
+from tidelog.program.elaborate.forms import ClosureType, open_form
+from tidelog.program.elaborate.unknowns import Unknowns, is_open
 from tidelog.program.folds import fold_of, part
 from tidelog.program.library import catalog as library
 from tidelog.program.typed import Aggregate, Constant, Var
@@ -61,10 +64,9 @@ def _state(
     is_distinct: bool,
 ) -> Aggregate | None:
     """The state of an aggregate over the values of its parameters."""
-    signature = typer.known.calls.get(part(aggregate.function, "insert"))
-    if signature is None or signature.result is None:  # its declaration is reported
-        return None
     fold = typer.known.folds[fold_of(aggregate.function) or ""]
+    if f"{fold.name}::insert" not in (typer.known.templates if fold.type_parameters else typer.known.calls):
+        return None  # its declaration is reported
     parameters = fold.parameters
     if len(args) != len(parameters):
         shown = ", ".join(f"{p.name}: {print_type(p.type)}" for p in parameters)
@@ -73,12 +75,54 @@ def _state(
         hint = "the first is the value before `group_by`" if isinstance(aggregate, tree.Aggregate) else None
         typer.problems.report("E407", aggregate.span, message, note=f"`{fold.name}({shown})`", hint=hint)
         return None
-    wanted = [type_ for _, type_ in signature.columns[1:]]
+    if fold.type_parameters:
+        return _generic_state(name, fold, aggregate, args, typer, is_distinct=is_distinct)
+    signature = typer.known.calls[f"{fold.name}::insert"]
+    return _checked_state(name, aggregate.function, args, signature, typer, is_distinct=is_distinct)
+
+
+def _checked_state(
+    name: str, function: str, args: Sequence[tree.Expr], insert: Signature, typer: Typer, *, is_distinct: bool
+) -> Aggregate | None:
+    wanted = [type_ for _, type_ in insert.columns[1:]]
     values = [None if t is None else typer.check(arg, t) for arg, t in zip(args, wanted, strict=True)]
     sound = tuple(v for v in values if v is not None)
-    if len(sound) < len(values):
+    if len(sound) < len(values) or insert.result is None:
         return None
-    return Aggregate(Var(name, signature.result), aggregate.function, sound, is_distinct)
+    return Aggregate(Var(name, insert.result), function, sound, is_distinct)
+
+
+def _generic_state(
+    name: str,
+    fold: tree.Fold,
+    aggregate: tree.Aggregate | tree.SubAggregate,
+    args: Sequence[tree.Expr],
+    typer: Typer,
+    *,
+    is_distinct: bool,
+) -> Aggregate | None:
+    """The state of an aggregate with type parameters, whose functions become instances."""
+    form, unknowns = typer.known.templates[f"{fold.name}::insert"][0], Unknowns()
+    opened = open_form(form, typer.known.types, unknowns)
+    for arg, parameter in zip(args, opened.parameters[1:], strict=True):
+        value = typer.infer(arg)
+        if value is None:
+            return None
+        assert not isinstance(parameter, ClosureType)
+        unknowns.unify(parameter, value.type)  # what does not fit is reported when the argument is checked
+    bound = {p: unknowns.known(type_) for p, type_ in opened.bound.items()}
+    if any(map(is_open, bound.values())):
+        message = f"a type parameter of `{fold.name}` is not determined by these values"
+        typer.problems.report("E209", aggregate.span, message)
+        return None
+    words = ("start", "insert", *(() if fold.delete is None else ("delete",)))
+    if not typer.add_instances([f"{fold.name}::{word}" for word in words], bound, aggregate.span):
+        return None
+    state = f"{fold.name}::state<{', '.join(map(str, bound.values()))}>"
+    insert = typer.known.functions[part(state, "insert")]
+    columns = tuple((p.name, p.type) for p in insert.parameters)
+    signature = Signature(columns, insert.result)
+    return _checked_state(name, state, args, signature, typer, is_distinct=is_distinct)
 
 
 def _made(

@@ -94,6 +94,7 @@ def _returns(body: tree.Steps | None) -> list[tree.Return]:
 def _state_type(item: tree.Fold, known: Declarations, problems: Problems) -> tree.TypeName | None:
     typer = Typer(known, problems)
     typer.bound = template_bound(item)
+    typer.is_checking = True
     found = typer.infer(tree.Block(item.state, _whole(item), item.span))
     return None if found is None else type_tree(found.type)
 

@@ -170,12 +170,12 @@ class Inference(ABC):
 
     def _finish(self, expr: Expr | None, span: Span) -> Expr | None:
         """The expression with all unknowns filled in; those that are left are reported."""
-        if not self.unknowns.is_used:
-            return expr
-        made = None if expr is None else self._filled(expr, span)
-        self.unknowns = Unknowns()
-        self._doubts = {}
-        return made
+        made = expr
+        if self.unknowns.is_used:
+            made = None if expr is None else self._filled(expr, span)
+            self.unknowns = Unknowns()
+            self._doubts = {}
+        return self._instances(made, span) if made is not None and self.known.recursive else made
 
     def _filled(self, expr: Expr, span: Span) -> Expr | None:
         sound = True
@@ -192,12 +192,12 @@ class Inference(ABC):
                     sound = self._instantiate(found, span) and sound
             return seen[type_]
 
-        made = self._instances(retyped(expr, filled))
+        made = retyped(expr, filled)
         return made if sound else None
 
-    def _instances(self, expr: Expr) -> Expr:
-        """The expression with calls of the instances of generic functions."""
-        return expr
+    @abstractmethod
+    def _instances(self, expr: Expr, span: Span) -> Expr | None:
+        """The expression with calls of the instances of recursive generic functions."""
 
     def _report_unknown(self, type_: Type, span: Span) -> None:
         for unknown in self.unknowns.open(type_):

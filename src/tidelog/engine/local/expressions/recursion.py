@@ -108,7 +108,7 @@ class _Solution:
         """The values of calls one level below those that are being evaluated, as far as they are known."""
         level = self._level + 1
         if level == MAX_CALL_DEPTH:
-            reason = self._reasons.number(TOO_DEEP.format(function.name))
+            reason = self._reasons.number(TOO_DEEP.format(function.written_name))
             return Vector(np.zeros(1, np.int64), np.array([reason], np.int32))
         if level == len(self._levels):
             self._levels.append({})
@@ -145,7 +145,7 @@ class _Solution:
 
     def _too_many(self, function: Function) -> None:
         raise EngineError(
-            f"the function `{function.name}` calls itself too often: "
+            f"the function `{function.written_name}` calls itself too often: "
             f"more than {MOST_CALLS:,} calls were evaluated at once"
         )
 
