@@ -69,16 +69,19 @@ def _state(
         return None  # its declaration is reported
     parameters = fold.parameters
     if len(args) != len(parameters):
-        shown = ", ".join(f"{p.name}: {print_type(p.type)}" for p in parameters)
         count = len(parameters)
         message = f"`{fold.name}` aggregates {count} value{'s' * (count != 1)}, not {len(args)}"
         hint = "the first is the value before `group_by`" if isinstance(aggregate, tree.Aggregate) else None
-        typer.problems.report("E407", aggregate.span, message, note=f"`{fold.name}({shown})`", hint=hint)
+        typer.problems.report("E407", aggregate.span, message, note=f"`{_shown(fold)}`", hint=hint)
         return None
     if fold.type_parameters:
         return _generic_state(name, fold, aggregate, args, typer, is_distinct=is_distinct)
     signature = typer.known.calls[f"{fold.name}::insert"]
     return _checked_state(name, aggregate.function, args, signature, typer, is_distinct=is_distinct)
+
+
+def _shown(fold: tree.Fold) -> str:
+    return f"{fold.name}({', '.join(f'{p.name}: {print_type(p.type)}' for p in fold.parameters)})"
 
 
 def _checked_state(
@@ -109,7 +112,10 @@ def _generic_state(
         if value is None:
             return None
         assert not isinstance(parameter, ClosureType)
-        unknowns.unify(parameter, value.type)  # what does not fit is reported when the argument is checked
+        if not unknowns.unify(parameter, value.type):
+            message = f"`{fold.name}` cannot take `{value.type}` here"
+            typer.problems.report("E201", arg.span, message, note=f"`{_shown(fold)}`")
+            return None
     bound = {p: unknowns.known(type_) for p, type_ in opened.bound.items()}
     if any(map(is_open, bound.values())):
         message = f"a type parameter of `{fold.name}` is not determined by these values"

@@ -26,7 +26,7 @@ from tidelog.program.elaborate.definitions import Endless
 from tidelog.program.elaborate.early import NO_FUNCTION
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.retyping import MAX_TYPED_DEPTH, depth, retyped
-from tidelog.program.elaborate.unknowns import Unknown, Unknowns, is_open
+from tidelog.program.elaborate.unknowns import Unknown, Unknowns, as_unknown, is_open
 from tidelog.program.library import catalog as library
 from tidelog.program.typed import Cast, Constant, Expr, Var
 from tidelog.syntax import tree
@@ -136,9 +136,13 @@ class Inference(ABC):
             return self._optional(typed, self._known(want), span)
         if self.unknowns.unify(have, want):
             return typed
+        unknown = as_unknown(want)
         have, want = self._known(have), self._known(want)
         hint = self._conversion(have, want)
         message = f"expected `{want}`, but this is `{have}`"
+        if unknown is not None and unknown.is_item and isinstance(have, types.Option):
+            message = f"this is `{have}`, and an option cannot hold another option"
+            hint = "use `unwrap_or(…, …)` to supply a default for a missing value"
         self.problems.report("E201", span, message, note=note, hint=hint)
         return None
 
