@@ -8,6 +8,7 @@ removed in any order before that.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,8 @@ __all__ = ["Draft", "check", "load"]
 
 # After one of these errors, a name that looks unused may only be misspelt where it is used.
 _UNKNOWN_NAMES = frozenset(["E101", "E103", "E108", "E118"])
+_OF_NAMES = _UNKNOWN_NAMES | {"E406"}
+_DECLARED = re.compile(r"\b(?:function|aggregate|relation|multiset|stream|typedef)\s+(`[^`]+`|[\w:]+)")
 _UNKNOWN_MODULES = frozenset(["E122", "E123"])
 
 
@@ -283,9 +286,20 @@ class Draft:
             problems.found = [
                 d for d in problems.found if d.code not in _UNKNOWN_NAMES or "::" not in d.message
             ]
+        if unread:
+            problems.found = _without_unread(problems.found, source)
         if not unread and not any(d.code in _UNKNOWN_NAMES for d in problems.found):
             _warn(program, source, problems)
         return declared, rules, problems
+
+
+def _without_unread(found: Iterable[Diagnostic], source: Source) -> list[Diagnostic]:
+    """The diagnostics but those about names whose declarations have syntax errors."""
+    declared = {name.strip("`") for name in _DECLARED.findall(source.text)}
+    unknown = {f"`{name}`" for name in declared}
+    return [
+        d for d in found if d.code not in _OF_NAMES or d.message.split(" in ")[0].split()[-1] not in unknown
+    ]
 
 
 def _declarations(program: Program) -> Declarations:

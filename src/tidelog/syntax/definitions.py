@@ -142,5 +142,6 @@ def signature(
     variable_name(c, name)
     type_params = type_parameters(c)
     parameters = _columns(c, f"the {what} `{name.name}`")
-    c.expect(":", "before the type of the result")
+    hint = "write `: type { … }`" if c.at("->") or c.at("=>") else None
+    c.expect(":", "before the type of the result", hint)
     return name, type_params, parameters, type_name(c)

@@ -9,7 +9,7 @@ from tidelog.syntax import statements, tree
 from tidelog.syntax.accesses import bits, positions
 from tidelog.syntax.constants import amount, bytes_literal, is_unit, string, width_literal
 from tidelog.syntax.cursor import Cursor, describe
-from tidelog.syntax.foreign import CONVERTED, RELATIONS, operator_hint
+from tidelog.syntax.foreign import CONVERTED, RELATIONS, argument_hint, operator_hint
 from tidelog.syntax.lexer import Token
 from tidelog.syntax.names import column_name, is_word, parameter_name, variable_name
 from tidelog.syntax.precedence import BINARY, CAST, COMPARISON, LOOSEST, NOT
@@ -209,7 +209,7 @@ def _list(c: Cursor, closing: str, where: str) -> tuple[tree.Expr, ...]:
         found.append(expression(c))
         if not c.accept(","):
             break
-    c.expect(closing, where)
+    c.expect(closing, where, argument_hint(c))
     return tuple(found)
 
 

@@ -39,6 +39,7 @@ def fold(c: Cursor) -> tree.Fold:
     insert = _part(c, "insert")
     if insert is None:
         hint = "say what an instance does to the state: `insert { n = n + 1; }`"
+        hint = "`insert` comes before `delete`" if c.token.text == "delete" else hint
         raise c.unexpected(f"expected `insert` after the state, found {describe(c.token)}", hint)
     delete = _part(c, "delete")
     value = rest(c, PARTS, c.token.start)

@@ -13,6 +13,7 @@ from typing import TypeGuard
 
 from tidelog.syntax import tree
 from tidelog.syntax.cursor import Cursor, describe
+from tidelog.syntax.foreign import ELSE_IF, statement_hint
 from tidelog.syntax.lexer import Token
 
 __all__ = ["Parts", "assigned", "binding", "block", "declaration", "is_idle", "rest"]
@@ -62,7 +63,8 @@ def rest(c: Cursor, parts: Parts, start: int) -> tree.Block | tree.Steps:
         )
     if c.at("="):
         raise c.unexpected("expected `}` after the result, found `=`", "a variable is assigned by `x = …;`")
-    c.expect("}", "after the result")
+    at = start if result is None else result.span.start
+    c.expect("}", "after the result", statement_hint(c, at))
     bindings = tuple(s for s in statements if isinstance(s, tree.Assignment | tree.Destructuring))
     if result is not None and len(bindings) == len(statements):
         return tree.Block(bindings, result, c.since(start))
@@ -170,6 +172,7 @@ def _choice(c: Cursor, parts: Parts) -> tree.Statement | tree.Expr:
         return tree.Choice(tuple(branches), otherwise, c.since(start))
     if otherwise is None:
         hint = "a branch without a value ends with a semicolon: `{ x = …; }`"
+        hint = "write `else if`" if c.token.text in ELSE_IF else hint
         raise c.unexpected(f"expected `else` after the first branch of `if`, found {describe(c.token)}", hint)
     for branch_start, condition, then in reversed(rows):
         otherwise = tree.Conditional(condition, then, otherwise, c.since(branch_start))

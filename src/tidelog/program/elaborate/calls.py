@@ -135,7 +135,11 @@ class Calls(Structures):
             self._wrong_count(expr, str(len(signature.columns)), None)
             return None
         args = [
-            self._check(arg, type_) if type_ is not None else None if self._is_closure(arg) else self._infer(arg)
+            self._check(arg, type_)
+            if type_ is not None
+            else None
+            if self._is_closure(arg)
+            else self._infer(arg)
             for arg, (_, type_) in zip(expr.args, signature.columns, strict=True)
         ]
         sound = tuple(a for a in args if a is not None)
