@@ -124,7 +124,7 @@ class Procedures:
         draw = self.random.random()
         if draw < 0.35:
             term = f"({self.expressions.make(types.INT, scope, 1)} as bigint)"
-            sign, back = self.random.choice(["+-", "-+"])
+            sign, back = self.random.choice([("+", "-"), ("-", "+")])
             return _Part(
                 name,
                 types.BIGINT,
