@@ -1,4 +1,4 @@
-"""The names of what an aggregate with a state becomes.
+"""The names of what an aggregate with a state becomes, and of instances of generic functions.
 
 `aggregate mean(…)` declares the functions `mean::start`, `mean::insert`, `mean::delete` (if it has one) and
 `mean::result`. The aggregate `mean::state` has the state over the instances of a group; `mean` is the result
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final
 
-__all__ = ["PARTS", "fold_of", "is_part", "part", "shown_aggregate"]
+__all__ = ["PARTS", "fold_of", "is_part", "part", "shown_aggregate", "written_name"]
 
 PARTS: Final = ("state", "start", "insert", "delete", "result")
 
@@ -37,3 +37,8 @@ def shown_aggregate(function: str) -> str:
     """The name of an aggregate as it is used, given it or one of its functions."""
     fold, _, last = function.partition("<")[0].rpartition("::")
     return fold if fold and last in PARTS else function
+
+
+def written_name(function: str) -> str:
+    """The name of a function as it is called: an instance of a generic function has its types behind it."""
+    return function.partition("<")[0].partition("(")[0]

@@ -16,6 +16,7 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Value, to_text
 from tidelog.program import typed
+from tidelog.program.folds import written_name
 from tidelog.program.steps import Assign, Branch, Jump, Loop, Return, Steps
 from tidelog.program.typed import Body, Group, Head, Rule
 from tidelog.syntax import tree
@@ -199,7 +200,7 @@ def _nested(literal: typed.Nested, names: Names) -> tree.Assignment:
     bodies = tuple(tuple(_literal(x, own) for x in body) for body in literal.bodies)
     args = tuple(_expr(a, own) for a in literal.args)
     counts = literal.distinct and literal.function == "count"
-    function = "count_distinct" if counts else typed.written_name(literal.function)
+    function = "count_distinct" if counts else written_name(literal.function)
     return tree.Assignment(names[literal.result.name], tree.SubAggregate(function, args, bodies))
 
 
@@ -214,9 +215,7 @@ def _atom(atom: typed.Match | typed.Absent, names: Names) -> tree.Atom:
 def _aggregate(aggregate: typed.Aggregate, group: Group, names: Names) -> tree.Assignment:
     value, *extra = (_expr(a, names) for a in aggregate.args)
     keys = tuple(tree.Variable(names[k.name]) for k in group.keys)
-    call = tree.Aggregate(
-        value, keys, typed.written_name(aggregate.function), tuple(extra), aggregate.distinct
-    )
+    call = tree.Aggregate(value, keys, written_name(aggregate.function), tuple(extra), aggregate.distinct)
     return tree.Assignment(names[aggregate.result.name], call)
 
 
@@ -237,7 +236,7 @@ def _expr(expr: typed.Expr, names: Names) -> tree.Expr:
             return tree.Block((binding,), _expr(body, names))
         case typed.Call(function, args, closures=closures):
             lambdas = tuple(_closure(c, names) for c in closures)
-            return tree.Call(typed.written_name(function), (*(_expr(a, names) for a in args), *lambdas))
+            return tree.Call(written_name(function), (*(_expr(a, names) for a in args), *lambdas))
         case typed.Cast(operand, type_):
             return tree.Cast(_expr(operand, names), _type(type_))
         case typed.Block(steps):

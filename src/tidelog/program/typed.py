@@ -81,7 +81,6 @@ __all__ = [
     "expressions",
     "subexpressions",
     "variables",
-    "written_name",
 ]
 
 
@@ -366,11 +365,6 @@ class Rule:
         return self.bodies == ((),) and self.group is None
 
 
-def written_name(function: str) -> str:
-    """The name of a function as it is called: an instance of a generic function has its types behind it."""
-    return function.partition("<")[0].partition("(")[0]
-
-
 # -- declarations
 
 
@@ -438,11 +432,6 @@ class Function:
     body: Expr
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     cycle: tuple[str, ...] = ()
-
-    @property
-    def written_name(self) -> str:
-        """The name as it is called, without the types of an instance."""
-        return written_name(self.name)
 
 
 @dataclass(frozen=True, slots=True)

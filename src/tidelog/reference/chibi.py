@@ -350,12 +350,9 @@ class _StratumRun:
             if failed:
                 return [failed[0]]
             rows.append(tuple(v for v in values if not isinstance(v, Failure)))
-        type_ = literal.result.type
         if not rows:
-            return over_nothing(literal.function, type_, self.program.functions)
-        types = tuple(a.type for a in literal.args)
-        functions = self.program.functions
-        return [aggregate(literal.function, rows, types, type_, functions, distinct=literal.distinct)]
+            return over_nothing(literal.function, literal.result.type, self.program.functions)
+        return [aggregate(literal, rows, self.program.functions)]
 
     def _value(self, expr: Expr, known: Substitution) -> Value | Failure:
         return evaluate(expr, known, self.program.functions)
@@ -385,10 +382,7 @@ class _StratumRun:
         for key, rows in members.items():
             found: dict[str, Value | Failure] = {k.name: v for k, v in zip(group.keys, key, strict=True)}
             for i, agg in enumerate(group.aggregates):
-                types = tuple(a.type for a in agg.args)
-                column = [row[i] for row in rows]
-                functions, type_ = self.program.functions, agg.result.type
-                result = aggregate(agg.function, column, types, type_, functions, distinct=agg.distinct)
+                result = aggregate(agg, [row[i] for row in rows], self.program.functions)
                 if isinstance(result, Failure):
                     raise _failed(rule, result, found)
                 found[agg.result.name] = result

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from tidelog.data.types import Type
 from tidelog.data.values import Row, Value, order_key
 from tidelog.program.folds import fold_of, part
-from tidelog.program.typed import Call, Function, PythonFunction, Var
+from tidelog.program.typed import Aggregate, Call, Function, Nested, PythonFunction, Var
 from tidelog.reference import aggregates
 from tidelog.reference.evaluate import Failure, evaluate
 
@@ -20,22 +20,15 @@ __all__ = ["aggregate", "over_nothing"]
 _Functions = Mapping[str, Function | PythonFunction]
 
 
-def aggregate(
-    function: str,
-    rows: Sequence[Row],
-    types: tuple[Type, ...],
-    result: Type,
-    functions: _Functions,
-    *,
-    distinct: bool,
-) -> Value | Failure:
-    """The aggregate of canonical rows with columns of these types; with `distinct`, equal rows count once."""
+def aggregate(what: Aggregate | Nested, rows: Sequence[Row], functions: _Functions) -> Value | Failure:
+    """An aggregate over the values of its arguments, which are canonical."""
+    function, types, result = what.function, tuple(a.type for a in what.args), what.result.type
     if fold_of(function) is None:
-        return aggregates.aggregate(function, rows, types, result, distinct=distinct)
+        return aggregates.aggregate(function, rows, types, result, distinct=what.distinct)
     start = evaluate(Call(part(function, "start"), (), result), {}, functions)
     if isinstance(start, Failure):
         return start
-    waiting = list(set(rows)) if distinct else list(rows)
+    waiting = list(set(rows)) if what.distinct else list(rows)
     waiting.sort(key=lambda row: [order_key(t, v) for t, v in zip(types, row, strict=True)])
     return _folded(part(function, "insert"), start, waiting, types, result, functions)
 
