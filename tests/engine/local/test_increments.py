@@ -70,7 +70,8 @@ DECLARED = """
     output relation P(k: int, a: u8, c: map<int, int>, n: int)
     output relation Q(k: int, n: int, s: bigint, t: u8)
     output relation N(k: int, s: s8, q: int)
-    output relation D(k: int, s: double, e: map<int, int>)
+    output relation D(k: int, s: double)
+    output relation E(k: int, e: map<int, int>, s: int)
     output relation Whole(n: int, s: int)
 """
 RULES = """
@@ -87,10 +88,11 @@ RULES = """
         var s = b.group_by(k).sum(),
         var t = (w & 1).group_by(k).sum().
     N(k, s, q) :- A(k, x, _), var s = x.group_by(k).narrow(), var q = x.group_by(k).quotient().
-    D(k, s, e) :-
+    D(k, s) :- A(k, x, _), var s = (x as double / 10.0).group_by(k).rounded().
+    E(k, e, s) :-
         A(k, x, _),
-        var s = (x as double / 10.0).group_by(k).rounded(),
-        var e = x.group_by(k).distinct().counts().
+        var e = (x % 3).group_by(k).distinct().counts(),
+        var s = (x % 3).group_by(k).distinct().sum().
     Whole(n, s) :- A(_, x, _), var n = x.group_by().count(), var s = x.group_by().sum().
 """
 
