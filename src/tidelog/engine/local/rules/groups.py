@@ -32,8 +32,9 @@ from tidelog.program.typed import Aggregate, Constant
 
 __all__ = ["Groups", "distinct", "results"]
 
-SHARE: Final = 4  # groups are recomputed if more than 1/4 of their rows changed
-_NONE: Final = np.empty(0, np.int64)
+FEW: Final = 32  # smaller groups are recomputed
+SHARE: Final = 4  # and so are those of which more than 1/4 of the rows changed
+_NONE: Final[Rows] = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,45 +59,46 @@ class Groups:
             return self.table.alive(), self.table.add(codes), counts
         touched = self.source.touched()
         keys, numbers = distinct(instances.codes(touched)[:, : self.grouping.keys])
-        changed = Changed(keys, numbers, touched, _counts_before(self.source), _counts(instances, touched))
-        old = self._old(keys)
-        known, codes, counts = self._updated(changed, old)
-        left = np.flatnonzero(~known)
-        others, more = self._computed(_members(instances, keys[left])) if len(left) else (codes[:0], _NONE)
+        which, old = _lookup(self.table, keys)
+        is_alive = (self.table.tags[old] & ALIVE) != 0
+        which, old = which[is_alive], old[is_alive]
+        before = np.zeros(len(keys), np.int64)
+        before[which] = self.table.counts(old) // INSTANCE
+        if before.max(initial=0) < FEW or not can_update(self.grouping, self.folds):
+            codes, counts = self._computed(_members(instances, keys))
+            return old, self.table.add(codes), counts
+        rows = np.full(len(keys), -1, np.int64)
+        rows[which] = old
+        after = _counts(instances, touched)
+        known, codes, counts = self._updated(
+            Changed(keys, numbers, touched, _counts_before(self.source), after), before, rows
+        )
+        others, more = self._computed(_members(instances, keys[~known]))
         new = self.table.add(np.concatenate([codes, others]))
-        return old[old >= 0], new, np.concatenate([counts, more])
-
-    def _old(self, keys: Codes) -> Rows:
-        """The row of the result of each key before, or -1."""
-        old = np.full(len(keys), -1, np.int64)
-        which, rows = _lookup(self.table, keys)
-        is_alive = (self.table.tags[rows] & ALIVE) != 0
-        old[which[is_alive]] = rows[is_alive]
-        return old
+        return old, new, np.concatenate([counts, more])
 
     def _computed(self, rows: Rows) -> tuple[Codes, Codes]:
         return _results(self.grouping, self.source.working.table, rows, self.folds, self.check)
 
-    def _updated(self, changed: Changed, old: Rows) -> tuple[npt.NDArray[np.bool_], Codes, Codes]:
-        """The groups that need not be computed, and the results of those that are still there."""
-        known = np.zeros(len(old), np.bool_)
-        before = np.where(old >= 0, self.table.counts(old) // INSTANCE, 0)
+    def _updated(
+        self, changed: Changed, before: Codes, old: Rows
+    ) -> tuple[npt.NDArray[np.bool_], Codes, Codes]:
+        """The groups that need not be computed, their results, and their numbers of instances.
+
+        `before` are the numbers of instances before, and `old` the rows of the old results, or -1.
+        """
         after = before + changed.differences
         sizes = np.bincount(changed.numbers, minlength=len(old))
-        chosen = np.flatnonzero((old >= 0) & (after > 0) & (sizes * SHARE <= before))
-        if len(chosen) and can_update(self.grouping, self.folds):
-            codes, sound = updated(
-                self.grouping,
-                self.source.working.table,
-                changed,
-                chosen,
-                self.table.codes(old[chosen]),
-                self.folds,
-            )
-            self._try(codes[sound], changed.keys[chosen[sound]], after[chosen[sound]])
-            known[chosen[sound]] = True
-            return known, codes[sound], after[chosen[sound]]
-        return known, np.empty((0, self.table.arity), np.int64), _NONE
+        chosen = np.flatnonzero((old >= 0) & (after > 0) & (before >= FEW) & (sizes * SHARE <= before))
+        known = np.zeros(len(old), np.bool_)
+        if not len(chosen):
+            return known, np.empty((0, self.table.arity), np.int64), _NONE
+        instances, results = self.source.working.table, self.table.codes(old[chosen])
+        codes, sound = updated(self.grouping, instances, changed, chosen, results, self.folds)
+        chosen, codes = chosen[sound], codes[sound]
+        self._try(codes, changed.keys[chosen], after[chosen])
+        known[chosen] = True
+        return known, codes, after[chosen]
 
     def _try(self, codes: Codes, keys: Codes, counts: Codes) -> None:
         """Compute some of the updated groups, if an aggregate of the program may be wrong about itself."""
