@@ -226,7 +226,7 @@ def _declare_function(
     """Add a function's signature; return whether to type its body. `earlier` is in the same text."""
     columns = _columns(item.parameters, "parameter", known, problems)
     signature = Signature(columns, resolve_type(item.result, known.types, problems))
-    if not _is_free(item, problems):
+    if not _is_free(item, known, problems):
         return False
     if item.name in known.calls:
         before = earlier or known.functions.get(item.name)
@@ -238,10 +238,13 @@ def _declare_function(
     return None not in (signature.result, *(t for _, t in columns))
 
 
-def _is_free(item: tree.Function, problems: Problems) -> bool:
+def _is_free(item: tree.Function, known: Declarations, problems: Problems) -> bool:
     """Whether a function may have its name."""
     if item.name in RESERVED_NAMES:
         problems.report("E112", item.name_span, f"`{item.name}` is a standard function")
+        return False
+    if item.name in known.folds:
+        twice(item.name, "aggregate", item.name_span, known.folds[item.name].span, problems)
         return False
     if _OF_INSTANCES.search(item.name):
         problems.report("E121", item.name_span, "names of functions cannot contain `<` or `(`")
@@ -308,7 +311,7 @@ def template_bound(item: tree.Function | tree.Fold) -> dict[str, Type]:
 
 def _declare_template(item: tree.Function, known: Declarations, problems: Problems) -> list[tree.Function]:
     """Add a form of a function; returns it if its body is to be typed."""
-    if not _is_free(item, problems):
+    if not _is_free(item, known, problems):
         return []
     if item.name in known.calls:
         twice(item.name, "function", item.name_span, NOWHERE, problems)
