@@ -108,6 +108,7 @@ CODES: dict[str, str] = {
     "E215": "misplaced break, continue or return",
     "E216": "invalid assignment",
     "E217": "missing result",
+    "E218": "invalid aggregate",
     "E301": "unbound variable",
     "E302": "wildcard used as a value",
     "E303": "variable assigned twice",

@@ -8,6 +8,7 @@ removed in any order before that.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +22,11 @@ from tidelog.program.analysis.kinds import atoms_of, check_kinds
 from tidelog.program.analysis.strata import Strata, restratify, stratify
 from tidelog.program.elaborate.declarations import Declarations, declare, needed_row_types
 from tidelog.program.elaborate.definitions import resolve_type
+from tidelog.program.elaborate.folds import check_folds, declare_folds
 from tidelog.program.elaborate.functions import elaborate_functions, from_python
 from tidelog.program.elaborate.imperative import Expansion, expanded
 from tidelog.program.elaborate.indexes import declare_indexes
+from tidelog.program.elaborate.instances import add_cycles, recursive_templates
 from tidelog.program.elaborate.lint import warn, warn_single_variables
 from tidelog.program.elaborate.problems import Problems, did_you_mean, expect_text
 from tidelog.program.elaborate.rules import elaborate_rule
@@ -41,6 +44,8 @@ __all__ = ["Draft", "check", "load"]
 
 # After one of these errors, a name that looks unused may only be misspelt where it is used.
 _UNKNOWN_NAMES = frozenset(["E101", "E103", "E108", "E118"])
+_OF_NAMES = _UNKNOWN_NAMES | {"E406"}
+_DECLARED = re.compile(r"\b(?:function|aggregate|relation|multiset|stream|typedef)\s+(`[^`]+`|[\w:]+)")
 _UNKNOWN_MODULES = frozenset(["E122", "E123"])
 
 
@@ -234,6 +239,7 @@ class Draft:
             self._declared.templates,
             self._declared.rows,
             self._declared.indexes,
+            self._declared.folds,
         )
 
     def _strata(self, rules: Mapping[str, Rule], problems: Problems) -> Strata:
@@ -264,26 +270,44 @@ class Draft:
         program = replace(resolved, items=expansion.items)
         declared = self._declared
         is_rules = all(isinstance(item, tree.Rule) for item in program.items)
-        if not is_rules or needed_row_types(program.items, declared):
+        makes_instances = bool(declared.recursive) or any(f.type_parameters for f in declared.folds.values())
+        if not is_rules or makes_instances or needed_row_types(program.items, declared):
             declared = declared.copy()
             functions = declare(program.items, declared, problems)
+            functions += declare_folds(program.items, declared, problems)
             elaborate_functions(functions, declared, problems)
+            check_folds(program.items, declared, problems)
             declare_indexes(program.items, declared, problems)
         rules = _elaborate_rules(expansion, declared, problems, keeps_all=keeps_all)
+        if declared.recursive:
+            add_cycles(declared)
         if any(d.code in _UNKNOWN_MODULES for d in unresolved):
             # names of a module that could not be read are unknown for no other reason
             problems.found = [
                 d for d in problems.found if d.code not in _UNKNOWN_NAMES or "::" not in d.message
             ]
+        if unread:
+            problems.found = _without_unread(problems.found, source)
         if not unread and not any(d.code in _UNKNOWN_NAMES for d in problems.found):
             _warn(program, source, problems)
         return declared, rules, problems
+
+
+def _without_unread(found: Iterable[Diagnostic], source: Source) -> list[Diagnostic]:
+    """The diagnostics but those about names whose declarations have syntax errors."""
+    declared = {name.strip("`") for name in _DECLARED.findall(source.text)}
+    unknown = {f"`{name}`" for name in declared}
+    return [
+        d for d in found if d.code not in _OF_NAMES or d.message.split(" in ")[0].split()[-1] not in unknown
+    ]
 
 
 def _declarations(program: Program) -> Declarations:
     types = restored(program.aliases, program.types)
     declared = Declarations(types=types, templates=dict(program.templates), rows=dict(program.rows))
     declared.indexes |= program.indexes
+    declared.folds |= program.folds
+    declared.recursive |= {name for group in recursive_templates(program.templates)[0] for name in group}
     for relation in program.relations.values():
         declared.add_relation(relation)
         for type_ in (*(c.type for c in relation.columns), *([relation.row] if relation.row else [])):

@@ -150,7 +150,7 @@ def without_kinds_in_query(query: Query, program: Program) -> Query:
             raise ProgramError([Diagnostic("E509", query.rule.span, message, hint=hint)])
     made = list(_Weighting(program).rules(query.rule))
     assert len(made) == 1
-    return Query(query.relation, made[0])
+    return Query(query.relation, made[0], query.functions)
 
 
 class _Weighting:

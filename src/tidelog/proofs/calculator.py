@@ -19,7 +19,9 @@ from tidelog.data.values import Row, Value, joins, order_key
 from tidelog.engine.local.codes.codec import Codec
 from tidelog.engine.local.expressions.aggregates import aggregate
 from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
+from tidelog.engine.local.expressions.folds import Folds, Instances
 from tidelog.engine.local.expressions.vectors import Outcome
+from tidelog.program.folds import fold_of
 from tidelog.program.library.nothing import over_nothing
 from tidelog.program.typed import Aggregate, Binary, Constant, Expr, Nested, Var, variables
 from tidelog.proofs.model import FAILED, Computed, Failed
@@ -39,6 +41,7 @@ class Calculator:
     def __init__(self, functions: Functions) -> None:
         self._codec = Codec()
         self._evaluator = Evaluator(self._codec, functions)
+        self._folds = Folds(self._codec, functions)
 
     def value(self, expr: Expr, known: Mapping[str, Value]) -> Computed:
         """The value of an expression for these values of its variables."""
@@ -101,6 +104,9 @@ class Calculator:
             for i, type_ in enumerate(argument_types)
         ]
         groups, weights = np.zeros(len(rows), np.int64), np.array(copies, np.int64)
+        if fold_of(function) is not None:
+            given = Instances(1, groups, tuple(columns), weights)
+            return self._decoded(self._folds.states(function, given.once() if distinct else given), result)
         outcome = aggregate(
             function, groups, columns, argument_types, result, weights, distinct, 1, self._codec
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tidelog.cli.repl.statements import WORDS
+from tidelog.program.describe import declared_functions, expanded
 from tidelog.program.elaborate.definitions import TYPE_NAMES
 from tidelog.program.library.catalog import AGGREGATE_NAMES, FUNCTION_NAMES
 from tidelog.program.model import Program
@@ -57,7 +58,10 @@ class Names:
         types = tuple(
             sorted({t for t in TYPE_NAMES if t.isidentifier()} | {*program.types, *program.aliases})
         )
-        functions = (*program.functions, *program.templates)
+        functions = (
+            *(f.name for f in (*declared_functions(program), *expanded(program))),
+            *program.folds,
+        )
         return cls(commands, relations, fields, types, tuple(dict.fromkeys(functions)))
 
 

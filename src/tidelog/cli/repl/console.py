@@ -253,6 +253,8 @@ def _declared(item: tree.Item) -> str:
             return f"type {name} declared"
         case tree.Function(name=name):
             return f"function {name} declared"
+        case tree.Fold(name=name):
+            return f"aggregate {name} declared"
         case tree.Index(name=name):
             return f"index {name} declared"
         case tree.Import(path=path):

@@ -434,7 +434,8 @@ class SparkEngine(LackingOperators):
         chosen = instances.frame
         if keys is not None:
             chosen = same(chosen, keys.small, source.types[: grouping.keys])
-        new = results(grouping, chosen, instances.size, source.types, target.types, self.checkpoints)
+        types = source.types, target.types
+        new = results(grouping, chosen, instances.size, *types, self.checkpoints, self._functions)
         if keys is None:
             target.replace(new, is_ranked=True)
             return
