@@ -8,7 +8,6 @@ from 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -27,7 +26,7 @@ from tidelog.formats.checking import PROBLEM, RAW, Form, Layout, check_batches
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.formats import format_of
 from tidelog.pipeline.sources.delimited import delimited, file_options
-from tidelog.pipeline.spec import Source
+from tidelog.pipeline.spec import Source, as_literal
 from tidelog.program.typed import Relation
 from tidelog.tables.arrow import schema
 from tidelog.tables.signed import SIGN
@@ -35,6 +34,7 @@ from tidelog.tables.signed import SIGN
 __all__ = [
     "BAD",
     "BadRow",
+    "Files",
     "Raw",
     "bad_rows",
     "checked",
@@ -67,6 +67,20 @@ class Raw:
 
 
 @dataclass(frozen=True, slots=True)
+class Files:
+    """The files of a source to read, by their qualified paths.
+
+    `is_all` says that the source has no others, `is_apart` that the file of each row is wanted. `folders` are the
+    columns of the source whose values are in the names of folders.
+    """
+
+    paths: tuple[str, ...]
+    is_all: bool
+    is_apart: bool
+    folders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class BadRow:
     """A row that doesn't match the schema, with its file, if any, and its number there."""
 
@@ -96,23 +110,40 @@ def read_raw(
     relation: Relation,
     *,
     stream: bool = False,
-    only: Sequence[str] = (),
+    files: Files | None = None,
 ) -> Raw:
-    """Read a source by Spark; with `only`, just these files, with the schema of the whole source."""
+    """Read a source by Spark; with `files`, just these, with the schema of the whole source."""
     place = f"{'streams' if stream else 'sources'}.{relation.name}"
     with naming(place):
         form = _form(source)
         reader: Any = spark.readStream if stream else spark.read
-        part = replace(source, paths=tuple(only)) if only else source
-        layout = delimited(place, spark, source, relation) if form is Form.CELLS else None
+        part = source if files is None else replace(source, paths=tuple(map(as_literal, files.paths)))
+        folders = frozenset() if files is None else _in_folders(source, relation, files)
+        inner = replace(relation, columns=tuple(c for c in relation.columns if c.name not in folders))
+        layout = delimited(place, spark, source, inner) if form is Form.CELLS else None
         if source.table is not None:
             frame = reader.options(**source.options).table(source.table)
         elif form in _LINES:
             frame = _load(reader.format("text").options(**_line_options(form, source)), part)
             frame = frame.withColumn(LINE, sf.col(LINE).cast("binary"))  # raw bytes, valid UTF-8 or not
         else:
-            frame = _load(_values(spark, reader, source, infers=not stream and not only), part)
-        return Raw(place, *_arranged(place, source, relation, form, frame, layout, stream=stream))
+            infers = not stream and (files is None or files.is_all)
+            frame = _load(_values(spark, reader, source, infers=infers), part)
+        frame, arranged = _arranged(place, source, inner, form, frame, layout, stream=stream)
+        names = tuple(source.columns.get(c.name, c.name) for c in relation.columns)
+        arranged = replace(arranged, relation=relation, names=names, folders=folders)
+        return Raw(place, frame, replace(arranged, has_files=files is not None and files.is_apart))
+
+
+def _in_folders(source: Source, relation: Relation, files: Files) -> frozenset[str]:
+    """The columns of the relation whose values are in the names of folders."""
+    names = {c.name for c in relation.columns if source.columns.get(c.name, c.name) in files.folders}
+    if names and len(names) == len(relation.columns):
+        raise PipelineError(
+            f"sources.{relation.name}: all columns are in the names of folders; "
+            "the relation needs at least one column of the files"
+        )
+    return frozenset(names)
 
 
 def _line_options(form: Form, source: Source) -> dict[str, str]:
@@ -149,7 +180,10 @@ def _values(spark: SparkSession, reader: Any, source: Source, *, infers: bool) -
     """A reader of typed values: it infers the schema, or uses that of the whole source."""
     made = reader.format(source.format).options(**source.options)
     if source.paths and not infers:
-        made = made.schema(_load(spark.read.format(source.format).options(**source.options), source).schema)
+        found = spark.read.format(source.format).options(**source.options)
+        if format_of(source.format).is_apart:
+            found = found.option("recursiveFileLookup", "true")  # without columns of folders
+        made = made.schema(_load(found, source).schema)
     return made
 
 
@@ -227,12 +261,17 @@ def collected(raw: Raw) -> tuple[Any, Any]:
     batches = check_batches(raw.layout, target, iter(parts.to_batches()))
     table = pa.Table.from_batches(batches, target)
     is_good = table[PROBLEM].is_null()
-    names = spark_schema(raw.layout.relation, sign=raw.layout.sign is not None).names
-    good = table.filter(is_good).select(names)
+    good = table.filter(is_good).select(_wanted(raw.layout))
     bad = table.filter(pc.invert(is_good))
     nowhere = [pa.nulls(len(bad), pa.string()), pa.nulls(len(bad), pa.int64())]
     places = _places(bad, whole, _headers(raw)) if raw.layout.carried else nowhere
     return good, pa.table([*places, bad[PROBLEM], bad[RAW]], BAD)
+
+
+def _wanted(layout: Layout) -> list[str]:
+    """The columns of good rows."""
+    names: list[str] = spark_schema(layout.relation, sign=layout.sign is not None).names
+    return [*names, _FILE] if layout.has_files else names
 
 
 def _blocks(whole: Any) -> list[dict[str, Any]]:
@@ -260,7 +299,9 @@ def _places(bad: Any, whole: Any, headers: int) -> list[Any]:
         starts[file, block[_BLOCK]] = before.get(file, 0) - block[f"{_ROW}_min"] + 1
         before[file] = before.get(file, 0) + block[f"{_ROW}_count"]
     found = bad.select([_FILE, _BLOCK, _ROW]).to_pylist()
-    numbers = [starts[row[_FILE], row[_BLOCK]] + row[_ROW] - headers for row in found]
+    numbers = [
+        None if row[_ROW] is None else starts[row[_FILE], row[_BLOCK]] + row[_ROW] - headers for row in found
+    ]
     return [bad[_FILE], pa.array(numbers, pa.int64())]
 
 
@@ -279,8 +320,8 @@ def _target(raw: Raw) -> Any:
     return target
 
 
-def good_rows(frame: DataFrame, relation: Relation) -> DataFrame:
-    names = spark_schema(relation).names
+def good_rows(frame: DataFrame, layout: Layout) -> DataFrame:
+    names = _wanted(layout)
     return frame.where(sf.col(f"`{PROBLEM}`").isNull()).select(*(sf.col(f"`{n}`") for n in names))
 
 
@@ -292,7 +333,7 @@ def bad_rows(raw: Raw, frame: DataFrame) -> DataFrame:
         nowhere = [sf.lit(None).cast("string").alias("file"), sf.lit(None).cast("bigint").alias("row")]
         return bad.select(*nowhere, *text)
     starts = _starts(raw.frame)
-    return bad.join(sf.broadcast(starts), [_FILE, _BLOCK]).select(
+    return bad.join(sf.broadcast(starts), [_FILE, _BLOCK], "left").select(
         sf.col(f"`{_FILE}`").alias("file"),
         (sf.col(f"`{_ROW}`") - sf.col("first") + sf.col("before") + 1 - _headers(raw)).alias("row"),
         *text,
