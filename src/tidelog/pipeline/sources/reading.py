@@ -82,18 +82,22 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that doesn't match the schema, with its file, if any, and its number there."""
+    """A row that doesn't match the schema, with its file, if any, and its number there.
+
+    Rows whose folder has a bad name have no number, and their text is not kept.
+    """
 
     source: str
     file: str | None
     row: int | None
     problem: str
-    raw: str
+    raw: str | None
 
     def __str__(self) -> str:
-        shown = None if self.file is None else shown_file(self.file)
-        place = f"{self.source}: {shown}, row {self.row}" if shown else self.source
-        return f"{place}: {self.problem}" + ("" if shown else f": {self.raw}")
+        if self.file is None:
+            return f"{self.source}: {self.problem}: {self.raw}"
+        row = "" if self.row is None else f", row {self.row}"
+        return f"{self.source}: {shown_file(self.file)}{row}: {self.problem}"
 
 
 def shown_file(file: str) -> str:
