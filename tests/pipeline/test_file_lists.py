@@ -1,7 +1,7 @@
 """After any edits of its files, a source has the rows of all its files; only what changed is read.
 
-The law: after every run, outputs, the sums of changes and the input equal a computation from scratch over the files of
-that moment, and so does what the store knows of them.
+The law: after every run, outputs, the sums of changes and the input equal a computation from scratch over the
+files of that moment, and so does what the store knows of them.
 """
 
 from __future__ import annotations

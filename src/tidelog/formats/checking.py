@@ -26,6 +26,7 @@ from tidelog.data.values import BadValue
 from tidelog.errors import DataError
 from tidelog.formats.assembly import LINE, Assembled, Delimited, assembled
 from tidelog.formats.cells import read_cells
+from tidelog.formats.envelopes import WRONG, events_of, field_of
 from tidelog.formats.folders import with_folder_columns
 from tidelog.formats.json_lines import is_written_apart, read_object, read_value
 from tidelog.formats.triples import TERMS, parse_triples
@@ -57,10 +58,14 @@ class Layout:
     """How rows of a source map to rows of a relation.
 
     `names` are the source columns of the relation's columns. `sign` is the source column that says whether a
-    row is inserted or deleted, if there is one; `signs` says what its texts mean. `carried` are columns to copy
-    unchanged, the first of which is the file; `has_files` says that it is needed for all rows. `folders` are the
-    columns of the relation whose values are in the names of folders. `delimited` is the layout of delimited
-    text.
+    row is inserted or deleted, if there is one; `signs` says what its texts mean. `carried` are columns to
+    copy unchanged, the first of which is the file; `has_files` says that it is needed for all rows. `folders`
+    are the columns of the relation whose values are in the names of folders. `delimited` is the layout of
+    delimited text.
+
+    With `envelope`, lines of JSON are envelopes of change events (see `envelopes`), ordered by the fields
+    `sequence`. `beside` are columns that are added to the objects of the lines. `wanted` are columns that may
+    be missing in deleted rows only.
     """
 
     relation: Relation
@@ -72,6 +77,10 @@ class Layout:
     signs: Mapping[str, int] = field(default_factory=lambda: _SIGNS)
     has_files: bool = False
     folders: frozenset[str] = frozenset()
+    envelope: bool = False
+    sequence: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    wanted: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -119,9 +128,15 @@ def _skipped(form: Form) -> str:
 
 
 def _check(layout: Layout, table: Any) -> Any:
-    part = _rows(layout, table)
-    if layout.sign is not None and layout.form is not Form.JSON:
-        part.columns.append(_signs(layout, table[layout.sign].to_pylist(), part.problems))
+    if layout.form is Form.JSON:
+        objects, problems, lines = _objects(layout, table)
+        table = table.take(pa.array(lines, pa.int64()))
+        part = _from_json(layout, objects, problems)
+    else:
+        part = _rows(layout, table)
+        if layout.sign is not None:
+            part.columns.append(_signs(layout, table[layout.sign].to_pylist(), part.problems))
+    _expect_present(layout, part)
     bad = [i for i, problem in enumerate(part.problems) if problem is not None]
     raw: list[str | None] = [None] * table.num_rows
     for i, text in zip(bad, _raw(layout, table.take(pa.array(bad, pa.int64()))), strict=True):
@@ -139,16 +154,14 @@ def _checked(layout: Layout, part: _Part, raw: list[str | None], carried: list[A
 def _rows(layout: Layout, table: Any) -> _Part:
     problems: list[str | None] = [None] * table.num_rows
     match layout.form:
-        case Form.JSON:
-            return _from_json(layout, table[LINE].cast(pa.binary()).to_pylist())
         case Form.TRIPLES:
             columns = _triples(_texts(table[LINE], problems).to_pylist(), problems)
         case Form.TEXT:
             columns = [_texts(table[LINE], problems)]
         case Form.VALUES:
             columns = [table[name] for name in layout.names]
-        case Form.CELLS:
-            raise AssertionError("cells are read from records")
+        case Form.CELLS | Form.JSON:
+            raise AssertionError("cells are read from records, and JSON from objects")
         case _:
             assert_never(layout.form)
     return _fitted_part(layout, columns, problems, table.num_rows)
@@ -181,6 +194,7 @@ def _check_records(layout: Layout, target: Any, found: Assembled) -> Any:
     part = _fitted_part(layout, columns, problems, cells.num_rows)
     if layout.sign is not None:
         part.columns.append(_signs(layout, signs, problems))
+    _expect_present(layout, part)
     raw: list[str | None] = [None] * cells.num_rows
     places: list[tuple[Any, ...]] = [_nowhere(layout, found)] * cells.num_rows
     for record, problem in enumerate(problems):
@@ -268,7 +282,9 @@ def _signs(layout: Layout, values: Sequence[object], problems: list[str | None])
     if layout.signs != _SIGNS:
         known = f"sign_map has {', '.join(layout.signs)}; add it there, as 1 or -1"
     for row, (sign, value) in enumerate(zip(signs, values, strict=True)):
-        if sign is None:
+        if sign is None and str(value).startswith(WRONG):
+            problems[row] = str(value).removeprefix(WRONG)
+        elif sign is None:
             _note(problems, row, f"the sign is {value!r}; {known}")
     return pa.array(signs, pa.int8())
 
@@ -316,23 +332,55 @@ def _triples(lines: Sequence[str], problems: list[str | None]) -> list[Any]:
     return list(pa.concat_tables([TERMS.empty_table(), *found]).columns)
 
 
-def _from_json(layout: Layout, lines: Sequence[bytes]) -> _Part:
-    problems: list[str | None] = [None] * len(lines)
+def _objects(layout: Layout, table: Any) -> tuple[list[dict[str, Any]], list[str | None], list[int]]:
+    """The objects in lines, the problem of each, and its line: an envelope has any number of events."""
+    beside = {name: table[name].to_pylist() for name in layout.beside}
     rows: list[dict[str, Any]] = []
-    for row, line in enumerate(lines):
+    problems: list[str | None] = []
+    lines: list[int] = []
+    for number, line in enumerate(table[LINE].cast(pa.binary()).to_pylist()):
+        more = {name: values[number] for name, values in beside.items()}
         try:
-            rows.append(read_object(line))
+            found = _events(layout, {**read_object(line), **more})
+            problem = None
         except ValueError as error:
-            _note(problems, row, str(error))
-            rows.append({})
+            found, problem = [{}], str(error)
+        rows += found
+        problems += [problem] * len(found)
+        lines += [number] * len(found)
+    return rows, problems, lines
+
+
+def _events(layout: Layout, row: dict[str, Any]) -> list[dict[str, Any]]:
+    if not layout.envelope:
+        return [row]
+    return list(events_of(row, layout.sequence, has_key=bool(layout.sequence)))
+
+
+def _from_json(layout: Layout, rows: list[dict[str, Any]], problems: list[str | None]) -> _Part:
     part = _Part([], problems)
     for name, declared in zip(layout.names, layout.relation.columns, strict=True):
-        part.columns.append(_json_column(declared.name, declared.type, [r.get(name) for r in rows], problems))
+        values = [field_of(row, name) for row in rows]
+        part.columns.append(_json_column(declared.name, declared.type, values, problems))
     if not layout.relation.columns:
-        part.columns.append(pa.repeat(True, len(lines)))
+        part.columns.append(pa.repeat(True, len(rows)))
     if layout.sign is not None:
         part.columns.append(_signs(layout, [r.get(layout.sign) for r in rows], problems))
     return part
+
+
+def _expect_present(layout: Layout, part: _Part) -> None:
+    """Deleted rows need only their key; the others need values in all columns that are no options."""
+    if not layout.wanted:
+        return
+    signs = part.columns[-1].to_pylist()
+    for declared, column in zip(layout.relation.columns, part.columns[:-1], strict=True):
+        if declared.name in layout.wanted and column.null_count:
+            for row, is_missing in enumerate(column.is_null().to_pylist()):
+                if is_missing and signs[row] == 1:
+                    item = present(declared.type)
+                    remedy = f"give a value, or declare the column as option<{item}>"
+                    _note(part.problems, row, f"column {declared.name}: the value is missing; {remedy}")
 
 
 def _json_column(name: str, type_: Type, found: list[Any], problems: list[str | None]) -> Any:

@@ -1,8 +1,8 @@
 """Columns whose values are in the names of folders, as in `day=2026-01-31/part-0.parquet` (Hive's layout).
 
-The values are texts, and the relation declares their types, as in delimited files. So `day=007` is 7 in an integer column
-and `007` in one of strings. Special characters in names are written as `%2F`; `__HIVE_DEFAULT_PARTITION__`
-stands for a missing value.
+The values are texts, and the relation declares their types, as in delimited files. So `day=007` is 7 in an
+integer column and `007` in one of strings. Special characters in names are written as `%2F`;
+`__HIVE_DEFAULT_PARTITION__` stands for a missing value.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def with_folder_columns(table: Any, columns: dict[str, Column], file: str, probl
     row's file, quoted as in a URL, and `problem` the one with what is wrong with it.
     """
     paths = table[file].combine_chunks().dictionary_encode()
-    paths = pa.chunked_array(paths.chunks) if isinstance(paths, pa.ChunkedArray) else pa.chunked_array([paths])
+    paths = (
+        pa.chunked_array(paths.chunks) if isinstance(paths, pa.ChunkedArray) else pa.chunked_array([paths])
+    )
     paths = paths.unify_dictionaries()
     known = paths.chunk(0).dictionary.to_pylist() if paths.num_chunks else []
     places = pa.chunked_array([chunk.indices for chunk in paths.chunks], pa.int32())

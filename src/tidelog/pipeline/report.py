@@ -30,8 +30,8 @@ class Count:
 class SourceReport:
     """`is_read` is false if the source was unchanged; `bad` counts the rows that don't match the schema.
 
-    If only some files were read, `new_files` is their number; `removed_files` counts those that were removed or
-    replaced. `note` says why a source was read in full that usually is not.
+    If only some files were read, `new_files` is their number; `removed_files` counts those that were removed
+    or replaced. `note` says why a source was read in full that usually is not.
     """
 
     is_read: bool

@@ -128,9 +128,7 @@ class Pipeline:
             state = self._opening.offer(session)
             sidecars = found.settled(changes)
             stored = self._stored()
-            self.store.commit(
-                Update(self._text, stored, changes, known, streams, sinks, state, sidecars)
-            )
+            self.store.commit(Update(self._text, stored, changes, known, streams, sinks, state, sidecars))
         except BaseException:
             self._opened = None  # it may be ahead of the store
             raise

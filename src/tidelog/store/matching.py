@@ -1,7 +1,7 @@
 """Looks up rows of Parquet files by some of their columns: one row group after the other, in bounded memory.
 
-Equal means what it means in a relation: a missing value equals a missing value, and nested values are compared
-by their parts.
+Equal means what it means in a relation: a missing value equals a missing value, and nested values are
+compared by their parts.
 """
 
 from __future__ import annotations

@@ -4,14 +4,16 @@ A relation says which rows are present. To apply the changes of a source without
 pipeline also needs to know why:
 
 - `FILES`: the rows of each file of the source, with the file (`FILE`, a number).
-- `COUNTS`: how often the source has a row beyond the first time (`COUNT`); only rows that it has more than once.
+- `COUNTS`: how often the source has a row beyond the first time (`COUNT`); only rows that it has more than
+  once.
 - `KEYS`: the last event of each key: its sequence, and whether it left a row (`LIVE`).
 
-A sidecar is a bag of immutable Parquet files, its *parts*, which the manifest names. Their meaning doesn't depend on
-their order: rows of files are united, counts are added, and of the events of a key the last one wins. So a
-commit writes a part with what is new, and merges small parts into it: a part of up to twice its size is read
-and written again, so there are only logarithmically many. Rows of removed files are not rewritten: the
-manifest lists the *dead* files of each part, and a part is rewritten once half of its rows are dead.
+A sidecar is a bag of immutable Parquet files, its *parts*, which the manifest names. Their meaning doesn't
+depend on their order: rows of files are united, counts are added, and of the events of a key the last one
+wins. So a commit writes a part with what is new, and merges small parts into it: a part of up to twice its
+size is read and written again, so there are only logarithmically many. Rows of removed files are not
+rewritten: the manifest lists the *dead* files of each part, and a part is rewritten once half of its rows are
+dead.
 """
 
 from __future__ import annotations

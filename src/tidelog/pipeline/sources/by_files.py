@@ -1,8 +1,8 @@
 """Takes the changes of a source that consists of files, or of any other source that is read as a whole.
 
-If the files of a source can be read apart, the store knows which rows each file had. Then only files that were
-added or replaced are read, and the rows of those removed come from the store (see `ledger`). Otherwise all rows are
-read and compared with the store's.
+If the files of a source can be read apart, the store knows which rows each file had. Then only files that
+were added or replaced are read, and the rows of those removed come from the store (see `ledger`). Otherwise
+all rows are read and compared with the store's.
 """
 
 from __future__ import annotations
@@ -138,8 +138,10 @@ def _numbered(relation: Relation, rows: Any, files: Mapping[str, File]) -> Any:
     found = pa.array([_found(numbers, path) for path in known.to_pylist()], pa.int64())
     facts = to_table(relation, rows.select(spark_schema(relation).names))
     numbered = _with_files(facts, found.take(pc.index_in(paths, known)))
-    return grouped(numbered, numbered.column_names, [(FILE, "count")]).select(numbered.column_names).cast(
-        numbered.schema
+    return (
+        grouped(numbered, numbered.column_names, [(FILE, "count")])
+        .select(numbered.column_names)
+        .cast(numbered.schema)
     )
 
 
@@ -153,5 +155,3 @@ def _found(numbers: Mapping[str, int], path: str) -> int:
 
 def _with_files(facts: Any, numbers: Any) -> Any:
     return facts.append_column(pa.field(FILE, pa.int64(), nullable=False), numbers)
-
-

@@ -71,8 +71,8 @@ class Changed:
 class Look:
     """The current files of a source, by their prints; `described` is a digest of its spec.
 
-    `is_apart` says that files can be read separately, and that there may be several. `folders` are the columns in
-    the names of folders.
+    `is_apart` says that files can be read separately, and that there may be several. `folders` are the
+    columns in the names of folders.
     """
 
     described: str

@@ -10,10 +10,12 @@ from tidelog.pipeline.failures import naming
 from tidelog.pipeline.sources.by_files import ByFiles
 from tidelog.pipeline.sources.listing import spark_listing
 from tidelog.pipeline.sources.reading import Raw, collected
+from tidelog.pipeline.sources.sequencing import sequenced
 from tidelog.pipeline.sources.taking import Found, Taking, stored_frame, verified_reader
 from tidelog.pipeline.spec import Source
 from tidelog.program.typed import Relation
 from tidelog.store.durable import Store
+from tidelog.store.sidecars import KEYS
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import SIGN, sums
 
@@ -32,17 +34,23 @@ class Intake:
         taking = Taking(self._spark, self._store, found)
         ByFiles(taking, self._listing, self._progress).take(source, relation, reread=reread)
 
-    def take_batch(self, found: Found, source: Source, raw: Raw) -> None:
-        """Take a batch of a stream: a positive sum of its signs inserts a row, a negative sum deletes it."""
-        relation = raw.layout.relation
+    def take_batch(self, found: Found, source: Source, relation: Relation, raw: Raw) -> None:
+        """Take a batch of events: the last one of each key, or the sums of their signs.
+
+        A positive sum inserts a row, a negative one deletes it.
+        """
         taking = Taking(self._spark, self._store, found)
         with naming(raw.place):
             good, bad = collected(raw)
         taking.set_aside(source, raw.place, bad)
-        if source.sign is None:
+        if source.key:
+            last = sequenced(raw.place, self._store, source, relation, good)
+            found.sidecars[relation.name] = {KEYS: last.keys}
+            taking.report(relation, last.inserted, last.deleted)
+        elif raw.layout.sign is None:
             taking.report(relation, to_table(relation, good), to_table(relation, []))
-            return
-        rows = sums(good)
-        signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
-        inserted, deleted = (to_table(relation, facts.filter(kept)) for kept in (signs > 0, signs < 0))
-        taking.report(relation, inserted, deleted)
+        else:
+            rows = sums(good)
+            signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
+            inserted, deleted = (to_table(relation, facts.filter(kept)) for kept in (signs > 0, signs < 0))
+            taking.report(relation, inserted, deleted)

@@ -1,13 +1,13 @@
 """How often a source has each row, so that a change of a part of it is applied without reading the rest.
 
 A relation has a row if its source has it at least once: in one of its files, or in one of the rows of a table
-with more columns. What the store keeps beside the relation (`store.sidecars`) is the rows of each file, and for
-rows that the source has more than once how often beyond the first time, its *surplus*. With these, a change of
-the source, as a number for each row, gives the change of the relation:
+with more columns. What the store keeps beside the relation (`store.sidecars`) is the rows of each file, and
+for rows that the source has more than once how often beyond the first time, its *surplus*. With these, a
+change of the source, as a number for each row, gives the change of the relation:
 
 - A row that the source lost is deleted if that takes away its surplus and one more.
-- A row that the source gained is inserted. Whether the relation had it is known once it is inserted: only then
-  is its new surplus known. So a change is *settled* with the changes of the commit.
+- A row that the source gained is inserted. Whether the relation had it is known once it is inserted: only
+  then is its new surplus known. So a change is *settled* with the changes of the commit.
 
 All tables here are Arrow tables of the relation's columns, with `COUNT` or `FILE`.
 """
@@ -40,8 +40,8 @@ class Inconsistent(Exception):
 class Settling:
     """A change of a relation, and what is left to settle.
 
-    `surplus` is the change of the surplus of some rows. `gained` are rows, with how often the source gained them,
-    of which it is unknown whether the relation had them.
+    `surplus` is the change of the surplus of some rows. `gained` are rows, with how often the source gained
+    them, of which it is unknown whether the relation had them.
     """
 
     inserted: Any

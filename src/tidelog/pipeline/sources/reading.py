@@ -8,6 +8,7 @@ from 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -23,9 +24,11 @@ from tidelog.engine.spark.frames.arrow import signed
 from tidelog.errors import PipelineError
 from tidelog.formats.assembly import LINE, Delimited
 from tidelog.formats.checking import PROBLEM, RAW, Form, Layout, check_batches
+from tidelog.formats.envelopes import DELETED, INSERTED, OP
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.formats import format_of
 from tidelog.pipeline.sources.delimited import delimited, file_options
+from tidelog.pipeline.sources.events import as_lines, event_names, event_relation, opened, wanted_in_rows
 from tidelog.pipeline.spec import Source, as_literal
 from tidelog.program.typed import Relation
 from tidelog.tables.arrow import schema
@@ -54,6 +57,7 @@ _BLOCK: Final = "#block"
 _ROW: Final = "#row"
 # how lines of the other formats are parsed; those of delimited ones are cells
 _FORMS: Final = {"json": Form.JSON, "text": Form.TEXT, "ntriples": Form.TRIPLES}
+_OPERATIONS: Final = {INSERTED: 1, DELETED: -1}
 _LINES: Final = (Form.CELLS, Form.JSON, Form.TEXT, Form.TRIPLES)
 
 
@@ -70,8 +74,8 @@ class Raw:
 class Files:
     """The files of a source to read, by their qualified paths.
 
-    `is_all` says that the source has no others, `is_apart` that the file of each row is wanted. `folders` are the
-    columns of the source whose values are in the names of folders.
+    `is_all` says that the source has no others, `is_apart` that the file of each row is wanted. `folders` are
+    the columns of the source whose values are in the names of folders.
     """
 
     paths: tuple[str, ...]
@@ -115,6 +119,7 @@ def read_raw(
     *,
     stream: bool = False,
     files: Files | None = None,
+    refine: Callable[[DataFrame], DataFrame] = lambda frame: frame,
 ) -> Raw:
     """Read a source by Spark; with `files`, just these, with the schema of the whole source."""
     place = f"{'streams' if stream else 'sources'}.{relation.name}"
@@ -133,9 +138,21 @@ def read_raw(
         else:
             infers = not stream and (files is None or files.is_all)
             frame = _load(_values(spark, reader, source, infers=infers), part)
+        frame = refine(frame)
+        lines = as_lines(source, frame) if form is Form.VALUES else None
+        if lines is not None:
+            form, frame = Form.JSON, lines
         frame, arranged = _arranged(place, source, inner, form, frame, layout, stream=stream)
         names = tuple(source.columns.get(c.name, c.name) for c in relation.columns)
-        arranged = replace(arranged, relation=relation, names=names, folders=folders)
+        columns = (*relation.columns, *arranged.relation.columns[len(inner.columns) :])
+        if not folders:
+            columns = arranged.relation.columns
+        arranged = replace(
+            arranged,
+            relation=replace(arranged.relation, columns=columns),
+            names=(*names, *event_names(source)),
+            folders=folders,
+        )
         return Raw(place, frame, replace(arranged, has_files=files is not None and files.is_apart))
 
 
@@ -202,20 +219,37 @@ def _arranged(
     stream: bool,
 ) -> tuple[DataFrame, Layout]:
     """Select the needed columns and the location of each row."""
+    events = event_relation(place, source, relation, form, frame)
     wanted = tuple(source.columns.get(c.name, c.name) for c in relation.columns)
+    sign = OP if source.envelope is not None else source.sign
+    if form is Form.VALUES and source.envelope is not None:
+        frame = opened(place, source, frame, list(dict.fromkeys(wanted)))
+    wanted = (*wanted, *event_names(source))
     kept = [sf.col(LINE)]
+    beside = tuple(name for name in frame.columns if name.startswith("kafka.")) if form is Form.JSON else ()
+    kept += [sf.col(f"`{name}`") for name in beside]
     if form is Form.VALUES:
-        sign = () if source.sign is None else (source.sign,)
-        _expect(place, [*wanted, *sign], frame)
-        kept = [sf.col(f"`{n}`") for n in dict.fromkeys(wanted)]
-        kept += [sf.col(f"`{n}`").cast("string").alias(n) for n in sign]
-    has_places = format_of(source.format).has_places and source.table is None
+        signs = () if sign is None else (sign,)
+        _expect(place, [*wanted, *signs], frame)
+        kept = [sf.col(f"`{n}`") for n in dict.fromkeys(wanted) if n not in signs]
+        kept += [sf.col(f"`{n}`").cast("string").alias(n) for n in signs]
+    has_places = format_of(source.format).has_places and source.table is None and source.envelope is None
+    has_places = has_places or (form in _LINES and format_of(source.format).is_lines)
     if has_places:
         file, block = sf.col("_metadata.file_path"), sf.col("_metadata.file_block_start")
         kept += [file.alias(_FILE), block.alias(_BLOCK)]
         kept += [] if stream else [sf.monotonically_increasing_id().alias(_ROW)]
     carried = (_FILE, _BLOCK, _ROW) if has_places else ()
-    return frame.select(*kept), Layout(relation, form, wanted, source.sign, carried, delimited)
+    layout = Layout(events, form, wanted, sign, carried, delimited)
+    if source.sign_map or source.envelope is not None:
+        layout = replace(layout, signs=source.sign_map or _OPERATIONS)
+    return frame.select(*kept), replace(
+        layout,
+        envelope=source.envelope is not None and form is Form.JSON,
+        sequence=tuple(source.sequence),
+        beside=beside,
+        wanted=wanted_in_rows(relation, events),
+    )
 
 
 def _expect(place: str, wanted: list[str], frame: DataFrame) -> None:

@@ -1,4 +1,5 @@
-"""What taking the changes of any source has in common: checking rows, setting bad ones aside, and the findings."""
+"""What taking the changes of any source has in common: checking rows, setting bad ones aside, and the
+findings."""
 
 from __future__ import annotations
 
@@ -47,8 +48,8 @@ SMALL: Final = 32 << 20  # bytes; up to this size, files are read in one job and
 class Found:
     """The changes of one commit: the inserted and deleted facts of each source, and its bad rows.
 
-    `sidecars` are the changes of what the store keeps beside the relations, or what yields them once the commit's
-    changes are known. A relation with none of them loses what it has.
+    `sidecars` are the changes of what the store keeps beside the relations, or what yields them once the
+    commit's changes are known. A relation with none of them loses what it has.
     """
 
     inserted: dict[str, Any] = field(default_factory=dict)
