@@ -26,9 +26,7 @@ from tidelog.tables.signed import SIGN, difference
 
 ROW = Relation("Row", (Column("k", types.INT), Column("v", types.Option(types.STRING))), Role.INPUT)
 SOURCE = Source("Row", "json", key=("k",), sequence={"at": "int"})
-SCHEMA = pa.schema(
-    [("k", pa.int64()), ("v", pa.string()), ("#sequence0", pa.int64()), (SIGN, pa.int8())]
-)
+SCHEMA = pa.schema([("k", pa.int64()), ("v", pa.string()), ("#sequence0", pa.int64()), (SIGN, pa.int8())])
 
 Event = tuple[int, str | None, int, int]  # key, value, sequence, sign
 

@@ -141,7 +141,8 @@ def as_lines(source: Source, frame: DataFrame) -> DataFrame | None:
     if not any(isinstance(frame.schema[name].dataType, st.StringType) for name in _PARTS):
         return None
     line = sf.to_json(sf.struct(*(sf.col(f"`{name}`") for name in frame.columns)))
-    return frame.select(line.cast("binary").alias(LINE))
+    is_event = sf.coalesce(*(sf.col(n).cast("string") for n in ("op", *_PARTS) if n in frame.columns))
+    return frame.where(is_event.isNotNull()).select(line.cast("binary").alias(LINE))
 
 
 def opened(place: str, source: Source, frame: DataFrame, wanted: list[str]) -> DataFrame:
