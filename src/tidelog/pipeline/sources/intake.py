@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pyspark.sql import SparkSession
 
 from tidelog.pipeline.failures import naming
+from tidelog.pipeline.sources.by_feed import ByFeed
 from tidelog.pipeline.sources.by_files import ByFiles
+from tidelog.pipeline.sources.delta import Delta, is_followed
 from tidelog.pipeline.sources.listing import spark_listing
 from tidelog.pipeline.sources.reading import Raw, collected
 from tidelog.pipeline.sources.sequencing import sequenced
@@ -32,6 +34,9 @@ class Intake:
     def take(self, found: Found, source: Source, relation: Relation, *, reread: bool) -> None:
         """Take the changes of a source since the last commit; an unchanged source is not read."""
         taking = Taking(self._spark, self._store, found)
+        if is_followed(source):
+            ByFeed(taking, Delta(self._spark), self._progress).take(source, relation, reread=reread)
+            return
         ByFiles(taking, self._listing, self._progress).take(source, relation, reread=reread)
 
     def take_batch(self, found: Found, source: Source, relation: Relation, raw: Raw) -> None:

@@ -291,8 +291,11 @@ def checked(raw: Raw) -> DataFrame:
     return raw.frame.mapInArrow(partial(check_batches, raw.layout, target), from_arrow_schema(target))
 
 
-def collected(raw: Raw) -> tuple[Any, Any]:
-    """The good and the bad rows of a small source, as Arrow tables: one job, checked in this process."""
+def collected(raw: Raw, *, forgives_deletions: bool = False) -> tuple[Any, Any]:
+    """The good and the bad rows of a small source, as Arrow tables: one job, checked in this process.
+
+    With `forgives_deletions`, bad rows that are deleted are left out: as bad rows, they never were inserted.
+    """
     target = _target(raw)
     whole = raw.frame.toArrow()
     parts = _in_order(whole) if raw.layout.form is Form.CELLS else whole
@@ -301,6 +304,8 @@ def collected(raw: Raw) -> tuple[Any, Any]:
     is_good = table[PROBLEM].is_null()
     good = table.filter(is_good).select(_wanted(raw.layout))
     bad = table.filter(pc.invert(is_good))
+    if forgives_deletions:
+        bad = bad.filter(pc.not_equal(pc.fill_null(bad[SIGN], 0), -1))
     nowhere = [pa.nulls(len(bad), pa.string()), pa.nulls(len(bad), pa.int64())]
     places = _places(bad, whole, _headers(raw)) if raw.layout.carried else nowhere
     return good, pa.table([*places, bad[PROBLEM], bad[RAW]], BAD)
