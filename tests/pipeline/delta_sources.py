@@ -113,6 +113,7 @@ def main(folder: Path, jars: str) -> None:
     table.sql("insert into {t} values ('d', 5, 'n', 'm')")
     run("a column was added")
     store = spark.sparkContext._jsc.sc()
+    store.listenerBus().waitUntilEmpty()
     before = store.statusStore().jobsList(None).size()
     run_jobs = pipeline.run(spec, spark=spark)
     store.listenerBus().waitUntilEmpty()

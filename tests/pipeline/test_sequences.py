@@ -1,7 +1,7 @@
 """The last event of a key counts: in any order, repeated, in any batches, with a store that is opened again.
 
-The law: after every batch the relation has the row of each key's last event so far, if that leaves one; computed from
-scratch over all events that were delivered.
+The law: after every batch the relation has the row of each key's last event so far, if that leaves one;
+computed from scratch over all events that were delivered.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def test_events_without_an_order_are_an_error(batches: list[list[int]], tmp_path
     events: list[Event] = [(1, "a", 5, 1), (1, "b", 5, 1)]
     with (
         Store(tmp_path) as store,
-        pytest.raises(PipelineError, match="two events with k = 1 have the same at and different rows"),
+        pytest.raises(PipelineError, match="two events with k = 1 have the same at and different values"),
     ):
         for numbers in batches:
             commit(store, [events[n] for n in numbers])

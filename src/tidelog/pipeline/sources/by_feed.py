@@ -2,8 +2,8 @@
 
 The last version that was read is in the manifest. The next run reads the changes since, and adds them up: a
 table may have rows that the relation doesn't distinguish, so the store keeps how often it has each (see
-`ledger`). If the feed cannot be read (it is off, its files were vacuumed, its columns were changed, the table was
-created again), all rows of the version are read and compared, and the report says why.
+`ledger`). If the feed cannot be read (it is off, its files were vacuumed, its columns were changed, the table
+was created again), all rows of the version are read and compared, and the report says why.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.sources.by_feed import ByFeed
 from tidelog.pipeline.sources.by_files import ByFiles
+from tidelog.pipeline.sources.by_watermark import ByWatermark
 from tidelog.pipeline.sources.delta import Delta, is_followed
 from tidelog.pipeline.sources.listing import spark_listing
 from tidelog.pipeline.sources.reading import Raw, collected
@@ -36,6 +37,9 @@ class Intake:
         taking = Taking(self._spark, self._store, found)
         if is_followed(source):
             ByFeed(taking, Delta(self._spark), self._progress).take(source, relation, reread=reread)
+            return
+        if source.watermark is not None:
+            ByWatermark(taking, self._progress).take(source, relation, reread=reread)
             return
         ByFiles(taking, self._listing, self._progress).take(source, relation, reread=reread)
 

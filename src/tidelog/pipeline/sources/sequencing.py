@@ -30,7 +30,7 @@ from tidelog.tables.given import to_table
 from tidelog.tables.grouping import grouped
 from tidelog.tables.signed import SIGN, difference
 
-__all__ = ["Sequenced", "last_rows", "sequenced"]
+__all__ = ["Sequenced", "expect_one", "newest_rows", "replaced", "sequenced"]
 
 _NUMBER: Final = "#number"
 
@@ -70,7 +70,13 @@ def sequenced(place: str, store: Store, source: Source, relation: Relation, even
     return Sequenced(facts.filter(signs > 0), facts.filter(signs < 0), SidecarChange(described, newer))
 
 
-def last_rows(store: Store, relation: Relation, key: Sequence[str], rows: Any) -> tuple[Any, Any]:
+def newest_rows(place: str, source: Source, relation: Relation, events: Any) -> Any:
+    """The row of each key with the highest sequence. Raises PipelineError if there are two."""
+    newest = last_events(_keys(events, [*source.key], sequence_names(source)))
+    return _rows(place, relation, source, events, newest)
+
+
+def replaced(store: Store, relation: Relation, key: Sequence[str], rows: Any) -> tuple[Any, Any]:
     """The rows to insert and to delete if these rows replace those with their keys."""
     present = store.matching(relation, rows.select([*key]))
     changes = difference(present, rows)
@@ -114,17 +120,21 @@ def _rows(place: str, relation: Relation, source: Source, events: Any, newest: A
         rows.append_column(_NUMBER, pa.array(range(len(rows)), pa.int64())), names, [(_NUMBER, "min")]
     )
     rows = rows.select(names).cast(schema(relation))
-    _expect_one(place, source, rows)
+    _expect_one_each(place, source, rows)
     return rows
 
 
-def _expect_one(place: str, source: Source, rows: Any) -> None:
+def _expect_one_each(place: str, source: Source, rows: Any) -> None:
     keys = rows.select([*source.key])
     numbered = keys.append_column(_NUMBER, pa.array(range(len(rows)), pa.int64()))
     counts = grouped(numbered, [*source.key], [(_NUMBER, "count")])
-    twice = counts.filter(pc.greater(counts[f"{_NUMBER}_count"], 1))
+    expect_one(place, source, counts.filter(pc.greater(counts[f"{_NUMBER}_count"], 1)).select([*source.key]))
+
+
+def expect_one(place: str, source: Source, twice: Any) -> None:
+    """Raise PipelineError if there are keys with several last rows."""
     if twice.num_rows:
-        raise _unordered(place, source, twice.select([*source.key]).slice(0, 1))
+        raise _unordered(place, source, twice.slice(0, 1))
 
 
 def _expect_same(place: str, source: Source, old: Any, before: Any, rows: Any, present: Any) -> None:
@@ -139,7 +149,10 @@ def _expect_same(place: str, source: Source, old: Any, before: Any, rows: Any, p
 
 def _unordered(place: str, source: Source, key: Any) -> PipelineError:
     shown = ", ".join(f"{name} = {value!r}" for name, value in key.to_pylist()[0].items())
+    what, remedy = "events", f"add a column that orders them to {place}.sequence"
+    if source.watermark is not None:
+        what, remedy = "rows", f"name all columns of the key in {place}.key"
     return PipelineError(
-        f"{place}: two events with {shown} have the same {', '.join(source.sequence)} and different rows, so "
-        f"none is the last; add a column that orders them to {place}.sequence; no changes applied"
+        f"{place}: two {what} with {shown} have the same {', '.join(source.sequence)} and different values, so "
+        f"none is the last; {remedy}; no changes applied"
     )

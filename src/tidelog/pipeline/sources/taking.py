@@ -35,7 +35,7 @@ from tidelog.pipeline.spec import Source
 from tidelog.program.typed import Relation
 from tidelog.store.durable import Store
 from tidelog.store.manifest import Batch
-from tidelog.store.sidecars import SidecarChange
+from tidelog.store.sidecars import SEQUENCE, SidecarChange
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import SIGN, difference
 
@@ -145,6 +145,9 @@ class Taking:
         self.found.reports[source.relation] = SourceReport(is_read=True, bad=count)
         if not count:
             return
+        for number, field_name in enumerate(source.sequence):
+            named = pc.replace_substring(bad["problem"], f"{SEQUENCE}{number}", field_name)
+            bad = bad.set_column(bad.schema.get_field_index("problem"), "problem", named)
         headers = bad.filter(pc.starts_with(bad["problem"], HEADER)).to_pylist()
         for row in headers:
             raise PipelineError(f"{place}: {shown_file(row['file'])}: {row['problem'].removeprefix(HEADER)}")
