@@ -93,12 +93,14 @@ def test_late_and_repeated_events_end_in_the_right_state(seed: int, tmp_path: Pa
 @pytest.mark.parametrize("batches", [[[0, 1]], [[0], [1]], [[1], [0]]])
 def test_events_without_an_order_are_an_error(batches: list[list[int]], tmp_path: Path) -> None:
     events: list[Event] = [(1, "a", 5, 1), (1, "b", 5, 1)]
-    with (
-        Store(tmp_path) as store,
-        pytest.raises(PipelineError, match="two events with k = 1 have the same at and different values"),
-    ):
-        for numbers in batches:
-            commit(store, [events[n] for n in numbers])
+    *before, last = [[events[n] for n in numbers] for numbers in batches]
+    with Store(tmp_path) as store:
+        for given in before:
+            commit(store, given)
+        with pytest.raises(
+            PipelineError, match="two events with k = 1 have the same at and different values"
+        ):
+            commit(store, last)
 
 
 def test_another_key_needs_another_store(tmp_path: Path) -> None:

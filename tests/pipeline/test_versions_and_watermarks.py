@@ -144,8 +144,9 @@ def test_bad_rows_of_a_table_may_leave_it(tmp_path: Path, spark: SparkSession, t
 class Database:
     """A table in a database that comes with Spark."""
 
-    def __init__(self, spark: SparkSession, name: str) -> None:
-        self.url = f"jdbc:derby:memory:{name};create=true"
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.url = f"jdbc:derby:memory:{folder.name};create=true"
+        spark._jvm.System.setProperty("derby.stream.error.file", str(folder / "derby.log"))  # type: ignore[union-attr]
         self.connection = spark._jvm.java.sql.DriverManager.getConnection(self.url)  # type: ignore[union-attr]
         self.statement = self.connection.createStatement()
         self.do("create table prices (item varchar(20), cents bigint, seen timestamp)")
@@ -176,7 +177,7 @@ class Database:
 
 @pytest.fixture
 def database(spark: SparkSession, tmp_path: Path) -> Iterator[Database]:
-    made = Database(spark, tmp_path.name)
+    made = Database(spark, tmp_path)
     yield made
     made.connection.close()
 

@@ -45,7 +45,7 @@ _LOST: Final = ("u", "d")
 def problem_of(op: object) -> str:
     """Why there are no events for an operation, for people."""
     if op == "t":
-        return "the table was truncated, which deletes rows that are not named; read the table again, as a source"
+        return "the table was truncated, which names no rows; read the table again, as a source"
     return f"the operation is {op!r}; Debezium's are c, r, u, d and m"
 
 
@@ -69,7 +69,8 @@ def events_of(
     if not isinstance(payload, dict) or "op" not in payload:
         yield {OP: f"{WRONG}the line is no envelope of Debezium: the field op is missing"}
         return
-    order = {f"#sequence{i}": field_of(payload, name) for i, name in enumerate(sequence)}
+    around = {**envelope, **payload}  # offsets are beside the payload
+    order = {f"#sequence{i}": field_of(around, name) for i, name in enumerate(sequence)}
     yield from ({**row, **order} for row in _rows(payload, has_key=has_key))
 
 
@@ -92,8 +93,8 @@ def missing(part: str) -> str:
     if part == AFTER:
         return "the row after the change is missing"
     return (
-        "the row before the change is missing; let the database write it (for PostgreSQL, REPLICA IDENTITY FULL), "
-        "or give the columns of the key, with key and sequence"
+        "the row before the change is missing; let the database write it (REPLICA IDENTITY FULL in PostgreSQL), "
+        "or give key and sequence"
     )
 
 

@@ -91,7 +91,8 @@ class ByFeed:
                 made = settling(before.described, change, surplus)
         except PipelineError as error:
             reason = str(error).splitlines()[0].removeprefix(f"sources.{relation.name}: ")
-            return f"read in full, since its change feed could not be read from version {before.version + 1} on: {reason}"
+            what = f"its change feed could not be read from version {before.version + 1} on"
+            return f"read in full, since {what}: {reason}"
         except Inconsistent:
             return "read in full, since its change feed removes rows that it did not have"
         self._taking.found.sidecars[relation.name] = made

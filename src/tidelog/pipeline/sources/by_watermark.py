@@ -130,8 +130,8 @@ def _literal(place: str, mark: str, type_: st.DataType, last: str) -> Column:
     if isinstance(type_, st.TimestampNTZType):
         return sf.lit(last or "1970-01-01 00:00:00").cast("timestamp_ntz")
     raise PipelineError(
-        f"{place}.watermark: column {mark} has the type {type_.simpleString()}, whose order may be another one in the "
-        "database; use a column of integers, decimals, dates or timestamps"
+        f"{place}.watermark: column {mark} has the type {type_.simpleString()}, whose order may be "
+        "another one in the database; use a column of integers, decimals, dates or timestamps"
     )
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from tidelog.data import types
-from tidelog.data.types import Type
+from tidelog.data.types import Type, present
 from tidelog.errors import PipelineError
 from tidelog.formats.assembly import LINE
 from tidelog.formats.checking import Form
@@ -34,9 +34,17 @@ from tidelog.pipeline.source_spec import Source
 from tidelog.program.typed import Column, Relation
 from tidelog.store.sidecars import SEQUENCE
 
-__all__ = ["as_lines", "event_names", "event_relation", "opened", "sequence_names", "wanted_in_rows"]
+__all__ = [
+    "as_lines",
+    "as_texts",
+    "event_names",
+    "event_relation",
+    "opened",
+    "sequence_names",
+    "wanted_in_rows",
+]
 
-_TYPES: Final = {
+_TYPES: Final[dict[str, Type]] = {
     "int": types.INT,
     "string": types.STRING,
     "timestamp": types.TIMESTAMP,
@@ -99,7 +107,7 @@ def _type(place: str, relation: Relation, form: Form, frame: DataFrame, field: s
         return _TYPES[given]
     declared = {c.name: c.type for c in relation.columns}
     if field in declared:
-        return _present(declared[field])
+        return present(declared[field])
     if form is not Form.VALUES:
         return types.INT
     found = frame.select(_field(frame, field)).schema[0].dataType
@@ -112,10 +120,6 @@ def _type(place: str, relation: Relation, form: Form, frame: DataFrame, field: s
             "use a number, a text or a time"
         )
     return type_
-
-
-def _present(type_: Type) -> Type:
-    return type_.item if isinstance(type_, types.Option) else type_
 
 
 def _field(frame: DataFrame, name: str) -> SparkColumn:
@@ -143,6 +147,15 @@ def as_lines(source: Source, frame: DataFrame) -> DataFrame | None:
     line = sf.to_json(sf.struct(*(sf.col(f"`{name}`") for name in frame.columns)))
     is_event = sf.coalesce(*(sf.col(n).cast("string") for n in ("op", *_PARTS) if n in frame.columns))
     return frame.where(is_event.isNotNull()).select(line.cast("binary").alias(LINE))
+
+
+def as_texts(source: Source, relation: Relation, frame: DataFrame) -> DataFrame:
+    """Keys and values of Kafka as texts, unless the relation's column has bytes."""
+    for name in ("key", "value") if source.format == "kafka" else ():
+        types_ = [present(c.type) for c in relation.columns if source.columns.get(c.name, c.name) == name]
+        if types_ and not isinstance(types_[0], types.Bytes):
+            frame = frame.withColumn(name, sf.col(name).cast("string"))
+    return frame
 
 
 def opened(place: str, source: Source, frame: DataFrame, wanted: list[str]) -> DataFrame:

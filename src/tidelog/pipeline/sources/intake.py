@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.sources.by_feed import ByFeed
 from tidelog.pipeline.sources.by_files import ByFiles
+from tidelog.pipeline.sources.by_offsets import ByOffsets
 from tidelog.pipeline.sources.by_watermark import ByWatermark
 from tidelog.pipeline.sources.delta import Delta, is_followed
 from tidelog.pipeline.sources.listing import spark_listing
@@ -38,17 +40,26 @@ class Intake:
         if is_followed(source):
             ByFeed(taking, Delta(self._spark), self._progress).take(source, relation, reread=reread)
             return
+        if source.format == "kafka":
+            ByOffsets(taking, partial(self._take_events, taking), self._progress).take(
+                source, relation, reread=reread
+            )
+            return
         if source.watermark is not None:
             ByWatermark(taking, self._progress).take(source, relation, reread=reread)
             return
         ByFiles(taking, self._listing, self._progress).take(source, relation, reread=reread)
 
     def take_batch(self, found: Found, source: Source, relation: Relation, raw: Raw) -> None:
-        """Take a batch of events: the last one of each key, or the sums of their signs.
+        """Take a batch of a stream."""
+        self._take_events(Taking(self._spark, self._store, found), source, relation, raw)
+
+    def _take_events(self, taking: Taking, source: Source, relation: Relation, raw: Raw) -> None:
+        """Take events: the last one of each key, or the sums of their signs.
 
         A positive sum inserts a row, a negative one deletes it.
         """
-        taking = Taking(self._spark, self._store, found)
+        found = taking.found
         with naming(raw.place):
             good, bad = collected(raw)
         taking.set_aside(source, raw.place, bad)

@@ -28,7 +28,14 @@ from tidelog.formats.envelopes import DELETED, INSERTED, OP
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.formats import format_of
 from tidelog.pipeline.sources.delimited import delimited, file_options
-from tidelog.pipeline.sources.events import as_lines, event_names, event_relation, opened, wanted_in_rows
+from tidelog.pipeline.sources.events import (
+    as_lines,
+    as_texts,
+    event_names,
+    event_relation,
+    opened,
+    wanted_in_rows,
+)
 from tidelog.pipeline.spec import Source, as_literal
 from tidelog.program.typed import Relation
 from tidelog.tables.arrow import schema
@@ -142,6 +149,8 @@ def read_raw(
         lines = as_lines(source, frame) if form is Form.VALUES else None
         if lines is not None:
             form, frame = Form.JSON, lines
+        elif form is Form.VALUES:
+            frame = as_texts(source, relation, frame)
         frame, arranged = _arranged(place, source, inner, form, frame, layout, stream=stream)
         names = tuple(source.columns.get(c.name, c.name) for c in relation.columns)
         columns = (*relation.columns, *arranged.relation.columns[len(inner.columns) :])

@@ -153,6 +153,6 @@ def _unordered(place: str, source: Source, key: Any) -> PipelineError:
     if source.watermark is not None:
         what, remedy = "rows", f"name all columns of the key in {place}.key"
     return PipelineError(
-        f"{place}: two {what} with {shown} have the same {', '.join(source.sequence)} and different values, so "
-        f"none is the last; {remedy}; no changes applied"
+        f"{place}: two {what} with {shown} have the same {', '.join(source.sequence)} and different values, "
+        f"so none is the last; {remedy}; no changes applied"
     )
