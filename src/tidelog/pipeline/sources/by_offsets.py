@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from tidelog.errors import PipelineError
@@ -29,7 +29,8 @@ Offsets = dict[str, dict[str, int]]  # the next offset, by topic and partition
 
 _START: Final = "startingOffsets"
 _END: Final = "endingOffsets"
-_SOME: Final = "must specify all TopicPartitions"
+_ASSIGNED: Final = re.compile(r"Assigned: Set\(([^()]*)\)")
+_EARLIEST: Final = -2  # in Spark's offsets
 _GONE: Final = re.compile("data loss|data may have been lost|OffsetOutOfRange", re.IGNORECASE)
 _LOST: Final = (
     "messages that were not read are gone: use --reread to go on with those that Kafka still has, "
@@ -67,7 +68,7 @@ class ByOffsets:
         known = {} if before is None or reread else before.offsets
         frame, offsets = self._messages(source, relation, known)
         try:
-            if before is not None and offsets == before.offsets and not reread:
+            if before is not None and not reread and _read_to(offsets) == _read_to(before.offsets):
                 self._taking.found.prints[relation.name] = text
                 self._taking.unchanged(relation)
                 return
@@ -82,15 +83,18 @@ class ByOffsets:
         place = f"sources.{relation.name}"
         try:
             with naming(place):
-                frame = self._read(source, json.dumps(known) if known else "earliest")
-                return frame, _after(known, frame)
+                return self._since(source, known)
         except PipelineError as error:
-            if _SOME not in str(error):
+            assigned = _ASSIGNED.search(str(error.__cause__))  # in full
+            if assigned is None:
                 raise PipelineError(f"{error}; {_LOST}") if _GONE.search(str(error)) else error from None
-        # a partition was added, and has no known offset: Spark wants those of all partitions or of none
+        # Spark wants offsets for all partitions, also for those of which nothing is known
         with naming(place):
-            frame = self._read(source, "earliest").where(_is_new(known))
-            return frame, _after(known, frame)
+            return self._since(source, _with_partitions(known, assigned[1].split(", ")))
+
+    def _since(self, source: Source, known: Offsets) -> tuple[DataFrame, Offsets]:
+        frame = self._read(source, json.dumps(known) if known else "earliest")
+        return frame, _after(known, frame)
 
     def _read(self, source: Source, start: str) -> DataFrame:
         options = {_END: "latest", **source.options, _START: start}
@@ -106,14 +110,18 @@ def _after(known: Offsets, frame: DataFrame) -> Offsets:
     return offsets
 
 
-def _is_new(known: Offsets) -> Column:
-    """Whether a message is at a known offset or after it, or in a new partition."""
-    is_new = sf.lit(True)
-    for topic, partitions in known.items():
-        for partition, offset in partitions.items():
-            is_there = (sf.col("topic") == topic) & (sf.col("partition") == int(partition))
-            is_new = is_new & (~is_there | (sf.col("offset") >= offset))
-    return is_new
+def _read_to(offsets: Offsets) -> set[tuple[str, str, int]]:
+    """The offsets of partitions that have messages."""
+    return {(t, p, n) for t, partitions in offsets.items() for p, n in partitions.items() if n != _EARLIEST}
+
+
+def _with_partitions(known: Offsets, assigned: list[str]) -> Offsets:
+    """The known offsets of these partitions, and the beginning of the others."""
+    made: Offsets = {}
+    for name in assigned:
+        topic, _, partition = name.rpartition("-")
+        made.setdefault(topic, {})[partition] = known.get(topic, {}).get(partition, _EARLIEST)
+    return made
 
 
 def _print(text: str, described: str) -> _Print | None:
