@@ -34,7 +34,7 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture
 def jobs(spark: SparkSession) -> Callable[[], int]:
     """Counts the jobs that Spark has started."""
-    context = spark.sparkContext._jsc.sc()  # type: ignore[union-attr]
+    context = spark.sparkContext._jsc.sc()
 
     def count() -> int:
         context.listenerBus().waitUntilEmpty()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,8 @@ def test_envelopes_that_come_late_and_again_end_in_the_right_state(
 
 def test_envelopes_as_structs_or_texts_in_files_of_spark(tmp_path: Path, spark: SparkSession) -> None:
     fields = "struct<k: int, v: string, n: int>"
-    for form, part in ((fields, lambda r: r), ("string", lambda r: r and json.dumps(r))):
+    forms: list[tuple[str, Callable[[Any], Any]]] = [(fields, lambda r: r), ("string", json.dumps)]
+    for form, part in forms:
         folder = tmp_path / form[:6]
         folder.mkdir()
         stream = {"format": "parquet", "path": "in/*.parquet", "envelope": "debezium"}

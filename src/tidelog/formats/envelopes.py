@@ -93,8 +93,8 @@ def missing(part: str) -> str:
     if part == AFTER:
         return "the row after the change is missing"
     return (
-        "the row before the change is missing; let the database write it (REPLICA IDENTITY FULL in PostgreSQL), "
-        "or give key and sequence"
+        "the row before the change is missing; let the database write it "
+        "(REPLICA IDENTITY FULL in PostgreSQL), or give key and sequence"
     )
 
 

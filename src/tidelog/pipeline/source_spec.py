@@ -159,7 +159,9 @@ def _problems(source: Source, *, is_stream: bool) -> Iterator[tuple[str, str]]:
         yield "sign_map", "says what the texts of a column mean; name that column, with sign"
     if source.envelope is not None and (source.sign is not None or format_of(source.format).is_delimited):
         yield "envelope", "has the operation of each event; remove sign, and use JSON or a format of Spark"
-    if bool(source.key) != bool(source.sequence or source.watermark):
+    if source.key and source.watermark is None and not is_stream and source.format != "kafka":
+        yield "key", "belongs to a watermark, or to a stream of events; remove it"
+    elif bool(source.key) != bool(source.sequence or source.watermark):
         missing, what = (
             ("key", "the columns of the key") if not source.key else ("sequence", "what orders its events")
         )

@@ -17,13 +17,12 @@ import pyarrow as pa
 from pyspark.sql import functions as sf
 
 from tidelog.errors import PipelineError
-from tidelog.pipeline.failures import naming
 from tidelog.pipeline.source_spec import Source
 from tidelog.pipeline.sources import taking
 from tidelog.pipeline.sources.delta import State, Tables
 from tidelog.pipeline.sources.fingerprints import digest
 from tidelog.pipeline.sources.ledger import Inconsistent, counted, settled_whole, settling
-from tidelog.pipeline.sources.reading import collected, spark_schema
+from tidelog.pipeline.sources.reading import spark_schema
 from tidelog.pipeline.sources.taking import Taking
 from tidelog.program.typed import Relation
 from tidelog.store.sidecars import COUNT, COUNTS
@@ -102,9 +101,7 @@ class ByFeed:
     def _feed(self, source: Source, relation: Relation, first: int, last: int) -> Any:
         """How often the table gained or lost each row in these versions."""
         raw = self._tables.feed(source, relation, first, last)
-        with naming(raw.place):
-            good, bad = collected(raw, forgives_deletions=True)
-        self._taking.set_aside(source, raw.place, bad)
+        good = self._taking.small_rows(source, raw, forgives_deletions=True)
         facts = to_table(relation, good.select(spark_schema(relation).names))
         signs = good[SIGN].cast(pa.int64())
         return facts.append_column(pa.field(COUNT, pa.int64(), nullable=False), signs)
@@ -112,7 +109,7 @@ class ByFeed:
     def _whole(self, source: Source, relation: Relation, described: str, now: State, note: str) -> None:
         raw = self._tables.rows(source, relation, now.version)
         if now.size <= taking.SMALL:
-            rows = to_table(relation, self._taking.rows(source, raw, is_small=True))
+            rows = to_table(relation, self._taking.small_rows(source, raw))
             difference = self._taking.difference(relation, rows)
             often = counted(rows)
         else:

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from tidelog.errors import PipelineError
@@ -31,6 +32,7 @@ from tidelog.tables.grouping import grouped
 __all__ = ["ByFiles"]
 
 _MIDDLE: Final = 1 << 63  # prints are unsigned, numbers of files are not
+_NUMBER: Final = "#number"
 _UNKNOWN: Final = "read in full, since the store did not know the files of its rows"
 _WRONG: Final = "read in full, since the store had other rows of its files"
 
@@ -93,8 +95,21 @@ class ByFiles:
             return _with_files(to_table(relation, []), pa.array([], pa.int64()))
         chosen = Files(tuple(f.path for f in files.values()), False, True, now.folders)
         raw = read_raw(self._taking.spark, source, relation, files=chosen)
-        is_small = sum(file.size for file in files.values()) <= taking.SMALL
-        return _numbered(relation, self._taking.rows(source, raw, is_small=is_small), files)
+        if sum(file.size for file in files.values()) <= taking.SMALL:
+            return _numbered(relation, self._taking.small_rows(source, raw), files)
+        with self._taking.checked(source, raw) as frame:
+            return self._large(relation, frame, files)
+
+    def _large(self, relation: Relation, frame: DataFrame, files: Mapping[str, File]) -> Any:
+        """The same, numbered and made distinct by Spark."""
+        file = f"`{FILE}`"
+        paths = [row[0] for row in frame.select(file).distinct().collect()]
+        numbers = _numbers(files)
+        pairs = [(path, _found(numbers, path)) for path in paths]
+        known = self._taking.spark.createDataFrame(pairs, f"{file} string, `{_NUMBER}` bigint")
+        named = frame.join(sf.broadcast(known), FILE).drop(FILE).distinct().toArrow()
+        facts = to_table(relation, named.select(spark_schema(relation).names))
+        return _with_files(facts, named[_NUMBER].cast(pa.int64()))
 
     # -- all rows
 
@@ -107,7 +122,7 @@ class ByFiles:
         apart = now if now is not None and now.is_apart else None
         self._taking.found.sidecars[relation.name] = {}
         if now is not None and now.size <= taking.SMALL:
-            rows = self._taking.rows(source, raw, is_small=True)
+            rows = self._taking.small_rows(source, raw)
             names = spark_schema(relation).names
             difference = self._taking.difference(relation, to_table(relation, rows.select(names)))
             if apart is not None:
@@ -117,8 +132,7 @@ class ByFiles:
                 names = [sf.col(f"`{name}`") for name in spark_schema(relation).names]
                 difference = self._taking.large_difference(relation, frame.select(*names))
                 if apart is not None:
-                    rows = frame.distinct().toArrow()
-                    self._keep(relation, apart, _numbered(relation, rows, apart.files))
+                    self._keep(relation, apart, self._large(relation, frame, apart.files))
         self._taking.report(relation, *difference, note=note)
 
     def _keep(self, relation: Relation, now: Look, rows: Any) -> None:
@@ -132,7 +146,7 @@ def _number(print_: str) -> int:
 
 def _numbered(relation: Relation, rows: Any, files: Mapping[str, File]) -> Any:
     """The rows of files, each once, with the numbers of their files instead of their paths."""
-    numbers = {plain(file.path): _number(print_) for print_, file in files.items()}
+    numbers = _numbers(files)
     paths = rows[FILE].combine_chunks()
     known = pc.unique(paths)
     found = pa.array([_found(numbers, path) for path in known.to_pylist()], pa.int64())
@@ -143,6 +157,11 @@ def _numbered(relation: Relation, rows: Any, files: Mapping[str, File]) -> Any:
         .select(numbered.column_names)
         .cast(numbered.schema)
     )
+
+
+def _numbers(files: Mapping[str, File]) -> dict[str, int]:
+    """The numbers of files, by their paths."""
+    return {plain(file.path): _number(print_) for print_, file in files.items()}
 
 
 def _found(numbers: Mapping[str, int], path: str) -> int:

@@ -1,7 +1,7 @@
 """Takes the new messages of Kafka, by their offsets.
 
-The next offset of each partition is in the manifest, so every message is applied exactly once, wherever a run was
-stopped. Messages are read once, as a batch, and are events like those of a stream.
+The next offset of each partition is in the manifest, so every message is applied exactly once, wherever a run
+was stopped. Messages are read once, as a batch, and are events like those of a stream.
 """
 
 from __future__ import annotations
@@ -94,7 +94,11 @@ class ByOffsets:
 
     def _since(self, source: Source, known: Offsets) -> tuple[DataFrame, Offsets]:
         frame = self._read(source, json.dumps(known) if known else "earliest")
-        return frame, _after(known, frame)
+        try:
+            return frame, _after(known, frame)
+        except BaseException:
+            frame.unpersist()
+            raise
 
     def _read(self, source: Source, start: str) -> DataFrame:
         options = {_END: "latest", **source.options, _START: start}

@@ -21,10 +21,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from tidelog.errors import PipelineError
-from tidelog.pipeline.failures import naming
 from tidelog.pipeline.source_spec import Source
 from tidelog.pipeline.sources.fingerprints import digest
-from tidelog.pipeline.sources.reading import Raw, collected, read_raw, spark_schema
+from tidelog.pipeline.sources.reading import Raw, read_raw, spark_schema
 from tidelog.pipeline.sources.sequencing import expect_one, newest_rows, replaced
 from tidelog.pipeline.sources.taking import Taking
 from tidelog.program.typed import Relation
@@ -66,9 +65,7 @@ class ByWatermark:
     def _newer(self, source: Source, relation: Relation, last: str) -> str:
         """Take the rows from a value on; the highest value."""
         raw = self._read(source, relation, last)
-        with naming(raw.place):
-            good, bad = collected(raw)
-        self._taking.set_aside(source, raw.place, bad)
+        good = self._taking.small_rows(source, raw)
         names = spark_schema(relation).names
         rows = (
             newest_rows(raw.place, source, relation, good)

@@ -7,14 +7,13 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from tidelog.pipeline.failures import naming
 from tidelog.pipeline.sources.by_feed import ByFeed
 from tidelog.pipeline.sources.by_files import ByFiles
 from tidelog.pipeline.sources.by_offsets import ByOffsets
 from tidelog.pipeline.sources.by_watermark import ByWatermark
 from tidelog.pipeline.sources.delta import Delta, is_followed
 from tidelog.pipeline.sources.listing import spark_listing
-from tidelog.pipeline.sources.reading import Raw, collected
+from tidelog.pipeline.sources.reading import Raw
 from tidelog.pipeline.sources.sequencing import sequenced
 from tidelog.pipeline.sources.taking import Found, Taking, stored_frame, verified_reader
 from tidelog.pipeline.spec import Source
@@ -60,9 +59,7 @@ class Intake:
         A positive sum inserts a row, a negative one deletes it.
         """
         found = taking.found
-        with naming(raw.place):
-            good, bad = collected(raw)
-        taking.set_aside(source, raw.place, bad)
+        good = taking.small_rows(source, raw)
         if source.key:
             last = sequenced(raw.place, self._store, source, relation, good)
             found.sidecars[relation.name] = {KEYS: last.keys}

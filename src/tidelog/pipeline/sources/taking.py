@@ -3,7 +3,7 @@ findings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -112,15 +112,12 @@ class Taking:
 
     # -- rows
 
-    def rows(self, source: Source, raw: Raw, *, is_small: bool) -> Any:
-        """The good rows of a source, as a table with what the layout adds to the relation's columns."""
-        if is_small:
-            with naming(raw.place):
-                good, bad = collected(raw)
-            self.set_aside(source, raw.place, bad)
-            return good
-        with self.checked(source, raw) as frame:
-            return frame.toArrow()
+    def small_rows(self, source: Source, raw: Raw, *, forgives_deletions: bool = False) -> Any:
+        """The good rows of a small source, as a table with what the layout adds to the relation's columns."""
+        with naming(raw.place):
+            good, bad = collected(raw, forgives_deletions=forgives_deletions)
+        self.set_aside(source, raw.place, bad)
+        return good
 
     @contextmanager
     def checked(self, source: Source, raw: Raw) -> Iterator[DataFrame]:
@@ -188,6 +185,3 @@ def stored_frame(spark: SparkSession, store: Store, relation: Relation) -> DataF
     if len(files) > 1:
         frame = frame.groupBy(*names).agg(sf.sum(f"`{SIGN}`").alias(SIGN)).where(f"`{SIGN}` > 0")
     return frame.select(*names)
-
-
-Progress = Callable[[str], object]
