@@ -284,7 +284,7 @@ def test_a_segment_that_is_missing_or_corrupt_is_reported(tmp_path: Path) -> Non
 
 def test_a_store_of_a_later_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as later:
-        later.setattr("tidelog.store.manifest.FORMAT", 5)
+        later.setattr("tidelog.store.manifest.FORMAT", 6)
         with Store(tmp_path) as store:
             store.commit(Update("", {}, {}))
     with pytest.raises(StoreError, match="another version of Tidelog"):

@@ -1,7 +1,8 @@
 """The store: versioned relations on disk. The last complete version is always readable.
 
 A store is a folder with a marker, `manifests/` (one file per commit), `segments/` (one folder per relation),
-`states/` (engine states to resume from) and `history/` (see `history`):
+`sidecars/` (what is known of the rows of inputs), `states/` (engine states to resume from) and `history/` (see
+`history`):
 
 - A commit writes its segments, occasionally a state, then its manifest. If it stops before the manifest is
   renamed to its final name, it did not happen, and its files are orphans. If it stops later, it happened.
@@ -55,6 +56,7 @@ from tidelog.store.marker import (
 )
 from tidelog.store.reading import StoredVersion, latest, lost
 from tidelog.store.segments import Segment, is_long, write_segment
+from tidelog.store.sidecars import Sidecar, SidecarChange, with_change
 from tidelog.store.states import KeptState, Offer, is_old, with_changes, write_state
 from tidelog.tables.signed import signed
 
@@ -69,7 +71,8 @@ class Update:
     """The content of a commit: `changes` are signed rows; relations without changes stay as they are.
 
     `relations` are all relations of the store after the commit; any other relation is dropped. `state` is
-    saved if a new one is due.
+    saved if a new one is due. `sidecars` are changes to those of some input relations, by their kinds: a
+    relation that is named loses the kinds that aren't, and all others keep theirs.
     """
 
     program: str
@@ -79,6 +82,7 @@ class Update:
     streams: Mapping[str, Batch] = field(default_factory=dict)
     sinks: Mapping[str, Written] = field(default_factory=dict)
     state: Offer | None = None
+    sidecars: Mapping[str, Mapping[str, SidecarChange]] = field(default_factory=dict)
 
 
 class Store(StoredVersion):
@@ -163,9 +167,35 @@ class Store(StoredVersion):
             for name, relation in update.relations.items()
         }
         state = self._state(update, relations, written)
+        sidecars = self._sidecars(number, update)
         return Manifest(
-            number, update.program, relations, written, update.sources, update.streams, update.sinks, state
+            number,
+            update.program,
+            relations,
+            written,
+            update.sources,
+            update.streams,
+            update.sinks,
+            state,
+            sidecars,
         )
+
+    def _sidecars(self, number: int, update: Update) -> dict[str, Mapping[str, Sidecar]]:
+        before = {} if self.current is None else self.current.sidecars
+        made = {name: kinds for name, kinds in before.items() if name in update.relations}
+        for name, changes in update.sidecars.items():
+            made[name] = {
+                kind: with_change(
+                    self._disk,
+                    self.folder,
+                    (number, name, kind),
+                    before.get(name, {}).get(kind),
+                    change,
+                    self._verifier,
+                )
+                for kind, change in changes.items()
+            }
+        return {name: kinds for name, kinds in made.items() if kinds}
 
     def _undone(self, file: Path, error: OSError) -> StoreError:
         """The error for a commit that could not be written. Its files are removed if possible."""
@@ -263,6 +293,7 @@ class Store(StoredVersion):
             self._disk.remove(file_of(self.folder, commit))
         needed = {self.folder / SEGMENTS / file for file in files}
         needed |= {self.folder / m.state.file for m in kept if m.state is not None}
+        needed |= {self.folder / part.file for m in kept for part in m.parts}
         for file in find_files(self.folder):
             if file not in needed:
                 self._disk.remove(file)

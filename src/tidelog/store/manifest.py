@@ -20,6 +20,7 @@ from tidelog.store.disk import UNFINISHED
 from tidelog.store.marker import SHOWN
 from tidelog.store.sealing import Damaged, sealed, unsealed
 from tidelog.store.segments import Segment
+from tidelog.store.sidecars import SIDECARS, Part, Sidecar
 from tidelog.store.states import STATES, KeptState
 
 __all__ = [
@@ -39,8 +40,8 @@ __all__ = [
 
 D = TypeVar("D")
 
-FORMAT: Final = 4
-_READABLE: Final = (1, 2, 3, FORMAT)  # 1 had no states, 1 and 2 no digests, and none had origins of sinks
+FORMAT: Final = 5
+_READABLE: Final = (1, 2, 3, 4, FORMAT)  # 1 had no states, 1 and 2 no digests, up to 4 no sidecars
 _WITH_DIGESTS: Final = 3
 FOLDER: Final = "manifests"
 HISTORY: Final = "history"
@@ -50,6 +51,7 @@ _PLAIN: Final = {"str": str, "int": int, "bool": bool}
 _INPUT: Final = re.compile(r"^input ", re.MULTILINE)  # attributes may stand on the lines before
 _MANIFEST: Final = re.compile(rf"\d{{{_DIGITS}}}\.json")
 _STATE: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}")
+_SIDECAR: Final = re.compile(rf"{SIDECARS}/[^./][^/]*/\d{{{_DIGITS}}}-(files|counts|keys)\.parquet")
 _SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(changes|base)\.parquet")
 
 
@@ -88,7 +90,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """`sources` has the fingerprint of each source, in a format that the reader of the source chooses."""
+    """`sources` has the fingerprint of each source, in a format that the reader of the source chooses.
+
+    `sidecars` are those of each input relation, by their kinds.
+    """
 
     commit: int
     program: str
@@ -98,6 +103,14 @@ class Manifest:
     streams: Mapping[str, Batch] = field(default_factory=dict)
     sinks: Mapping[str, Written] = field(default_factory=dict)
     state: KeptState | None = None
+    sidecars: Mapping[str, Mapping[str, Sidecar]] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> Iterator[Part]:
+        """The files of the sidecars of this commit."""
+        for kinds in self.sidecars.values():
+            for sidecar in kinds.values():
+                yield from sidecar.parts
 
     @property
     def segments(self) -> Iterator[Segment]:
@@ -133,6 +146,7 @@ def find_files(root: Path) -> Iterator[Path]:
     """
     yield from _files(root, SEGMENTS, "*/*", _named(_SEGMENT))
     yield from _files(root, "", f"{STATES}/*", _named(_STATE))
+    yield from _files(root, "", f"{SIDECARS}/*/*", _named(_SIDECAR))
     for folder in (FOLDER, HISTORY):
         yield from (f for f in _files(root, folder, "*", _named(_MANIFEST)) if f.name.endswith(UNFINISHED))
 
@@ -178,6 +192,7 @@ def read_manifest(root: Path, commit: int, folder: str = FOLDER) -> Manifest:
 def _is_sound(manifest: Manifest, *, has_digests: bool) -> bool:
     """Whether a manifest names only files of the store, each with its digest."""
     is_named = all(_SEGMENT.fullmatch(s.file) and bool(s.digest) >= has_digests for s in manifest.segments)
+    is_named = is_named and all(_SIDECAR.fullmatch(part.file) and part.digest for part in manifest.parts)
     return is_named and (manifest.state is None or bool(_STATE.fullmatch(manifest.state.file)))
 
 
@@ -197,6 +212,7 @@ def _from_json(content: Mapping[str, Any]) -> Manifest:
         "sinks": {n: _plain(Written, w) for n, w in content["sinks"].items()},
         "sources": {n: _text(fingerprint) for n, fingerprint in content["sources"].items()},
         "state": _state(content.get("state")),
+        "sidecars": {n: _sidecars(kinds) for n, kinds in content.get("sidecars", {}).items()},
     }
     return _plain(Manifest, {**content, **made})
 
@@ -207,6 +223,17 @@ def _relation(content: Mapping[str, Any]) -> StoredRelation:
 
 def _segments(content: Iterable[Mapping[str, Any]]) -> tuple[Segment, ...]:
     return tuple(_plain(Segment, s) for s in content)
+
+
+def _sidecars(content: Mapping[str, Any]) -> dict[str, Sidecar]:
+    return {
+        kind: Sidecar(_text(made["described"]), tuple(_part(part) for part in made["parts"]))
+        for kind, made in content.items()
+    }
+
+
+def _part(content: Mapping[str, Any]) -> Part:
+    return _plain(Part, {**content, "dead": tuple(map(int, content["dead"]))})
 
 
 def _state(content: Mapping[str, Any] | None) -> KeptState | None:

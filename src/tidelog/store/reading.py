@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from tidelog.errors import StoreError
 from tidelog.program.typed import Relation
 from tidelog.store.manifest import FOLDER, SEGMENTS, Manifest, file_of, find_commits, read_manifest
 from tidelog.store.marker import SHOWN, has_commits, shown_commit
+from tidelog.store.matching import matching
 from tidelog.store.segments import Segment, read_changes, read_segments
+from tidelog.store.sidecars import Kept
 from tidelog.store.verifying import Verifier
+from tidelog.tables.signed import SIGN, signed_schema, total
 
 __all__ = ["StoredVersion", "latest", "lost"]
 
@@ -58,6 +63,17 @@ class StoredVersion:
         state = self.current.state if self.current is not None else None
         log = () if state is None else state.log.get(relation.name, ())
         return read_changes(self.folder / SEGMENTS, relation, log, self.verifier)
+
+    def matching(self, relation: Relation, asked: Any) -> Any:
+        """The rows of a relation at the last commit with the values of one of the rows of `asked`."""
+        files = (self._verified(segment) for segment in self._segments(relation.name))
+        found = [rows for file in files for rows in matching(file, asked)]
+        return total(pa.concat_tables([signed_schema(relation).empty_table(), *found])).drop_columns([SIGN])
+
+    def sidecar(self, name: str, kind: str) -> Kept | None:
+        """What is known of the rows of an input relation, beside the relation itself."""
+        found = {} if self.current is None else self.current.sidecars.get(name, {})
+        return Kept(self.folder, found[kind], self._verifier) if kind in found else None
 
     def _read(self, relation: Relation, segments: Sequence[Segment]) -> Any:
         return read_segments(self.folder / SEGMENTS, relation, segments, self.verifier)

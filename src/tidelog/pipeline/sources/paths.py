@@ -8,6 +8,7 @@ so that reading a path and listing its files always mean the same file.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,6 +25,7 @@ __all__ = [
     "is_pattern",
     "local",
     "options_of_files",
+    "plain",
     "qualified",
     "qualified_spec",
     "shown_path",
@@ -85,6 +87,12 @@ def local(path: str) -> Path | None:
     """The local file of a qualified path; None if it is on another file system."""
     found = _LOCAL.match(path)
     return Path(path[found.end() :]) if found else None
+
+
+def plain(path: str) -> str:
+    """A qualified path in one of the spellings that it has: a local one without scheme and `..`."""
+    found = _LOCAL.match(path)
+    return posixpath.normpath(path[found.end() :]) if found else path
 
 
 def as_uri(file: Path) -> str:
