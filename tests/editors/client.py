@@ -125,8 +125,7 @@ class Client:
         """End the server as editors do; its exit code."""
         self.ask("shutdown", None)
         self.tell("exit", None)
-        code: int = self._process.wait(timeout=120)
-        return code
+        return self._process.wait(timeout=120)
 
     def kill(self) -> None:
         self._process.kill()
@@ -142,12 +141,14 @@ def position(line: int, character: int) -> Json:
 
 def applied(text: str, edits: list[Json]) -> str:
     """A text after edits by positions in UTF-16, all of them in the text before."""
-    lines = text.splitlines(keepends=True) + [""]
+    lines = [*text.splitlines(keepends=True), ""]
     starts = [sum(map(len, lines[:number])) for number in range(len(lines))]
 
     def offset(place: Json) -> int:
         line = lines[place["line"]].encode("utf-16-le")
-        return starts[place["line"]] + len(line[: 2 * place["character"]].decode("utf-16-le"))
+        column = len(line[: 2 * int(place["character"])].decode("utf-16-le"))
+        start: int = starts[place["line"]]
+        return start + column
 
     ordered = sorted(edits, key=lambda e: offset(e["range"]["start"]), reverse=True)
     for edit in ordered:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tidelog.editors.completion import Names, Suggestion, suggestions
 from tidelog.editors.names.document import Document
@@ -53,8 +54,11 @@ def _names(workspace: Workspace, document: Document, block: int) -> Names:
 def _variables(text: str) -> dict[str, None]:
     """The names in a text that may be variables. It may have errors, so only its tokens count."""
     tokens = tokenize(Source("", text))[0]
-    pairs = zip(tokens, tokens[1:], strict=False)
-    return {t.text: None for t, after in pairs if t.kind == "name" and t.text != "_" and after.text != "("}
+    return {
+        t.text: None
+        for t, after in pairwise(tokens)
+        if t.kind == "name" and t.text != "_" and after.text != "("
+    }
 
 
 def _items(workspace: Workspace, document: Document) -> Iterator[tuple[str, tree.Item]]:

@@ -188,7 +188,7 @@ def _expect_certain(workspace: Workspace, symbol: Symbol, places: list[Place]) -
             if is_open and (each.name, name.start) not in known:
                 line = each.source.position(name.start)[0]
                 raise Refused(
-                    f"`.{symbol.name}` in {each.name}:{line} may be this field or another one of the same name"
+                    f"`.{symbol.name}` in {each.name}:{line} may be this field or another one of its name"
                 )
 
 

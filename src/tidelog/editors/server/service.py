@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -280,9 +279,9 @@ class Service:
             return []
         if new == old:
             return []
-        start = len(os.path.commonprefix([old, new]))
-        shared = min(len(old), len(new)) - start
-        end = len(os.path.commonprefix([old[::-1][:shared], new[::-1][:shared]]))
+        start = _shared(old, new)
+        rest = min(len(old), len(new)) - start
+        end = _shared(old[len(old) - rest :][::-1], new[len(new) - rest :][::-1])
         where = range_of(document.source, start, len(old) - end, self.units)
         return [lsp.TextEdit(where, new[start : len(new) - end])]
 
@@ -311,6 +310,12 @@ class Service:
             self._location(place).range,
             detail=role or None,
         )
+
+
+def _shared(one: str, other: str) -> int:
+    """The length of what two texts begin with."""
+    pairs = zip(one, other, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def server(search: Iterable[Path] = (), functions: Iterable[Callable[..., object]] = ()) -> LanguageServer:
