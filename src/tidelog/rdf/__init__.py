@@ -7,11 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tidelog.rdf.graphs import graph, read, triples, union, write
+    from tidelog.rdf.graphs import graph, read, read_quads, triples, union, write
     from tidelog.rdf.inference import PROFILES, Inference, infer
     from tidelog.rdf.lubm import universities, university_ontology
     from tidelog.rdf.ontology import LeftOut
     from tidelog.rdf.rdfs import RDFS, schema_closure
+    from tidelog.rdf.sparql.answers import query, sparql
     from tidelog.rdf.translation import Translation, owl_rules, rdfs_rules
 
 __all__ = [
@@ -23,9 +24,12 @@ __all__ = [
     "graph",
     "infer",
     "owl_rules",
+    "query",
     "rdfs_rules",
     "read",
+    "read_quads",
     "schema_closure",
+    "sparql",
     "triples",
     "union",
     "universities",
@@ -34,11 +38,12 @@ __all__ = [
 ]
 
 _MODULES = {
-    "graphs": ("graph", "read", "triples", "union", "write"),
+    "graphs": ("graph", "read", "read_quads", "triples", "union", "write"),
     "inference": ("PROFILES", "Inference", "infer"),
     "ontology": ("LeftOut",),
     "rdfs": ("RDFS", "schema_closure"),
     "translation": ("Translation", "owl_rules", "rdfs_rules"),
+    "sparql.answers": ("query", "sparql"),
     "lubm": ("universities", "university_ontology"),
 }
 
