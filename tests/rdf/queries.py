@@ -27,7 +27,7 @@ VARIABLES: Final = ["?x", "?y", "?z", "?w"]
 
 def graph(rng: Random) -> set[Triple]:
     found: set[Triple] = set()
-    for _ in range(rng.choice([0, 5, 20, 30])):
+    for _ in range(rng.choice([0, 5, 12])):
         value = rng.choice([*NODES, *NODES, *LITERALS])
         found.add((rng.choice(NODES), f"<http://e/{rng.choice(PREDICATES)}>", value))
     return found

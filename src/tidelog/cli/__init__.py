@@ -50,7 +50,7 @@ _COMMANDS: Final = {
     "rdf": (
         "tidelog.rdf.commands",
         "commands",
-        "Work with RDF graphs: infer triples by RDFS or OWL 2 RL.",
+        "Work with RDF graphs: infer triples by RDFS or OWL 2 RL, and query them by SPARQL.",
     ),
     "repl": (
         "tidelog.cli.repl.command",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -15,7 +15,7 @@ from tidelog.rdf.sparql.reading import expression_of, parsed
 from tidelog.rdf.sparql.translation import Solutions, Translator
 from tidelog.session import Session, open_session
 
-__all__ = ["Answer", "Sparql", "query", "sparql"]
+__all__ = ["Answer", "Sparql", "query", "sparql_rules"]
 
 Row = tuple[str | None, ...]
 
@@ -54,6 +54,11 @@ class Sparql:
     solutions: Solutions
     names: dict[str, str]
     modifiers: tuple[Any, ...]
+
+    @property
+    def functions(self) -> tuple[Callable[..., object], ...]:
+        """The functions that the program calls."""
+        return ALL
 
     def answer(self, db: Session) -> Answer:
         """The answer in a session that has the program."""
@@ -96,7 +101,7 @@ def _value(expression: Any, row: dict[str, str]) -> str:
         return ""
 
 
-def sparql(text: str) -> Sparql:
+def sparql_rules(text: str) -> Sparql:
     """A query as a program. Raises SessionError, which names what is not supported."""
     algebra = parsed(text)
     translator = Translator()
@@ -121,10 +126,10 @@ def sparql(text: str) -> Sparql:
     return Sparql("\n".join(lines) + "\n", columns, is_ask, found, translator.names, tuple(modifiers))
 
 
-def query(graph: Any, text: str) -> Answer:
+def query(graph: Any, text: str | Sparql) -> Answer:
     """The answer of a query over a graph."""
-    made = sparql(text)
-    db = open_session(text=made.text, functions=ALL)
+    made = sparql_rules(text) if isinstance(text, str) else text
+    db = open_session(text=made.text, functions=made.functions)
     with db.transaction() as tx:
         tx.insert("T", graph if hasattr(graph, "column_names") else make_graph(graph))
     return made.answer(db)
