@@ -177,6 +177,10 @@ class Source:
         """The start offset of the line that contains an offset."""
         return self._starts[bisect_right(self._starts, offset) - 1]
 
+    def offset(self, number: int) -> int:
+        """The offset at which a line starts, by the number that `position` gives."""
+        return self._starts[number - self.first]
+
     def line(self, number: int) -> str:
         """The text of a line, by the number that `position` gives, without its line terminator."""
         number -= self.first - 1

@@ -33,14 +33,14 @@ from tidelog.program.elaborate.rules import elaborate_rule
 from tidelog.program.elaborate.typedefs import restored
 from tidelog.program.library.catalog import REPLACEABLE_NAMES
 from tidelog.program.model import EMPTY, Index, Program, RuleChange
-from tidelog.program.modules import folders, resolve
+from tidelog.program.modules import Texts, folders, resolve
 from tidelog.program.query import Query, elaborate_query
 from tidelog.program.text import type_tree
 from tidelog.program.typed import Function, PythonFunction, Relation, Rule
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read
 
-__all__ = ["Draft", "check", "load"]
+__all__ = ["Draft", "check", "examined", "load"]
 
 # After one of these errors, a name that looks unused may only be misspelt where it is used.
 _UNKNOWN_NAMES = frozenset(["E101", "E103", "E108", "E118"])
@@ -50,9 +50,12 @@ _UNKNOWN_MODULES = frozenset(["E122", "E123"])
 
 
 class Draft:
-    def __init__(self, program: Program = EMPTY, search: Sequence[Path] = ()) -> None:
-        """`search` are the folders in which imported modules are found."""
+    def __init__(
+        self, program: Program = EMPTY, search: Sequence[Path] = (), texts: Texts = MappingProxyType({})
+    ) -> None:
+        """`search` are the folders in which imported modules are found; `texts` replace files."""
         self.search = tuple(search)
+        self.texts = texts
         self._before = program
         known = program.index
         self._declared = _declarations(program) if known is None else known.declared
@@ -63,7 +66,7 @@ class Draft:
 
     def copy(self) -> Draft:
         """An independent draft with the same state."""
-        new = Draft(search=self.search)
+        new = Draft(search=self.search, texts=self.texts)
         new._before = self._before
         new._declared = self._declared  # never changed in place
         new._added, new._removed = dict(self._added), dict(self._removed)
@@ -263,7 +266,7 @@ class Draft:
     ) -> tuple[Declarations, list[Rule], Problems]:
         problems = Problems()
         written, unread = read(source)
-        resolved, unresolved = resolve(written, source, self.search)
+        resolved, unresolved = resolve(written, source, self.search, self.texts)
         unread += unresolved
         problems.found += unread
         expansion = expanded(resolved.items, problems)
@@ -408,14 +411,27 @@ def check(
     return sort(_elaborated(text, name, functions, search)[1].found)
 
 
+def examined(
+    text: str,
+    name: str,
+    functions: Iterable[Callable[..., object]] = (),
+    search: Iterable[str | os.PathLike[str]] = (),
+    texts: Texts = MappingProxyType({}),
+) -> tuple[Program, tuple[Diagnostic, ...]]:
+    """The program as far as it can be elaborated, and all errors and warnings for its text."""
+    program, problems = _elaborated(text, name, functions, search, texts)
+    return program, sort(problems.found)
+
+
 def _elaborated(
     text: str,
     name: str,
     functions: Iterable[Callable[..., object]],
     search: Iterable[str | os.PathLike[str]],
+    texts: Texts = MappingProxyType({}),
 ) -> tuple[Program, Problems]:
     """The program as far as it can be elaborated, with its strata, and all diagnostics."""
-    draft = Draft(search=folders(search))
+    draft = Draft(search=folders(search), texts=texts)
     for function in functions:
         draft.register(function)
     declared, rules, problems = draft._elaborate(Source(name, text))
