@@ -34,6 +34,8 @@ _ORDERINGS: Final[Mapping[str, Callable[..., bool]]] = {
     ">=": operator.ge,
 }
 
+_MOST: Final = 2**62  # copies; with more, an aggregate that counts them has failed
+
 
 class Calculator:
     def __init__(self, functions: Functions) -> None:
@@ -100,7 +102,7 @@ class Calculator:
             self._codec.encode_column(type_, [row[i] for row in rows])
             for i, type_ in enumerate(argument_types)
         ]
-        groups, weights = np.zeros(len(rows), np.int64), np.array(copies, np.int64)
+        groups, weights = np.zeros(len(rows), np.int64), np.array([min(n, _MOST) for n in copies], np.int64)
         outcome = aggregate(
             function, groups, columns, argument_types, result, weights, distinct, 1, self._codec
         )
