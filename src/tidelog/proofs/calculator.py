@@ -36,6 +36,8 @@ _ORDERINGS: Final[Mapping[str, Callable[..., bool]]] = {
     ">=": operator.ge,
 }
 
+_MOST: Final = 2**62  # copies; with more, an aggregate that counts them has failed
+
 
 class Calculator:
     def __init__(self, functions: Functions) -> None:
@@ -103,7 +105,7 @@ class Calculator:
             self._codec.encode_column(type_, [row[i] for row in rows])
             for i, type_ in enumerate(argument_types)
         ]
-        groups, weights = np.zeros(len(rows), np.int64), np.array(copies, np.int64)
+        groups, weights = np.zeros(len(rows), np.int64), np.array([min(n, _MOST) for n in copies], np.int64)
         if fold_of(function) is not None:
             given = Instances(1, groups, tuple(columns), weights)
             return self._decoded(self._folds.states(function, given.once() if distinct else given), result)

@@ -338,5 +338,7 @@ def _way(found: Departure, step: Step) -> Way:
         for number, literal in enumerate(instance.body)
         if not isinstance(literal, Match) and is_shown(literal) and not found._holds_there(instance, number)
     )
-    gone = tuple(dict.fromkeys(f for f in premises(step) if found._is_less(f)))
+    counts = isinstance(step, Grouped) or weighted(found._state.program, step.fact.relation)
+    is_lost = found._is_less if counts else found._is_only_here
+    gone = tuple(dict.fromkeys(f for f in premises(step) if is_lost(f)))
     return Way(step, rule if is_removed else None, gone, literals)
