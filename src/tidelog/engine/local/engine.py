@@ -17,6 +17,7 @@ from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.local.codes.garbage import Collector
 from tidelog.engine.local.dense.claims import DenseForms
 from tidelog.engine.local.estimates import Estimates
+from tidelog.engine.local.expressions.evaluator import Functions
 from tidelog.engine.local.expressions.folds import Folds
 from tidelog.engine.local.extrema.operators import LocalExtrema
 from tidelog.engine.local.kernels import layout
@@ -83,9 +84,12 @@ class LocalEngine:
         # removed rules may use functions that are removed with them
         if self._evaluated[0] is not self._functions or self._evaluated[1] is not program.functions:
             self._evaluated = self._functions, program.functions
-            functions = {**self._functions, **program.functions}
-            self.runner.evaluate_with(functions)
-            self.folds = Folds(self.codec, functions, lambda: self.runner.check(0))
+            self._evaluate_with({**self._functions, **program.functions})
+
+    def _evaluate_with(self, functions: Functions) -> None:
+        """Use these functions, and the codes of now, in rules and aggregates."""
+        self.runner.evaluate_with(functions)
+        self.folds = Folds(self.codec, functions, lambda: self.runner.check(0))
 
     def _make_tables(self, program: FlatProgram) -> None:
         for name in program.since(self._program or FlatProgram()).relations:
@@ -404,7 +408,7 @@ class LocalEngine:
     def forget_values(self, used: Mapping[Item, Codes]) -> None:
         """Drop values with unused codes. Called between commits. All existing codes become invalid."""
         self.codec = self.runner.codec = self._collector.renew(self.codec, used)
-        self.runner.evaluate_with(self._functions)
+        self._evaluate_with(self._functions)
         self.variants.clear()
 
     def rollback(self) -> None:
