@@ -1,15 +1,15 @@
 """A run of a pipeline of whose source one file in a hundred changes: `python -m bench.file_lists`.
 
-The files of the source are known apart (the default), or only as a whole, as those of a format whose files depend
-on each other. Shown is the processor time (user and system) of Python and of Spark's Java process, and what the
-store holds. Both ways run in turn in one process, each on a store of its own.
+The files of the source are known apart (the default), or only as a whole, as those of a format whose files
+depend on each other. Shown is the processor time (user and system) of Python and of Spark's Java process, and
+what the store holds. Both ways run in turn in one process, each on a store of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _spec(folder: Path, more: dict[str, object]) -> pipeline.Spec:
+def _spec(folder: Path, more: Mapping[str, object]) -> pipeline.Spec:
     folder.mkdir()
     (folder / "fan.dl").write_text(PROGRAM)
     source = {"path": "../in", "format": "parquet", **more}

@@ -56,7 +56,7 @@ def _declaration(place: Place, symbol: Symbol) -> str:
         owner = symbol.owner[1] if symbol.owner is not None else ""
         return _code(f"{column.span.text if column else symbol.name}  // of {owner}")
     span = item.declaration if isinstance(item, tree.Relation) and item.declaration.is_known else item.span
-    text = span.text.partition("{")[0].rstrip() if isinstance(item, tree.Function) else span.text
+    text = span.text.partition("{")[0].rstrip() if isinstance(item, tree.Function | tree.Fold) else span.text
     comment = _comment(document, place.block)
     return _code(text) + (f"\n\n{comment}" if comment else "")
 
@@ -86,7 +86,7 @@ def _comment(document: Document, block: int) -> str:
 def _declared_type(place: Place, symbol: Symbol) -> str | None:
     """The type of a parameter."""
     item = place.document.blocks[place.block].item
-    if isinstance(item, tree.Function):
+    if isinstance(item, tree.Function | tree.Fold):
         columns = [c for c in item.parameters if c.name == symbol.name]
         return columns[0].type.span.text if columns and symbol.scope == 1 else None
     return None

@@ -41,7 +41,7 @@ def _names(workspace: Workspace, document: Document, block: int) -> Names:
                 fields |= {prefix + c.name: tuple(f.name for f in c.fields) for c in constructors}
             case tree.Alias(name=name):
                 types[prefix + name] = None
-            case tree.Function(name=name):
+            case tree.Function(name=name) | tree.Fold(name=name):
                 functions[prefix + name] = None
             case _:
                 pass

@@ -191,7 +191,7 @@ class Store(StoredVersion):
                     (number, name, kind),
                     before.get(name, {}).get(kind),
                     change,
-                    self._verifier,
+                    self.verifier,
                 )
                 for kind, change in changes.items()
             }

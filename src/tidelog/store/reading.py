@@ -66,14 +66,14 @@ class StoredVersion:
 
     def matching(self, relation: Relation, asked: Any) -> Any:
         """The rows of a relation at the last commit with the values of one of the rows of `asked`."""
-        files = (self._verified(segment) for segment in self._segments(relation.name))
+        files = (self._verified(segment) for segment in self.segments(relation.name))
         found = [rows for file in files for rows in matching(file, asked)]
         return total(pa.concat_tables([signed_schema(relation).empty_table(), *found])).drop_columns([SIGN])
 
     def sidecar(self, name: str, kind: str) -> Kept | None:
         """What is known of the rows of an input relation, beside the relation itself."""
         found = {} if self.current is None else self.current.sidecars.get(name, {})
-        return Kept(self.folder, found[kind], self._verifier) if kind in found else None
+        return Kept(self.folder, found[kind], self.verifier) if kind in found else None
 
     def _read(self, relation: Relation, segments: Sequence[Segment]) -> Any:
         return read_segments(self.folder / SEGMENTS, relation, segments, self.verifier)

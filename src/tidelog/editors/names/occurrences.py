@@ -133,8 +133,10 @@ class _Walk:
                 self._relation(item)
             case tree.Alias() | tree.TypeDefinition():
                 self._type_definition(item)
-            case tree.Function():
-                self._function(item)
+            case tree.Function(body=body):
+                self._function(item, [body])
+            case tree.Fold(state=state, insert=insert, delete=delete, value=value):
+                self._function(item, [*state, insert, *([] if delete is None else [delete]), value])
             case tree.Rule(heads, body):
                 scopes = dict.fromkeys(outer_names((*heads, *body)), 0)
                 self._literals((*heads, *body), scopes)
@@ -177,7 +179,9 @@ class _Walk:
         for parameter in parameters:
             self._add(Role.PARAMETER, parameter.name, parameter.span, declares=True)
 
-    def _function(self, item: tree.Function) -> None:
+    def _function(
+        self, item: tree.Function | tree.Fold, parts: Iterable[tree.Statement | tree.Expr]
+    ) -> None:
         self._add(Role.FUNCTION, item.name, item.name_span, declares=True)
         self._parameters(item.type_parameters)
         self.closures = frozenset(p.name for p in item.parameters if p.type.name == "||")
@@ -186,7 +190,7 @@ class _Walk:
             self._variable(parameter.name, parameter.span, scopes, declares=True)
             self._types(parameter.type)
         self._types(item.result)
-        self._expression(item.body, scopes)
+        self._steps(parts, scopes)
 
     def _index(self, item: tree.Index) -> None:
         self._add(Role.INDEX, item.name, item.name_span, declares=True)
