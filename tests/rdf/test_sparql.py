@@ -1,7 +1,8 @@
 """SPARQL: answers are those of Oxigraph over the same triples, for random graphs and queries.
 
-Oxigraph stores numbers by their values, so the graphs write each number in one way; computed numbers are compared
-by value. Its GROUP_CONCAT keeps a language that all values share, where the standard gives a plain text. A seed that ever failed stays in `test_kept_queries`.
+Oxigraph stores numbers by their values, so the graphs write each number in one way, and computed numbers are
+compared by value. Its GROUP_CONCAT keeps a language that all values share; the standard gives a plain text. A
+seed that ever failed stays in `test_kept_queries`.
 """
 
 from __future__ import annotations
