@@ -1,8 +1,8 @@
 """The store: versioned relations on disk. The last complete version is always readable.
 
 A store is a folder with a marker, `manifests/` (one file per commit), `segments/` (one folder per relation),
-`sidecars/` (what is known of the rows of inputs), `states/` (engine states to resume from) and `history/` (see
-`history`):
+`sidecars/` (what is known of the rows of inputs), `states/` (engine states to resume from) and `history/`
+(see `history`):
 
 - A commit writes its segments, occasionally a state, then its manifest. If it stops before the manifest is
   renamed to its final name, it did not happen, and its files are orphans. If it stops later, it happened.
