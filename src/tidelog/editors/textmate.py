@@ -115,8 +115,11 @@ def _keywords() -> list[Rule]:
         _rule("", rf"(\.)((?![A-Z]){_WORD}){_PATH}", _1="punctuation.definition", _2="variable.other"),
         _rule("", rf"(\))\s*(on){_PATH}(?=\s+[\w`])", _1="punctuation.definition", _2=word),
         _rule(word, rf"(?:{_any(KEYWORDS)}){_PATH}"),
-        _rule(word, rf"(?:import|index|module|multiset|stream)\b(?=\s+{not_a_keyword}[^\W\d]|\s*`)"),
+        _rule(
+            word, rf"(?:aggregate|import|index|module|multiset|stream)\b(?=\s+{not_a_keyword}[^\W\d]|\s*`)"
+        ),
         _rule(word, r"(?:for|match)\b(?=\s*\()"),
+        _rule(word, r"(?:insert|delete)\b(?=\s*\{)"),
         _rule(word, r"(?:break|continue)\b(?=\s*;)"),
         _rule(word, r"(?:return|in)(?=\s+[^\s.,)])"),
         _rule("support.type", rf"(?:{_any(n for n in TYPE_NAMES if n.isidentifier())}){_PATH}(?!\s*\()"),

@@ -116,10 +116,12 @@ def _word(before: Token, token: Token, after: Token) -> Kind:
 def _is_keyword(before: Token, token: Token, after: Token) -> bool:
     """Whether a word is a keyword in its place."""
     match token.text:
-        case "import" | "module" | "index" | "multiset" | "stream":
+        case "aggregate" | "import" | "module" | "index" | "multiset" | "stream":
             return after.kind in _NAMES
         case "on":
             return before.text == ")" and after.kind in _NAMES
+        case "insert" | "delete":
+            return after.text == "{"
         case "for" | "match":
             return after.text == "("
         case "in":

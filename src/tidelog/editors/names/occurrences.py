@@ -179,9 +179,7 @@ class _Walk:
         for parameter in parameters:
             self._add(Role.PARAMETER, parameter.name, parameter.span, declares=True)
 
-    def _function(
-        self, item: tree.Function | tree.Fold, parts: Iterable[tree.Statement | tree.Expr]
-    ) -> None:
+    def _function(self, item: tree.Function | tree.Fold, parts: Iterable[tree.Statement | tree.Expr]) -> None:
         self._add(Role.FUNCTION, item.name, item.name_span, declares=True)
         self._parameters(item.type_parameters)
         self.closures = frozenset(p.name for p in item.parameters if p.type.name == "||")
