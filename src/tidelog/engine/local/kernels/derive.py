@@ -20,7 +20,7 @@ from tidelog.engine.local.kernels.cells import cell, larger, rank_of
 from tidelog.engine.local.kernels.compiled import exported, kernel
 from tidelog.engine.local.kernels.conditions import passes
 from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, cover
-from tidelog.engine.local.kernels.joins import join
+from tidelog.engine.local.kernels.joins import FEWEST_JOINED, join
 from tidelog.engine.local.kernels.layout import (
     AGAIN,
     ARITY,
@@ -320,7 +320,7 @@ def _derive(code):
             if status != DONE:
                 break
             number -= 1
-        elif number == joined and load64(code, level + CURSOR) < load64(code, level + END):
+        elif number == joined and load64(code, level + END) - load64(code, level + CURSOR) >= FEWEST_JOINED:
             store64(code, STEPS, steps)
             status = join(code, number)
             steps, number = load64(code, STEPS), load64(code, LEVEL)

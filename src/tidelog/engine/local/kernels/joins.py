@@ -67,8 +67,9 @@ from tidelog.engine.local.kernels.ranges import agrees
 from tidelog.engine.local.kernels.rows import CACHED, SEED, mix, upper
 from tidelog.engine.local.kernels.sweep import sweep
 
-__all__ = ["join"]
+__all__ = ["FEWEST_JOINED", "join"]
 
+FEWEST_JOINED = 4  # rows for which a block is worthwhile
 _AT_ONCE = 1024  # rows of the first atom that are looked at before the steps are counted
 
 

@@ -168,7 +168,7 @@ def cover(index: int, relation: int) -> bool:
 
 
 def group_rows(index: int, relation: int, buckets: npt.NDArray[np.int32]) -> int:
-    """Group the rows of an index by their buckets, which `buckets` has room for; returns how many are used."""
+    """Group the rows of an index by buckets, whose numbers go to `buckets`; returns how many are in use."""
     return _kernels.group_rows(index, relation, address(buckets))
 
 

@@ -79,6 +79,7 @@ class Buckets(_Index):
         """Add all missing rows of the table with this descriptor."""
         if self.covered < rows and not cover(self.at, table_at):
             buckets = np.empty(rows, np.int32)
+            self.clear()  # rather than hold two versions
             self._begin(rows)
             self._fold(group_rows(self.at, table_at, buckets))
 
