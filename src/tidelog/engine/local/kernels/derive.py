@@ -17,9 +17,10 @@ from __future__ import annotations
 from tidelog.engine.local.kernels.bit_atoms import accept_pair, enter_pairs, next_pair
 from tidelog.engine.local.kernels.bit_sweep import sweep_pairs
 from tidelog.engine.local.kernels.cells import cell, larger, rank_of
-from tidelog.engine.local.kernels.compiled import exported, inlined, kernel
+from tidelog.engine.local.kernels.compiled import exported, kernel
 from tidelog.engine.local.kernels.conditions import passes
 from tidelog.engine.local.kernels.indexes import bucket_end, bucket_start, chain_head, cover
+from tidelog.engine.local.kernels.joins import FEWEST_JOINED, join
 from tidelog.engine.local.kernels.layout import (
     AGAIN,
     ARITY,
@@ -59,6 +60,7 @@ from tidelog.engine.local.kernels.layout import (
     IMPROVE,
     INDEX,
     INSTANCES,
+    JOINED,
     KEY_CHECKS,
     KEY_COLUMN,
     KEY_FROM,
@@ -105,19 +107,19 @@ from tidelog.engine.local.kernels.layout import (
     WIDTH,
     WORKLIST_AT,
 )
-from tidelog.engine.local.kernels.look_ahead import list_of, look_ahead, skip_barren
+from tidelog.engine.local.kernels.look_ahead import look_ahead, skip_barren
 from tidelog.engine.local.kernels.memory import load8, load32, load64, store64
 from tidelog.engine.local.kernels.pending import flush, next_pending, put_off
 from tidelog.engine.local.kernels.ranges import agrees, enter_range, next_in_range
 from tidelog.engine.local.kernels.rows import (
     SEED,
-    fetch_cells,
     find,
     hash_of,
     mix,
     upper,
 )
 from tidelog.engine.local.kernels.support import rederive_row
+from tidelog.engine.local.kernels.sweep import sweep
 
 __all__ = ["run"]
 
@@ -243,96 +245,6 @@ def _accept(code, level, row):
     return True
 
 
-_AHEAD = 8  # rows between beginning to load a row and using it
-
-
-@inlined
-def _bind_columns(code, level, cells, at, wide):
-    for j in range(load64(code, level + COL_FROM), load64(code, level + COL_TO), COL_WIDTH):
-        store64(code, load64(code, j + COL_SLOT), cell(cells, at + load64(code, j + COL_COLUMN), wide))
-
-
-@inlined
-def _put_head(code, begins, cells, at, wide):
-    """Store the values of a head, each from the column that is its source, or else from its slot."""
-    source, head = load64(code, SOURCE), load64(code, HEAD)
-    for j in range(load64(code, WIDTH)):
-        column = load64(code, source + j)
-        if column >= 0:
-            v = cell(cells, at + column, wide)
-        else:
-            v = load64(code, load64(code, head + j))
-        store64(code, begins + j, v)
-
-
-@kernel
-def _sweep(code, level):
-    """Run the rest of a last level whose columns are only bound: the inner loop.
-
-    Each instance, and each row that a condition rejects, counts as one step.
-    """
-    relation, target, mask = load64(code, level + REL), load64(code, TARGET), load64(code, level + MASK)
-    cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
-    ranked, above = load64(code, level + RANKED), load64(code, level + HIGHEST)
-    tags, width = load64(relation, TAG_AT), load64(code, WIDTH)
-    kind, end, index = load64(code, level + KIND), load64(code, level + END), load64(code, level + INDEX)
-    first, last = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
-    conditions = load64(code, level + FIL_TO) - load64(code, level + FIL_FROM)
-    listed, newer = 0, -1
-    if kind == LOOKUP:
-        listed, newer = load64(index, GROUPED_AT), load64(code, level + AT)
-    elif kind != SCAN:
-        listed = list_of(code, level)
-    at, steps, instances, status = load64(code, level + CURSOR), load64(code, STEPS), 0, DONE
-    while True:
-        if load64(code, PENDING_TO) == MOST_PENDING:
-            status = flush(code)
-            if status != DONE:
-                break
-        if kind == LOOKUP:
-            if at < end:
-                row = load32(listed, at)
-                at += 1
-                if at + _AHEAD < end:
-                    fetch_cells(relation, load32(listed, at + _AHEAD))
-            elif newer >= 0:
-                row = newer
-                newer = load32(load64(index, FOLLOWING_AT), row - load64(index, GROUPED))
-            else:
-                break
-            if not agrees(code, cells, row * stride, wide, first, last):
-                continue
-        else:
-            if at >= end:
-                break
-            row = at if kind == SCAN else load64(listed, at)
-            at += 1
-        if not (mask >> load8(tags, row)) & 1:
-            continue
-        passed = 1
-        if conditions:
-            _bind_columns(code, level, cells, row * stride, wide)
-            passed = passes(code, level)
-        if passed > 0:
-            begins = next_pending(code, width)
-            _put_head(code, begins, cells, row * stride, wide)
-            put_off(code, target, begins, width, larger(above, rank_of(relation, row)) if ranked else above)
-            instances += 1
-        elif passed < 0:
-            status = UNKNOWN
-            break
-        steps -= 1
-        if steps <= 0:
-            status = PAUSE
-            break
-    store64(code, level + CURSOR, at)
-    if kind == LOOKUP:
-        store64(code, level + AT, newer)
-    store64(code, INSTANCES, load64(code, INSTANCES) + instances)
-    store64(code, STEPS, steps)
-    return status
-
-
 @kernel
 def _leaf(code, highest):
     """Apply an instance according to the mode, or return what must grow first."""
@@ -391,6 +303,7 @@ def _derive(code):
     """Run the bytecode until it is done, something must grow, or the steps are used up."""
     levels, steps, number = load64(code, LEVELS), load64(code, STEPS), load64(code, LEVEL)
     swept = levels - 1 if load64(code, SOURCE) else -1
+    joined = levels - 2 if load64(code, JOINED) else -1
     hints, mode = load64(code, HINTS), load64(code, MODE)
     may_skip = mode != IMPROVE and mode != REPLACE
     status = DONE
@@ -402,11 +315,17 @@ def _derive(code):
             break
         if number == swept:
             store64(code, STEPS, steps)
-            status = sweep_pairs(code, level) if load64(code, level + KIND) > TEMP else _sweep(code, level)
+            status = sweep_pairs(code, level) if load64(code, level + KIND) > TEMP else sweep(code, level)
             steps = load64(code, STEPS)
             if status != DONE:
                 break
             number -= 1
+        elif number == joined and load64(code, level + END) - load64(code, level + CURSOR) >= FEWEST_JOINED:
+            store64(code, STEPS, steps)
+            status = join(code, number)
+            steps, number = load64(code, STEPS), load64(code, LEVEL)
+            if status != DONE:
+                break
         elif number == levels:
             status = _leaf(code, load64(code, level + HIGHEST))
             if status != DONE:

@@ -116,9 +116,9 @@ def cover(index, relation):
 
 @exported
 def group_rows(index, relation, buckets):
-    """Group all rows by their buckets. The index must have no chains, and its starts must be 0.
+    """Group all rows by their buckets; returns how many buckets are in use.
 
-    `buckets` has room for the bucket of each row.
+    The index must have no chains, and its starts must be 0. `buckets` has room for the bucket of each row.
     """
     starts, size, grouped = load64(index, STARTS_AT), load64(index, BUCKETS), load64(index, GROUPED_AT)
     rows = load64(index, GROUPED)
@@ -130,11 +130,12 @@ def group_rows(index, relation, buckets):
         if row >= _AHEAD:
             at = load32(buckets, row - _AHEAD)
             store32(starts, at, load32(starts, at) + 1)
-    total = 0
+    total = used = 0
     for i in range(1, size + 1):
         count = load32(starts, i)
         store32(starts, i, total)
         total += count
+        used += count != 0
     for row in range(rows):
         if row + 2 * _AHEAD < rows:
             prefetch(starts, 4 * load32(buckets, row + 2 * _AHEAD))
@@ -145,7 +146,7 @@ def group_rows(index, relation, buckets):
         store32(grouped, position, row)
         store32(starts, at, position + 1)
     store64(index, COVERED, rows)
-    return 0
+    return used
 
 
 @exported

@@ -137,6 +137,10 @@ __all__ = [
     "ITEMS_CAP",
     "ITEMS_EACH",
     "ITERATION",
+    "JOINED",
+    "JOINED_HALF",
+    "JOINED_ROW",
+    "JOINED_WIDTH",
     "KEYS",
     "KEY_CHECKS",
     "KEY_COLUMN",
@@ -176,6 +180,7 @@ __all__ = [
     "MODE",
     "MOSTLY_NEW",
     "MOST_HASHED",
+    "MOST_JOINED",
     "MOST_PENDING",
     "MULTIPLY_DOUBLES",
     "NAMES_AT",
@@ -367,12 +372,16 @@ TERMS, TERM_SLOTS_AT, TERM_SLOTS, TERMS_WIDTH = range(6, 10)
 LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)
 INSTANCES, STEPS, OUT_AT, OUT_CAP, EMITTED, TUPLE, ORIGIN = range(8, 15)
 PENDING, PENDING_FROM, PENDING_TO, SEARCHES, KNOWN_AT, KNOWN, HINTS, FAILURES = range(15, 23)
-HASHED, HALVES, SHARES, COUNTS_AT, MOSTLY_NEW, HEADER = range(23, 29)
+HASHED, HALVES, SHARES, COUNTS_AT, MOSTLY_NEW, JOINED, HEADER = range(23, 30)
 NOT_BEGUN = -2  # a value of LEVEL
 
 # the hashes of keys of the second level, at HALVES: those of the last positions of the first level before
 # HASHED, each at the remainder of its position; a power of two
 MOST_HASHED = 16
+
+# the rows that `joins` works on, at JOINED: how many there are, and for each its position, its number, and
+# half the hash of the key that it looks up; JOINED is 0 if the last two levels are of another kind
+JOINED_ROW, JOINED_HALF, JOINED_WIDTH, MOST_JOINED = 1, 2, 3, 32
 
 # SEARCHES says what is done with heads: apply them, or, in a thread that only searches, emit those that
 # change more than a count, or emit all, in a list for each of the SHARES of the hashes, with the lengths of

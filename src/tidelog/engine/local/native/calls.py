@@ -167,9 +167,9 @@ def cover(index: int, relation: int) -> bool:
     return bool(_kernels.cover(index, relation))
 
 
-def group_rows(index: int, relation: int, buckets: npt.NDArray[np.int32]) -> None:
-    """Group all rows of an index by their buckets; `buckets` has room for them."""
-    _kernels.group_rows(index, relation, address(buckets))
+def group_rows(index: int, relation: int, buckets: npt.NDArray[np.int32]) -> int:
+    """Group the rows of an index by buckets, whose numbers go to `buckets`; returns how many are in use."""
+    return _kernels.group_rows(index, relation, address(buckets))
 
 
 def soonest_queue(trace: int, iteration: int) -> int:

@@ -127,6 +127,7 @@ class Bytecode:
             self._fill(layout.HEADER + number * layout.LEVEL_WIDTH, level, number == 0)
         self._header(layout.SOURCE, self._sources())
         self._header(layout.HINTS, self._hints())
+        self._header(layout.JOINED, self._block())
         pending = layout.MOST_PENDING * (len(self.shape) + layout.PENDING_MORE)
         self._header(layout.PENDING, self._place([0] * pending))
         self._header(layout.HALVES, self._place([0] * layout.MOST_HASHED))
@@ -277,6 +278,22 @@ class Bytecode:
         bound = {words[i + layout.COL_SLOT]: words[i + layout.COL_COLUMN] for i in columns}
         keys = range(words[second + layout.KEY_FROM], words[second + layout.KEY_TO], layout.KEY_WIDTH)
         return self._place([bound.get(words[i + layout.KEY_SLOT], -1) for i in keys])
+
+    def _block(self) -> int:
+        """The position of the block in which the last two levels are joined; 0 if they are not of this kind.
+
+        The first of them may have no conditions, and values must not change meanwhile.
+        """
+        words, count, mode = self._words, len(self.stage.levels), self.request.mode
+        first, second = (layout.HEADER + (count - i) * layout.LEVEL_WIDTH for i in (2, 1))
+        changes = mode in (layout.IMPROVE, layout.REPLACE)
+        if count < 2 or changes or not words[layout.SOURCE] or words[second] != layout.LOOKUP:
+            return 0
+        if words[first] not in (*_DIVIDED, layout.LOOKUP):
+            return 0
+        if words[first + layout.FIL_FROM] != words[first + layout.FIL_TO]:
+            return 0
+        return self._place([0] * (1 + layout.JOINED_WIDTH * layout.MOST_JOINED))
 
     # -- running
 

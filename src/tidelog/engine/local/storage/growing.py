@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 __all__ = ["extended", "longer", "zeros"]
 
-_LARGE: Final = 2**25  # bytes from which on ranges are reserved; malloc reuses smaller ones
+_LARGE: Final = 2**23  # bytes from which on ranges are reserved; malloc reuses smaller ones
 _RESERVED: Final = 16  # times the length
 
 

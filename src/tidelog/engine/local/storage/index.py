@@ -30,6 +30,8 @@ from tidelog.engine.local.storage.record import Record, expect, expect_each, exp
 __all__ = ["Buckets", "Ordered"]
 
 _SMALLEST = 64
+_ROUND = 64  # the number of buckets is a multiple of it at first
+_SPARE = 2  # buckets for each that is in use
 
 
 class _Index:
@@ -60,7 +62,8 @@ class Buckets(_Index):
     """Rows grouped by the hash of some columns, and chains of newer rows.
 
     The rows of a bucket are beside each other, so a kernel can begin to load rows before it needs them. Newer
-    rows are added to chains one by one. When they are half as many, all rows are grouped again.
+    rows are added to chains one by one. When they are half as many, all rows are grouped again. There are at
+    least twice as many buckets as keys, but not many more, so that they are cached.
     """
 
     starts: npt.NDArray[np.int32]
@@ -76,16 +79,30 @@ class Buckets(_Index):
         """Add all missing rows of the table with this descriptor."""
         if self.covered < rows and not cover(self.at, table_at):
             buckets = np.empty(rows, np.int32)
+            self.clear()  # rather than hold two versions
             self._begin(rows)
-            group_rows(self.at, table_at, buckets)
+            self._fold(group_rows(self.at, table_at, buckets))
 
     def clear(self) -> None:
         """Remove all rows, since they have new numbers."""
         self._begin(0)
 
+    def _fold(self, used: int) -> None:
+        """Merge neighboring buckets while there are several times as many as those in use.
+
+        Since buckets are in the order of hashes, a fraction of them has the same rows in the same order.
+        """
+        size, times = len(self.starts) - 1, 1
+        while 2 * times <= _ROUND and size // (2 * times) >= _SPARE * used and size % (2 * times) == 0:
+            times *= 2
+        if times > 1:
+            self.starts = self.starts[::times].copy()
+            self._describe(self.covered)
+
     def _begin(self, rows: int) -> None:
         """Start over, with buckets for `rows` rows and chains for newer ones."""
-        starts, grouped = np.zeros(rows + 1 if rows else 0, np.int32), np.empty(rows, np.int32)
+        size = -(-rows // _ROUND) * _ROUND
+        starts, grouped = np.zeros(size + 1 if rows else 0, np.int32), np.empty(rows, np.int32)
         heads = np.full(max(_SMALLEST, rows // 4), -1, np.int32)
         following = np.empty(2 * len(heads), np.int32)
         # the index is unchanged up to here, in case memory runs out
@@ -117,7 +134,7 @@ class Buckets(_Index):
         )
         older, covered = len(made.grouped), len(made.grouped) + len(newer)
         expect(covered <= rows and len(made.heads) > 0, "invalid index size")
-        expect(len(made.starts) == (older + 1 if older else 0), "invalid index size")
+        expect((len(made.starts) > 1) == (older > 0), "invalid index size")
         expect(len(newer) <= 2 * len(made.heads), "invalid index size")
         if older:
             expect(made.starts[0] == 0 and made.starts[-1] == older, "bucket out of bounds")

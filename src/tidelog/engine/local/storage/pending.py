@@ -430,11 +430,11 @@ class Change:
     def settle(self) -> None:
         """Find the rows inserted and deleted, once the relation has its new state."""
         working, table = self.working, self.working.table
+        self.suspect(_EMPTY)
+        working.free_list()
         size = table.rows if self.whole is not None else len(working.undo_log) + table.rows - table.base
         self.inserted, self.deleted = map(_trimmed, settle(table.at, self.whole is not None, size))
         working.list_changes(self.inserted, self.deleted)
-        self.suspect(_EMPTY)
-        working.free_list()
 
     def moved(self) -> Codes:
         """The tuples that were and are alive but have another rank, one per row."""
