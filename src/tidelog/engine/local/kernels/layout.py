@@ -278,6 +278,7 @@ __all__ = [
     "TRACE_WIDTH",
     "TRANSPOSED",
     "TUPLE",
+    "TWINS",
     "UNBUILT",
     "UNCOVERED",
     "UNDO_AT",
@@ -367,7 +368,7 @@ TERMS, TERM_SLOTS_AT, TERM_SLOTS, TERMS_WIDTH = range(6, 10)
 LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)
 INSTANCES, STEPS, OUT_AT, OUT_CAP, EMITTED, TUPLE, ORIGIN = range(8, 15)
 PENDING, PENDING_FROM, PENDING_TO, SEARCHES, KNOWN_AT, KNOWN, HINTS, FAILURES = range(15, 23)
-HASHED, HALVES, SHARES, COUNTS_AT, MOSTLY_NEW, HEADER = range(23, 29)
+HASHED, HALVES, SHARES, COUNTS_AT, MOSTLY_NEW, TWINS, HEADER = range(23, 30)
 NOT_BEGUN = -2  # a value of LEVEL
 
 # the hashes of keys of the second level, at HALVES: those of the last positions of the first level before
