@@ -279,6 +279,8 @@ __all__ = [
     "TRANSPOSED",
     "TUPLE",
     "TWINS",
+    "TWIN_HINTS",
+    "TWIN_WIDTH",
     "UNBUILT",
     "UNCOVERED",
     "UNDO_AT",
@@ -395,6 +397,9 @@ LIST, DELTA, SCAN, LOOKUP, RANGE, MEMBER, TEMP = range(7)  # its KIND
 PLACE, WORD, BITS, SCANNED, LEVEL_WIDTH = range(16, 21)
 PLACES_LIST, PAIRS, ROW, COLUMN, PAIR, DIAGONAL, DIAGONAL_LIST = range(7, 14)
 AGAIN = -(2**62)  # instead of a row: there may be more
+
+# the twin of two levels: the words of both, and its HINTS
+TWIN_HINTS, TWIN_WIDTH = 2 * LEVEL_WIDTH, 2 * LEVEL_WIDTH + 1
 
 # a key: a column, a slot, and whether `none` in it matches nothing
 KEY_COLUMN, KEY_SLOT, KEY_CHECKS, KEY_WIDTH = range(4)

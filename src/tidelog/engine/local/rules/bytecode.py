@@ -128,7 +128,7 @@ class Bytecode:
             self._fill(layout.HEADER + number * layout.LEVEL_WIDTH, level, number == 0)
         self._header(layout.SOURCE, self._sources())
         self._header(layout.TWINS, self._twins())
-        self._header(layout.HINTS, self._hints())
+        self._header(layout.HINTS, self._hints(layout.HEADER + layout.LEVEL_WIDTH))
         pending = layout.MOST_PENDING * (len(self.shape) + layout.PENDING_MORE)
         self._header(layout.PENDING, self._place([0] * pending))
         self._header(layout.HALVES, self._place([0] * layout.MOST_HASHED))
@@ -269,17 +269,18 @@ class Bytecode:
             return 0
         twins, indexes = add_twins(self._words, self.stage.levels, self.tables, self._slots)
         self.indexes += indexes
+        twin = self._words[twins + 1] if twins else 0
+        if twin:
+            hints = self._hints(twin)
+            self._words[twin + layout.TWIN_HINTS] = hints
         return twins
 
-    def _hints(self) -> int:
+    def _hints(self, second: int) -> int:
         """The position of the columns of the first level that are the key of the second, -1 for constants.
 
-        0 unless the first level lists rows, accepts all of them, and the second looks them up and has no
-        twin.
+        0 unless the first level lists rows, accepts all of them, and the second looks them up.
         """
-        words, first, second = self._words, layout.HEADER, layout.HEADER + layout.LEVEL_WIDTH
-        if words[layout.TWINS] and words[words[layout.TWINS] + 1]:
-            return 0
+        words, first = self._words, layout.HEADER
         listing = (*_DIVIDED, layout.TEMP)
         if len(self.stage.levels) < 2 or words[first] not in listing or words[second] != layout.LOOKUP:
             return 0

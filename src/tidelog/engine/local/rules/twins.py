@@ -5,7 +5,7 @@ the pairs of `a` and `c` tested, or the rows of `a` looked up and the pairs of `
 what has fewer rows for each `a` and `b`. So the work is bound by the smaller of both lists, which makes an
 order as good as a worst-case optimal one where a few values have most of the rows.
 
-The *twin* of two levels is the other way to run them, in words of the same form.
+The *twin* of two levels is the other way to run them, in words of the same form, and its hints.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def _add_twin(words: list[int], at: int, first: Level, second: Level, index: Buc
     # conditions stay at their level
     for field in (layout.FIL_FROM, layout.FIL_TO):
         looked[field], tested[field] = tested[field], looked[field]
-    words += (*looked, *tested)
-    return len(words) - 2 * width
+    words += (*looked, *tested, 0)
+    return len(words) - layout.TWIN_WIDTH
 
 
 def _span(words: list[int], level: list[int], field: int, added: Sequence[int]) -> None:
