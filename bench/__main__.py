@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from bench.batch import run_tidelog
+from bench.differential import ENGINE as PEER
+from bench.differential import can_run, measure_peer_updates
 from bench.executables import is_installed
 from bench.peers import PEERS
 from bench.plan import Given, Task, batches, updates
@@ -120,6 +122,9 @@ def _updates(tasks: list[Task], options: argparse.Namespace, missing: list[Missi
     for task in tasks:
         work = partial(measure_updates, task.program, task.dataset, options.repeat, options.singles)
         changed += _measured(task, "updates", work, options.timeout, missing) or []
+        if PEER in options.engines and can_run(task.program):
+            work = partial(measure_peer_updates, task.program, task.dataset, options.repeat, options.singles)
+            changed += _measured(task, f"updates, {PEER}", work, options.timeout, missing) or []
     return changed
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "Dataset",
     "Tables",
     "borrows",
+    "both_ways",
     "code",
     "edits",
     "facts",
@@ -103,6 +104,16 @@ def graph(name: str, shape: str, *args: float) -> Dataset:
 
 def _graph(shape: str, args: tuple[float, ...]) -> Tables:
     return {"Edge": table("Edge", getattr(graphs, shape)(*args))}
+
+
+def both_ways(name: str, shape: str, *args: float) -> Dataset:
+    """A graph with each edge in both directions."""
+    return Dataset(name, partial(_both_ways, shape, args))
+
+
+def _both_ways(shape: str, args: tuple[float, ...]) -> Tables:
+    edges = getattr(graphs, shape)(*args)
+    return {"Edge": table("Edge", np.unique(np.vstack([edges, edges[:, ::-1]]), axis=0))}
 
 
 def roads(name: str, nodes: int, degree: float) -> Dataset:

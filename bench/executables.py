@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import AnyStr, TypeAlias
 
 from bench.data import Dataset
 from bench.dialects import has_strings, translate, write_facts
@@ -27,7 +27,7 @@ from bench.programs import Program
 from bench.result import Batch, Run, best
 from tidelog.bench.isolate import Failed
 
-__all__ = ["EXECUTABLES", "NAMES", "THREADS", "is_installed", "sizes"]
+__all__ = ["EXECUTABLES", "NAMES", "THREADS", "ending", "is_installed", "peak_of", "sizes"]
 
 THREADS = 2
 _SIZES = re.compile(r"^(?:(\w+)\t|\[size\]\[(\w+)\] .*size=)(\d+)$", re.MULTILINE)
@@ -77,7 +77,7 @@ def _execute(command: list[str], facts: Path, result: str, peaks: list[int]) -> 
     with tempfile.TemporaryFile("w+") as output:
         start = time.perf_counter()
         process = subprocess.Popen(command, cwd=facts, stdout=output, stderr=subprocess.STDOUT)
-        with _ending(process):
+        with ending(process):
             status, cpu, peak = _wait(process.pid)
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -92,7 +92,7 @@ def _execute(command: list[str], facts: Path, result: str, peaks: list[int]) -> 
 
 
 @contextmanager
-def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def ending(process: subprocess.Popen[AnyStr]) -> Iterator[None]:
     """End the engine if this process is terminated, as it is after its time limit.
 
     The engine would go on and disturb later measurements.
@@ -117,18 +117,28 @@ def _wait(process: int) -> tuple[int, float, int]:
 
     The peak is read while it runs, since that of `wait4` includes the process that started it.
     """
-    status = Path(f"/proc/{process}/status")
     peak = 0
     while True:
         ended, code, usage = os.wait4(process, os.WNOHANG)
         if ended:
             return code, usage.ru_utime + usage.ru_stime, peak
-        lines = status.read_text().splitlines() if status.exists() else []
-        peak = max([peak, *(int(x.split()[1]) * 1024 for x in lines if x.startswith("VmHWM:"))])
+        peak = max(peak, peak_of(process))
         time.sleep(0.002)
 
 
-NAMES = {"souffle": "souffle", "souffle compiled": "souffle", "flowlog": "flowlog-compiler"}
+def peak_of(process: int) -> int:
+    """The peak memory of a running process in bytes; 0 if the kernel doesn't say."""
+    status = Path(f"/proc/{process}/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return max((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), default=0)
+
+
+NAMES = {
+    "souffle": "souffle",
+    "souffle compiled": "souffle",
+    "flowlog": "flowlog-compiler",
+    "differential-dataflow": "differential-dataflow",
+}
 
 EXECUTABLES: dict[str, Callable[[Program, Dataset, int], Batch]] = {
     "souffle": partial(_measure, "souffle", "souffle", _interpret),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import duckdb
 
 from bench.data import Dataset, Tables
+from bench.differential import ENGINE, run_differential
 from bench.executables import EXECUTABLES, THREADS
 from bench.programs import Program
 from bench.result import Batch, Run, best
@@ -41,4 +42,8 @@ def _query(sql: str, tables: Tables) -> Run:
         return Run(seconds, cpu, row[0] if row else 0)
 
 
-PEERS: dict[str, Callable[[Program, Dataset, int], Batch]] = {"duckdb": run_duckdb, **EXECUTABLES}
+PEERS: dict[str, Callable[[Program, Dataset, int], Batch]] = {
+    "duckdb": run_duckdb,
+    **EXECUTABLES,
+    ENGINE: run_differential,
+}

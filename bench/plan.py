@@ -9,6 +9,7 @@ from pathlib import Path
 from bench.data import (
     Dataset,
     borrows,
+    both_ways,
     code,
     edits,
     facts,
@@ -53,6 +54,7 @@ def batches(given: Given, *, quick: bool) -> list[Task]:
         *_tasks("closure, read", [graph_file(path) for path in given.graphs[:1]]),
         *_tasks("nonlinear", [graph("grid", "grid", 20, 20) if quick else graph("grid", "grid", 40, 40)]),
         *_tasks("same generation", [graph("tree", "tree", 800 if quick else 3000, 3)]),
+        *_tasks("triangles", [_hubs(quick)]),
         *_tasks("points-to", [code("software", "points_to", 1000 if quick else 10_000)]),
         *_tasks("CSPA", [code("software", "aliases", 300 if quick else 2000)]),
         *_tasks("CSDA", [code("software", "dataflow", 500 if quick else 5000)]),
@@ -122,6 +124,13 @@ def _power_law(quick: bool) -> Dataset:
     if quick:
         return graph("rmat2k", "rmat", 2000, 4000)
     return graph("rmat16k", "rmat", 16_000, 24_000)
+
+
+def _hubs(quick: bool) -> Dataset:
+    """A power law in both directions: a few nodes have most of the edges."""
+    if quick:
+        return both_ways("rmat10k", "rmat", 10_000, 30_000)
+    return both_ways("rmat60k", "rmat", 60_000, 250_000)
 
 
 def _roads(quick: bool) -> Dataset:

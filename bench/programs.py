@@ -97,6 +97,21 @@ SAME_GENERATION = Program(
     "Same(x, x) :- Edge(_, x).",
 )
 
+TRIANGLES = Program(
+    "triangles",
+    """
+    input relation Edge(src: int, dst: int)
+    output relation Triangle(a: int, b: int, c: int)
+    Triangle(a, b, c) :- Edge(a, b), Edge(b, c), Edge(a, c).
+    """,
+    "Triangle",
+    """
+    SELECT DISTINCT x.src AS a, x.dst AS b, y.dst AS c FROM Edge x
+      JOIN Edge y ON x.dst = y.src JOIN Edge z ON z.src = x.src AND z.dst = y.dst
+    """,
+    "Triangle(a, b, a) :- Edge(a, b), Edge(b, a).",
+)
+
 POINTS_TO = Program(
     "points-to",
     """
@@ -410,6 +425,7 @@ PROGRAMS = {
         READ,
         NONLINEAR,
         SAME_GENERATION,
+        TRIANGLES,
         POINTS_TO,
         CSPA,
         CSDA,

@@ -71,26 +71,34 @@ def _ours(found: Sequence[Batch]) -> str:
 
 
 def update_table(updates: Iterable[Update]) -> str:
-    """A line for each kind of change, with its share of a bootstrap's time and instances."""
-    header = "program,data,change,facts,time,worst,bootstrap,share,changed,instances,share,how,equal".split(
-        ","
+    """A line for each kind of change and engine, with its share of a bootstrap's time and instances.
+
+    `/ ours` is the time of another engine relative to ours.
+    """
+    header = (
+        "program,data,change,engine,facts,time,/ ours,worst,bootstrap,share,changed,instances,share,how,equal"
     )
-    lines = [header]
-    for u in updates:
+    found = list(updates)
+    ours = {(u.program, u.data, u.change): u.seconds for u in found if u.engine == OURS}
+    lines = [header.split(",")]
+    for u in found:
+        own = ours.get((u.program, u.data, u.change))
         touched = u.instances / u.bootstrap_instances if u.bootstrap_instances else 0.0
         lines.append(
             [
                 u.program,
                 u.data,
                 u.change,
+                u.engine,
                 f"{u.facts:,}",
                 _time(u.seconds),
+                "" if own is None or u.engine == OURS else f"{u.seconds / own:.2f}",
                 _time(u.worst),
                 _time(u.bootstrap),
                 f"{u.ratio:.1%}",
-                f"{u.changed:,}",
-                f"{u.instances:,}",
-                f"{touched:.1%}",
+                _count(u.changed),
+                _count(u.instances),
+                f"{touched:.1%}" if u.bootstrap_instances else "",
                 u.strategy,
                 "" if u.equal is None else "yes" if u.equal else "NO",
             ]

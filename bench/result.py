@@ -45,7 +45,7 @@ class Update:
     """Commits of one kind compared with a bootstrap in the same process.
 
     `worst` is the slowest commit; `equal` is whether the contents equal those of a bootstrap, or None if this
-    was not checked.
+    was not checked. Other engines don't say how many tuples changed and how many instances they found.
     """
 
     program: str
@@ -60,6 +60,7 @@ class Update:
     bootstrap_instances: int
     strategy: str
     equal: bool | None = None
+    engine: str = "tidelog"
 
     @property
     def ratio(self) -> float:

@@ -23,7 +23,7 @@ from bench.programs import Program
 from bench.result import Update
 from tidelog.bench.database import Commit, Database
 
-__all__ = ["measure_updates"]
+__all__ = ["measure_updates", "share_changes", "single_facts"]
 
 SHARES = (0.001, 0.01, 0.1)
 
@@ -47,12 +47,7 @@ class _Case:
     repeat: int
 
     def shares(self) -> Iterator[Update]:
-        rng = np.random.default_rng(1)
-        for share in SHARES:
-            some = {name: _sample(table, share, rng) for name, table in self.tables.items()}
-            some = {name: rows for name, rows in some.items() if len(rows)}
-            part = {name: self.tables[name].take(rows) for name, rows in some.items()}
-            rest = {**self.tables, **{n: _without(self.tables[n], rows) for n, rows in some.items()}}
+        for share, part, rest in share_changes(self.tables):
             gone, inserted = [], []
             equal = None
             for _ in range(self.repeat):
@@ -61,21 +56,15 @@ class _Case:
                 if equal is None:
                     equal = self._equals(db, rest)
                 inserted.append(_timed(partial(db.commit, part)))
-            facts = sum(map(len, some.values()))
+            facts = sum(map(len, part.values()))
             yield self._update(f"delete {share:.1%}", facts, gone, equal)
             yield self._update(f"insert {share:.1%}", facts, inserted, self._equals(db, self.tables))
 
     def singles(self, count: int) -> Iterator[Update]:
         """Single facts from all relations, each deleted and inserted again."""
-        rng = np.random.default_rng(2)
-        sizes = np.array([t.num_rows for t in self.tables.values()])
-        names = list(self.tables)
         db = self._settled()
         gone, inserted = [], []
-        for number in rng.choice(sizes.sum(), min(count, int(sizes.sum())), replace=False):
-            which = int(np.searchsorted(sizes.cumsum(), number, side="right"))
-            row = int(number - sizes[:which].sum())
-            fact = {names[which]: self.tables[names[which]].slice(row, 1)}
+        for fact in single_facts(self.tables, count):
             gone.append(_timed(partial(db.commit, None, fact)))
             inserted.append(_timed(partial(db.commit, fact)))
         yield self._update("delete one", 1, gone, None, middle=True)
@@ -136,6 +125,27 @@ class _Case:
             db.size(name) == fresh.size(name) and _sorted(db.table(name)).equals(_sorted(fresh.table(name)))
             for name in db.relations
         )
+
+
+def share_changes(tables: Tables) -> Iterator[tuple[float, Tables, Tables]]:
+    """Shares of the facts, drawn at random, with the facts that are left."""
+    rng = np.random.default_rng(1)
+    for share in SHARES:
+        some = {name: _sample(table, share, rng) for name, table in tables.items()}
+        some = {name: rows for name, rows in some.items() if len(rows)}
+        part = {name: tables[name].take(rows) for name, rows in some.items()}
+        yield share, part, {**tables, **{name: _without(tables[name], rows) for name, rows in some.items()}}
+
+
+def single_facts(tables: Tables, count: int) -> Iterator[Tables]:
+    """Single facts, drawn at random from all relations."""
+    rng = np.random.default_rng(2)
+    sizes = np.array([t.num_rows for t in tables.values()])
+    names = list(tables)
+    for number in rng.choice(sizes.sum(), min(count, int(sizes.sum())), replace=False):
+        which = int(np.searchsorted(sizes.cumsum(), number, side="right"))
+        row = int(number - sizes[:which].sum())
+        yield {names[which]: tables[names[which]].slice(row, 1)}
 
 
 def _bootstrap_cost(program: Program, tables: Tables) -> tuple[float, int]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
+
+import pyarrow as pa
 import pytest
 
 import tidelog
+from tidelog.bench.database import Database
 from tidelog.engine.cost import Sizes, StratumCost
 from tidelog.engine.interpreter import Tolerance
 
@@ -157,3 +161,29 @@ def test_an_update_that_prepares_later_ones_is_not_taken_for_their_cost() -> Non
         learned.append(bool(cost.deletions))
     assert not learned[0]
     assert learned[-1]
+
+
+def test_where_nearly_all_facts_are_new_or_gone_a_bootstrap_costs_hardly_more() -> None:
+    cost = made(below=1000, tuples=5000)
+    cost.learn(0.001, Sizes(1000, 5000, 600, 600))  # updates seem to cost nothing
+    assert cost.discourages(Sizes(1000, 5000, 3000, 0)) is None
+    assert cost.discourages(Sizes(1000, 5000, 4500, 0)) == "nearly all facts are new"
+    assert cost.discourages(Sizes(1000, 5000, 0, 700)) is None
+    assert cost.discourages(Sizes(1000, 5000, 0, 900)) == "few facts remain"
+
+
+def test_a_short_update_is_not_compared_with_a_bootstrap_unless_it_changes_much() -> None:
+    cost = StratumCost()
+    cost.made(0.0005, 1000, 0, 5000, 1.0)
+    for count in (50, 400):
+        cost.learn(0.001, Sizes(1000, 5000, count, 0))
+    assert cost.discourages(Sizes(1000, 5000, 50, 0)) is None
+    assert cost.discourages(Sizes(1000, 5000, 400, 0)) is not None
+
+
+def test_an_infinite_switch_always_updates() -> None:
+    db = Database("input relation A(x: int)\noutput relation B(x: int)\nB(x) :- A(x).", switch=inf)
+    facts = pa.table({"x": range(5000)})
+    db.commit({"A": facts})
+    assert db.commit(None, {"A": facts.slice(10)}).strategy == "update"
+    assert db.commit({"A": facts.slice(10)}).strategy == "update"

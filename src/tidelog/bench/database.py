@@ -5,7 +5,8 @@ Only this module depends on how the engine is driven.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,16 +37,24 @@ class Commit:
 class Database:
     """`switch` is the share of a bootstrap's time after which an update falls back, if not the default.
 
-    With `plain`, all relations are stored as rows, even dense ones.
+    If it is infinite, everything is updated. Costs are measured by `clock`. With `plain`, all relations are
+    stored as rows, even dense ones.
     """
 
     def __init__(
-        self, text: str, strategy: str = "elastic", switch: float | None = None, *, plain: bool = False
+        self,
+        text: str,
+        strategy: str = "elastic",
+        switch: float | None = None,
+        *,
+        plain: bool = False,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._draft = Draft()
         self._draft.load(text)
         self._program = self._draft.finish()
         self._commits = LocalCommits(STRATEGIES[strategy], SWITCH if switch is None else switch)
+        self._commits.scheduler.clock = clock
         self._engine = self._commits.engine
         if plain:
             self._engine.follow_scripts()

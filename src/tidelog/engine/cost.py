@@ -24,7 +24,8 @@ __all__ = ["AGAIN", "UNFINISHED", "Sizes", "StratumCost"]
 
 UNFINISHED: Final = 1.6  # an abandoned update counts as this many times the time it took
 AGAIN: Final = 2.0  # deleting a tuple and looking for it again costs as much as deriving so many
-_NEGLIGIBLE: Final = 0.002  # seconds; always update below this
+_NEGLIGIBLE: Final = 0.002  # seconds; changes of a few facts always update below this
+_FEW: Final = 0.1  # of the facts
 _SMALL: Final = 1000  # rows of a stratum and its inputs up to which times say little
 _DEEPEST: Final = 1000.0
 _NOTICEABLE: Final = 0.005  # a change of this share of the facts shows how the number of tuples depends on it
@@ -113,7 +114,15 @@ class StratumCost:
         """The reason to bootstrap instead of updating; None if an update is worthwhile."""
         predicted, bootstrap = self.predict(sizes), self.predict_bootstrap(sizes)
         is_small = sizes.below + sizes.tuples + sizes.insertions <= _SMALL
-        if is_small or predicted is None or predicted <= max(_NEGLIGIBLE, _SURE * bootstrap):
+        if is_small or predicted is None:
+            return None
+        facts = self._facts(sizes)
+        if sizes.insertions > _SURE * (facts + sizes.insertions - sizes.deletions):
+            return "nearly all facts are new"
+        if sizes.deletions > _SURE * facts:
+            return "few facts remain"
+        is_few = sizes.insertions + sizes.deletions <= _FEW * facts
+        if predicted <= max(_NEGLIGIBLE if is_few else 0.0, _SURE * bootstrap):
             return None
         return (
             f"an update would cost about {predicted / bootstrap:.0%} of a bootstrap"

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
+from math import inf
 from typing import Final, TypeAlias
 
 from tidelog.engine.agenda import Agenda
@@ -40,7 +41,8 @@ class Scheduler:
 
     An update falls back to a bootstrap once it has found more than `patience` instances and has taken more
     than the fraction `switch` of the predicted time of a bootstrap, or `_LATER` times that once deletion is
-    done. If `switch` is None, it never falls back.
+    done. If `switch` is infinite, what can be updated is always updated, and if it is None, scripts are
+    followed exactly as well.
 
     - `placed` returns where a stratum runs and why, for the statistics, if there are several places.
     - `begun` is called with the progress before each step.
@@ -255,7 +257,7 @@ class _Walk(Interpreter):
         if not self.run.strategy.updates:
             return f"the strategy is {self.run.strategy.name}"
         memory = self.run.memory(stratum)
-        if not memory.bootstrap or not self.run.is_switching:
+        if not memory.bootstrap or not self.run.is_switching or self.run.switch == inf:
             return None
         why = memory.discourages(sizes)
         if why is not None:

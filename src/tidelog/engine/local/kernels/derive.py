@@ -101,6 +101,7 @@ from tidelog.engine.local.kernels.layout import (
     TARGET,
     TEMP,
     TUPLE,
+    TWINS,
     UNCOVERED,
     UNKNOWN,
     WIDE,
@@ -120,6 +121,7 @@ from tidelog.engine.local.kernels.rows import (
 )
 from tidelog.engine.local.kernels.support import rederive_row
 from tidelog.engine.local.kernels.sweep import sweep
+from tidelog.engine.local.kernels.twins import choose
 
 __all__ = ["run"]
 
@@ -291,7 +293,9 @@ def _descend(code, number, level, row):
             above = larger(above, rank_of(load64(code, level + REL), row))
         if number == 0:
             store64(code, ORIGIN, row)
-    following = level + LEVEL_WIDTH
+    following, twins = level + LEVEL_WIDTH, load64(code, TWINS)
+    if twins and number + 1 < load64(code, LEVELS) and load64(code, twins + number + 1):
+        choose(code, following, load64(code, twins + number + 1))
     store64(code, following + HIGHEST, above)
     if number + 1 < load64(code, LEVELS):
         store64(code, following + CURSOR, _enter(code, following))
@@ -370,6 +374,9 @@ def _are_covered(code):
             load64(code, level + REL),
         )
         if kind == LOOKUP and not cover(index, relation):
+            return False
+        twin = load64(code, load64(code, TWINS) + number) if load64(code, TWINS) else 0
+        if twin and not cover(load64(code, twin + INDEX), load64(code, twin + REL)):
             return False
         if kind == RANGE and load64(relation, ROWS) - load64(index, COVERED) > UNCOVERED:
             return False

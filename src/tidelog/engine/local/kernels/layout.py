@@ -283,6 +283,9 @@ __all__ = [
     "TRACE_WIDTH",
     "TRANSPOSED",
     "TUPLE",
+    "TWINS",
+    "TWIN_HINTS",
+    "TWIN_WIDTH",
     "UNBUILT",
     "UNCOVERED",
     "UNDO_AT",
@@ -372,7 +375,7 @@ TERMS, TERM_SLOTS_AT, TERM_SLOTS, TERMS_WIDTH = range(6, 10)
 LEVELS, LEVEL, TARGET, MODE, RANK, HEAD, WIDTH, SOURCE = range(8)
 INSTANCES, STEPS, OUT_AT, OUT_CAP, EMITTED, TUPLE, ORIGIN = range(8, 15)
 PENDING, PENDING_FROM, PENDING_TO, SEARCHES, KNOWN_AT, KNOWN, HINTS, FAILURES = range(15, 23)
-HASHED, HALVES, SHARES, COUNTS_AT, MOSTLY_NEW, JOINED, HEADER = range(23, 30)
+HASHED, HALVES, SHARES, COUNTS_AT, MOSTLY_NEW, JOINED, TWINS, HEADER = range(23, 31)
 NOT_BEGUN = -2  # a value of LEVEL
 
 # the hashes of keys of the second level, at HALVES: those of the last positions of the first level before
@@ -403,6 +406,9 @@ LIST, DELTA, SCAN, LOOKUP, RANGE, MEMBER, TEMP = range(7)  # its KIND
 PLACE, WORD, BITS, SCANNED, LEVEL_WIDTH = range(16, 21)
 PLACES_LIST, PAIRS, ROW, COLUMN, PAIR, DIAGONAL, DIAGONAL_LIST = range(7, 14)
 AGAIN = -(2**62)  # instead of a row: there may be more
+
+# the twin of two levels: the words of both, and its HINTS
+TWIN_HINTS, TWIN_WIDTH = 2 * LEVEL_WIDTH, 2 * LEVEL_WIDTH + 1
 
 # a key: a column, a slot, and whether `none` in it matches nothing
 KEY_COLUMN, KEY_SLOT, KEY_CHECKS, KEY_WIDTH = range(4)

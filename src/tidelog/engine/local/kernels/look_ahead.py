@@ -40,7 +40,7 @@ from tidelog.engine.local.kernels.layout import (
     WORKLIST_AT,
 )
 from tidelog.engine.local.kernels.memory import load32, load64, prefetch, store64
-from tidelog.engine.local.kernels.rows import CACHED, SEED, mix, place, upper
+from tidelog.engine.local.kernels.rows import CACHED, SEED, fetch_cells, mix, place, upper
 
 __all__ = ["list_of", "look_ahead", "skip_barren"]
 
@@ -86,13 +86,25 @@ def _row_at(code, level, at):
     return at if kind == SCAN or kind == TEMP else load64(list_of(code, level), at)
 
 
+_LISTED_AHEAD = 12  # rows between beginning to load a listed row and using it
+
+
+@kernel
+def _fetch_listed(code, level, at):
+    """Begin to load a row that is listed further on, if the first level has a list."""
+    kind = load64(code, level + KIND)
+    if kind != SCAN and kind != TEMP and at + _LISTED_AHEAD < load64(code, level + END):
+        fetch_cells(load64(code, level + REL), load64(list_of(code, level), at + _LISTED_AHEAD))
+    return 0
+
+
 @kernel
 def look_ahead(code, level):
     """Begin to load what the second level will need for later rows of the first one."""
     at, left = load64(code, level + CURSOR), load64(code, level + END) - load64(code, level + CURSOR)
     index, relation = load64(code, level + LEVEL_WIDTH + INDEX), load64(code, level + LEVEL_WIDTH + REL)
     if load64(index, GROUPED) < CACHED:
-        return 0
+        return _fetch_listed(code, level, at)
     if left > 3 * _ROWS_AHEAD:
         half = _half_of_key(code, level, _row_at(code, level, at + 3 * _ROWS_AHEAD))
         fetch_bucket(index, half)
@@ -146,6 +158,7 @@ def skip_barren(code, level):
                 fetch_found(index, relation, load64(halves, (at + _ROWS_AHEAD) & (MOST_HASHED - 1)))
             half = load64(halves, at & (MOST_HASHED - 1))
         else:
+            _fetch_listed(code, level, at)
             half = _half_of_key(code, level, _row_at(code, level, at))
         if buckets:
             bucket = place(half, buckets)

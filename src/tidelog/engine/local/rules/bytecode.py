@@ -20,6 +20,7 @@ from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import address, run
 from tidelog.engine.local.rules.compiler import Arithmetic, Comparison, Level, Refutation, Stage, Variant
 from tidelog.engine.local.rules.sharing import cover_shared, run_shared
+from tidelog.engine.local.rules.twins import add_twins
 from tidelog.engine.local.storage.index import Buckets, Ordered
 from tidelog.engine.local.storage.pending import MASKS, NEGATED, Bindings, Working
 from tidelog.engine.local.storage.table import Rows, Table
@@ -126,7 +127,8 @@ class Bytecode:
         for number, level in enumerate(self.stage.levels):
             self._fill(layout.HEADER + number * layout.LEVEL_WIDTH, level, number == 0)
         self._header(layout.SOURCE, self._sources())
-        self._header(layout.HINTS, self._hints())
+        self._header(layout.TWINS, self._twins())
+        self._header(layout.HINTS, self._hints(layout.HEADER + layout.LEVEL_WIDTH))
         self._header(layout.JOINED, self._block())
         pending = layout.MOST_PENDING * (len(self.shape) + layout.PENDING_MORE)
         self._header(layout.PENDING, self._place([0] * pending))
@@ -262,12 +264,24 @@ class Bytecode:
         places = {slot: column for column, _, slot in columns}
         return self._place([places.get(self._slots + s, -1) for s in self.shape])
 
-    def _hints(self) -> int:
+    def _twins(self) -> int:
+        """The position of the list of twins, or 0; values that change cannot be tested for."""
+        if self.request.mode in (layout.IMPROVE, layout.REPLACE):
+            return 0
+        twins, indexes = add_twins(self._words, self.stage.levels, self.tables, self._slots)
+        self.indexes += indexes
+        twin = self._words[twins + 1] if twins else 0
+        if twin:
+            hints = self._hints(twin)
+            self._words[twin + layout.TWIN_HINTS] = hints
+        return twins
+
+    def _hints(self, second: int) -> int:
         """The position of the columns of the first level that are the key of the second, -1 for constants.
 
         0 unless the first level lists rows, accepts all of them, and the second looks them up.
         """
-        words, first, second = self._words, layout.HEADER, layout.HEADER + layout.LEVEL_WIDTH
+        words, first = self._words, layout.HEADER
         listing = (*_DIVIDED, layout.TEMP)
         if len(self.stage.levels) < 2 or words[first] not in listing or words[second] != layout.LOOKUP:
             return 0
