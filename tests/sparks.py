@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["BRIEF", "session"]
 
 # Java without its optimizing compiler, which takes a third of the time of tests and more than it saves
-BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+BRIEF = "-Xmx4g -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def session() -> Iterator[SparkSession]:
