@@ -14,12 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizes import size
-from store.histories import Content, NoContent, content, files, make, update
+from store.histories import Content, NoContent, content, file_of, files, make, update
 from tables.facts import patiently
 from tally import tally
 from tidelog.errors import StoreError
 from tidelog.store.durable import Store, latest
-from tidelog.store.manifest import file_of
 from tidelog.store.marker import MARKER, SHOWN
 from tidelog.store.sealing import sealed, unsealed
 

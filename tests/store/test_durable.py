@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizes import size
+from store.histories import commits, file_of
 from store.stops import Stopped, Stopping
 from tables import facts
 from tables.facts import TYPES, patiently, relation
@@ -27,11 +28,13 @@ from tidelog.program.draft import load
 from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update, latest
-from tidelog.store.manifest import Batch, Written, file_of, find_commits, read_manifest
+from tidelog.store.local import LocalFiles
+from tidelog.store.log import find_slots, last_manifests
+from tidelog.store.manifest import Batch, Written
 from tidelog.store.marker import MARKER
 from tidelog.store.migration import expect_same, expect_similar
 from tidelog.store.segments import MAX_SEGMENTS
-from tidelog.store.states import Offer, usable_file
+from tidelog.store.states import Offer, usable_state
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import difference
 
@@ -83,18 +86,20 @@ def files(folder: Path) -> set[str]:
 
 
 def needed(folder: Path) -> set[str]:
-    commits = find_commits(folder)
-    manifests = [read_manifest(folder, c) for c in commits]
-    segments = {f"segments/{f}" for manifest in manifests for f in manifest.files}
-    states = {manifest.state.file for manifest in manifests if manifest.state is not None}
-    return segments | states | {str(file_of(folder, c).relative_to(folder)) for c in commits}
+    """What the last two versions need, and the log since the first of them."""
+    local = LocalFiles(folder)
+    slots = find_slots(local)
+    kept = last_manifests(local, slots, 2)
+    log = {slot.name for slot in slots if not kept or slot.commit >= kept[-1].commit}
+    return log.union(*(manifest.needed for manifest in kept))
 
 
 def state_of(store: Store) -> tuple[str, Rows]:
     """The state that is kept, and what it and its log say of the edges."""
     kept = store.current.state if store.current is not None else None
     assert kept is not None
-    text = usable_file(store.folder, kept, "a stamp").read_text()
+    found = usable_state(store.at, kept, "a stamp")
+    text = (found if isinstance(found, bytes) else found.read_bytes()).decode()
     edges: Rows = set(ast.literal_eval(text))
     for *row, sign in rows(store.asserted_since(EDGE)):
         edges = edges | {tuple(row)} if sign > 0 else edges - {tuple(row)}
@@ -127,7 +132,7 @@ def test_segments_stay_few_and_nothing_is_left_over(tmp_path: Path) -> None:
             manifest = store.commit(change(store, wanted))
             assert all(len(r.segments) <= MAX_SEGMENTS for r in manifest.relations.values())
             assert files(tmp_path) == needed(tmp_path)
-    assert len(find_commits(tmp_path)) == 2
+    assert len(commits(tmp_path)) == 2
 
 
 def test_a_manifest_says_what_was_said(tmp_path: Path) -> None:
@@ -185,7 +190,7 @@ def stop_everywhere(folder: Path, before: Iterable[dict[str, Rows]], after: dict
         shutil.copytree(origin, copy)
         disk = Stopping(step)
         try:
-            with Store(copy, disk) as store:
+            with Store(LocalFiles(copy, disk)) as store:
                 store.commit(change(store, after))
             returned = True
         except Stopped:
@@ -281,7 +286,8 @@ def test_a_segment_that_is_missing_or_corrupt_is_reported(tmp_path: Path) -> Non
 
 def test_a_store_of_a_later_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as later:
-        later.setattr("tidelog.store.manifest.FORMAT", 5)
+        later.setattr("tidelog.store.manifest.FORMAT", 6)
+        later.setattr("tidelog.store.manifest._READABLE", (6,))
         with Store(tmp_path) as store:
             store.commit(Update("", {}, {}))
     with pytest.raises(StoreError, match="another version of Tidelog"):

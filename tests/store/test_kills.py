@@ -14,7 +14,7 @@ from store.histories import content, files
 from store.writer import added_up, edges_at
 from tally import tally
 from tidelog.store.durable import Store
-from tidelog.store.marker import shown_commit
+from tidelog.store.marker import shown
 
 KILLS = size(4, 500)
 LONGEST = 0.4  # seconds that a writer is left alone
@@ -53,7 +53,9 @@ def expect_whole_commits(folder: Path, log: Path, before: int) -> int:
             assert before == -1
             return before
         found = content(store)
-        assert found.commit >= max(before, shown_commit(folder) or 0)
+        last = shown(store.at)
+        done = -1 if last is None else last.commit
+        assert found.commit >= max(before, done)
         assert found.relations["Edge"] == edges_at(found.commit)
         assert found.relations["Node"] == {(None,), *((f"node {s}",) for s, _ in edges_at(found.commit))}
         old = edges_at(found.commit - 1) if found.commit else set()
@@ -62,9 +64,8 @@ def expect_whole_commits(folder: Path, log: Path, before: int) -> int:
             *((*e, -1) for e in old - edges_at(found.commit)),
         }
         assert found.changes.get("Edge", set()) == signed
-    shown = shown_commit(folder)
-    assert found.commit - (-1 if shown is None else shown) <= 1
-    if shown is not None:
-        assert added_up(log, shown) == edges_at(shown)
+    assert found.commit - done <= 1
+    if done >= 0:
+        assert added_up(log, done) == edges_at(done)
     assert not [file for file in files(folder) if file.parent != folder and file.name.endswith(".unfinished")]
     return found.commit

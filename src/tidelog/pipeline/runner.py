@@ -119,6 +119,7 @@ class Pipeline:
     def _commit(self, found: Found) -> Outcome:
         try:
             session, changes = self._apply(found)
+            self.store.claim()  # before files of this commit are written anywhere
             sinks = self._outlets.prepare(session, changes)
             self._outlets.quarantine(found.bad)
             current = self.store.current

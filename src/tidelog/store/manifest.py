@@ -3,8 +3,10 @@
 It names the segments of all relations, the changes of this commit, the program, the fingerprint of each
 source, the progress of each stream, the version of each sink, and the state to resume from, if one is saved,
 with the digests of all these files. It carries its own checksum. It is written once all files that it names
-are on disk, and a single rename gives it its name: either the complete manifest exists or none does. So a
+are there, as the next entry of the log (see `log`): either the complete manifest exists or none does. So a
 manifest that does not match its checksum was damaged later, which is always an error.
+
+A *claim* is the other kind of entry: a writer announces that it will make the next commit.
 """
 
 from __future__ import annotations
@@ -12,42 +14,68 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, assert_never
 
-from tidelog.errors import StoreError
 from tidelog.store.disk import UNFINISHED
-from tidelog.store.marker import SHOWN
-from tidelog.store.sealing import Damaged, sealed, unsealed
-from tidelog.store.segments import Segment
+from tidelog.store.sealing import sealed
+from tidelog.store.segments import SEGMENTS, Segment
 from tidelog.store.states import STATES, KeptState
 
 __all__ = [
-    "FOLDER",
+    "MANIFESTS",
     "SEGMENTS",
     "Batch",
+    "Claim",
+    "Entry",
     "Manifest",
+    "OtherFormat",
     "StoredRelation",
+    "Writer",
     "Written",
-    "file_of",
-    "find_commits",
-    "find_files",
-    "read_manifest",
+    "entry_from",
+    "epoch_of",
     "to_bytes",
 ]
 
 D = TypeVar("D")
 
-FORMAT: Final = 4
-_READABLE: Final = (1, 2, 3, FORMAT)  # 1 had no states, 1 and 2 no digests, and none had origins of sinks
+FORMAT: Final = 5
+# 1 had no states, 1 and 2 no digests, 1 to 3 no origins of sinks, and 1 to 4 no writers
+_READABLE: Final = (1, 2, 3, 4, FORMAT)
 _WITH_DIGESTS: Final = 3
-FOLDER: Final = "manifests"
-SEGMENTS: Final = "segments"
+MANIFESTS: Final = "manifests"
 _DIGITS: Final = 12
 _PLAIN: Final = {"str": str, "int": int, "bool": bool}
-_MANIFEST: Final = re.compile(rf"\d{{{_DIGITS}}}\.json")
-_STATE: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}")
-_SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(changes|base)\.parquet")
+_STATE: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}(?:-(\d+))?")
+_SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(?:changes|base)(?:-(\d+))?\.parquet")
+_FILE: Final = re.compile(
+    rf"(?:{SEGMENTS}/{_SEGMENT.pattern}|{_STATE.pattern})(?:{re.escape(UNFINISHED)})?"
+    rf"|{MANIFESTS}/\d{{{_DIGITS}}}(?:-\d+)?\.json{re.escape(UNFINISHED)}"
+)
+
+
+class OtherFormat(Exception):
+    """An entry was written by another version of Tidelog."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who wrote an entry: `id` is random, `after` is the id in the entry before.
+
+    `epoch` is one more than that of the writer before. Files that a writer makes have it in their names.
+    """
+
+    epoch: int = 0
+    id: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A writer will make the commit of this number."""
+
+    commit: int
+    writer: Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +118,7 @@ class Manifest:
     streams: Mapping[str, Batch] = field(default_factory=dict)
     sinks: Mapping[str, Written] = field(default_factory=dict)
     state: KeptState | None = None
+    writer: Writer = Writer()
 
     @property
     def segments(self) -> Iterator[Segment]:
@@ -105,78 +134,61 @@ class Manifest:
         """The files of these segments."""
         return frozenset(segment.file for segment in self.segments)
 
-
-# -- on disk
-
-
-def file_of(root: Path, commit: int) -> Path:
-    return root / FOLDER / f"{commit:0{_DIGITS}}.json"
-
-
-def find_commits(root: Path) -> list[int]:
-    """The commits that have a manifest, in order."""
-    return sorted(int(file.stem) for file in _files(root, FOLDER, "*", _MANIFEST))
+    @property
+    def needed(self) -> frozenset[str]:
+        """All files of the store that this commit needs, by their names in it."""
+        segments = frozenset(f"{SEGMENTS}/{file}" for file in self.files)
+        return segments if self.state is None else segments | {self.state.file}
 
 
-def find_files(root: Path) -> Iterator[Path]:
-    """The files that a commit may have written, recognised by name: segments, states and unfinished files.
+Entry: TypeAlias = Manifest | Claim
 
-    Other folders and files do not belong to the store.
+
+def epoch_of(name: str) -> int | None:
+    """The epoch in the name of a file that a commit may have written: a segment, a state, or a part of one.
+
+    0 if there is none in it, None if this is another file.
     """
-    yield from _files(root, SEGMENTS, "*/*", _named(_SEGMENT))
-    yield from _files(root, "", f"{STATES}/*", _named(_STATE))
-    yield from (f for f in _files(root, FOLDER, "*", _named(_MANIFEST)) if f.name.endswith(UNFINISHED))
+    found = _FILE.fullmatch(name)
+    return None if found is None else int(found[1] or found[2] or 0)
 
 
-def _named(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    return re.compile(f"(?:{pattern.pattern})(?:{re.escape(UNFINISHED)})?")
+# -- as files
 
 
-def _files(root: Path, folder: str, glob: str, name: re.Pattern[str]) -> Iterator[Path]:
-    """The files in a folder of the store whose relative paths match a pattern."""
-    for file in (root / folder).glob(glob):
-        if name.fullmatch(str(file.relative_to(root / folder))) and not file.is_dir():
-            yield file
+def to_bytes(entry: Entry) -> bytes:
+    match entry:
+        case Manifest():
+            return sealed({"format": FORMAT, **asdict(entry)})
+        case Claim():
+            return sealed({"format": FORMAT, "claim": asdict(entry)})
+        case _:
+            assert_never(entry)
 
 
-def to_bytes(manifest: Manifest) -> bytes:
-    return sealed({"format": FORMAT, **asdict(manifest)})
-
-
-def read_manifest(root: Path, commit: int) -> Manifest:
-    """The manifest of a commit. Raises StoreError."""
-    file = file_of(root, commit)
-    try:
-        content = unsealed(file.read_bytes())
-    except OSError as error:
-        raise StoreError(f"{file} cannot be read: {error.strerror}") from None
-    except Damaged:
-        raise _corrupt(root, file) from None
+def entry_from(content: dict[str, Any], commit: int) -> Entry:
+    """The entry for a commit. Raises OtherFormat, or ValueError if it is not one."""
     format_ = content.pop("format", None)
     if format_ not in _READABLE:
-        raise StoreError(
-            f"{file} was written by another version of Tidelog; use that version, or a new store"
-        )
+        raise OtherFormat
     try:
-        manifest = _from_json(content)
+        if "claim" in content:
+            claim = content["claim"]
+            entry: Entry = _plain(Claim, {**claim, "writer": _plain(Writer, claim["writer"])})
+        else:
+            entry = _from_json(content)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise _corrupt(root, file) from None
-    if manifest.commit != commit or not _is_sound(manifest, has_digests=format_ >= _WITH_DIGESTS):
-        raise _corrupt(root, file)
-    return manifest
+        raise ValueError("not an entry") from None
+    is_sound = isinstance(entry, Claim) or _is_sound(entry, has_digests=format_ >= _WITH_DIGESTS)
+    if entry.commit != commit or not is_sound:
+        raise ValueError("not this entry")
+    return entry
 
 
 def _is_sound(manifest: Manifest, *, has_digests: bool) -> bool:
     """Whether a manifest names only files of the store, each with its digest."""
     is_named = all(_SEGMENT.fullmatch(s.file) and bool(s.digest) >= has_digests for s in manifest.segments)
     return is_named and (manifest.state is None or bool(_STATE.fullmatch(manifest.state.file)))
-
-
-def _corrupt(root: Path, file: Path) -> StoreError:
-    return StoreError(
-        f"{file} is corrupt: restore it from a backup, or delete it and {root / SHOWN} to return to "
-        "the previous commit"
-    )
 
 
 def _from_json(content: Mapping[str, Any]) -> Manifest:
@@ -188,6 +200,7 @@ def _from_json(content: Mapping[str, Any]) -> Manifest:
         "sinks": {n: _plain(Written, w) for n, w in content["sinks"].items()},
         "sources": {n: _text(fingerprint) for n, fingerprint in content["sources"].items()},
         "state": _state(content.get("state")),
+        "writer": _plain(Writer, content.get("writer", {})),
     }
     return _plain(Manifest, {**content, **made})
 
