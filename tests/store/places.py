@@ -75,18 +75,18 @@ class Faulty(MemoryFiles):
     ) -> None:
         super().__init__(content)
         self.before = before
-        self._late: list[Callable[[], None]] = []
+        self._late: list[tuple[str, bytes]] = []
 
     def arrive(self) -> None:
         """Requests that were late arrive."""
-        for put in self._late:
-            put()
+        for name, content in self._late:
+            self.content.setdefault(name, content)
         self._late = []
 
     def put_if_absent(self, name: str, content: bytes) -> None:
         match self.before("put", name):
             case "late":
-                self._late.append(lambda: self.content.setdefault(name, content) and None)
+                self._late.append((name, content))
                 raise Uncertain(errno.EIO, "timed out")
             case "lost":
                 with_answer = MemoryFiles(self.content)

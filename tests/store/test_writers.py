@@ -1,4 +1,4 @@
-"""Of several writers of a store, exactly one makes each commit; the others are told, and nothing is half there."""
+"""Of several writers of a store, exactly one makes each commit, and the others are told."""
 
 from __future__ import annotations
 
@@ -100,13 +100,14 @@ def test_a_writer_that_pauses_anywhere_and_comes_back_harms_nobody(others: int) 
         try:
             with Store(after) as slow:
                 add(slow, (1, 1))
-            returned = True
+            possible: tuple[Rows, ...] = ({(1, 1)},)
         except StoreError as error:
-            returned = False
             assert RUN_AGAIN in str(error)  # noqa: PT017
+            possible = (set(), {(1, 1)}) if "may have been made" in str(error) else (set(),)
         theirs = {(n, n) for n in range(2, 2 + others)} if after.is_done else set()
-        assert edges_of(MemoryFiles(content)) == {(0, 0), *theirs} | ({(1, 1)} if returned else set()), step
-        kept += returned
+        assert edges_of(MemoryFiles(content)) - {(0, 0)} - theirs in possible, step
+        assert edges_of(MemoryFiles(content)) >= {(0, 0), *theirs}, step
+        kept += possible == ({(1, 1)},)
         if not after.is_done:
             break
         step += 1
@@ -247,7 +248,8 @@ class Crowd:
             if "may have been made" in str(error):
                 self.unknown.add(edge)
                 self._late.append(files)
-            assert any(s in str(error) for s in (RUN_AGAIN, "is missing", "cannot be read")), error
+            if not any(said in str(error) for said in (RUN_AGAIN, "cannot be opened: timed out")):
+                raise
         except Died:
             self.unknown.add(edge)
 

@@ -55,7 +55,7 @@ class LogWriter:
     def claim(self) -> None:
         """Claim the next commit. Raises StoreError if another writer has made it, or is always faster."""
         for _ in range(_ATTEMPTS):
-            head = read_head(self._files, find_slots(self._files))
+            head = read_head(self._files)
             if head.manifest != self.manifest:
                 break
             writer = Writer(head.epoch + 1, uuid4().hex, head.writer)
@@ -71,6 +71,12 @@ class LogWriter:
             self.give_up()
             raise self._overtaken()
         self._advance(manifest)
+
+    def expect_last(self) -> None:
+        """Raise StoreError if another writer has added an entry since."""
+        slots = find_slots(self._files)
+        if slots and slots[-1] >= self._head.next:
+            raise self._overtaken()
 
     def give_up(self) -> None:
         """Forget the claim."""
@@ -88,22 +94,26 @@ class LogWriter:
 
     def _put(self, slot: Slot, entry: Entry) -> bool:
         """Add an entry to the log; false if another writer was faster. Raises OSError if it is not there."""
+        is_answered = True
         try:
             self._files.put_if_absent(slot.name, to_bytes(entry))
         except FileExistsError:  # made by another writer, or by the same call, which was repeated
             with suppress(FileNotFoundError):
                 self._files.read(slot.name)  # says so if it is a folder
         except Uncertain:
-            if not self._is_accepted(slot, entry):
-                raise
-            return True
-        return self._is_accepted(slot, entry)
+            is_answered = False
+        return self._is_accepted(slot, entry, is_answered=is_answered)
 
-    def _is_accepted(self, slot: Slot, entry: Entry) -> bool:
+    def _is_accepted(self, slot: Slot, entry: Entry, *, is_answered: bool) -> bool:
         try:
-            return is_accepted(self._files, slot, entry.writer.id)
+            found = is_accepted(self._files, slot, entry.writer.id)
         except OSError as error:
             raise Uncertain(error.errno, error.strerror) from None
+        if found is None:
+            raise Uncertain(None, "other runs have committed since")
+        if not found and not is_answered and slot not in find_slots(self._files):
+            raise Uncertain(None, "the request timed out")
+        return found
 
     def _overtaken(self) -> StoreError:
         return StoreError(

@@ -21,7 +21,7 @@ marked as done: `is_shown`, `mark_shown`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -120,12 +120,19 @@ class Store(StoredVersion):
 
     def _mark(self) -> None:
         """Write the marker, which says whether there are commits. Raises StoreError if they may be lost."""
-        marked, wanted = has_commits(self.at), self.current is not None
-        if marked is None and not wanted and any(self._written()):
-            raise lost(self.at)
-        if marked is not wanted:
-            content = marker_bytes(has_commits=wanted)
-            self.at.put(MARKER, lambda out: out.write(content))
+        marked = has_commits(self.at)
+        if self.current is not None:
+            if not marked:
+                content = marker_bytes(has_commits=True)
+                self.at.put(MARKER, lambda out: out.write(content))
+        elif marked is None:
+            if any(self._written()) and has_commits(self.at) is None:
+                raise lost(self.at)
+            try:
+                self.at.put_if_absent(MARKER, marker_bytes(has_commits=False))
+            except OSError:
+                if has_commits(self.at) is None:  # otherwise another writer may be here, too
+                    raise
 
     def close(self) -> None:
         self._release()
@@ -175,6 +182,14 @@ class Store(StoredVersion):
             self._mark()
             self._sweep(self._log.epoch)
         return manifest
+
+    def _read(self, relation: Relation, segments: Sequence[Segment]) -> Any:
+        try:
+            return super()._read(relation, segments)
+        except StoreError:
+            with suppress(OSError):
+                self._log.expect_last()  # a later writer may have removed them
+            raise
 
     def _claim(self) -> None:
         if not self._log.epoch:

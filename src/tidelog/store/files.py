@@ -58,7 +58,7 @@ class Output:
 
     @property
     def closed(self) -> bool:
-        return bool(self._out.closed)
+        return False
 
     @property
     def created(self) -> Created:

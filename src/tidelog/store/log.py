@@ -70,24 +70,24 @@ def find_slots(files: Files) -> list[Slot]:
 def read_entry(files: Files, slot: Slot) -> Entry:
     """Raises StoreError."""
     try:
-        return entry_from(unsealed(files.read(slot.name)), slot.commit)
+        return _entry(files, slot)
     except OSError as error:
         reason = error.strerror or error
         raise StoreError(f"{files.where(slot.name)} cannot be read: {reason}") from None
-    except OtherFormat:
-        raise StoreError(
-            f"{files.where(slot.name)} was written by another version of Tidelog; use that version, or a new "
-            "store"
-        ) from None
-    except (Damaged, ValueError):
-        raise StoreError(
-            f"{files.where(slot.name)} is corrupt: restore it from a backup, or delete it and "
-            f"{files.where(SHOWN)} to return to the previous commit"
-        ) from None
 
 
-def read_head(files: Files, slots: Sequence[Slot]) -> Head:
-    """The end of the log with these entries. Raises StoreError."""
+def read_head(files: Files) -> Head:
+    """The end of the log. Raises StoreError."""
+    while True:
+        slots = find_slots(files)
+        try:
+            return _head(files, slots)
+        except StoreError:
+            if find_slots(files) == slots:  # otherwise an entry may have been removed meanwhile
+                raise
+
+
+def _head(files: Files, slots: Sequence[Slot]) -> Head:
     if not slots:
         return Head(Slot(0), 0, "", None)
     last = slots[-1]
@@ -111,14 +111,33 @@ def last_manifests(files: Files, slots: Sequence[Slot], count: int) -> list[Mani
     return found
 
 
-def is_accepted(files: Files, slot: Slot, writer: str) -> bool:
-    """Whether an entry of this writer is in a slot, and part of the log. Raises StoreError or OSError."""
+def is_accepted(files: Files, slot: Slot, writer: str) -> bool | None:
+    """Whether an entry of this writer is in a slot, and part of the log.
+
+    None if that can't be known any more, because so much was committed since that the entry was removed.
+    Raises StoreError or OSError.
+    """
     slots = find_slots(files)
-    if slot not in slots or read_entry(files, slot).writer.id != writer:
-        return False
-    later = slots[slots.index(slot) + 1 :]
-    if not later:
-        return True
-    return later[0] in (slot.after_claim, slot.after_commit) and (
-        read_entry(files, later[0]).writer.after == writer
-    )
+    later = [other for other in slots if other > slot]
+    try:
+        if _entry(files, slot).writer.id != writer:
+            return False
+        return not later or _entry(files, later[0]).writer.after == writer
+    except FileNotFoundError:
+        return None if later or slot in slots else False
+
+
+def _entry(files: Files, slot: Slot) -> Entry:
+    """Raises OSError or StoreError."""
+    try:
+        return entry_from(unsealed(files.read(slot.name)), slot.commit)
+    except OtherFormat:
+        raise StoreError(
+            f"{files.where(slot.name)} was written by another version of Tidelog; use that version, or a new "
+            "store"
+        ) from None
+    except (Damaged, ValueError):
+        raise StoreError(
+            f"{files.where(slot.name)} is corrupt: restore it from a backup, or delete it and "
+            f"{files.where(SHOWN)} to return to the previous commit"
+        ) from None

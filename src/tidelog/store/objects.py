@@ -7,6 +7,7 @@ finds the file. So FileExistsError means only that somebody made it: who, its co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -19,7 +20,14 @@ from tidelog.store.files import Created, Output, Uncertain, identity
 __all__ = ["ObjectFiles"]
 
 _DENIED: Final = ("PermissionDeniedError", "UnauthenticatedError")
-_REASON: Final = 300  # characters of a message that are worth showing
+# options of the connection; all others are those of the kind of object store
+_OF_CLIENTS: Final = frozenset(
+    """
+    allow_http allow_invalid_certificates connect_timeout http1_only http2_only pool_idle_timeout
+    pool_max_idle_per_host proxy_ca_certificate proxy_excludes proxy_url timeout user_agent
+    """.split()
+)
+_LONGEST: Final = 300  # characters of a message that are worth showing
 
 
 class ObjectFiles:
@@ -46,10 +54,15 @@ class ObjectFiles:
     @cached_property
     def _store(self) -> Any:
         obstore = self._obstore
+        client = {key: value for key, value in self._options.items() if key in _OF_CLIENTS}
+        others = {key: value for key, value in self._options.items() if key not in _OF_CLIENTS}
         try:
-            return import_module("obstore.store").from_url(self.place, config=self._options)
+            # without options, those of the environment are used
+            return import_module("obstore.store").from_url(
+                self.place, client_options=client or None, **others
+            )
         except (obstore.exceptions.BaseError, ValueError, OSError) as error:
-            raise StoreError(f"the store {self.place} cannot be opened: {_first_line(error)}") from None
+            raise StoreError(f"the store {self.place} cannot be opened: {_reason(error)}") from None
 
     def where(self, name: str) -> str:
         return f"{self.place}/{name}"
@@ -104,14 +117,18 @@ class ObjectFiles:
         except (known.AlreadyExistsError, known.PreconditionError):
             raise FileExistsError(17, "the file exists", self.where(name)) from None
         except (FileNotFoundError, known.NotFoundError) as error:
-            raise FileNotFoundError(2, _first_line(error), self.where(name)) from None
+            raise FileNotFoundError(2, _reason(error), self.where(name)) from None
         except denied as error:
-            raise PermissionError(13, _first_line(error), self.where(name)) from None
+            raise PermissionError(13, _reason(error), self.where(name)) from None
         except (known.BaseError, OSError) as error:
             kind = Uncertain if uncertain else OSError
-            raise kind(5, _first_line(error), self.where(name)) from None
+            raise kind(5, _reason(error), self.where(name)) from None
 
 
-def _first_line(error: BaseException) -> str:
-    """What an error says, without the details that follow for developers."""
-    return str(error).split("\n\nDebug source", 1)[0].strip()[:_REASON]
+def _reason(error: BaseException) -> str:
+    """What an object store said, or else what obstore says, without its details for developers."""
+    text = str(error)
+    code, message = (re.search(rf"<{tag}>([^<]+)</{tag}>", text) for tag in ("Code", "Message"))
+    if code is not None:
+        return code[1] if message is None else f"{code[1]}: {message[1].rstrip('.')}"
+    return text.split("\n\nDebug source", 1)[0].strip()[:_LONGEST]

@@ -9,7 +9,7 @@ from typing import Any
 from tidelog.errors import StoreError
 from tidelog.program.typed import Relation
 from tidelog.store.files import Files
-from tidelog.store.log import Head, find_slots, read_head
+from tidelog.store.log import Head, read_head
 from tidelog.store.manifest import MANIFESTS, SEGMENTS, Manifest
 from tidelog.store.marker import SHOWN, has_commits, shown
 from tidelog.store.places import Place, files_at
@@ -30,10 +30,10 @@ def latest(place: Place | Files) -> Manifest | None:
 
 def opened(files: Files) -> Head:
     """The end of the log. Raises StoreError if the last commit was lost."""
-    before = shown(files)  # read before listing the manifests: a commit may happen in between
-    head = read_head(files, find_slots(files))
+    before, had_commits = shown(files), has_commits(files)  # first, since a commit may happen in between
+    head = read_head(files)
     if head.manifest is None:
-        if has_commits(files):
+        if had_commits:
             raise lost(files)
         return head
     if before is not None and before.commit > head.manifest.commit:

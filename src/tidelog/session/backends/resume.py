@@ -66,7 +66,7 @@ def can_save(session: Session) -> bool:
 def save(session: Session, out: Any) -> None:
     """Write the state of a session at its last commit, without its program."""
     with session._state.still():
-        write_record(out, session._state.saved().record())
+        write_record(out, session._state.saved().record(), compressed=True)
 
 
 def resume(session: Session, program: Program, state: Path | bytes) -> bool:
