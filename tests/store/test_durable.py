@@ -28,6 +28,7 @@ from tidelog.program.draft import load
 from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update, latest
+from tidelog.store.files import Files
 from tidelog.store.local import LocalFiles
 from tidelog.store.log import find_slots, last_manifests
 from tidelog.store.manifest import Batch, Written
@@ -106,12 +107,12 @@ def state_of(store: Store) -> tuple[str, Rows]:
     return text, edges
 
 
-def test_a_store_opened_again_holds_the_last_commit(tmp_path: Path) -> None:
+def test_a_store_opened_again_holds_the_last_commit(place: Files) -> None:
     for wanted in versions(25):
-        with Store(tmp_path) as store:
+        with Store(place) as store:
             store.commit(change(store, wanted))
             assert contents(store) == wanted
-        with Store(tmp_path) as again:
+        with Store(place) as again:
             assert contents(again) == wanted
             assert state_of(again)[1] == wanted["Edge"]
 
@@ -135,12 +136,12 @@ def test_segments_stay_few_and_nothing_is_left_over(tmp_path: Path) -> None:
     assert len(commits(tmp_path)) == 2
 
 
-def test_a_manifest_says_what_was_said(tmp_path: Path) -> None:
+def test_a_manifest_says_what_was_said(place: Files) -> None:
     streams, sinks = {"Edge": Batch("a stream", 7)}, {"Reach": Written(0, True)}
     update = Update("R(1).", {"Edge": EDGE}, {}, {"Edge": "print"}, streams, sinks)
-    with Store(tmp_path) as store:
+    with Store(place) as store:
         written = store.commit(update)
-    found = latest(tmp_path)
+    found = latest(place)
     assert found == written
     assert (written.program, written.sources, written.streams, written.sinks) == (
         "R(1).",
@@ -151,12 +152,12 @@ def test_a_manifest_says_what_was_said(tmp_path: Path) -> None:
     assert written.relations["Edge"].declaration == "input relation Edge(src: int, dst: int)"
 
 
-def test_a_relation_that_is_not_named_is_dropped(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
+def test_a_relation_that_is_not_named_is_dropped(place: Files) -> None:
+    with Store(place) as store:
         store.commit(change(store, {"Edge": {(1, 2)}, "Node": {("a",)}}))
         store.commit(Update("", {"Edge": EDGE}, {}))
         store.commit(Update("", {"Edge": EDGE}, {}))
-    assert not any("Node" in f for f in files(tmp_path))
+    assert not any("Node" in name for name in place.list("segments"))
 
 
 @given(data=st.data(), columns=st.lists(st.sampled_from(TYPES), max_size=4))
@@ -223,7 +224,7 @@ def test_stopping_a_commit_leaves_the_last_complete_one(tmp_path: Path, count: i
 def test_a_process_that_is_killed_anywhere_leaves_whole_commits(tmp_path: Path) -> None:
     script = Path(__file__).with_name("commit_and_stop.py")
     stopped = 0
-    for step in range(0, 60, size(4, 1)):
+    for step in range(0, 100, size(6, 1)):
         command = [sys.executable, str(script), str(tmp_path), str(step)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         found = latest(tmp_path)

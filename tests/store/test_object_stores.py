@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from store.histories import BOTH, EDGE, STAMP, content, make, rows, update
-from store.places import bucket
 from tidelog.errors import StoreError
 from tidelog.store.durable import Store, latest
 from tidelog.store.files import Files, identity
-from tidelog.store.local import LocalFiles
 from tidelog.store.log import find_slots
 from tidelog.store.objects import ObjectFiles
 from tidelog.store.places import Remote, files_at, place_of
 from tidelog.store.states import Unusable, usable_state
 
 
-@pytest.fixture(scope="module")
-def objects() -> Iterator[Callable[[str], ObjectFiles]]:
-    with bucket() as made:
-        yield made
-
-
-@pytest.fixture(params=["disk", "objects"])
-def files(request: pytest.FixtureRequest, tmp_path: Path, objects: Callable[[str], ObjectFiles]) -> Files:
-    made: Files = LocalFiles(tmp_path / "store") if request.param == "disk" else objects(tmp_path.name)
-    made.make_folders("manifests", "segments/Edge")
-    return made
+@pytest.fixture
+def files(place: Files) -> Files:
+    place.make_folders("manifests", "segments/Edge")
+    return place
 
 
 def all_of(files: Files) -> set[str]:

@@ -202,11 +202,10 @@ class Store(StoredVersion):
         problem = f"commit {self.next_commit} could not be written to {self.place}: {error.strerror or error}"
         if isinstance(error, Uncertain):
             self._log.give_up()
-            return StoreError(
-                f"{problem}; there was no answer, so it may have been made or not: run again, to find out"
-            )
-        with suppress(OSError, StoreError):
-            self._sweep(self._log.epoch)
+            return StoreError(f"{problem}; it may have been made or not: run again, to find out")
+        if self._log.epoch:
+            with suppress(OSError, StoreError):
+                self._sweep(self._log.epoch)
         self._log.give_up()
         return StoreError(f"{problem}; the store is unchanged: fix the cause and run again")
 
@@ -241,7 +240,11 @@ class Store(StoredVersion):
         """Whether all actions outside the store that follow the last commit are done."""
         if self.current is None:
             return True
-        number, found = self.current.commit, shown(self.at)
+        number = self.current.commit
+        try:
+            found = shown(self.at)
+        except OSError:  # showing again does no harm
+            return False
         return (found is not None and found.commit == number) or was_shown_before(self.at, number)
 
     def mark_shown(self) -> None:

@@ -25,7 +25,7 @@ class Remote:
     """A folder in an object store; `options` are those of obstore, such as `endpoint`."""
 
     url: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)  # there may be secrets among them
 
     def __str__(self) -> str:
         return self.url
