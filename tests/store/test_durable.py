@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import random
 import shutil
 import subprocess
@@ -247,6 +248,21 @@ def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
     with Store(tmp_path), pytest.raises(StoreError, match="another run is writing"):
         Store(tmp_path)
     Store(tmp_path).close()
+
+
+def test_a_disk_without_hard_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+    for wanted in versions(4):
+        with Store(tmp_path) as store:
+            store.commit(change(store, wanted))
+    with Store(tmp_path) as store:
+        assert contents(store) == wanted
+    local = LocalFiles(tmp_path)
+    with pytest.raises(FileExistsError):
+        local.put_if_absent(find_slots(local)[-1].name, b"another")
 
 
 def test_a_corrupt_manifest_is_reported_and_the_version_before_is_there(tmp_path: Path) -> None:

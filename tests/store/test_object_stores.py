@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -151,6 +152,12 @@ def test_an_object_store_that_does_not_answer_is_reported() -> None:
     assert isinstance(place, Remote)
     with pytest.raises(StoreError, match=r"the store s3://tests/x cannot be opened: "):
         latest(place)
+
+
+def test_a_missing_package_is_reported_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(StoreError, match=r"needs the package obstore: pip install 'tidelog\[objects\]'"):
+        latest(place_of("s3://tests/x", Path()))
 
 
 def test_an_unknown_option_is_reported() -> None:
