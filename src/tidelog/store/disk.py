@@ -19,6 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
+from uuid import uuid4
 
 from tidelog.store.files import Created, Output, Uncertain
 
@@ -50,7 +51,8 @@ class Disk:
 
         Raises FileExistsError, or Uncertain if the file is there and could be neither completed nor removed.
         """
-        unfinished = file.with_name(file.name + UNFINISHED)
+        own = uuid4().hex[:8]  # for disks whose locks do nothing
+        unfinished = file.with_name(f"{file.name}.{own}{UNFINISHED}")
         try:
             self._write(unfinished, lambda out: out.write(content))
             self.step("link", file)

@@ -121,18 +121,17 @@ class Store(StoredVersion):
     def _mark(self) -> None:
         """Write the marker, which says whether there are commits. Raises StoreError if they may be lost."""
         marked = has_commits(self.at)
-        if self.current is not None:
-            if not marked:
-                content = marker_bytes(has_commits=True)
-                self.at.put(MARKER, lambda out: out.write(content))
-        elif marked is None:
+        if marked is None and self.current is None:
             if any(self._written()) and has_commits(self.at) is None:
                 raise lost(self.at)
-            try:
-                self.at.put_if_absent(MARKER, marker_bytes(has_commits=False))
-            except OSError:
-                if has_commits(self.at) is None:  # otherwise another writer may be here, too
-                    raise
+            self._put_marker(has_commits=False)
+        # look again: another writer may have made the first commit meanwhile, before the marker was put
+        if not marked and (self.current is not None or last_manifests(self.at, find_slots(self.at), 1)):
+            self._put_marker(has_commits=True)
+
+    def _put_marker(self, *, has_commits: bool) -> None:
+        content = marker_bytes(has_commits=has_commits)
+        self.at.put(MARKER, lambda out: out.write(content))
 
     def close(self) -> None:
         self._release()

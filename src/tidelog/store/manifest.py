@@ -50,7 +50,7 @@ _STATE: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}(?:-(\d+))?")
 _SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(?:changes|base)(?:-(\d+))?\.parquet")
 _FILE: Final = re.compile(
     rf"(?:{SEGMENTS}/{_SEGMENT.pattern}|{_STATE.pattern})(?:{re.escape(UNFINISHED)})?"
-    rf"|{MANIFESTS}/\d{{{_DIGITS}}}(?:-\d+)?\.json{re.escape(UNFINISHED)}"
+    rf"|{MANIFESTS}/\d{{{_DIGITS}}}(?:-\d+)?\.json(?:\.[0-9a-f]+)?{re.escape(UNFINISHED)}"
 )
 
 
