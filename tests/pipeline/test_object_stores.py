@@ -14,6 +14,8 @@ from store.places import bucket
 from tidelog import pipeline
 from tidelog.cli import main
 from tidelog.errors import PipelineError, StoreError
+from tidelog.store.durable import Store, Update
+from tidelog.store.manifest import Manifest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,6 +91,25 @@ def test_of_two_open_pipelines_the_later_commit_wins_and_results_are_whole(
     with pipeline.open(place.spec, spark=spark) as again:
         assert not again.run().is_new
     assert place.output(spark) == place.added_up(spark) == expected({(1, 2), (2, 3)}, set())
+
+
+def test_a_run_that_is_overtaken_after_its_commit_does_not_show_older_results(
+    place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.write({(1, 2)}, set())
+    commit = Store.commit
+
+    def pause(store: Store, update: Update) -> Manifest:
+        made = commit(store, update)
+        monkeypatch.setattr(Store, "commit", commit)
+        place.write({(1, 2), (2, 3)}, set())
+        pipeline.run(place.spec, spark=spark)
+        return made
+
+    monkeypatch.setattr(Store, "commit", pause)
+    pipeline.run(place.spec, spark=spark)
+    assert place.output(spark) == place.added_up(spark) == expected({(1, 2), (2, 3)}, set())
+    assert not pipeline.run(place.spec, spark=spark).is_new
 
 
 def test_streams_need_a_local_store(place: Place, spark: SparkSession) -> None:

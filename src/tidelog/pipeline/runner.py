@@ -132,7 +132,8 @@ class Pipeline:
             self._opened = None  # it may be ahead of the store
             raise
         self._opening.committed()
-        self._outlets.show()
+        if self.store.is_last():  # otherwise the run that comes after shows it, and perhaps more
+            self._outlets.show()
         return self._outcome(found, changes)
 
     def session(self) -> Session:

@@ -72,10 +72,14 @@ class LogWriter:
             raise self._overtaken()
         self._advance(manifest)
 
+    def is_last(self) -> bool:
+        """Whether no other writer has added an entry since."""
+        slots = find_slots(self._files)
+        return not slots or slots[-1] < self._head.next
+
     def expect_last(self) -> None:
         """Raise StoreError if another writer has added an entry since."""
-        slots = find_slots(self._files)
-        if slots and slots[-1] >= self._head.next:
+        if not self.is_last():
             raise self._overtaken()
 
     def give_up(self) -> None:

@@ -182,6 +182,13 @@ class Store(StoredVersion):
             self._sweep(self._log.epoch)
         return manifest
 
+    def is_last(self) -> bool:
+        """Whether no other run has claimed a commit since the last one, as far as can be known."""
+        try:
+            return self._log.is_last()
+        except OSError:
+            return False
+
     def _read(self, relation: Relation, segments: Sequence[Segment]) -> Any:
         try:
             return super()._read(relation, segments)
