@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,3 +29,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark() -> Iterator[SparkSession]:
     """The session that Tidelog makes, in this process."""
     yield from sparks.session()
+
+
+@pytest.fixture
+def jobs(spark: SparkSession) -> Callable[[], int]:
+    """Counts the jobs that Spark has started."""
+    context = spark.sparkContext._jsc.sc()
+
+    def count() -> int:
+        context.listenerBus().waitUntilEmpty()
+        return int(context.statusStore().jobsList(None).size())
+
+    return count

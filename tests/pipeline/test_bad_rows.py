@@ -25,7 +25,7 @@ BAD_NODES = '{"node": 7}\n\n{"node": "8"}\n{"nod'
 def bound(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Sources are looked at in this process, or by Spark."""
     if request.param == "large":
-        monkeypatch.setattr("tidelog.pipeline.sources.intake.SMALL", 0)
+        monkeypatch.setattr("tidelog.pipeline.sources.taking.SMALL", 0)
     name: str = request.param
     return name
 

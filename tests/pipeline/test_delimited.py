@@ -34,7 +34,7 @@ def bound(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, spark
     before = spark.conf.get(name)
     spark.conf.set(name, BLOCK)
     if request.param == "large":
-        monkeypatch.setattr("tidelog.pipeline.sources.intake.SMALL", 0)
+        monkeypatch.setattr("tidelog.pipeline.sources.taking.SMALL", 0)
     yield
     spark.conf.set(name, before or "")
 

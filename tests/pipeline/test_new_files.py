@@ -91,9 +91,9 @@ def test_rows_that_several_files_have_stay_until_the_last_goes(tmp_path: Path, s
     shop.run()
     shop.write("a", [("salt", 40), ("oats", 60)])  # tea is in the other file still
     shop.write("c", [("milk", 50)])
-    assert shop.run() == "2 added, 0 removed"
+    assert shop.run() == "2 added, 0 removed, from 2 new files and 1 removed file"
     (tmp_path / "in" / "b").unlink()
-    assert shop.run() == "0 added, 2 removed"
+    assert shop.run() == "0 added, 2 removed, from 1 removed file"
     assert shop.run(reread=True) == "None"
     assert shop.cheap() == 3
 
@@ -101,7 +101,7 @@ def test_rows_that_several_files_have_stay_until_the_last_goes(tmp_path: Path, s
 def test_large_files_are_compared_by_spark(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidelog.pipeline.sources.intake.SMALL", 0)
+    monkeypatch.setattr("tidelog.pipeline.sources.taking.SMALL", 0)
     shop = Shop(tmp_path, "parquet", spark)
     shop.write("a", [("tea", 90), ("salt", 40)])
     shop.run()

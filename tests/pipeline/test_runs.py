@@ -65,7 +65,7 @@ def test_a_large_source_is_compared_by_spark(
     place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.write({(1, 2), (2, 3)}, {9})
-    monkeypatch.setattr("tidelog.pipeline.sources.intake.SMALL", 0)
+    monkeypatch.setattr("tidelog.pipeline.sources.taking.SMALL", 0)
     pipeline.run(place.spec, spark=spark)
     place.write({(1, 2), (2, 4), (4, 5)}, set())
     outcome = pipeline.run(place.spec, spark=spark)

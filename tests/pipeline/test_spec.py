@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -269,40 +268,46 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_files_that_came_can_be_read_alone(folder: Path) -> None:
-    before = lines(folder).fingerprint
+def test_files_that_changed_are_known(folder: Path) -> None:
+    before = lines(folder)
     (folder / "lines" / "c").write_text("c")
+    (folder / "lines" / "a").write_text("another")
     (folder / "lines" / "_SUCCESS").write_text("")
-    added = lines(folder).added(before)
-    assert added is not None
-    assert [file.name for file in added.files.values()] == ["c"]
-    assert added.size == 1
+    (folder / "lines" / "b").unlink()
+    changed = lines(folder).since(before.fingerprint)
+    assert changed is not None
+    assert sorted(Path(file.path).name for file in changed.added.values()) == ["a", "c"]
+    assert sorted(Path(before.files[p].path).name for p in changed.removed) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
-    ("change", "more"),
-    [
-        (lambda lines: (lines / "a").write_text("another"), ""),
-        (lambda lines: (lines / "a").unlink(), ""),
-        (lambda lines: (lines / "a").rename(lines / "d"), ""),
-        (lambda lines: (lines / "day=1").mkdir() or (lines / "day=1" / "c").write_text("c"), ""),
-        (lambda lines: (lines / "c[1]").write_text("c"), ""),
-        (lambda lines: (lines / "c").write_text("c"), "options = { modifiedAfter = '2020-01-01T00:00:00' }"),
-        (lambda lines: (lines / "c").write_text("c"), "options = { PathGlobFilter = 'c' }"),
-    ],
+    ("name", "options"),
+    [("deeper/c", ""), (".c", ""), ("_c/d", ""), ("c._COPYING_", ""), (".c/d", "recursiveFileLookup = true")],
 )
-def test_otherwise_the_whole_source_is_read(
-    folder: Path, change: Callable[[Path], object], more: str
-) -> None:
+def test_files_that_spark_does_not_read_are_no_change(folder: Path, name: str, options: str) -> None:
+    more = f"options = {{ {options} }}"
     before = lines(folder, more).fingerprint
-    change(folder / "lines")
-    assert lines(folder, more).fingerprint != before
-    assert lines(folder, more).added(before) is None
+    file = folder / "lines" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("c")
+    assert lines(folder, more).fingerprint == before
+
+
+def test_files_in_folders_need_one_form(folder: Path) -> None:
+    (folder / "lines" / "day=1").mkdir()
+    (folder / "lines" / "day=1" / "c").write_text("c")
+    with pytest.raises(PipelineError, match=r"sources\.Line: .* put all files into folders .* day=…"):
+        lines(folder)
+    assert len(lines(folder, "options = { recursiveFileLookup = true }").files) == 3
+    for name in ("a", "b"):
+        (folder / "lines" / name).unlink()
+    assert lines(folder).folders == ("day",)
 
 
 def test_a_source_that_is_described_otherwise_is_read_whole(folder: Path) -> None:
     before = lines(folder).fingerprint
-    assert lines(folder, "options = { wholetext = true }").added(before) is None
+    assert lines(folder, "options = { wholetext = true }").since(before) is None
+    assert lines(folder, "options = { mergeSchema = true }").since(lines(folder).fingerprint) is None
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ delimited text they are filled for bad rows only.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from typing import Any, Final, assert_never
@@ -26,6 +26,8 @@ from tidelog.data.values import BadValue
 from tidelog.errors import DataError
 from tidelog.formats.assembly import LINE, Assembled, Delimited, assembled
 from tidelog.formats.cells import read_cells
+from tidelog.formats.envelopes import WRONG, events_of, field_of
+from tidelog.formats.folders import with_folder_columns
 from tidelog.formats.json_lines import is_written_apart, read_object, read_value
 from tidelog.formats.triples import TERMS, parse_triples
 from tidelog.program.typed import Relation
@@ -56,8 +58,14 @@ class Layout:
     """How rows of a source map to rows of a relation.
 
     `names` are the source columns of the relation's columns. `sign` is the source column that says whether a
-    row is inserted or deleted, if there is one. `carried` are columns to copy unchanged. `delimited` is
-    the layout of delimited text.
+    row is inserted or deleted, if there is one; `signs` says what its texts mean. `carried` are columns to
+    copy unchanged, the first of which is the file; `has_files` says that it is needed for all rows. `folders`
+    are the columns of the relation whose values are in the names of folders. `delimited` is the layout of
+    delimited text.
+
+    With `envelope`, lines of JSON are envelopes of change events (see `envelopes`), ordered by the fields
+    `sequence`. `beside` are columns that are added to the objects of the lines. `wanted` are columns that may
+    be missing in deleted rows only.
     """
 
     relation: Relation
@@ -66,6 +74,13 @@ class Layout:
     sign: str | None = None
     carried: tuple[str, ...] = ()
     delimited: Delimited | None = None
+    signs: Mapping[str, int] = field(default_factory=lambda: _SIGNS)
+    has_files: bool = False
+    folders: frozenset[str] = frozenset()
+    envelope: bool = False
+    sequence: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    wanted: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -78,6 +93,9 @@ class _Part:
 
 def check_batches(layout: Layout, target: Any, batches: Iterator[Any]) -> Iterator[Any]:
     """Batches of a source as batches of validated rows with the schema `target`."""
+    if layout.folders:
+        yield from _in_folders(layout, target, batches)
+        return
     if layout.form is Form.CELLS:
         assert layout.delimited is not None, "delimited text has a layout"
         for found in assembled(layout.delimited, layout.carried, batches):
@@ -90,15 +108,35 @@ def check_batches(layout: Layout, target: Any, batches: Iterator[Any]) -> Iterat
         yield from cast_table(_check(layout, table), target).to_batches()
 
 
+def _in_folders(layout: Layout, target: Any, batches: Iterator[Any]) -> Iterator[Any]:
+    """The same for files that lack some columns, whose values are in the names of their folders."""
+    columns = layout.relation.columns
+    inner = tuple(c for c in columns if c.name not in layout.folders)
+    names = tuple(n for n, c in zip(layout.names, columns, strict=True) if c.name not in layout.folders)
+    outer = {n: c for n, c in zip(layout.names, columns, strict=True) if c.name in layout.folders}
+    relation = replace(layout.relation, columns=inner)
+    rest = replace(layout, relation=relation, names=names, has_files=True, folders=frozenset())
+    wanted = pa.schema([f for f in target if f.name not in layout.folders])
+    for batch in check_batches(rest, wanted, batches):
+        table = with_folder_columns(pa.Table.from_batches([batch]), outer, layout.carried[0], PROBLEM)
+        yield from cast_table(table.select(target.names), target).to_batches()
+
+
 def _skipped(form: Form) -> str:
     """The pattern of lines that are not rows."""
     return r"^\s*$" if form is Form.JSON else r"^[ \t]*(#.*)?\r?$"
 
 
 def _check(layout: Layout, table: Any) -> Any:
-    part = _rows(layout, table)
-    if layout.sign is not None and layout.form is not Form.JSON:
-        part.columns.append(_signs(table[layout.sign].to_pylist(), part.problems))
+    if layout.form is Form.JSON:
+        objects, problems, lines = _objects(layout, table)
+        table = table.take(pa.array(lines, pa.int64()))
+        part = _from_json(layout, objects, problems)
+    else:
+        part = _rows(layout, table)
+        if layout.sign is not None:
+            part.columns.append(_signs(layout, table[layout.sign].to_pylist(), part.problems))
+    _expect_present(layout, part)
     bad = [i for i, problem in enumerate(part.problems) if problem is not None]
     raw: list[str | None] = [None] * table.num_rows
     for i, text in zip(bad, _raw(layout, table.take(pa.array(bad, pa.int64()))), strict=True):
@@ -116,16 +154,14 @@ def _checked(layout: Layout, part: _Part, raw: list[str | None], carried: list[A
 def _rows(layout: Layout, table: Any) -> _Part:
     problems: list[str | None] = [None] * table.num_rows
     match layout.form:
-        case Form.JSON:
-            return _from_json(layout, table[LINE].cast(pa.binary()).to_pylist())
         case Form.TRIPLES:
             columns = _triples(_texts(table[LINE], problems).to_pylist(), problems)
         case Form.TEXT:
             columns = [_texts(table[LINE], problems)]
         case Form.VALUES:
             columns = [table[name] for name in layout.names]
-        case Form.CELLS:
-            raise AssertionError("cells are read from records")
+        case Form.CELLS | Form.JSON:
+            raise AssertionError("cells are read from records, and JSON from objects")
         case _:
             assert_never(layout.form)
     return _fitted_part(layout, columns, problems, table.num_rows)
@@ -157,9 +193,10 @@ def _check_records(layout: Layout, target: Any, found: Assembled) -> Any:
         _expect_units(cells.column(0).to_pylist(), problems)
     part = _fitted_part(layout, columns, problems, cells.num_rows)
     if layout.sign is not None:
-        part.columns.append(_signs(signs, problems))
+        part.columns.append(_signs(layout, signs, problems))
+    _expect_present(layout, part)
     raw: list[str | None] = [None] * cells.num_rows
-    places: list[tuple[Any, ...]] = [(None,) * len(layout.carried)] * cells.num_rows
+    places: list[tuple[Any, ...]] = [_nowhere(layout, found)] * cells.num_rows
     for record, problem in enumerate(problems):
         if problem is not None:
             raw[record] = found.text(record)
@@ -168,6 +205,14 @@ def _check_records(layout: Layout, target: Any, found: Assembled) -> Any:
     carried = [pa.array(c, target.field(n).type) for n, c in zip(layout.carried, listed, strict=True)]
     table = cast_table(_checked(layout, part, raw, carried), target)
     return table if layout.names or layout.sign is not None else table.filter(cells.column(0).is_valid())
+
+
+def _nowhere(layout: Layout, found: Assembled) -> tuple[Any, ...]:
+    """The location of a good record: only its file, if that is needed."""
+    rest = (None,) * len(layout.carried[1:])
+    if layout.has_files and layout.carried:
+        return (found.lines[layout.carried[0]][0].as_py(), *rest)
+    return (None,) * len(layout.carried)
 
 
 def _expect_units(cells: Sequence[str | None], problems: list[str | None]) -> None:
@@ -231,15 +276,16 @@ def _fit_one(target: Any, fit: Callable[[], Any]) -> tuple[Any, str | None]:
     return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made, None
 
 
-def _signs(values: Sequence[object], problems: list[str | None]) -> Any:
-    signs = [_SIGNS.get(str(value)) for value in values]
+def _signs(layout: Layout, values: Sequence[object], problems: list[str | None]) -> Any:
+    signs = [layout.signs.get(str(value)) for value in values]
+    known = "write + or 1 for an inserted row, - or -1 for a deleted row"
+    if layout.signs != _SIGNS:
+        known = f"sign_map has {', '.join(layout.signs)}; add it there, as 1 or -1"
     for row, (sign, value) in enumerate(zip(signs, values, strict=True)):
-        if sign is None:
-            _note(
-                problems,
-                row,
-                f"the sign is {value!r}; write + or 1 for an inserted row, - or -1 for a deleted row",
-            )
+        if sign is None and str(value).startswith(WRONG):
+            problems[row] = str(value).removeprefix(WRONG)
+        elif sign is None:
+            _note(problems, row, f"the sign is {value!r}; {known}")
     return pa.array(signs, pa.int8())
 
 
@@ -286,23 +332,55 @@ def _triples(lines: Sequence[str], problems: list[str | None]) -> list[Any]:
     return list(pa.concat_tables([TERMS.empty_table(), *found]).columns)
 
 
-def _from_json(layout: Layout, lines: Sequence[bytes]) -> _Part:
-    problems: list[str | None] = [None] * len(lines)
+def _objects(layout: Layout, table: Any) -> tuple[list[dict[str, Any]], list[str | None], list[int]]:
+    """The objects in lines, the problem of each, and its line: an envelope has any number of events."""
+    beside = {name: table[name].to_pylist() for name in layout.beside}
     rows: list[dict[str, Any]] = []
-    for row, line in enumerate(lines):
+    problems: list[str | None] = []
+    lines: list[int] = []
+    for number, line in enumerate(table[LINE].cast(pa.binary()).to_pylist()):
+        more = {name: values[number] for name, values in beside.items()}
         try:
-            rows.append(read_object(line))
+            found = _events(layout, {**read_object(line), **more})
+            problem = None
         except ValueError as error:
-            _note(problems, row, str(error))
-            rows.append({})
+            found, problem = [{}], str(error)
+        rows += found
+        problems += [problem] * len(found)
+        lines += [number] * len(found)
+    return rows, problems, lines
+
+
+def _events(layout: Layout, row: dict[str, Any]) -> list[dict[str, Any]]:
+    if not layout.envelope:
+        return [row]
+    return list(events_of(row, layout.sequence, has_key=bool(layout.sequence)))
+
+
+def _from_json(layout: Layout, rows: list[dict[str, Any]], problems: list[str | None]) -> _Part:
     part = _Part([], problems)
     for name, declared in zip(layout.names, layout.relation.columns, strict=True):
-        part.columns.append(_json_column(declared.name, declared.type, [r.get(name) for r in rows], problems))
+        values = [field_of(row, name) for row in rows]
+        part.columns.append(_json_column(declared.name, declared.type, values, problems))
     if not layout.relation.columns:
-        part.columns.append(pa.repeat(True, len(lines)))
+        part.columns.append(pa.repeat(True, len(rows)))
     if layout.sign is not None:
-        part.columns.append(_signs([r.get(layout.sign) for r in rows], problems))
+        part.columns.append(_signs(layout, [r.get(layout.sign) for r in rows], problems))
     return part
+
+
+def _expect_present(layout: Layout, part: _Part) -> None:
+    """Deleted rows need only their key; the others need values in all columns that are no options."""
+    if not layout.wanted:
+        return
+    signs = part.columns[-1].to_pylist()
+    for declared, column in zip(layout.relation.columns, part.columns[:-1], strict=True):
+        if declared.name in layout.wanted and column.null_count:
+            for row, is_missing in enumerate(column.is_null().to_pylist()):
+                if is_missing and signs[row] == 1:
+                    item = present(declared.type)
+                    remedy = f"give a value, or declare the column as option<{item}>"
+                    _note(part.problems, row, f"column {declared.name}: the value is missing; {remedy}")
 
 
 def _json_column(name: str, type_: Type, found: list[Any], problems: list[str | None]) -> Any:

@@ -30,20 +30,25 @@ class Count:
 class SourceReport:
     """`is_read` is false if the source was unchanged; `bad` counts the rows that don't match the schema.
 
-    If files were only added, just these were read; `new_files` is their number.
+    If only some files were read, `new_files` is their number; `removed_files` counts those that were removed
+    or replaced. `note` says why a source was read in full that usually is not.
     """
 
     is_read: bool
     difference: Count = Count()
     bad: int = 0
     new_files: int = 0
+    removed_files: int = 0
+    note: str = ""
 
     def __str__(self) -> str:
         if not self.is_read:
             return "unchanged"
         bad = f"; {self.bad:,} bad row{'s' * (self.bad != 1)} quarantined" if self.bad else ""
-        new = f", from {self.new_files:,} new file{'s' * (self.new_files != 1)}" if self.new_files else ""
-        return f"{self.difference}{new}{bad}"
+        counts = [(self.new_files, "new"), (self.removed_files, "removed")]
+        files = " and ".join(f"{n:,} {kind} file{'s' * (n != 1)}" for n, kind in counts if n)
+        note = f"; {self.note}" if self.note else ""
+        return f"{self.difference}{', from ' * bool(files)}{files}{bad}{note}"
 
 
 @dataclass(frozen=True, slots=True)

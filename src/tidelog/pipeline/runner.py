@@ -127,7 +127,9 @@ class Pipeline:
             prints = {**({} if current is None else current.sources), **found.prints}
             known = {name: prints[name] for name in prints if name in self.spec.sources}
             state = self._opening.offer(session)
-            self.store.commit(Update(self._text, self._stored(), changes, known, streams, sinks, state))
+            sidecars = found.settled(changes)
+            stored = self._stored()
+            self.store.commit(Update(self._text, stored, changes, known, streams, sinks, state, sidecars))
         except BaseException:
             self._opened = None  # it may be ahead of the store
             raise

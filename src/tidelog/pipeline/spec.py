@@ -10,18 +10,19 @@ variable, so that passwords need not be in the file.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from tidelog.errors import PipelineError, StoreError
-from tidelog.pipeline.formats import EXTENSIONS, format_of
+from tidelog.pipeline.formats import format_of
 from tidelog.pipeline.sink_modes import MODES, Sink, expect_mode, problems_of_columns
+from tidelog.pipeline.source_spec import BAD_ROWS, Source, describe_source, problems_of_events, read_source
 from tidelog.pipeline.spec_tables import Table
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
@@ -40,30 +41,9 @@ __all__ = [
     "spec_from",
 ]
 
-BAD_ROWS: Final = ("fail", "quarantine")
 PROGRAM_CHANGES: Final = ("apply", "refuse")
 PLACEMENTS: Final = ("driver", "tasks", "shuffled")
-_UTF8: Final = ("utf-8", "utf8")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where the facts of an input relation are.
-
-    Either `paths` and `format`, or `table`, or `format` and `options` alone (JDBC). `columns` maps columns
-    of the relation to their names in the source, where these differ. `sign` is the column of a stream that
-    says whether a row is inserted or deleted; without one, all rows are inserted.
-    """
-
-    relation: str
-    format: str
-    paths: tuple[str, ...] = ()
-    table: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    columns: Mapping[str, str] = field(default_factory=dict)
-    bad_rows: str = "fail"
-    sign: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +66,6 @@ class Spec:
     @property
     def sinks(self) -> tuple[Sink, ...]:
         return (*self.outputs.values(), *self.changes.values())
-
-
-def describe_source(source: Source) -> str:
-    """Everything that determines the meaning of a source, as text."""
-    return json.dumps(asdict(source), sort_keys=True)
 
 
 def as_literal(path: str) -> str:
@@ -183,36 +158,18 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
 
 
 def _stream(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
-    sign = table.text("sign")
-    source = replace(_source(relation, table, folder, bad_rows), sign=sign)
+    """A stream: a source whose rows are changes."""
+    source = read_source(
+        relation, table, partial(_placed, Path(as_literal(str(folder.absolute())))), bad_rows
+    )
     if len(source.paths) > 1:
         table.problem("path", "is a list; a stream reads one folder or one pattern")
-    if sign is not None and format_of(source.format).width is not None:
-        table.problem(
-            "sign",
-            f"names a column, and {source.format} has no columns; use another format, or remove the key",
-        )
     return source
 
 
 def _source(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
     here = Path(as_literal(str(folder.absolute())))  # paths are patterns, the folder is not
-    paths = tuple(_placed(here, p) for p in table.texts("path"))
-    from_table = table.text("table")
-    format_ = table.text("format") or _format(paths)
-    if from_table is None and format_ is None:
-        table.problem(
-            "format", f"is missing; write one, such as {', '.join(sorted(set(EXTENSIONS.values())))}"
-        )
-    if from_table is not None and (paths or format_):
-        table.problem("table", "cannot be combined with path or format; remove them")
-    options = table.mapping("options", table.setting)
-    if format_ is not None and format_of(format_).is_delimited:
-        _expect_plain(options, table)
-    columns = table.mapping("columns", table.word)
-    bad_rows = table.choice("bad_rows", BAD_ROWS, bad_rows)
-    table.end()
-    return Source(relation, format_ or "", paths, from_table, options, columns, bad_rows)
+    return read_source(relation, table, partial(_placed, here), bad_rows, is_stream=False)
 
 
 def _sink(kind: str, relation: str, table: Table, folder: Path) -> Sink:
@@ -239,37 +196,6 @@ def _sink(kind: str, relation: str, table: Table, folder: Path) -> Sink:
 def _placed(folder: Path, path: str) -> str:
     """An absolute path; its file system is determined in `paths`."""
     return path if has_scheme(path) else str(folder.absolute() / path)
-
-
-def _format(paths: Iterable[str]) -> str | None:
-    found = {EXTENSIONS.get(Path(p.removesuffix(".gz")).suffix.lower()) for p in paths}
-    return found.pop() if len(found) == 1 else None
-
-
-# options of Spark that would change the meaning of a CSV file
-_DIALECT: Final = frozenset(
-    """
-    comment chartoescapequoteescaping ignoreleadingwhitespace ignoretrailingwhitespace nullvalue nanvalue
-    positiveinf negativeinf dateformat timestampformat timestampntzformat maxcolumns maxcharspercolumn mode
-    columnnameofcorruptrecord emptyvalue locale unescapedquotehandling inferschema enforceschema
-    """.split()
-)
-_FIXED: Final = {"quote": ('"',), "escape": ('"',), "encoding": _UTF8, "charset": _UTF8, "linesep": ("\n",)}
-
-
-def _expect_plain(options: Mapping[str, str], table: Table) -> None:
-    """Report options that the reader of delimited text does not support."""
-    for key, value in options.items():
-        name = key.lower()
-        if name in _DIALECT or (name in _FIXED and value.lower() not in _FIXED[name]):
-            table.problem(
-                f"options.{key}",
-                "is not supported: Tidelog reads CSV by its own rules, as UTF-8; convert the file, "
-                'or read it with Spark and write table = "VIEW"',
-            )
-        is_mark = value == "\\t" or (len(value) == 1 and value.isascii() and value not in '"\r\n')
-        if name in ("sep", "delimiter") and not is_mark:
-            table.problem(f"options.{key}", f"is {value!r}; write one ASCII character")
 
 
 # -- against the program
@@ -323,6 +249,7 @@ def _problems_of_source(key: str, source: Source, program: Program) -> list[str]
         f"{did_you_mean(n, names) or 'the columns are ' + ', '.join(names)}"
         for n in unknown
     ]
+    problems += problems_of_events(key, source, relation)
     wanted = format_of(source.format).width
     if wanted is not None and (len(names) != wanted or not _only_text(relation)):
         problems.append(

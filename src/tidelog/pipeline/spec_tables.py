@@ -66,6 +66,9 @@ class Table:
         made = {k: convert(f"{key}.{k}", v) for k, v in value.items()}
         return {k: v for k, v in made.items() if v is not None}
 
+    def has_table(self, key: str) -> bool:
+        return isinstance(self._content.get(key), Mapping)
+
     def tables(self, key: str) -> dict[str, Table]:
         value = self._take(key)
         if value is None:

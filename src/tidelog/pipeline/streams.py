@@ -131,7 +131,8 @@ class _Following:
         if last is not None and last.stream == batch.stream and last.number >= batch.number:
             return
         found = Found(streams={source.relation: batch})
-        self._pipeline.intake.take_batch(found, source, raw)
+        relation = self._pipeline.program.relations[source.relation]
+        self._pipeline.intake.take_batch(found, source, relation, raw)
         self._report(self._pipeline.commit(found))
 
     def _expect_well(self, query: Any) -> None:

@@ -1,7 +1,8 @@
 """The store: versioned relations in files. The last complete version is always readable.
 
 A store is a folder, on a local disk or in an object store, with a marker, `manifests/` (the log, see `log`),
-`segments/` (one folder per relation) and `states/` (engine states to resume from):
+`segments/` (one folder per relation), `sidecars/` (what is known of the rows of inputs) and `states/` (engine
+states to resume from):
 
 - A commit writes its segments, occasionally a state, then its manifest. If it stops before the manifest is
   the next entry of the log, it did not happen, and its files are orphans. If it stops later, it happened.
@@ -55,6 +56,7 @@ from tidelog.store.marker import (
 from tidelog.store.places import Place
 from tidelog.store.reading import StoredVersion, latest, lost, opened, unopened
 from tidelog.store.segments import Segment, is_long, write_segment
+from tidelog.store.sidecars import SIDECARS, Sidecar, SidecarChange, with_change
 from tidelog.store.states import STATES, KeptState, Offer, is_old, with_changes, write_state
 from tidelog.tables.signed import signed
 
@@ -69,7 +71,8 @@ class Update:
     """The content of a commit: `changes` are signed rows; relations without changes stay as they are.
 
     `relations` are all relations of the store after the commit; any other relation is dropped. `state` is
-    saved if a new one is due.
+    saved if a new one is due. `sidecars` are changes to those of some input relations, by their kinds: a
+    relation that is named loses the kinds that aren't, and all others keep theirs.
     """
 
     program: str
@@ -79,6 +82,7 @@ class Update:
     streams: Mapping[str, Batch] = field(default_factory=dict)
     sinks: Mapping[str, Written] = field(default_factory=dict)
     state: Offer | None = None
+    sidecars: Mapping[str, Mapping[str, SidecarChange]] = field(default_factory=dict)
 
 
 class Store(StoredVersion):
@@ -227,6 +231,7 @@ class Store(StoredVersion):
             for name, relation in update.relations.items()
         }
         state = self._state(update, relations, written)
+        sidecars = self._sidecars(number, update)
         return Manifest(
             number,
             update.program,
@@ -237,7 +242,24 @@ class Store(StoredVersion):
             update.sinks,
             state,
             self._log.writer,
+            sidecars,
         )
+
+    def _sidecars(self, number: int, update: Update) -> dict[str, Mapping[str, Sidecar]]:
+        before = {} if self.current is None else self.current.sidecars
+        made = {name: kinds for name, kinds in before.items() if name in update.relations}
+        for name, changes in update.sidecars.items():
+            made[name] = {
+                kind: with_change(
+                    self.at,
+                    (f"{number:012}", name, kind, self._log.epoch),
+                    before.get(name, {}).get(kind),
+                    change,
+                    self._verifier,
+                )
+                for kind, change in changes.items()
+            }
+        return {name: kinds for name, kinds in made.items() if kinds}
 
     # -- after a commit
 
@@ -331,7 +353,7 @@ class Store(StoredVersion):
 
     def _written(self) -> Iterator[str]:
         """The files that commits may have written, recognised by name; other files are not the store's."""
-        for folder in (SEGMENTS, STATES, MANIFESTS):
+        for folder in (SEGMENTS, SIDECARS, STATES, MANIFESTS):
             yield from (name for name in self.at.list(folder) if epoch_of(name) is not None)
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias, TypeVar, assert_never
 from tidelog.store.disk import UNFINISHED
 from tidelog.store.sealing import sealed
 from tidelog.store.segments import SEGMENTS, Segment
+from tidelog.store.sidecars import SIDECARS, Part, Sidecar
 from tidelog.store.states import STATES, KeptState
 
 __all__ = [
@@ -40,7 +41,7 @@ __all__ = [
 D = TypeVar("D")
 
 FORMAT: Final = 5
-# 1 had no states, 1 and 2 no digests, 1 to 3 no origins of sinks, and 1 to 4 no writers
+# 1 had no states, 1 and 2 no digests, 1 to 3 no origins of sinks, 1 to 4 no writers and sidecars
 _READABLE: Final = (1, 2, 3, 4, FORMAT)
 _WITH_DIGESTS: Final = 3
 MANIFESTS: Final = "manifests"
@@ -48,8 +49,11 @@ _DIGITS: Final = 12
 _PLAIN: Final = {"str": str, "int": int, "bool": bool}
 _STATE: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}(?:-(\d+))?")
 _SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(?:changes|base)(?:-(\d+))?\.parquet")
+_SIDECAR: Final = re.compile(
+    rf"{SIDECARS}/[^./][^/]*/\d{{{_DIGITS}}}-(?:files|counts|keys)(?:-(\d+))?\.parquet"
+)
 _FILE: Final = re.compile(
-    rf"(?:{SEGMENTS}/{_SEGMENT.pattern}|{_STATE.pattern})(?:{re.escape(UNFINISHED)})?"
+    rf"(?:{SEGMENTS}/{_SEGMENT.pattern}|{_STATE.pattern}|{_SIDECAR.pattern})(?:{re.escape(UNFINISHED)})?"
     rf"|{MANIFESTS}/\d{{{_DIGITS}}}(?:-\d+)?\.json(?:\.[0-9a-f]+)?{re.escape(UNFINISHED)}"
 )
 
@@ -108,7 +112,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """`sources` has the fingerprint of each source, in a format that the reader of the source chooses."""
+    """`sources` has the fingerprint of each source, in a format that the reader of the source chooses.
+
+    `sidecars` are those of each input relation, by their kinds.
+    """
 
     commit: int
     program: str
@@ -119,6 +126,14 @@ class Manifest:
     sinks: Mapping[str, Written] = field(default_factory=dict)
     state: KeptState | None = None
     writer: Writer = Writer()
+    sidecars: Mapping[str, Mapping[str, Sidecar]] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> Iterator[Part]:
+        """The files of the sidecars of this commit."""
+        for kinds in self.sidecars.values():
+            for sidecar in kinds.values():
+                yield from sidecar.parts
 
     @property
     def segments(self) -> Iterator[Segment]:
@@ -137,20 +152,21 @@ class Manifest:
     @property
     def needed(self) -> frozenset[str]:
         """All files of the store that this commit needs, by their names in it."""
-        segments = frozenset(f"{SEGMENTS}/{file}" for file in self.files)
-        return segments if self.state is None else segments | {self.state.file}
+        files = {f"{SEGMENTS}/{file}" for file in self.files}
+        files.update(part.file for part in self.parts)
+        return frozenset(files if self.state is None else files | {self.state.file})
 
 
 Entry: TypeAlias = Manifest | Claim
 
 
 def epoch_of(name: str) -> int | None:
-    """The epoch in the name of a file that a commit may have written: a segment, a state, or a part of one.
+    """The epoch in the name of a file that a commit may have written: a segment, a state, a sidecar.
 
     0 if there is none in it, None if this is another file.
     """
     found = _FILE.fullmatch(name)
-    return None if found is None else int(found[1] or found[2] or 0)
+    return None if found is None else int(next(filter(None, found.groups()), 0))
 
 
 # -- as files
@@ -188,6 +204,7 @@ def entry_from(content: dict[str, Any], commit: int) -> Entry:
 def _is_sound(manifest: Manifest, *, has_digests: bool) -> bool:
     """Whether a manifest names only files of the store, each with its digest."""
     is_named = all(_SEGMENT.fullmatch(s.file) and bool(s.digest) >= has_digests for s in manifest.segments)
+    is_named = is_named and all(_SIDECAR.fullmatch(part.file) and part.digest for part in manifest.parts)
     return is_named and (manifest.state is None or bool(_STATE.fullmatch(manifest.state.file)))
 
 
@@ -201,6 +218,7 @@ def _from_json(content: Mapping[str, Any]) -> Manifest:
         "sources": {n: _text(fingerprint) for n, fingerprint in content["sources"].items()},
         "state": _state(content.get("state")),
         "writer": _plain(Writer, content.get("writer", {})),
+        "sidecars": {n: _sidecars(kinds) for n, kinds in content.get("sidecars", {}).items()},
     }
     return _plain(Manifest, {**content, **made})
 
@@ -211,6 +229,17 @@ def _relation(content: Mapping[str, Any]) -> StoredRelation:
 
 def _segments(content: Iterable[Mapping[str, Any]]) -> tuple[Segment, ...]:
     return tuple(_plain(Segment, s) for s in content)
+
+
+def _sidecars(content: Mapping[str, Any]) -> dict[str, Sidecar]:
+    return {
+        kind: Sidecar(_text(made["described"]), tuple(_part(part) for part in made["parts"]))
+        for kind, made in content.items()
+    }
+
+
+def _part(content: Mapping[str, Any]) -> Part:
+    return _plain(Part, {**content, "dead": tuple(map(int, content["dead"]))})
 
 
 def _state(content: Mapping[str, Any] | None) -> KeptState | None:

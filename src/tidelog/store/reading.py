@@ -6,15 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from tidelog.errors import StoreError
 from tidelog.program.typed import Relation
 from tidelog.store.files import Files
 from tidelog.store.log import Head, read_head
 from tidelog.store.manifest import MANIFESTS, SEGMENTS, Manifest
 from tidelog.store.marker import SHOWN, has_commits, shown
+from tidelog.store.matching import matching
 from tidelog.store.places import Place, files_at
 from tidelog.store.segments import Segment, read_changes, read_segments
+from tidelog.store.sidecars import Kept
 from tidelog.store.verifying import Verifier
+from tidelog.tables.signed import SIGN, signed_schema, total
 
 __all__ = ["StoredVersion", "latest", "lost", "opened", "unopened"]
 
@@ -84,6 +89,20 @@ class StoredVersion:
         state = self.current.state if self.current is not None else None
         log = () if state is None else state.log.get(relation.name, ())
         return read_changes(relation, log, self._verifier)
+
+    def matching(self, relation: Relation, asked: Any) -> Any:
+        """The rows of a relation at the last commit with the values of one of the rows of `asked`."""
+        files = (
+            self._verifier.verified(f"{SEGMENTS}/{s.file}", s.size, s.digest)
+            for s in self.segments(relation.name)
+        )
+        found = [rows for file in files for rows in matching(file, asked)]
+        return total(pa.concat_tables([signed_schema(relation).empty_table(), *found])).drop_columns([SIGN])
+
+    def sidecar(self, name: str, kind: str) -> Kept | None:
+        """What is known of the rows of an input relation, beside the relation itself."""
+        found = {} if self.current is None else self.current.sidecars.get(name, {})
+        return Kept(found[kind], self._verifier) if kind in found else None
 
     def _read(self, relation: Relation, segments: Sequence[Segment]) -> Any:
         return read_segments(relation, segments, self._verifier)

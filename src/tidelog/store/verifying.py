@@ -7,12 +7,14 @@ change. Hashing precedes parsing, so damaged content is never parsed.
 from __future__ import annotations
 
 import hashlib
-from typing import Final
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
 
 from tidelog.errors import StoreError
 from tidelog.store.files import Files
 
-__all__ = ["Verifier", "corrupt"]
+__all__ = ["Verified", "Verifier", "corrupt"]
 
 _REMEDY: Final = "restore it from a backup of the store, or start a new store"
 
@@ -25,6 +27,13 @@ def _unreadable(file: str, error: OSError) -> StoreError:
     if isinstance(error, FileNotFoundError):
         return StoreError(f"{file} is missing; {_REMEDY}")
     return StoreError(f"{file} cannot be read: {error.strerror or error}; {_REMEDY}")
+
+
+class Verified(NamedTuple):
+    """A verified file: `where` it is, for messages, and its path or content, for readers of Parquet."""
+
+    where: str
+    source: Any
 
 
 class Verifier:
@@ -58,6 +67,13 @@ class Verifier:
             self._expect_size(name, found_size, size)
             self._expect(name, found, digest)
         return self._digests[name]
+
+    def verified(self, name: str, size: int, digest: str) -> Verified:
+        """A file to read in pieces. Raises StoreError if it is corrupt."""
+        if self._files.folder is None:
+            return Verified(self.where(name), pa.BufferReader(self.content(name, size, digest)))
+        self.verify(name, size, digest)
+        return Verified(self.where(name), self._files.folder / name)
 
     def forget(self, name: str) -> None:
         """Forget a file that is about to be rewritten."""

@@ -3,51 +3,52 @@
 The fingerprint of files consists of their names, sizes and modification times, and of all that the spec says
 about the source. Plain paths on this machine are listed directly. Spark lists other file systems, and
 patterns that only Hadoop supports. All other sources (tables, JDBC, remote formats with their own log) have
-no fingerprint and are read every time.
+no fingerprint here.
 
-If files were only added, reading these is enough: a source is the union of its files, so no row can have been
-removed, even if new rows also occur elsewhere. If a file was changed or removed, its rows may also be in
-other files, so the whole source is read.
+A source is the union of its files, so the files that were added, removed or replaced say what to read: see
+`ledger`. Which files a folder consists of follows Spark's rules: names that begin with `_` or `.` are hidden,
+and folders in it are read only if all of them are named like `day=2026-01-31`, or with the option
+`recursiveFileLookup`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tidelog.errors import PipelineError
+from tidelog.formats.folders import names_in
 from tidelog.pipeline.formats import format_of
-from tidelog.pipeline.sources.paths import as_uri, is_pattern, local
+from tidelog.pipeline.sources.paths import as_uri, local, shown_path
 from tidelog.pipeline.spec import Source, describe_source
 from tidelog.program.text import print_relation
 from tidelog.program.typed import Relation
 
-__all__ = ["File", "Listing", "Look", "look"]
+__all__ = ["Changed", "File", "Listing", "Look", "digest", "look"]
 
-# formats whose rows depend on nothing outside their own file
-# options that make files depend on each other, or that choose among them
-_TOGETHER: Final = frozenset(
-    "multiline basepath pathglobfilter recursivefilelookup modifiedbefore modifiedafter mergeschema".split()
-)
+# options that make files depend on each other, or give them columns by rules of Spark
+_TOGETHER: Final = frozenset("multiline basepath mergeschema".split())
+_CHOOSING: Final = frozenset("pathglobfilter modifiedbefore modifiedafter".split())
+_RECURSIVE: Final = "recursivefilelookup"
 _DIGITS: Final = 16
-_HIDDEN: Final = ("_", ".")  # prefixes of files that Spark ignores
 _ONLY_HADOOP: Final = re.compile(r"[\[\]{}\\]|\*\*")  # pattern syntax that Python lacks or reads differently
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of a source, by its qualified path; `state` differs if the file was changed."""
+    """A file of a source, by its qualified path; `state` differs if the file was changed.
+
+    `folders` is the path of its folder below the path of the source.
+    """
 
     path: str
     size: int
     state: str
-
-    @property
-    def name(self) -> str:
-        return self.path.rpartition("/")[2]
+    folders: str = ""
 
     @property
     def print(self) -> str:
@@ -59,15 +60,25 @@ Listing = Callable[[Source, str], Iterable[File] | None]
 
 
 @dataclass(frozen=True, slots=True)
+class Changed:
+    """The files added since a fingerprint, and the prints of those removed; a replaced file is in both."""
+
+    added: Mapping[str, File]
+    removed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Look:
     """The current files of a source, by their prints; `described` is a digest of its spec.
 
-    `is_apart` says that files can be read separately.
+    `is_apart` says that files can be read separately, and that there may be several. `folders` are the
+    columns in the names of folders.
     """
 
     described: str
     files: Mapping[str, File]
     is_apart: bool
+    folders: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -79,51 +90,111 @@ class Look:
         """The total size of all files in bytes."""
         return sum(file.size for file in self.files.values())
 
-    def added(self, before: str) -> Look | None:
-        """The files added since the fingerprint `before`; None if anything else has changed."""
+    def since(self, before: str) -> Changed | None:
+        """The files that differ from the fingerprint `before`; None if the source is described otherwise."""
         described, *known = before.split(" ")
-        if described != self.described or not self.is_apart or not self.files.keys() >= set(known):
+        if described != self.described or not self.is_apart:
             return None
-        inserted = {p: self.files[p] for p in self.files.keys() - set(known)}
-        inserted = {p: file for p, file in inserted.items() if not file.name.startswith(_HIDDEN)}
-        is_plain = not any(is_pattern(file.path) for file in inserted.values())
-        return Look(described, inserted, is_apart=True) if is_plain else None
+        added = {p: self.files[p] for p in self.files.keys() - set(known)}
+        return Changed(added, frozenset(known) - self.files.keys())
+
+
+def digest(source: Source, relation: Relation) -> str:
+    """A digest of all that determines what the rows of a source mean."""
+    return hashlib.sha256(f"{describe_source(source)}\n{print_relation(relation)}".encode()).hexdigest()
 
 
 def look(source: Source, relation: Relation, listing: Listing | None = None) -> Look | None:
-    """The files of a source with qualified paths; None if they cannot be listed."""
+    """The files of a source with qualified paths; None if they cannot be listed. Raises PipelineError."""
     found: list[File] = []
-    is_flat = True
+    is_plain = len(source.paths) == 1
     for path in source.paths:
         files = _files(source, path, listing)
         if files is None:
             return None
-        folders = {path, path.rpartition("/")[0]}
-        is_flat = is_flat and all(f.path == path or f.path.rpartition("/")[0] in folders for f in files)
+        is_plain = is_plain and [file.path for file in files] == [path]
         found += files
     if not found:
         return None
-    described = hashlib.sha256(f"{describe_source(source)}\n{print_relation(relation)}".encode())
-    is_apart = format_of(source.format).is_apart and _TOGETHER.isdisjoint(map(str.lower, source.options))
-    return Look(described.hexdigest(), {file.print: file for file in found}, is_apart and is_flat)
+    folders = _folders(f"sources.{relation.name}", source, found)
+    is_apart = format_of(source.format).is_apart and _TOGETHER.isdisjoint(_options(source))
+    files_by_print = {file.print: file for file in found}
+    return Look(digest(source, relation), files_by_print, is_apart and not is_plain, folders)
+
+
+def _options(source: Source) -> dict[str, str]:
+    return {name.lower(): value for name, value in source.options.items()}
+
+
+def _folders(place: str, source: Source, files: list[File]) -> tuple[str, ...]:
+    """The columns in the names of folders, which all files must have."""
+    if _is_recursive(source) or not {"basepath"}.isdisjoint(_options(source)):
+        return ()
+    wanted = names_in(files[0].folders)
+    for file in files:
+        found = names_in(file.folders)
+        if found != wanted:
+            said = [f"{shown_path(f.path)} {_said(n)}" for f, n in ((files[0], wanted), (file, found))]
+            raise PipelineError(
+                f"{place}: {said[0]}, but {said[1]}; put all files into folders of the same form, such as "
+                f"{'/'.join(f'{name}=…' for name in wanted or found)}"
+            )
+    return wanted
+
+
+def _said(names: tuple[str, ...]) -> str:
+    return f"is in folders for {', '.join(names)}" if names else "is in no folder like day=…"
+
+
+def _is_recursive(source: Source) -> bool:
+    return _options(source).get(_RECURSIVE, "").lower() == "true"
 
 
 def _files(source: Source, path: str, listing: Listing | None) -> list[File] | None:
-    """The files that Spark may read: those in a folder, at any depth, or those that match a pattern."""
+    """The files that Spark would read: those in a folder, or those that match a pattern."""
     place = local(path)
-    if place is not None and not _ONLY_HADOOP.search(path):
-        return [_seen(file) for file in _local_files(place)]
-    if listing is None or not format_of(source.format).is_apart:
+    is_listed = _CHOOSING.isdisjoint(_options(source)) and not _ONLY_HADOOP.search(path)
+    if place is not None and is_listed:
+        found = list(_local_files(place))
+    elif listing is None or not format_of(source.format).is_apart:
         return None
-    files = listing(source, path)
-    return None if files is None else list(files)
+    else:
+        listed = listing(source, path)
+        if listed is None:
+            return None
+        found = list(listed)
+    return _chosen(source, found)
 
 
-def _local_files(pattern: Path) -> Iterable[Path]:
+def _chosen(source: Source, files: list[File]) -> list[File]:
+    """The files that aren't hidden, in folders that are read."""
+    if not format_of(source.format).is_apart:
+        return files  # its own log is one of them
+    seen = [file for file in files if not any(map(_is_hidden, (*file.folders.split("/"), _name(file))))]
+    if _is_recursive(source) or any(names_in(file.folders) for file in seen):
+        return seen
+    return [file for file in seen if not file.folders]
+
+
+def _name(file: File) -> str:
+    return file.path.rpartition("/")[2]
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
+
+
+def _local_files(pattern: Path) -> Iterator[File]:
     for place in Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))):
-        yield from (f for f in place.rglob("*") if f.is_file()) if place.is_dir() else [place]
+        if not place.is_dir():
+            yield _seen(place, "")
+            continue
+        for file in place.rglob("*"):
+            if file.is_file():
+                folders = file.parent.relative_to(place).as_posix()
+                yield _seen(file, "" if folders == "." else folders)
 
 
-def _seen(file: Path) -> File:
+def _seen(file: Path, folders: str) -> File:
     status = file.stat()
-    return File(as_uri(file), status.st_size, f"{status.st_mtime_ns}\t{status.st_ino}")
+    return File(as_uri(file), status.st_size, f"{status.st_mtime_ns}\t{status.st_ino}", folders)

@@ -24,6 +24,7 @@ __all__ = [
     "is_pattern",
     "local",
     "options_of_files",
+    "plain",
     "qualified",
     "qualified_spec",
     "shown_path",
@@ -85,6 +86,12 @@ def local(path: str) -> Path | None:
     """The local file of a qualified path; None if it is on another file system."""
     found = _LOCAL.match(path)
     return Path(path[found.end() :]) if found else None
+
+
+def plain(path: str) -> str:
+    """A qualified path in one of the spellings that it has: a local one without scheme."""
+    found = _LOCAL.match(path)
+    return path[found.end() :] if found else path
 
 
 def as_uri(file: Path) -> str:

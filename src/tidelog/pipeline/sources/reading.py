@@ -8,7 +8,7 @@ from 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -24,10 +24,19 @@ from tidelog.engine.spark.frames.arrow import signed
 from tidelog.errors import PipelineError
 from tidelog.formats.assembly import LINE, Delimited
 from tidelog.formats.checking import PROBLEM, RAW, Form, Layout, check_batches
+from tidelog.formats.envelopes import DELETED, INSERTED, OP
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.formats import format_of
 from tidelog.pipeline.sources.delimited import delimited, file_options
-from tidelog.pipeline.spec import Source
+from tidelog.pipeline.sources.events import (
+    as_lines,
+    as_texts,
+    event_names,
+    event_relation,
+    opened,
+    wanted_in_rows,
+)
+from tidelog.pipeline.spec import Source, as_literal
 from tidelog.program.typed import Relation
 from tidelog.tables.arrow import schema
 from tidelog.tables.signed import SIGN
@@ -35,6 +44,7 @@ from tidelog.tables.signed import SIGN
 __all__ = [
     "BAD",
     "BadRow",
+    "Files",
     "Raw",
     "bad_rows",
     "checked",
@@ -54,6 +64,7 @@ _BLOCK: Final = "#block"
 _ROW: Final = "#row"
 # how lines of the other formats are parsed; those of delimited ones are cells
 _FORMS: Final = {"json": Form.JSON, "text": Form.TEXT, "ntriples": Form.TRIPLES}
+_OPERATIONS: Final = {INSERTED: 1, DELETED: -1}
 _LINES: Final = (Form.CELLS, Form.JSON, Form.TEXT, Form.TRIPLES)
 
 
@@ -67,19 +78,37 @@ class Raw:
 
 
 @dataclass(frozen=True, slots=True)
+class Files:
+    """The files of a source to read, by their qualified paths.
+
+    `is_all` says that the source has no others, `is_apart` that the file of each row is wanted. `folders` are
+    the columns of the source whose values are in the names of folders.
+    """
+
+    paths: tuple[str, ...]
+    is_all: bool
+    is_apart: bool
+    folders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that doesn't match the schema, with its file, if any, and its number there."""
+    """A row that doesn't match the schema, with its file, if any, and its number there.
+
+    Rows whose folder has a bad name have no number, and their text is not kept.
+    """
 
     source: str
     file: str | None
     row: int | None
     problem: str
-    raw: str
+    raw: str | None
 
     def __str__(self) -> str:
-        shown = None if self.file is None else shown_file(self.file)
-        place = f"{self.source}: {shown}, row {self.row}" if shown else self.source
-        return f"{place}: {self.problem}" + ("" if shown else f": {self.raw}")
+        if self.file is None:
+            return f"{self.source}: {self.problem}: {self.raw}"
+        row = "" if self.row is None else f", row {self.row}"
+        return f"{self.source}: {shown_file(self.file)}{row}: {self.problem}"
 
 
 def shown_file(file: str) -> str:
@@ -96,23 +125,55 @@ def read_raw(
     relation: Relation,
     *,
     stream: bool = False,
-    only: Sequence[str] = (),
+    files: Files | None = None,
+    refine: Callable[[DataFrame], DataFrame] = lambda frame: frame,
 ) -> Raw:
-    """Read a source by Spark; with `only`, just these files, with the schema of the whole source."""
+    """Read a source by Spark; with `files`, just these, with the schema of the whole source."""
     place = f"{'streams' if stream else 'sources'}.{relation.name}"
     with naming(place):
         form = _form(source)
         reader: Any = spark.readStream if stream else spark.read
-        part = replace(source, paths=tuple(only)) if only else source
-        layout = delimited(place, spark, source, relation) if form is Form.CELLS else None
+        part = source if files is None else replace(source, paths=tuple(map(as_literal, files.paths)))
+        folders = frozenset() if files is None else _in_folders(source, relation, files)
+        inner = replace(relation, columns=tuple(c for c in relation.columns if c.name not in folders))
+        layout = delimited(place, spark, source, inner) if form is Form.CELLS else None
         if source.table is not None:
             frame = reader.options(**source.options).table(source.table)
         elif form in _LINES:
             frame = _load(reader.format("text").options(**_line_options(form, source)), part)
             frame = frame.withColumn(LINE, sf.col(LINE).cast("binary"))  # raw bytes, valid UTF-8 or not
         else:
-            frame = _load(_values(spark, reader, source, infers=not stream and not only), part)
-        return Raw(place, *_arranged(place, source, relation, form, frame, layout, stream=stream))
+            infers = not stream and (files is None or files.is_all)
+            frame = _load(_values(spark, reader, source, infers=infers), part)
+        frame = refine(frame)
+        lines = as_lines(source, frame) if form is Form.VALUES else None
+        if lines is not None:
+            form, frame = Form.JSON, lines
+        elif form is Form.VALUES:
+            frame = as_texts(source, relation, frame)
+        frame, arranged = _arranged(place, source, inner, form, frame, layout, stream=stream)
+        names = tuple(source.columns.get(c.name, c.name) for c in relation.columns)
+        columns = (*relation.columns, *arranged.relation.columns[len(inner.columns) :])
+        if not folders:
+            columns = arranged.relation.columns
+        arranged = replace(
+            arranged,
+            relation=replace(arranged.relation, columns=columns),
+            names=(*names, *event_names(source)),
+            folders=folders,
+        )
+        return Raw(place, frame, replace(arranged, has_files=files is not None and files.is_apart))
+
+
+def _in_folders(source: Source, relation: Relation, files: Files) -> frozenset[str]:
+    """The columns of the relation whose values are in the names of folders."""
+    names = {c.name for c in relation.columns if source.columns.get(c.name, c.name) in files.folders}
+    if names and len(names) == len(relation.columns):
+        raise PipelineError(
+            f"sources.{relation.name}: all columns are in the names of folders; "
+            "the relation needs at least one column of the files"
+        )
+    return frozenset(names)
 
 
 def _line_options(form: Form, source: Source) -> dict[str, str]:
@@ -149,7 +210,10 @@ def _values(spark: SparkSession, reader: Any, source: Source, *, infers: bool) -
     """A reader of typed values: it infers the schema, or uses that of the whole source."""
     made = reader.format(source.format).options(**source.options)
     if source.paths and not infers:
-        made = made.schema(_load(spark.read.format(source.format).options(**source.options), source).schema)
+        found = spark.read.format(source.format).options(**source.options)
+        if format_of(source.format).is_apart:
+            found = found.option("recursiveFileLookup", "true")  # without columns of folders
+        made = made.schema(_load(found, source).schema)
     return made
 
 
@@ -164,20 +228,37 @@ def _arranged(
     stream: bool,
 ) -> tuple[DataFrame, Layout]:
     """Select the needed columns and the location of each row."""
+    events = event_relation(place, source, relation, form, frame)
     wanted = tuple(source.columns.get(c.name, c.name) for c in relation.columns)
+    sign = OP if source.envelope is not None else source.sign
+    if form is Form.VALUES and source.envelope is not None:
+        frame = opened(place, source, frame, list(dict.fromkeys(wanted)))
+    wanted = (*wanted, *event_names(source))
     kept = [sf.col(LINE)]
+    beside = tuple(name for name in frame.columns if name.startswith("kafka.")) if form is Form.JSON else ()
+    kept += [sf.col(f"`{name}`") for name in beside]
     if form is Form.VALUES:
-        sign = () if source.sign is None else (source.sign,)
-        _expect(place, [*wanted, *sign], frame)
-        kept = [sf.col(f"`{n}`") for n in dict.fromkeys(wanted)]
-        kept += [sf.col(f"`{n}`").cast("string").alias(n) for n in sign]
-    has_places = format_of(source.format).has_places and source.table is None
+        signs = () if sign is None else (sign,)
+        _expect(place, [*wanted, *signs], frame)
+        kept = [sf.col(f"`{n}`") for n in dict.fromkeys(wanted) if n not in signs]
+        kept += [sf.col(f"`{n}`").cast("string").alias(n) for n in signs]
+    has_places = format_of(source.format).has_places and source.table is None and source.envelope is None
+    has_places = has_places or (form in _LINES and format_of(source.format).is_lines)
     if has_places:
         file, block = sf.col("_metadata.file_path"), sf.col("_metadata.file_block_start")
         kept += [file.alias(_FILE), block.alias(_BLOCK)]
         kept += [] if stream else [sf.monotonically_increasing_id().alias(_ROW)]
     carried = (_FILE, _BLOCK, _ROW) if has_places else ()
-    return frame.select(*kept), Layout(relation, form, wanted, source.sign, carried, delimited)
+    layout = Layout(events, form, wanted, sign, carried, delimited)
+    if source.sign_map or source.envelope is not None:
+        layout = replace(layout, signs=source.sign_map or _OPERATIONS)
+    return frame.select(*kept), replace(
+        layout,
+        envelope=source.envelope is not None and form is Form.JSON,
+        sequence=tuple(source.sequence),
+        beside=beside,
+        wanted=wanted_in_rows(relation, events),
+    )
 
 
 def _expect(place: str, wanted: list[str], frame: DataFrame) -> None:
@@ -219,20 +300,30 @@ def checked(raw: Raw) -> DataFrame:
     return raw.frame.mapInArrow(partial(check_batches, raw.layout, target), from_arrow_schema(target))
 
 
-def collected(raw: Raw) -> tuple[Any, Any]:
-    """The good and the bad rows of a small source, as Arrow tables: one job, checked in this process."""
+def collected(raw: Raw, *, forgives_deletions: bool = False) -> tuple[Any, Any]:
+    """The good and the bad rows of a small source, as Arrow tables: one job, checked in this process.
+
+    With `forgives_deletions`, bad rows that are deleted are left out: as bad rows, they never were inserted.
+    """
     target = _target(raw)
     whole = raw.frame.toArrow()
     parts = _in_order(whole) if raw.layout.form is Form.CELLS else whole
     batches = check_batches(raw.layout, target, iter(parts.to_batches()))
     table = pa.Table.from_batches(batches, target)
     is_good = table[PROBLEM].is_null()
-    names = spark_schema(raw.layout.relation, sign=raw.layout.sign is not None).names
-    good = table.filter(is_good).select(names)
+    good = table.filter(is_good).select(_wanted(raw.layout))
     bad = table.filter(pc.invert(is_good))
+    if forgives_deletions:
+        bad = bad.filter(pc.not_equal(pc.fill_null(bad[SIGN], 0), -1))
     nowhere = [pa.nulls(len(bad), pa.string()), pa.nulls(len(bad), pa.int64())]
     places = _places(bad, whole, _headers(raw)) if raw.layout.carried else nowhere
     return good, pa.table([*places, bad[PROBLEM], bad[RAW]], BAD)
+
+
+def _wanted(layout: Layout) -> list[str]:
+    """The columns of good rows."""
+    names: list[str] = spark_schema(layout.relation, sign=layout.sign is not None).names
+    return [*names, _FILE] if layout.has_files else names
 
 
 def _blocks(whole: Any) -> list[dict[str, Any]]:
@@ -260,7 +351,9 @@ def _places(bad: Any, whole: Any, headers: int) -> list[Any]:
         starts[file, block[_BLOCK]] = before.get(file, 0) - block[f"{_ROW}_min"] + 1
         before[file] = before.get(file, 0) + block[f"{_ROW}_count"]
     found = bad.select([_FILE, _BLOCK, _ROW]).to_pylist()
-    numbers = [starts[row[_FILE], row[_BLOCK]] + row[_ROW] - headers for row in found]
+    numbers = [
+        None if row[_ROW] is None else starts[row[_FILE], row[_BLOCK]] + row[_ROW] - headers for row in found
+    ]
     return [bad[_FILE], pa.array(numbers, pa.int64())]
 
 
@@ -279,8 +372,8 @@ def _target(raw: Raw) -> Any:
     return target
 
 
-def good_rows(frame: DataFrame, relation: Relation) -> DataFrame:
-    names = spark_schema(relation).names
+def good_rows(frame: DataFrame, layout: Layout) -> DataFrame:
+    names = _wanted(layout)
     return frame.where(sf.col(f"`{PROBLEM}`").isNull()).select(*(sf.col(f"`{n}`") for n in names))
 
 
@@ -292,7 +385,7 @@ def bad_rows(raw: Raw, frame: DataFrame) -> DataFrame:
         nowhere = [sf.lit(None).cast("string").alias("file"), sf.lit(None).cast("bigint").alias("row")]
         return bad.select(*nowhere, *text)
     starts = _starts(raw.frame)
-    return bad.join(sf.broadcast(starts), [_FILE, _BLOCK]).select(
+    return bad.join(sf.broadcast(starts), [_FILE, _BLOCK], "left").select(
         sf.col(f"`{_FILE}`").alias("file"),
         (sf.col(f"`{_ROW}`") - sf.col("first") + sf.col("before") + 1 - _headers(raw)).alias("row"),
         *text,

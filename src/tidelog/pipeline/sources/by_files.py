@@ -1,0 +1,176 @@
+"""Takes the changes of a source that consists of files, or of any other source that is read as a whole.
+
+If the files of a source can be read apart, the store knows which rows each file had. Then only files that
+were added or replaced are read, and the rows of those removed come from the store (see `ledger`). Otherwise
+all rows are read and compared with the store's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from tidelog.errors import PipelineError
+from tidelog.pipeline.sources import taking
+from tidelog.pipeline.sources.fingerprints import Changed, File, Listing, Look, look
+from tidelog.pipeline.sources.ledger import Inconsistent, counted, settled_whole, settling, with_count
+from tidelog.pipeline.sources.paths import plain
+from tidelog.pipeline.sources.reading import Files, read_raw, spark_schema
+from tidelog.pipeline.sources.taking import Taking
+from tidelog.pipeline.spec import Source
+from tidelog.program.typed import Relation
+from tidelog.store.sidecars import COUNTS, FILE, FILES
+from tidelog.tables.given import to_table
+from tidelog.tables.grouping import grouped
+
+__all__ = ["ByFiles"]
+
+_MIDDLE: Final = 1 << 63  # prints are unsigned, numbers of files are not
+_NUMBER: Final = "#number"
+_UNKNOWN: Final = "read in full, since the store did not know the files of its rows"
+_WRONG: Final = "read in full, since the store had other rows of its files"
+
+
+class ByFiles:
+    def __init__(self, taking: Taking, listing: Listing, progress: Callable[[str], object]) -> None:
+        self._taking = taking
+        self._listing = listing
+        self._progress = progress
+
+    def take(self, source: Source, relation: Relation, *, reread: bool) -> None:
+        """Take the changes since the last commit; an unchanged source is not read."""
+        now = look(source, relation, self._listing)
+        self._taking.found.prints[relation.name] = "" if now is None else now.fingerprint
+        before = self._taking.before(relation)
+        note = ""
+        if now is not None and before and not reread:
+            if now.fingerprint == before:
+                self._taking.unchanged(relation)
+                return
+            changed = now.since(before)
+            if changed is not None:
+                note = self._changed(source, relation, now, changed)
+                if not note:
+                    return
+        self._progress(f"reading {relation.name}")
+        self._whole(source, relation, now, note)
+
+    # -- some files
+
+    def _changed(self, source: Source, relation: Relation, now: Look, changed: Changed) -> str:
+        """Take the changes of some files; the reason if all have to be read."""
+        store = self._taking.store
+        rows, surplus = store.sidecar(relation.name, FILES), store.sidecar(relation.name, COUNTS)
+        if rows is None or surplus is None or rows.sidecar.described != now.described:
+            return _UNKNOWN
+        self._progress(f"reading changed files of {relation.name}")
+        try:
+            with self._taking.attempt(relation):
+                added = self._rows(source, relation, now, changed.added)
+        except PipelineError:  # reading all files succeeds, or reports the error
+            return "read in full, since its new files could not be read alone"
+        lost, dead = rows.of_files(map(_number, changed.removed))
+        facts = [with_count(table.drop_columns([FILE]), -1) for table in lost]
+        gained = with_count(added.drop_columns([FILE]), 1)
+        try:
+            change = pa.concat_tables([gained, *(table.cast(gained.schema) for table in facts)])
+            made = settling(now.described, change, surplus, added, dead)
+        except Inconsistent:
+            return _WRONG
+        self._taking.found.sidecars[relation.name] = made
+        files = (len(changed.added), len(changed.removed))
+        self._taking.report(relation, made.inserted, made.deleted, files=files)
+        return ""
+
+    def _rows(self, source: Source, relation: Relation, now: Look, files: Mapping[str, File]) -> Any:
+        """The rows of these files, each once, with their files."""
+        if not files:
+            self._taking.set_aside(source, f"sources.{relation.name}", None)
+            return _with_files(to_table(relation, []), pa.array([], pa.int64()))
+        chosen = Files(tuple(f.path for f in files.values()), False, True, now.folders)
+        raw = read_raw(self._taking.spark, source, relation, files=chosen)
+        if sum(file.size for file in files.values()) <= taking.SMALL:
+            return _numbered(relation, self._taking.small_rows(source, raw), files)
+        with self._taking.checked(source, raw) as frame:
+            return self._large(relation, frame, files)
+
+    def _large(self, relation: Relation, frame: DataFrame, files: Mapping[str, File]) -> Any:
+        """The same, numbered and made distinct by Spark."""
+        file = f"`{FILE}`"
+        paths = [row[0] for row in frame.select(file).distinct().collect()]
+        numbers = _numbers(files)
+        pairs = [(path, _found(numbers, path)) for path in paths]
+        known = self._taking.spark.createDataFrame(pairs, f"{file} string, `{_NUMBER}` bigint")
+        named = frame.join(sf.broadcast(known), FILE).drop(FILE).distinct().toArrow()
+        facts = to_table(relation, named.select(spark_schema(relation).names))
+        return _with_files(facts, named[_NUMBER].cast(pa.int64()))
+
+    # -- all rows
+
+    def _whole(self, source: Source, relation: Relation, now: Look | None, note: str) -> None:
+        chosen = None
+        if now is not None and (now.is_apart or now.folders):
+            paths = tuple(file.path for file in now.files.values())
+            chosen = Files(paths, True, now.is_apart, now.folders)
+        raw = read_raw(self._taking.spark, source, relation, files=chosen)
+        apart = now if now is not None and now.is_apart else None
+        self._taking.found.sidecars[relation.name] = {}
+        if now is not None and now.size <= taking.SMALL:
+            rows = self._taking.small_rows(source, raw)
+            names = spark_schema(relation).names
+            difference = self._taking.difference(relation, to_table(relation, rows.select(names)))
+            if apart is not None:
+                self._keep(relation, apart, _numbered(relation, rows, apart.files))
+        else:
+            with self._taking.checked(source, raw) as frame:
+                names = [sf.col(f"`{name}`") for name in spark_schema(relation).names]
+                difference = self._taking.large_difference(relation, frame.select(*names))
+                if apart is not None:
+                    self._keep(relation, apart, self._large(relation, frame, apart.files))
+        self._taking.report(relation, *difference, note=note)
+
+    def _keep(self, relation: Relation, now: Look, rows: Any) -> None:
+        self._taking.found.sidecars[relation.name] = settled_whole(now.described, counted(rows), rows)
+
+
+def _number(print_: str) -> int:
+    """The number by which the store knows a file: that of its print."""
+    return int(print_, 16) - _MIDDLE
+
+
+def _numbered(relation: Relation, rows: Any, files: Mapping[str, File]) -> Any:
+    """The rows of files, each once, with the numbers of their files instead of their paths."""
+    numbers = _numbers(files)
+    paths = rows[FILE].combine_chunks()
+    known = pc.unique(paths)
+    found = pa.array([_found(numbers, path) for path in known.to_pylist()], pa.int64())
+    facts = to_table(relation, rows.select(spark_schema(relation).names))
+    numbered = _with_files(facts, found.take(pc.index_in(paths, known)))
+    return (
+        grouped(numbered, numbered.column_names, [(FILE, "count")])
+        .select(numbered.column_names)
+        .cast(numbered.schema)
+    )
+
+
+def _numbers(files: Mapping[str, File]) -> dict[str, int]:
+    """The numbers of files, by their paths."""
+    return {plain(file.path): _number(print_) for print_, file in files.items()}
+
+
+def _found(numbers: Mapping[str, int], path: str) -> int:
+    """The number of the file at a path as Spark writes it: quoted like a URL."""
+    number = numbers.get(plain(unquote(path)), numbers.get(plain(path)))
+    if number is None:
+        raise PipelineError(f"{unquote(path)} appeared during the run; run again")
+    return number
+
+
+def _with_files(facts: Any, numbers: Any) -> Any:
+    return facts.append_column(pa.field(FILE, pa.int64(), nullable=False), numbers)
