@@ -16,9 +16,8 @@ from store.stops import Stopped, Stopping
 from tidelog.data import types
 from tidelog.errors import StoreError
 from tidelog.program.typed import Column, Relation, Role
-from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update
-from tidelog.store.manifest import find_files
+from tidelog.store.local import LocalFiles
 from tidelog.store.sidecars import COUNT, COUNTS, FILE, FILES, SIDECARS, SidecarChange, added_up
 
 R = Relation("R", (Column("x", types.INT), Column("y", types.Option(types.Vec(types.INT)))), Role.INPUT)
@@ -100,7 +99,7 @@ def test_sidecars_hold_what_was_added_up(seed: int, tmp_path: Path) -> None:
                 store.commit(model.update(store))
                 model.expect(store)
             needed = {part.file for part in store.current.parts} if store.current else set()
-            assert needed <= {str(f.relative_to(tmp_path)) for f in find_files(tmp_path)}
+            assert needed <= set(store.at.list(SIDECARS))
 
 
 def test_stopping_a_commit_leaves_the_sidecars_of_one_version(tmp_path: Path) -> None:
@@ -113,7 +112,7 @@ def test_stopping_a_commit_leaves_the_sidecars_of_one_version(tmp_path: Path) ->
         copy = tmp_path / "copy"
         shutil.copytree(tmp_path / "origin", copy)
         models = [Model(1), Model(1)]
-        with Store(tmp_path / "again", Disk()) as store:  # both models at the version before
+        with Store(tmp_path / "again") as store:  # both models at the version before
             for _ in range(3):
                 update = models[0].update(store)
                 store.commit(update)
@@ -124,7 +123,7 @@ def test_stopping_a_commit_leaves_the_sidecars_of_one_version(tmp_path: Path) ->
         shutil.rmtree(tmp_path / "again")
         is_done = True
         try:
-            with Store(copy, Stopping(step)) as store:
+            with Store(LocalFiles(copy, Stopping(step))) as store:
                 store.commit(models[1].update(store))
         except Stopped:
             is_done = False
