@@ -151,7 +151,7 @@ def test_a_corrupt_sidecar_is_reported(tmp_path: Path) -> None:
     model = Model(3)
     with Store(tmp_path) as store:
         store.commit(model.update(store))
-    (file,) = (tmp_path / SIDECARS / "R").glob("*-files.parquet")
+    (file,) = (tmp_path / SIDECARS / "R").glob("*-files-*.parquet")
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
