@@ -2,7 +2,8 @@
 
     python -m bench.explanations [STRATEGY …]
 
-The closure is that of paths with a few shortcuts. Tables keep ranks; `recompute` does not, and neither do bit
+The closure is that of paths with a few shortcuts, or of a single path, whose proofs are as long as they can
+be. Tables keep ranks; `recompute` does not, and neither do bit
 matrices, into which a second graph, small and dense, is put. Times are milliseconds of
 processor time, of which explanations use one core: the median and the worst over rows drawn at random.
 """
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 
 import tidelog
 
-__all__ = ["Times", "measure", "paths", "thicket"]
+__all__ = ["Times", "measure", "path", "paths", "thicket"]
 
 PROGRAM = """
 input relation Edge(x: int, y: int)
@@ -44,6 +45,11 @@ def paths(tuples: int = MILLION, length: int = 200) -> Edges:
     starts = range(0, many * length, length)
     edges = [(start + i, start + i + 1) for start in starts for i in range(length - 1)]
     return edges + [(start + i, start + i + 7) for start in starts for i in range(0, length - 7, 10)]
+
+
+def path(tuples: int = MILLION) -> Edges:
+    """One path whose closure has about so many tuples. The proof of a pair has two steps for each edge."""
+    return [(i, i + 1) for i in range(int((2 * tuples) ** 0.5) - 1)]
 
 
 def thicket(tuples: int = MILLION) -> Edges:
@@ -76,7 +82,7 @@ def _timed(explain: Callable[..., Any], row: Any) -> float:
 
 
 def main(strategies: Sequence[str]) -> None:
-    for name, edges in (("paths", paths()), ("thicket", thicket())):
+    for name, edges in (("paths", paths()), ("path", path()), ("thicket", thicket())):
         for strategy in strategies or ("elastic", "recompute"):
             size, why, why_not = measure(edges, strategy)
             print(

@@ -68,9 +68,9 @@ def _write(edges: Any, folder: Path, number: int) -> None:
 
 
 def _measure(title: str, spec: pipeline.Spec, folder: Path, spark: Any) -> None:
-    before, start = _processor(), time.perf_counter()
+    before, start = processor_time(), time.perf_counter()
     outcome = pipeline.run(spec, spark=spark)
-    used, seconds = _processor() - before, time.perf_counter() - start
+    used, seconds = processor_time() - before, time.perf_counter() - start
     version = folder / "out" / f"v{outcome.commit}"
     files = [f.stat() for f in version.rglob("*.parquet")]
     size = sum(f.st_size for f in files if f.st_nlink == 1) / 2**20
@@ -83,7 +83,7 @@ def _measure(title: str, spec: pipeline.Spec, folder: Path, spark: Any) -> None:
     )
 
 
-def _processor() -> float:
+def processor_time() -> float:
     """The processor time of this process and those that it started."""
     this = psutil.Process()
     times = [process.cpu_times() for process in (this, *this.children(recursive=True))]

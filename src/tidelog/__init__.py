@@ -70,5 +70,10 @@ def __getattr__(name: str) -> object:
     return found
 
 
+def load_ipython_extension(shell: object) -> None:
+    """Called by `%load_ext tidelog` in notebooks."""
+    import_module("tidelog.notebooks.magics").load(shell)
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)

@@ -108,6 +108,7 @@ CODES: dict[str, str] = {
     "E215": "misplaced break, continue or return",
     "E216": "invalid assignment",
     "E217": "missing result",
+    "E218": "invalid aggregate",
     "E301": "unbound variable",
     "E302": "wildcard used as a value",
     "E303": "variable assigned twice",
@@ -175,6 +176,10 @@ class Source:
     def line_start(self, offset: int) -> int:
         """The start offset of the line that contains an offset."""
         return self._starts[bisect_right(self._starts, offset) - 1]
+
+    def offset(self, number: int) -> int:
+        """The offset at which a line starts, by the number that `position` gives."""
+        return self._starts[number - self.first]
 
     def line(self, number: int) -> str:
         """The text of a line, by the number that `position` gives, without its line terminator."""

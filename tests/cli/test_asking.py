@@ -192,3 +192,28 @@ def test_why_not_of_a_row_that_is_there_is_an_error(program: Path) -> None:
     done = ask(program, "why-not", 'Reach("a", "c")')
     assert done.exit_code == 1
     assert 'Reach("a", "c") is there; `why` says why' in done.stderr
+
+
+def test_facts_of_the_only_input_relation_come_from_standard_input(tmp_path: Path) -> None:
+    program = tmp_path / "program.dl"
+    program.write_text(PROGRAM.replace("input relation Weight(src: string, n: int)\n", ""))
+    rows = "src,dst\na,b\nb,c\n"
+    assert call("query", program, 'Reach("a", "c")', "-F", "-", stdin=rows).stdout == "true\n"
+    done = call("run", program, "-F", "-", "-D", "-", stdin=rows)
+    assert sorted(done.stdout.splitlines()) == ["a,b", "a,c", "b,c", "src,dst"]
+    assert call("run", program, "-i", "Edge=-", "-D", "-", stdin=rows).stdout == done.stdout
+    assert 'Edge("a", "b")  asserted' in call("why", program, 'Reach("a", "c")', "-F", "-", stdin=rows).stdout
+
+
+def test_standard_input_has_the_facts_of_one_relation(program: Path) -> None:
+    done = call("query", program, "Weight(x, _)", "-F", "-", stdin="src,n\na,1\n")
+    assert done.exit_code == 2
+    assert "this one has Edge, Weight; write -i RELATION=- instead" in " ".join(done.stderr.split())
+    done = call("run", "-", "-F", "-", stdin="input relation A(x: int)")
+    assert done.exit_code == 2
+    assert "standard input can be the program or the facts" in " ".join(done.stderr.split())
+    done = call("query", program, "Weight(x, _)", "-F", "-", "-i", "Edge=-", stdin="src,n\na,1\n")
+    assert "standard input can be the program or the facts" in " ".join(done.stderr.split())
+    facts = program.parent / "facts" / "Edge.csv"
+    done = call("query", program, "Weight(x, _)", "-F", "-", "-i", f"Edge={facts}", stdin="src,n\na,1\n")
+    assert done.stdout == "x\na\n"

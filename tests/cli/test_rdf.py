@@ -94,7 +94,7 @@ def test_universities_are_written(folder: Path) -> None:
     [
         (["infer", "bad.nt"], 1, "bad.nt:2: invalid N-Triples: "),
         (["infer", "relative.ttl"], 1, "relative.ttl:1: invalid Turtle: a relative IRI"),
-        (["infer", "data.csv"], 1, "data.csv: unknown extension for triples; use .nt or .ttl"),
+        (["infer", "data.csv"], 1, "data.csv: unknown extension for triples; use .nt, .ttl"),
         (["infer", "data.nt", "-o", "nowhere/out.nt"], 1, "nowhere/out.nt: No such file or directory"),
         (["infer", "data.nt", "-o", "out.ttl"], 2, "name the file .nt or .nt.gz"),
         (["infer", "missing.nt"], 2, "does not exist"),

@@ -51,7 +51,7 @@ def test_what_is_written_reads_back(given_rows: list[tuple[str, str, str]]) -> N
 @given(_ROWS)
 def test_n_triples_are_turtle(given_rows: list[tuple[str, str, str]]) -> None:
     content = b"".join(write_ntriples(table(given_rows)))
-    assert rows(parse_triples(content, "test.ttl", turtle=True)) == given_rows
+    assert rows(parse_triples(content, "test.ttl", extension=".ttl")) == given_rows
 
 
 def test_terms_are_written_in_one_way() -> None:
@@ -66,7 +66,7 @@ def test_a_mark_before_the_text_is_not_part_of_it() -> None:
 
 def test_relative_iris_stay_in_n_triples_and_are_resolved_in_turtle() -> None:
     assert rows(parse_triples(b"<> <p> <#o> .", "test.nt")) == [("<>", "<p>", "<#o>")]
-    resolved = parse_triples(b"<> <p> <#o> .", "test.ttl", turtle=True, base="http://example.org/x")
+    resolved = parse_triples(b"<> <p> <#o> .", "test.ttl", extension=".ttl", base="http://example.org/x")
     assert rows(resolved) == [
         ("<http://example.org/x>", "<http://example.org/p>", "<http://example.org/x#o>")
     ]
@@ -74,7 +74,7 @@ def test_relative_iris_stay_in_n_triples_and_are_resolved_in_turtle() -> None:
 
 def test_nodes_without_a_label_get_the_same_ones_every_time() -> None:
     content = b"@prefix : <http://example.org/> . [ :p ( 1 [] ) ] :q _:b0 ."
-    first, second = (rows(parse_triples(content, "test.ttl", turtle=True)) for _ in range(2))
+    first, second = (rows(parse_triples(content, "test.ttl", extension=".ttl")) for _ in range(2))
     assert first == second
     labels = {t for row in first for t in row if t.startswith("_:")}
     assert labels == {f"_:b{n}" for n in range(5)}
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_is_named_with_its_line(
     content: bytes, turtle: bool, line: int, problem: str
 ) -> None:
     with pytest.raises(DataError) as caught:
-        parse_triples(content, "data", turtle=turtle)
+        parse_triples(content, "data", extension=".ttl" if turtle else ".nt")
     assert str(caught.value).startswith(f"data:{line}: ")
     assert problem in str(caught.value)
 
@@ -107,7 +107,7 @@ def test_triples_inside_triples_are_refused() -> None:
 
 def test_a_base_has_to_be_an_iri() -> None:
     with pytest.raises(DataError, match="is not a valid base IRI"):
-        parse_triples(b"<a> <b> <c> .", "data.ttl", turtle=True, base="not an IRI")
+        parse_triples(b"<a> <b> <c> .", "data.ttl", extension=".ttl", base="not an IRI")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_turtle_is_only_read(tmp_path: Path) -> None:
 
 
 def test_other_files_are_not_triples(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"use \.nt or \.ttl"):
+    with pytest.raises(DataError, match=r"use \.nt, \.ttl"):
         read_triples(tmp_path / "facts.csv")
 
 

@@ -40,25 +40,28 @@ class Shop:
     """A folder of sales in folders by day, and a pipeline."""
 
     def __init__(self, folder: Path, spark: SparkSession, form: str = "csv", **more: object) -> None:
-        self.folder = folder
         self.spark = spark
         self.form = form
         self.files: dict[str, list[Row]] = {}
+        folder = folder / "work"
+        folder.mkdir()
         (folder / "p.dl").write_text(PROGRAM)
-        (folder / "in").mkdir()
         tables = {
             "program": "p.dl",
             "store": "store",
             "quarantine": "bad",
-            "sources": {"Sale": {"format": form, "path": "in", **more}},
+            "sources": {"Sale": {"format": form, "path": "../in", **more}},
             "outputs": {"Sold": {"path": "out", "mode": "merge"}},
             "changes": {"Sold": {"path": "changes"}},
         }
         self.spec = pipeline.spec_from(tables, folder=folder)
+        self.folder = folder
+        self.source = folder.parent / "in"
+        self.source.mkdir()
 
     def write(self, name: str, rows: list[tuple[str, int | None]]) -> None:
         """A file in the folder `day=…` of its name."""
-        file = self.folder / "in" / name
+        file = self.source / name
         file.parent.mkdir(exist_ok=True)
         if self.form == "parquet":
             items, cents = [i for i, _ in rows], [c for _, c in rows]
@@ -69,7 +72,7 @@ class Shop:
         self.files[name] = [(i, c, day) for i, c in rows]
 
     def remove(self, name: str) -> None:
-        (self.folder / "in" / name).unlink()
+        (self.source / name).unlink()
         del self.files[name]
 
     def run(self, *, reread: bool = False) -> pipeline.Outcome:
@@ -166,14 +169,14 @@ output relation Sold(item: string, day: date, shop: option<int>)
 Sold(i, d, s) :- Sale(i, _, d, s).
 """
     shop = Shop(tmp_path, spark, columns={"shop": "no"})
-    (tmp_path / "p.dl").write_text(program)
+    (shop.folder / "p.dl").write_text(program)
     for folder in ("day=2026-01-31/no=007", "day=2026-01-31/no=__HIVE_DEFAULT_PARTITION__", "day=soon/no=1"):
         (tmp_path / "in" / folder).mkdir(parents=True)
         (tmp_path / "in" / folder / "a").write_text('item,cents\n"tea, green",1\n')
     told = shop.run()
     assert told.sources["Sale"].bad == 1
     assert "day=soon/no=1/a: column day, in the name of the folder: " in str(told)
-    found = pipeline.read(tmp_path / "out").to_pylist()
+    found = pipeline.read(shop.folder / "out").to_pylist()
     assert sorted((str(r["day"]), r["shop"] or 0) for r in found) == [("2026-01-31", 0), ("2026-01-31", 7)]
 
 
@@ -221,7 +224,7 @@ def test_a_run_that_fails_leaves_what_was_known(tmp_path: Path, spark: SparkSess
     shop.write("day=1/c", [("rice", 3)])
     shop.run()
     shop.expect_right()
-    files = {f.name for f in (tmp_path / "store" / "sidecars" / file_name("Sale")).iterdir()}
+    files = {f.name for f in (shop.folder / "store" / "sidecars" / file_name("Sale")).iterdir()}
     assert len(files) < 5
 
 

@@ -150,10 +150,3 @@ def test_a_row_of_several_stages_of_aggregates_has_a_proof(strategy: str) -> Non
     proof.check()
     assert {f.row for f in proof.facts} == set(orders[:3])
     assert 'a group with customer = "ann", r = "north", total = 7' in str(proof)
-
-
-@pytest.mark.parametrize("kind", ["multiset", "stream"])
-def test_programs_with_other_kinds_of_relations_are_refused(kind: str) -> None:
-    db = tidelog.open(text=f"input {kind} M(x: int)\nrelation P(x: int)\nP(x) :- M'(x).")
-    with pytest.raises(SessionError, match="do not know multisets, streams and delays yet"):
-        db.why("M", (1,))

@@ -22,7 +22,7 @@ PREFIXES = """
 
 
 def graph(turtle: str) -> object:
-    return parse_triples((PREFIXES + turtle).encode(), "test.ttl", turtle=True)
+    return parse_triples((PREFIXES + turtle).encode(), "test.ttl", extension=".ttl")
 
 
 def rules(translation: rdf.Translation) -> list[str]:

@@ -32,7 +32,7 @@ from tidelog.store.durable import Store, Update, latest
 from tidelog.store.files import Files
 from tidelog.store.local import LocalFiles
 from tidelog.store.log import find_slots, last_manifests
-from tidelog.store.manifest import Batch, Written
+from tidelog.store.manifest import HISTORY, Batch, Written
 from tidelog.store.marker import MARKER
 from tidelog.store.migration import expect_same, expect_similar
 from tidelog.store.segments import MAX_SEGMENTS
@@ -93,7 +93,7 @@ def needed(folder: Path) -> set[str]:
     slots = find_slots(local)
     kept = last_manifests(local, slots, 2)
     log = {slot.name for slot in slots if not kept or slot.commit >= kept[-1].commit}
-    return log.union(*(manifest.needed for manifest in kept))
+    return log.union(local.list(HISTORY), *(manifest.needed for manifest in kept))
 
 
 def state_of(store: Store) -> tuple[str, Rows]:

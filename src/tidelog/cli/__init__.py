@@ -35,6 +35,7 @@ _COMMANDS: Final = {
         "Print a script that completes commands in a shell.",
     ),
     "fmt": ("tidelog.cli.programs", "fmt", "Format programs in the standard layout, with their comments."),
+    "lsp": ("tidelog.cli.lsp", "lsp", "Run the language server for editors, on standard input and output."),
     "pipeline": (
         "tidelog.pipeline.commands",
         "commands",
@@ -49,7 +50,7 @@ _COMMANDS: Final = {
     "rdf": (
         "tidelog.rdf.commands",
         "commands",
-        "Work with RDF graphs: infer triples by RDFS or OWL 2 RL.",
+        "Work with RDF graphs: infer triples by RDFS or OWL 2 RL, and query them by SPARQL.",
     ),
     "repl": (
         "tidelog.cli.repl.command",

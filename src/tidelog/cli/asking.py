@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -13,27 +12,25 @@ import click
 
 import tidelog
 from tidelog.cli.inputs import (
-    FACTS,
+    FACTS_OR_ROWS,
+    FILES,
     FUNCTIONS,
     PROGRAM,
     SEARCH,
     STRATEGY,
-    expect_facts,
     functions_of,
-    insert_folder,
+    insert_facts,
+    pair,
     read_program,
-    standard_input,
 )
 from tidelog.cli.messages import is_watched, loading
 from tidelog.cli.rows import print_rows
-from tidelog.errors import SessionError
-from tidelog.formats.files import read_facts
 from tidelog.progress import Line
 from tidelog.session.explaining import explain, explain_absence, in_a_form
 from tidelog.session.rendering import cells, text_table
 
 if TYPE_CHECKING:
-    from tidelog.session import Session, Transaction
+    from tidelog.session import Session
 
 __all__ = ["evaluated", "over_facts", "query", "why", "why_not"]
 
@@ -43,15 +40,8 @@ _QUOTED: Final = re.compile(r'"[^"]*"', re.DOTALL)
 F = TypeVar("F", bound=Callable[..., object])
 
 _OPTIONS = (
-    FACTS,
-    click.option(
-        "-i",
-        "--input",
-        "files",
-        multiple=True,
-        metavar="RELATION=FILE",
-        help="Read facts of RELATION from FILE; - is CSV from standard input.",
-    ),
+    FACTS_OR_ROWS,
+    FILES,
     click.option("--allow-missing", is_flag=True, help="Treat a relation without a file as empty."),
     click.option("--no-header", is_flag=True, help="CSV files have no header; match columns by position."),
     STRATEGY,
@@ -82,7 +72,7 @@ def query(file: Path, text: str, params: tuple[str, ...], form: str | None, **op
 
     The VALUE of a parameter is a number, true, false, or a text. In double quotes it is always a text.
     """
-    parameters = dict(_pair(p, "--param NAME=VALUE") for p in params)
+    parameters = dict(pair(p, "--param NAME=VALUE") for p in params)
     db = evaluated(file, **options)
     answers = db.query(text, **{name: _value(written) for name, written in parameters.items()})
     if not answers.columns:
@@ -103,7 +93,7 @@ def why(file: Path, text: str, form: str | None, **options: Any) -> None:
     """Explain why a row is there: by which rules, from which facts.
 
     ROW is an atom, such as 'Reach("a", "c")'. With variables, the first row that matches is explained. If no
-    row matches, this says why not, as `why-not` does.
+    row matches, this explains why not.
     """
     explain(evaluated(file, **options), text, form)
 
@@ -136,9 +126,6 @@ def evaluated(
     search: tuple[Path, ...],
 ) -> Session:
     """A session with a program and its facts."""
-    single = dict(_pair(f, "--input RELATION=FILE") for f in files)
-    if str(file) == "-" and "-" in single.values():
-        raise click.UsageError("standard input can be the program or facts, not both")
     text, name = read_program(file)
     line = Line(sys.stderr) if is_watched() else None
     db = tidelog.open(
@@ -147,33 +134,9 @@ def evaluated(
     with db.transaction() as tx:
         with loading(name, line):
             tx.load(text, name)
-        for relation, path in single.items():
-            _insert_file(tx, relation, path, header=not no_header)
-        others = [r for r in tx.relations.values() if r.name not in single]
-        expect_facts(others, facts, allow_missing)
-        if facts is not None:
-            insert_folder(tx, facts, allow_missing or bool(single), header=not no_header)
+        header = not no_header
+        insert_facts(tx, file, facts, files, allow_missing=allow_missing, header=header)
     return db
-
-
-def _insert_file(tx: Transaction, relation: str, path: str, *, header: bool) -> None:
-    declared = tx.relations.get(relation)
-    if declared is None:
-        raise SessionError(f"the program has no relation `{relation}`, which --input names")
-    if path != "-":
-        tx.insert(relation, read_facts(declared, path, header=header))
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "standard input.csv"
-        copy.write_bytes(standard_input())
-        tx.insert(relation, read_facts(declared, copy, header=header))
-
-
-def _pair(text: str, what: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise click.UsageError(f"`{text}` is not {what}")
-    return name, value
 
 
 def _value(text: str) -> object:

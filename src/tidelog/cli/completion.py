@@ -22,9 +22,9 @@ def completion(ctx: click.Context, shell: str) -> None:
     Evaluate it when the shell starts:
 
     \b
-    bash  eval "$(tidelog completion bash)"            in ~/.bashrc
-    zsh   eval "$(tidelog completion zsh)"             in ~/.zshrc, after compinit
-    fish  tidelog completion fish | source             in ~/.config/fish/config.fish
+    bash  eval "$(tidelog completion bash)"  in ~/.bashrc
+    zsh   eval "$(tidelog completion zsh)"   in ~/.zshrc, after compinit
+    fish  tidelog completion fish | source   in ~/.config/fish/config.fish
     """
     made = get_completion_class(shell)
     assert made is not None

@@ -11,15 +11,15 @@ import click
 
 import tidelog
 from tidelog.cli.inputs import (
-    FACTS,
+    FACTS_OR_ROWS,
+    FILES,
     FORMATS,
     FUNCTIONS,
     PROGRAM,
     SEARCH,
     STRATEGY,
-    expect_facts,
     functions_of,
-    insert_folder,
+    insert_facts,
     read_program,
 )
 from tidelog.cli.messages import counted_rows, is_watched, loading, warn
@@ -35,7 +35,8 @@ __all__ = ["run"]
 
 @click.command()
 @click.argument("file", type=PROGRAM)
-@FACTS
+@FACTS_OR_ROWS
+@FILES
 @click.option(
     "-D",
     "--output",
@@ -66,6 +67,7 @@ __all__ = ["run"]
 def run(
     file: Path,
     facts: Path | None,
+    files: tuple[str, ...],
     output: Path | None,
     only: str | None,
     form: str,
@@ -106,9 +108,8 @@ def run(
     with db.transaction() as tx:
         with loading(name, line):
             tx.load(text, name)
-        expect_facts(tx.relations.values(), facts, allow_missing)
-        if facts is not None:
-            insert_folder(tx, facts, allow_missing, header=not no_header)
+        header = not no_header
+        insert_facts(tx, file, facts, files, allow_missing=allow_missing, header=header)
     if str(output) == "-":
         _print(db, only, form)
     else:

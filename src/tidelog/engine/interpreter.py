@@ -197,12 +197,16 @@ class Interpreter:
         start = time.perf_counter()
         self.begin((step.rule.origin,))
         self.adds = not step.mode.takes_away
-        examined, rows = self.engine.done_so_far(step.rule.head)
+        before = self.engine.done_so_far(step.rule.head)
         found = self.engine.derive(step, self.rank)
         seconds = time.perf_counter() - start
         self.current.instances += found
-        more, grown = self.engine.done_so_far(step.rule.head)
-        self._charge(step, seconds, 0.0, Done(found, max(more - examined, found), grown - rows))
+        after = self.engine.done_so_far(step.rule.head)
+        if before is None or after is None:
+            done = Done(found, 0, None, is_counted=False)
+        else:
+            done = Done(found, max(after[0] - before[0], found), after[1] - before[1])
+        self._charge(step, seconds, 0.0, done)
         self._check_patience()
         self._look()
 

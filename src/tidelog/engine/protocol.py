@@ -11,11 +11,12 @@ and the new state of every relation, so that scripts can read both and the commi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from tidelog.engine.rounds import Rounds
-from tidelog.engine.statistics import WhatWasDone
+from tidelog.engine.statistics import RuleStats, WhatWasDone
 from tidelog.maintain.script import (
     Accumulate,
     Assertions,
@@ -52,7 +53,9 @@ Changed = TypeVar("Changed", covariant=True)
 class Claimed(NamedTuple):
     """A stratum that the engine evaluated itself, without scripts.
 
-    `rows` is the number of rows after evaluation, or 0 if the engine enforced the row limit itself.
+    `rows` is the number of rows after evaluation, or 0 if the engine enforced the row limit itself. `jobs`,
+    `steps`, `written` and `hot` are those of `StratumStats`, `rules` the statistics of its rules, if they are
+    known.
     """
 
     rounds: int
@@ -60,6 +63,11 @@ class Claimed(NamedTuple):
     strategy: str = "whole"
     instances: int = 0
     rows: int = 0
+    jobs: int = 0
+    steps: int = 0
+    written: int = 0
+    hot: str = ""
+    rules: Mapping[str, RuleStats] = MappingProxyType({})
 
 
 class FusedRounds(NamedTuple):
@@ -192,10 +200,10 @@ class Operators(Protocol):
         """
         ...
 
-    def done_so_far(self, relation: str) -> tuple[int, int]:
+    def done_so_far(self, relation: str) -> tuple[int, int] | None:
         """How many rows joins have examined so far, and how many the current round has found in a relation.
 
-        Only differences have a meaning. They are 0 if the engine does not know.
+        Only differences have a meaning. None if the engine does not count what a single rule does.
         """
         ...
 

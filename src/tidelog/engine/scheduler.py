@@ -241,6 +241,9 @@ class _Walk(Interpreter):
     def _take_claimed(self, claimed: Claimed) -> None:
         self._explain(claimed.strategy, claimed.why)
         self.current.rounds, self.current.instances = claimed.rounds, claimed.instances
+        self.current.jobs, self.current.steps = claimed.jobs, claimed.steps
+        self.current.written, self.current.hot = claimed.written, claimed.hot
+        self.current.take(claimed.rules)
         self.rows = claimed.rows
         self.check_rows()
 

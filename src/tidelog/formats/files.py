@@ -7,7 +7,7 @@
 | `.json`, `.jsonl`, `.ndjson`| one object per line                                                     |
 | `.parquet`                  | Parquet                                                                 |
 | `.arrow`, `.feather`        | Arrow IPC file; streams can be read                                     |
-| `.nt`, `.ttl`               | RDF for relations of three strings: N-Triples; Turtle (read only)       |
+| `.nt`, `.ttl`, `.rdf`, …    | RDF for relations of three strings, or four with graphs; `.nt` is written |
 
 Text formats can be compressed (`.gz`). Writing is atomic: a reader finds either the old file or the complete
 new one. Rows keep their order. Every failure is a DataError with the file, and the line if there are lines.
@@ -31,9 +31,10 @@ from pyarrow import parquet
 
 from tidelog.data.types import Type
 from tidelog.errors import DataError
+from tidelog.formats import triples
 from tidelog.formats.delimited import CSV, TABS, Dialect, read_delimited, write_delimited
 from tidelog.formats.json_lines import read_lines, write_lines
-from tidelog.formats.triples import parse_triples, read_ntriples, read_turtle, write_ntriples
+from tidelog.formats.triples import parse_triples, read_terms, write_ntriples
 from tidelog.program.typed import Relation
 from tidelog.tables.given import to_table
 
@@ -53,8 +54,7 @@ _READ_TEXT: Final[dict[str, Callable[[Relation, bytes, str], Any]]] = {
     ".json": read_lines,
     ".jsonl": read_lines,
     ".ndjson": read_lines,
-    ".nt": read_ntriples,
-    ".ttl": read_turtle,
+    **{extension: partial(read_terms, extension=extension) for extension in triples.EXTENSIONS},
 }
 _WRITE_TEXT: Final[dict[str, Callable[[Any, Sequence[Type | None]], Iterator[bytes]]]] = {
     ".csv": partial(write_delimited, dialect=CSV),
@@ -66,7 +66,7 @@ _WRITE_TEXT: Final[dict[str, Callable[[Any, Sequence[Type | None]], Iterator[byt
     ".nt": lambda table, _: write_ntriples(table),
 }
 _MOST_DIGITS: Final = 76  # of a decimal in Arrow
-TRIPLES: Final = (".nt", ".ttl")
+TRIPLES: Final = tuple(triples.EXTENSIONS)
 EXTENSIONS: Final = (*(form for form in _READ_TEXT if form not in TRIPLES), ".parquet", ".arrow", ".feather")
 
 
@@ -85,15 +85,19 @@ def read_facts(
         return to_table(relation, table)
 
 
-def read_triples(path: str | os.PathLike[str], base: str | None = None) -> Any:
-    """The triples of a file, including duplicates; `base` resolves the relative IRIs of Turtle."""
+def read_triples(path: str | os.PathLike[str], base: str | None = None, *, named: bool = False) -> Any:
+    """The triples of a file, including duplicates; `base` resolves relative IRIs.
+
+    With `named`, the fourth column has the names of graphs.
+    """
     file = Path(path)
     if not file.name.lower().removesuffix(".gz").endswith(TRIPLES):
-        problem = "unknown extension for triples; use .nt or .ttl, optionally with .gz"
+        known = f"{', '.join(TRIPLES[:-1])} or {TRIPLES[-1]}"
+        problem = f"unknown extension for triples; use {known}, optionally with .gz"
         raise DataError(None, problem).in_file(str(file))
     form, packed = _form(file)
     with _naming(file, None):
-        return parse_triples(_content(file, packed), str(file), turtle=form == ".ttl", base=base)
+        return parse_triples(_content(file, packed), str(file), extension=form, base=base, named=named)
 
 
 def _content(file: Path, packed: bool) -> bytes:

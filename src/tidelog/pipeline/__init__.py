@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tidelog.pipeline.spec import Spec, read_spec, spec_from
 
 if TYPE_CHECKING:
-    from tidelog.pipeline.inspection import status, stored_session
+    from tidelog.pipeline.inspection import status, stored_changes, stored_session
     from tidelog.pipeline.merged.reading import compact, read, view
     from tidelog.pipeline.report import Outcome
     from tidelog.pipeline.runner import Pipeline
@@ -33,6 +33,7 @@ __all__ = [
     "run",
     "spec_from",
     "status",
+    "stored_changes",
     "stored_session",
     "stream",
     "view",
@@ -46,6 +47,7 @@ _MODULES = {
     "follow": "streams",
     "read": "merged.reading",
     "status": "inspection",
+    "stored_changes": "inspection",
     "stored_session": "inspection",
     "view": "merged.reading",
 }

@@ -10,13 +10,20 @@ from pathlib import Path
 import click
 
 from tidelog import pipeline
+from tidelog.pipeline.inspection import repeated
 from tidelog.pipeline.spec import read_spec
 from tidelog.progress import Line, end
-from tidelog.session.explaining import explain, explain_absence, in_a_form
+from tidelog.session.explaining import explain, explain_absence, explain_change, in_a_form
 
 __all__ = ["commands"]
 
 _SPEC = click.argument("spec", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_COMMIT = click.option(
+    "--commit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Explain an earlier commit, if the store has it.",
+)
 _FOLDER = click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
 
 
@@ -79,29 +86,42 @@ def status(spec: Path) -> None:
 @commands.command()
 @_SPEC
 @click.argument("text", metavar="ROW")
+@_COMMIT
 @in_a_form
-def why(spec: Path, text: str, form: str | None) -> None:
+def why(spec: Path, text: str, commit: int | None, form: str | None) -> None:
     """Explain why a row is in the results of the last run, without starting Spark.
 
     ROW is an atom, such as 'CanReach("chen", "audit-log")'. With variables, the first row that matches is
-    explained. If no row matches, this says why not, as `why-not` does.
+    explained. If no row matches, this explains why not.
+
+    With --commit, explain why that commit inserted or deleted the row. The store has the facts of some
+    earlier commits, which `status` lists; `history` in SPEC keeps more.
     """
+    described = read_spec(spec)
+    if commit is not None:
+        with _watched() as line:
+            again = repeated(described, commit, line)
+        if explain_change(again.changes, again.session.program, again.before, text, form):
+            return
+        click.echo(f"commit {commit} did not change {text}; this is about the rows after it", err=True)
     with _watched() as line:
-        db = pipeline.stored_session(read_spec(spec), line)
+        db = pipeline.stored_session(described, line, commit)
     explain(db, text, form)
 
 
 @commands.command("why-not")
 @_SPEC
 @click.argument("text", metavar="ROW")
+@_COMMIT
 @in_a_form
-def why_not(spec: Path, text: str, form: str | None) -> None:
+def why_not(spec: Path, text: str, commit: int | None, form: str | None) -> None:
     """Explain why a row is not in the results of the last run, without starting Spark.
 
-    ROW is an atom, such as 'CanReach("chen", "vault")'. A variable, or _, stands for any value.
+    ROW is an atom, such as 'CanReach("chen", "vault")'. A variable, or _, stands for any value. With
+    --commit, this is about the results after that commit.
     """
     with _watched() as line:
-        db = pipeline.stored_session(read_spec(spec), line)
+        db = pipeline.stored_session(read_spec(spec), line, commit)
     explain_absence(db, text, form)
 
 

@@ -25,7 +25,7 @@ from tidelog.store.reading import StoredVersion
 from tidelog.store.states import KeptState, Offer, Unusable, usable_state
 from tidelog.tables.signed import SIGN
 
-__all__ = ["Opened", "Opening"]
+__all__ = ["Opened", "Opening", "inputs"]
 
 _IN_THE_DRIVER: Final = (None, "driver")  # at least initially
 
@@ -109,7 +109,7 @@ class Opening:
         self._progress("loading the store")
         with session.transaction() as tx:
             tx.load(current.program, str(self._spec.program))
-            for relation in _inputs(tx.relations.values()):
+            for relation in inputs(tx.relations.values()):
                 tx.insert(relation.name, self._store.table(relation))
         return session
 
@@ -128,7 +128,7 @@ class Opening:
             raise Unusable(f"the saved state {file} cannot be read: {error.strerror}") from None
         if not fits:
             raise Unusable(f"the saved state {file} belongs to another program")
-        relations = tuple(_inputs(program.relations.values()))
+        relations = tuple(inputs(program.relations.values()))
         with session.transaction() as tx:
             if kept.program != current.program:
                 tx.replace_program(current.program, str(self._spec.program))
@@ -140,5 +140,6 @@ class Opening:
         return session
 
 
-def _inputs(relations: Iterable[Relation]) -> Iterator[Relation]:
+def inputs(relations: Iterable[Relation]) -> Iterator[Relation]:
+    """The relations whose facts a store keeps to start from."""
     return (r for r in relations if r.role is Role.INPUT)

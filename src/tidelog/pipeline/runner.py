@@ -63,7 +63,7 @@ class Pipeline:
         self._text = program_text(spec)
         self.program: Program = load(self._text, str(spec.program), self._functions)
         expect_relations(spec, self.program)
-        self.store = Store(spec.store)
+        self.store = Store(spec.store, history=spec.history)
         try:
             self._expect_program()
             self._progress("starting Spark")

@@ -48,7 +48,10 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A pipeline. `name` is its name in messages: usually the file."""
+    """A pipeline. `name` is its name in messages: usually the file.
+
+    The store keeps the facts of `history` earlier commits, so that their changes can be explained.
+    """
 
     name: str
     program: Path
@@ -62,6 +65,7 @@ class Spec:
     functions: tuple[str, ...] = ()
     spark: Mapping[str, str] = field(default_factory=dict)
     placement: str | None = None
+    history: int = 0
 
     @property
     def sinks(self) -> tuple[Sink, ...]:
@@ -131,6 +135,7 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
     functions = table.texts("functions")
     spark = table.mapping("spark", table.setting)
     placement = table.choice_or_none("placement", PLACEMENTS)
+    history = table.count("history")
     for relation in sorted(sources.keys() & streams.keys()):
         table.problem(
             f"streams.{relation}",
@@ -154,6 +159,7 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
         functions,
         spark,
         placement,
+        history,
     )
 
 

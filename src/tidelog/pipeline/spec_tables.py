@@ -47,6 +47,14 @@ class Table:
             return None
         return value
 
+    def count(self, key: str) -> int:
+        """A whole number, not below 0; 0 if it is missing."""
+        value = self._take(key)
+        if value is not None and (type(value) is not int or value < 0):
+            self.problem(key, f"is {value!r}; write a whole number, such as {key} = 30")
+            return 0
+        return value or 0
+
     def texts(self, key: str) -> tuple[str, ...]:
         """A string, or a list of strings."""
         value = self._take(key)

@@ -13,6 +13,7 @@ from typing import Final, assert_never
 from tidelog.plan.cost import SizesOnly, Statistics
 from tidelog.plan.flat import FlatLiteral, FlatProgram, FlatRule, Stratum
 from tidelog.plan.join_order import Compute, Expand, Filter, Join, Order, Refute, Step, order, rows_expected
+from tidelog.program.folds import shown_aggregate
 from tidelog.program.text import print_body_literal, print_value
 from tidelog.program.typed import Absent, Binary, Bind, Each, Match, Test
 
@@ -59,7 +60,7 @@ def _unit(
             column = program.columns(kept.relation, [kept.total])
             yield f"  keeps the total {column} of {kept.relation} per key"
     if stratum.grouping is not None:
-        functions = ", ".join(a.function for a in stratum.grouping.aggregates)
+        functions = ", ".join(shown_aggregate(a.function) for a in stratum.grouping.aggregates)
         instances = stratum.grouping.instances
         keys = program.columns(instances, range(stratum.grouping.keys))
         yield f"  {functions} of the {program.title(instances)}{f', by {keys}' if keys else ''}"

@@ -26,6 +26,7 @@ from tidelog.program import typed
 from tidelog.program.analysis.nesting import demanded, own_bodies, support
 from tidelog.program.analysis.order import Order, components
 from tidelog.program.analysis.totals import contributions
+from tidelog.program.folds import shown_aggregate
 from tidelog.program.library.catalog import constant_argument
 from tidelog.program.library.nothing import over_nothing
 from tidelog.program.model import Program, rule_changes
@@ -413,7 +414,7 @@ class _Flattener(Assembly):
     def _nested(self, rule: Rule, part: str, literal: Nested, around: Body, done: Done) -> list[FlatBody]:
         """The results of a group by the parameters, and the value over nothing where there is none."""
         names = (f"{rule.id} [{part}, instances]", f"{rule.id} [{part}, results]")
-        place = f"`{literal.function} {{ … }}` in `{print_heads(rule)} :- …`"
+        place = f"`{shown_aggregate(literal.function)} {{ … }}` in `{print_heads(rule)} :- …`"
         aggregate = Aggregate(literal.result, literal.function, literal.args, literal.distinct)
         keys, same = keys_of(literal, part)
         group = Group(keys, (aggregate,))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tidelog.program.analysis.strata import reads
+from tidelog.program.folds import is_part, written_name
 from tidelog.program.model import Program
 from tidelog.program.text import print_alias, print_function, print_index, print_relation, print_rule
-from tidelog.program.typed import Function, Stratum
+from tidelog.program.typed import Function, PythonFunction, Stratum
+from tidelog.syntax import tree
 from tidelog.syntax.printer import print_item
 
-__all__ = ["describe_program", "describe_strata"]
+__all__ = ["declared_functions", "describe_program", "describe_strata", "expanded"]
 
 
 def describe_program(program: Program) -> str:
@@ -19,12 +21,28 @@ def describe_program(program: Program) -> str:
         [print_index(i, program.relations[i.relation]) for i in program.indexes.values()],
         [
             print_function(f) if isinstance(f, Function) else f"// {f.name}: Python, {f.module}.{f.qualname}"
-            for f in program.functions.values()
+            for f in declared_functions(program)
         ]
-        + [print_item(item) for forms in program.templates.values() for item in forms],
+        + [print_item(item) for item in expanded(program)]
+        + [print_item(item) for item in program.folds.values()],
         [print_rule(r) for r in program.rules.values()],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def declared_functions(program: Program) -> list[Function | PythonFunction]:
+    """The functions as declared: without instances of generic ones, and parts of aggregates with a state."""
+    return [
+        f
+        for name, f in program.functions.items()
+        if written_name(name) == name and not is_part(name, program.folds)
+    ]
+
+
+def expanded(program: Program) -> list[tree.Function]:
+    """The functions that are expanded where they are called, as written."""
+    forms = (form for forms in program.templates.values() for form in forms)
+    return [form for form in forms if not is_part(form.name, program.folds)]
 
 
 def _types(program: Program) -> list[str]:

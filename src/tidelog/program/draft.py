@@ -8,6 +8,7 @@ removed in any order before that.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,33 +22,40 @@ from tidelog.program.analysis.kinds import atoms_of, check_kinds
 from tidelog.program.analysis.strata import Strata, restratify, stratify
 from tidelog.program.elaborate.declarations import Declarations, declare, needed_row_types
 from tidelog.program.elaborate.definitions import resolve_type
+from tidelog.program.elaborate.folds import check_folds, declare_folds
 from tidelog.program.elaborate.functions import elaborate_functions, from_python
 from tidelog.program.elaborate.imperative import Expansion, expanded
 from tidelog.program.elaborate.indexes import declare_indexes
+from tidelog.program.elaborate.instances import add_cycles, recursive_templates
 from tidelog.program.elaborate.lint import warn, warn_single_variables
 from tidelog.program.elaborate.problems import Problems, did_you_mean, expect_text
 from tidelog.program.elaborate.rules import elaborate_rule
 from tidelog.program.elaborate.typedefs import restored
 from tidelog.program.library.catalog import REPLACEABLE_NAMES
 from tidelog.program.model import EMPTY, Index, Program, RuleChange
-from tidelog.program.modules import folders, resolve
+from tidelog.program.modules import Texts, folders, resolve
 from tidelog.program.query import Query, elaborate_query
 from tidelog.program.text import type_tree
 from tidelog.program.typed import Function, PythonFunction, Relation, Rule
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read
 
-__all__ = ["Draft", "check", "load"]
+__all__ = ["Draft", "check", "examined", "load"]
 
 # After one of these errors, a name that looks unused may only be misspelt where it is used.
 _UNKNOWN_NAMES = frozenset(["E101", "E103", "E108", "E118"])
+_OF_NAMES = _UNKNOWN_NAMES | {"E406"}
+_DECLARED = re.compile(r"\b(?:function|aggregate|relation|multiset|stream|typedef)\s+(`[^`]+`|[\w:]+)")
 _UNKNOWN_MODULES = frozenset(["E122", "E123"])
 
 
 class Draft:
-    def __init__(self, program: Program = EMPTY, search: Sequence[Path] = ()) -> None:
-        """`search` are the folders in which imported modules are found."""
+    def __init__(
+        self, program: Program = EMPTY, search: Sequence[Path] = (), texts: Texts = MappingProxyType({})
+    ) -> None:
+        """`search` are the folders in which imported modules are found; `texts` replace files."""
         self.search = tuple(search)
+        self.texts = texts
         self._before = program
         known = program.index
         self._declared = _declarations(program) if known is None else known.declared
@@ -58,7 +66,7 @@ class Draft:
 
     def copy(self) -> Draft:
         """An independent draft with the same state."""
-        new = Draft(search=self.search)
+        new = Draft(search=self.search, texts=self.texts)
         new._before = self._before
         new._declared = self._declared  # never changed in place
         new._added, new._removed = dict(self._added), dict(self._removed)
@@ -234,6 +242,7 @@ class Draft:
             self._declared.templates,
             self._declared.rows,
             self._declared.indexes,
+            self._declared.folds,
         )
 
     def _strata(self, rules: Mapping[str, Rule], problems: Problems) -> Strata:
@@ -257,33 +266,51 @@ class Draft:
     ) -> tuple[Declarations, list[Rule], Problems]:
         problems = Problems()
         written, unread = read(source)
-        resolved, unresolved = resolve(written, source, self.search)
+        resolved, unresolved = resolve(written, source, self.search, self.texts)
         unread += unresolved
         problems.found += unread
         expansion = expanded(resolved.items, problems)
         program = replace(resolved, items=expansion.items)
         declared = self._declared
         is_rules = all(isinstance(item, tree.Rule) for item in program.items)
-        if not is_rules or needed_row_types(program.items, declared):
+        makes_instances = bool(declared.recursive) or any(f.type_parameters for f in declared.folds.values())
+        if not is_rules or makes_instances or needed_row_types(program.items, declared):
             declared = declared.copy()
             functions = declare(program.items, declared, problems)
+            functions += declare_folds(program.items, declared, problems)
             elaborate_functions(functions, declared, problems)
+            check_folds(program.items, declared, problems)
             declare_indexes(program.items, declared, problems)
         rules = _elaborate_rules(expansion, declared, problems, keeps_all=keeps_all)
+        if declared.recursive:
+            add_cycles(declared)
         if any(d.code in _UNKNOWN_MODULES for d in unresolved):
             # names of a module that could not be read are unknown for no other reason
             problems.found = [
                 d for d in problems.found if d.code not in _UNKNOWN_NAMES or "::" not in d.message
             ]
+        if unread:
+            problems.found = _without_unread(problems.found, source)
         if not unread and not any(d.code in _UNKNOWN_NAMES for d in problems.found):
             _warn(program, source, problems)
         return declared, rules, problems
+
+
+def _without_unread(found: Iterable[Diagnostic], source: Source) -> list[Diagnostic]:
+    """The diagnostics but those about names whose declarations have syntax errors."""
+    declared = {name.strip("`") for name in _DECLARED.findall(source.text)}
+    unknown = {f"`{name}`" for name in declared}
+    return [
+        d for d in found if d.code not in _OF_NAMES or d.message.split(" in ")[0].split()[-1] not in unknown
+    ]
 
 
 def _declarations(program: Program) -> Declarations:
     types = restored(program.aliases, program.types)
     declared = Declarations(types=types, templates=dict(program.templates), rows=dict(program.rows))
     declared.indexes |= program.indexes
+    declared.folds |= program.folds
+    declared.recursive |= {name for group in recursive_templates(program.templates)[0] for name in group}
     for relation in program.relations.values():
         declared.add_relation(relation)
         for type_ in (*(c.type for c in relation.columns), *([relation.row] if relation.row else [])):
@@ -384,14 +411,27 @@ def check(
     return sort(_elaborated(text, name, functions, search)[1].found)
 
 
+def examined(
+    text: str,
+    name: str,
+    functions: Iterable[Callable[..., object]] = (),
+    search: Iterable[str | os.PathLike[str]] = (),
+    texts: Texts = MappingProxyType({}),
+) -> tuple[Program, tuple[Diagnostic, ...]]:
+    """The program as far as it can be elaborated, and all errors and warnings for its text."""
+    program, problems = _elaborated(text, name, functions, search, texts)
+    return program, sort(problems.found)
+
+
 def _elaborated(
     text: str,
     name: str,
     functions: Iterable[Callable[..., object]],
     search: Iterable[str | os.PathLike[str]],
+    texts: Texts = MappingProxyType({}),
 ) -> tuple[Program, Problems]:
     """The program as far as it can be elaborated, with its strata, and all diagnostics."""
-    draft = Draft(search=folders(search))
+    draft = Draft(search=folders(search), texts=texts)
     for function in functions:
         draft.register(function)
     declared, rules, problems = draft._elaborate(Source(name, text))

@@ -45,8 +45,9 @@ class Program:
     `types` are the definitions of types as written, and `aliases` the types of aliases without parameters.
     `templates` are the functions that are expanded where they are called, as written. `rows` are the types of
     the rows of relations, with columns as written: the identity of a type depends on how it is written.
-    `index` is what the next program is made from, if it differs little. `written` is the program that this
-    one was made from, if it has relations of other kinds (see `weighting`).
+    `folds` are the aggregates with a state, as written; their functions are among the others. `index` is what
+    the next program is made from, if it differs little. `written` is the program that this one was made from,
+    if it has relations of other kinds (see `weighting`).
     """
 
     relations: Mapping[str, Relation] = field(default_factory=dict)
@@ -60,6 +61,7 @@ class Program:
     templates: Mapping[str, tuple[tree.Function, ...]] = field(default_factory=dict)
     rows: Mapping[str, tree.TypeDefinition] = field(default_factory=dict, compare=False)
     indexes: Mapping[str, ColumnIndex] = field(default_factory=dict)
+    folds: Mapping[str, tree.Fold] = field(default_factory=dict)
     written: Program | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -72,7 +74,7 @@ class Program:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled without its index, which is made again."""
         parts = (self.relations, self.aliases, self.functions, self.rules, self.strata, self.warnings)
-        return Program, (*parts, None, self.types, self.templates, self.rows, self.indexes)
+        return Program, (*parts, None, self.types, self.templates, self.rows, self.indexes, self.folds)
 
 
 EMPTY = Program()

@@ -12,9 +12,11 @@ of it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 from tidelog.errors import Diagnostic, SessionError, Source, shown
 from tidelog.program.elaborate.problems import did_you_mean
@@ -24,9 +26,12 @@ from tidelog.syntax import tree
 from tidelog.syntax.parser import read
 from tidelog.syntax.printer import print_program
 
-__all__ = ["VARIABLE", "bundled", "files_looked_at", "folders", "is_modular", "resolve"]
+__all__ = ["VARIABLE", "Texts", "bundled", "files_looked_at", "folders", "imported", "is_modular", "resolve"]
 
 VARIABLE = "TIDELOG_PATH"  # folders that are searched last
+
+Texts = Mapping[Path, str]  # what is read instead of files, by their resolved paths
+_NO_TEXTS: Final[Texts] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -56,15 +61,13 @@ def is_modular(program: tree.Program) -> bool:
 
 
 def resolve(
-    program: tree.Program, source: Source, search: Sequence[Path]
+    program: tree.Program, source: Source, search: Sequence[Path], texts: Texts = _NO_TEXTS
 ) -> tuple[tree.Program, list[Diagnostic]]:
     """The items of a text and of all modules that it needs, with full names; and what is wrong with them."""
     if not is_modular(program) and "std::" not in source.text:
         return program, []
-    file = Path(source.name)
-    found = file if _is_file(file) else None
-    root = _Module("", source, program.items, found, None if found is None else found.parent)
-    loader = _Loader(search)
+    loader = _Loader(search, texts)
+    root = loader.root(source, program.items)
     loader.load(root)
     outside = declared_names(root.items)
     items = [item for module in loader.finished for item in _qualified(module, outside)]
@@ -78,6 +81,22 @@ def files_looked_at(text: str, name: str, search: Sequence[Path] = ()) -> tuple[
     loader = _Loader(search)
     loader.load(_Module("", source, read(source)[0].items, file, file.parent))
     return tuple(loader.looked_at)
+
+
+def imported(
+    items: Iterable[tree.Item], source: Source, search: Sequence[Path], texts: Texts = _NO_TEXTS
+) -> dict[str, Path]:
+    """The files that a text imports, by the names by which it can call them. What is missing is left out."""
+    loader = _Loader(search, texts)
+    root = loader.root(source, tuple(items))
+    found: dict[str, Path] = {}
+    for item in root.items:
+        if isinstance(item, tree.Import) and item.path.partition("::")[0] != "std":
+            place = loader.find(item, root)
+            if place is not None:
+                loader.name(item, place[2], root)
+                found |= {name: place[0] for name, full in root.imports.items() if full == place[2]}
+    return found
 
 
 def bundled(text: str, name: str, search: Sequence[Path] = ()) -> str:
@@ -107,7 +126,8 @@ def _qualified(module: _Module, outside: Declared) -> Iterator[tree.Item]:
 
 
 class _Loader:
-    def __init__(self, search: Sequence[Path]) -> None:
+    def __init__(self, search: Sequence[Path], texts: Texts = _NO_TEXTS) -> None:
+        self.texts = texts
         given = [Path(p) for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p]
         self.search = [*search, *given]
         self.problems: list[Diagnostic] = []
@@ -115,6 +135,12 @@ class _Loader:
         self.finished: list[_Module] = []  # each after those it imports
         self._by_file: dict[Path, _Module] = {}
         self._open: list[_Module] = []  # from the text to the module that is being loaded
+
+    def root(self, source: Source, items: tuple[tree.Item, ...]) -> _Module:
+        """The text that imports others."""
+        file = Path(source.name)
+        found = file if self._is_file(file) else None
+        return _Module("", source, items, found, None if found is None else found.parent)
 
     def load(self, module: _Module) -> None:
         if module.file is not None:
@@ -135,7 +161,7 @@ class _Loader:
         if item.path.partition("::")[0] == "std":
             self._import_standard(item, importer)
             return
-        place = self._find(item, importer)
+        place = self.find(item, importer)
         if place is None:
             return
         file, base, name = place
@@ -148,32 +174,32 @@ class _Loader:
         elif module in self._open:
             self._report_cycle(item, module)
             return
-        self._name(item, module.name, importer)
+        self.name(item, module.name, importer)
 
     def _import_standard(self, item: tree.Import, importer: _Module) -> None:
         _, _, name = item.path.partition("::")
         if not name or name in STANDARD_MODULES:
-            self._name(item, item.path, importer)
+            self.name(item, item.path, importer)
             return
         known = [f"std::{module}" for module in STANDARD_MODULES]
         hint = did_you_mean(item.path, known) or f"the standard modules are {', '.join(known)}"
         message = f"no module `{item.path}`"
         self.problems.append(Diagnostic("E122", item.name_span, message, hint=hint))
 
-    def _find(self, item: tree.Import, importer: _Module) -> tuple[Path, Path, str] | None:
+    def find(self, item: tree.Import, importer: _Module) -> tuple[Path, Path, str] | None:
         """The file of a module, the folder that its name starts in, and its full name."""
         path = Path(*item.path.split("::")).with_suffix(".dl")
         own = None if importer.file is None else importer.file.parent
         folders: dict[Path, None] = {}
         if own is not None and importer.base is not None:
             self.looked_at[own / path] = None
-            if _is_file(own / path):
+            if self._is_file(own / path):
                 return own / path, importer.base, importer.package + item.path
             folders = {own: None, importer.base: None}
         folders |= dict.fromkeys(self.search)
         for folder in folders:
             self.looked_at[folder / path] = None
-            if _is_file(folder / path):
+            if self._is_file(folder / path):
                 return folder / path, folder, item.path
         searched = ", ".join(map(str, folders))
         note = f"searched in {searched}" if searched else "there is no folder to search in"
@@ -182,9 +208,16 @@ class _Loader:
         self.problems.append(Diagnostic("E122", item.name_span, message, note=note, hint=hint))
         return None
 
+    def _text(self, file: Path) -> str:
+        text = self.texts.get(file.resolve()) if self.texts else None
+        return file.read_bytes().decode() if text is None else text
+
+    def _is_file(self, path: Path) -> bool:
+        return _is_file(path) or bool(self.texts and path.resolve() in self.texts)
+
     def _read(self, item: tree.Import, file: Path, base: Path, name: str) -> _Module | None:
         try:
-            source = Source(str(file), file.read_bytes().decode())
+            source = Source(str(file), self._text(file))
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             message = f"the module `{item.path}` cannot be read"
@@ -194,7 +227,7 @@ class _Loader:
         self.problems += problems
         return _Module(name, source, program.items, file, base)
 
-    def _name(self, item: tree.Import, name: str, importer: _Module) -> None:
+    def name(self, item: tree.Import, name: str, importer: _Module) -> None:
         """Add the names by which the module of this name can be called after an import."""
         short = item.alias or item.path.rpartition("::")[2]
         other = importer.imports.get(short)

@@ -9,17 +9,32 @@ Parameters are variables that stand for given values; they are not columns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from tidelog.errors import Source, Span
 from tidelog.program.elaborate.declarations import Declarations, Signature, needed_row_types
+from tidelog.program.elaborate.instances import add_cycles
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.rules import elaborate_rule
 from tidelog.program.elaborate.typedefs import declare_types
 from tidelog.program.parameters import with_values
 from tidelog.program.renaming import with_standard_names
-from tidelog.program.typed import Bind, Body, Column, Each, Match, Nested, Relation, Role, Rule, Stage, Var
+from tidelog.program.typed import (
+    Bind,
+    Body,
+    Column,
+    Each,
+    Function,
+    Match,
+    Nested,
+    PythonFunction,
+    Relation,
+    Role,
+    Rule,
+    Stage,
+    Var,
+)
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read_body
 from tidelog.syntax.rebuilding import nodes_of
@@ -32,10 +47,14 @@ QUERY = "<query>"
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`rule` derives `relation`, which no program declares."""
+    """`rule` derives `relation`, which no program declares.
+
+    `functions` are instances of generic functions that it needs besides those of the program.
+    """
 
     relation: Relation
     rule: Rule
+    functions: Mapping[str, Function | PythonFunction] = field(default_factory=dict)
 
 
 def elaborate_query(
@@ -51,28 +70,31 @@ def elaborate_query(
         body = with_standard_names(body)
     if parameters:
         body = with_values(body, parameters)
-    first = _rule(body, (), whole, known, problems)
+    declared = known.copy()
+    first = _rule(body, (), whole, declared, problems)
     if first is None:
         return None
     bound = _bound(first)
     named = [v for v in _mentioned(body) if v.name in bound]
-    rule = _rule(body, named, whole, known, problems)
+    rule = _rule(body, named, whole, declared, problems)
     if rule is None:
         return None
     columns = tuple(Column(v.name, e.type) for v, e in zip(named, rule.heads[0].values, strict=True))
-    return Query(Relation(QUERY, columns, Role.OUTPUT, span=whole), rule)
+    if declared.recursive:
+        add_cycles(declared)
+    functions = {name: f for name, f in declared.functions.items() if name not in known.functions}
+    return Query(Relation(QUERY, columns, Role.OUTPUT, span=whole), rule, functions)
 
 
 def _rule(
     body: tuple[tree.Literal, ...],
     named: Iterable[tree.Variable],
     span: Span,
-    known: Declarations,
+    declared: Declarations,
     problems: Problems,
 ) -> Rule | None:
     """The rule with these variables in its head; their types come from the body."""
     named = tuple(named)
-    declared = known.copy()
     declared.known[QUERY] = Signature(tuple((v.name, None) for v in named))
     head = tree.Atom(QUERY, tuple(tree.Argument(v, None, v.span) for v in named), span, span)
     needed = needed_row_types([tree.Rule((head,), (*body, *_uses(body)), span)], declared)

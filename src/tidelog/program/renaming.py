@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from tidelog.program.elaborate.definitions import BUILT_IN, STANDARD, TYPE_NAMES
+from tidelog.program.folds import is_part
 from tidelog.program.library.catalog import AGGREGATE_NAMES, FUNCTION_NAMES, STANDARD_MODULES
 from tidelog.syntax import tree
 from tidelog.syntax.rebuilding import rebuilt
@@ -41,7 +42,7 @@ def declared_names(items: Iterable[tree.Item]) -> Declared:
         frozenset(i.name for i in items if isinstance(i, tree.Relation)),
         frozenset(i.name for i in items if isinstance(i, tree.Alias | tree.TypeDefinition)),
         frozenset(c.name for d in definitions for c in d.constructors),
-        frozenset(i.name for i in items if isinstance(i, tree.Function)),
+        frozenset(i.name for i in items if isinstance(i, tree.Function | tree.Fold)),
     )
 
 
@@ -84,7 +85,7 @@ class Renaming:
         return name if name in _CONSTRUCTORS else self.prefix + name
 
     def function(self, name: str) -> str:
-        if name in self.own.functions:
+        if name in self.own.functions or is_part(name, self.own.functions):
             return self.prefix + name
         if "::" in name:
             return self._imported(name)
@@ -126,7 +127,8 @@ def renamed(item: _T, names: Renaming) -> _T:
 def _local_names(item: object) -> frozenset[str]:
     """Type parameters, and parameters of functions, which may be closures."""
     match item:
-        case tree.Function(parameters=parameters, type_parameters=types):
+        case tree.Function() | tree.Fold():
+            parameters, types = item.parameters, item.type_parameters
             return frozenset(p.name for p in parameters) | frozenset(t.name for t in types)
         case tree.Alias() | tree.TypeDefinition():
             return frozenset(p.name for p in item.parameters)
@@ -146,7 +148,7 @@ def _own_name(node: Any, names: Renaming, local: frozenset[str]) -> Any:
             return replace(node, name=names.constructor(name))
         case tree.Relation(name=name):
             return replace(node, name=names.prefix + name)
-        case tree.Function(name) | tree.Index(name):
+        case tree.Function(name) | tree.Fold(name) | tree.Index(name):
             return replace(node, name=names.prefix + name)
         case tree.Atom(name):
             full = names.relation(name)

@@ -16,6 +16,7 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Value, to_text
 from tidelog.program import typed
+from tidelog.program.folds import written_name
 from tidelog.program.steps import Assign, Branch, Jump, Loop, Return, Steps
 from tidelog.program.typed import Body, Group, Head, Rule
 from tidelog.syntax import tree
@@ -34,7 +35,6 @@ __all__ = [
     "print_rule",
     "print_value",
     "type_tree",
-    "written_name",
 ]
 
 
@@ -200,7 +200,7 @@ def _nested(literal: typed.Nested, names: Names) -> tree.Assignment:
     bodies = tuple(tuple(_literal(x, own) for x in body) for body in literal.bodies)
     args = tuple(_expr(a, own) for a in literal.args)
     counts = literal.distinct and literal.function == "count"
-    function = "count_distinct" if counts else literal.function
+    function = "count_distinct" if counts else written_name(literal.function)
     return tree.Assignment(names[literal.result.name], tree.SubAggregate(function, args, bodies))
 
 
@@ -215,7 +215,7 @@ def _atom(atom: typed.Match | typed.Absent, names: Names) -> tree.Atom:
 def _aggregate(aggregate: typed.Aggregate, group: Group, names: Names) -> tree.Assignment:
     value, *extra = (_expr(a, names) for a in aggregate.args)
     keys = tuple(tree.Variable(names[k.name]) for k in group.keys)
-    call = tree.Aggregate(value, keys, aggregate.function, tuple(extra), aggregate.distinct)
+    call = tree.Aggregate(value, keys, written_name(aggregate.function), tuple(extra), aggregate.distinct)
     return tree.Assignment(names[aggregate.result.name], call)
 
 
@@ -279,11 +279,6 @@ def _branch(step: Branch, names: Names, known: set[str]) -> tree.Choice:
     conditions = (_expr(c, names) for c in step.conditions)
     rows = tuple(tree.Branch(c, body) for c, body in zip(conditions, bodies, strict=False))
     return tree.Choice(rows, bodies[-1] if bodies[-1].statements else None)
-
-
-def written_name(function: str) -> str:
-    """The name of a function as it is called, without the types of an instance."""
-    return function.partition("<")[0].partition("(")[0]
 
 
 def _closure(closure: typed.Lambda, names: Names) -> tree.Closure:

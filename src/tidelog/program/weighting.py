@@ -63,6 +63,7 @@ __all__ = [
     "delays",
     "has_versions",
     "is_weighted",
+    "read_name",
     "weighted_relation",
     "without_kinds",
     "without_kinds_in_query",
@@ -94,6 +95,11 @@ def contributions(relation: str) -> str:
 def delayed(relation: str, delay: int) -> str:
     """The relation that has the rows of another some commits ago."""
     return f"{relation} [delay {delay}]"
+
+
+def read_name(atom: Match | Absent) -> str:
+    """The relation whose rows an atom reads: a delayed one if it reads an earlier commit."""
+    return delayed(atom.relation, atom.delay) if atom.delay else atom.relation
 
 
 def delays(program: Program) -> dict[str, tuple[str, int]]:
@@ -144,7 +150,7 @@ def without_kinds_in_query(query: Query, program: Program) -> Query:
             raise ProgramError([Diagnostic("E509", query.rule.span, message, hint=hint)])
     made = list(_Weighting(program).rules(query.rule))
     assert len(made) == 1
-    return Query(query.relation, made[0])
+    return Query(query.relation, made[0], query.functions)
 
 
 class _Weighting:
@@ -350,8 +356,7 @@ class _Weighting:
     def _stored(
         self, atom: Match | Absent, terms: tuple[Term, ...], weight: Term
     ) -> tuple[str, tuple[Term, ...]]:
-        name = delayed(atom.relation, atom.delay) if atom.delay else atom.relation
-        return name, (*terms, weight) if self._is_weighted(atom.relation) else terms
+        return read_name(atom), (*terms, weight) if self._is_weighted(atom.relation) else terms
 
 
 def _total(relation: Relation) -> Rule:

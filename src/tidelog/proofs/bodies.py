@@ -35,7 +35,9 @@ from tidelog.program.typed import (
     expressions,
     variables,
 )
+from tidelog.program.weighting import read_name
 from tidelog.proofs.calculator import Calculator
+from tidelog.proofs.kinds import instance_weight
 from tidelog.proofs.model import Computed, Fact, Failed, Instance, Members
 from tidelog.proofs.state import Budget, State, same
 
@@ -149,8 +151,8 @@ class Bodies:
         match literal:
             case Match():
                 yield from self._matches(literal, number, known, read or self.state.rows)
-            case Absent(relation, terms):
-                if self.is_absent(relation, terms, known.values):
+            case Absent(terms=terms):
+                if self.is_absent(read_name(literal), terms, known.values):
                     yield known
             case Test(condition):
                 if self.calculator.value(condition, known.values) is True:
@@ -192,12 +194,13 @@ class Bodies:
                 continue
             if bound[i] is None and (isinstance(term, Constant) or term.name in known.placed):
                 return  # `none` joins nothing
-        for row in read(atom.relation, bound):
+        name = read_name(atom)
+        for row in read(name, bound):
             self.budget.spend()
             extended = known.copy()
             pairs = zip(atom.terms, row, strict=True)
             if all(extended.place(t.name, v) for t, v in pairs if isinstance(t, Var)):
-                extended.facts[number] = Fact(atom.relation, row)
+                extended.facts[number] = Fact(name, row)
                 yield extended
 
     def is_absent(self, relation: str, terms: Sequence[Term], known: Mapping[str, Value]) -> bool:
@@ -223,10 +226,10 @@ class Bodies:
     def nested(self, literal: Nested, known: Mapping[str, Value]) -> tuple[Computed, Members]:
         """The value of a nested aggregate, and what it ranges over."""
         found = list(self.inner(literal.parameters, literal.bodies, known))
-        rows = [self.arguments(literal.args, instance) for instance in found]
-        sound = [(r, f) for r, f in zip(rows, found, strict=True) if r is not None]
-        value = self.calculator.aggregated(literal, [row for row, _ in sound])
-        return value, _members(literal, sound, self.prefers)
+        sound = self._sound(literal, found)
+        weights = [instance_weight(instance, self.state) for _, instance in sound]
+        value = self.calculator.aggregated(literal, [row for row, _ in sound], weights)
+        return value, _members(literal, sound, sum(weights), self.prefers)
 
     def groups(
         self, group: Group, bodies: tuple[Body, ...], wanted: Mapping[str, Value]
@@ -242,18 +245,25 @@ class Bodies:
             known = self._results(group, found)
             if known is not None:
                 arguments = [(self.arguments(first.args, x) or (), x) for x in found]
-                yield known, _members(first, arguments, self.prefers)
+                copies = sum(instance_weight(x, self.state) for x in found)
+                yield known, _members(first, arguments, copies, self.prefers)
 
     def _results(self, group: Group, found: list[Instance]) -> dict[str, Value] | None:
         """The keys and results of a group with these instances."""
         known: dict[str, Value] = {k.name: found[0].values[k.name] for k in group.keys}
         for aggregate in group.aggregates:
-            rows = [self.arguments(aggregate.args, instance) for instance in found]
-            value = self.calculator.aggregated(aggregate, [r for r in rows if r is not None])
+            sound = self._sound(aggregate, found)
+            weights = [instance_weight(instance, self.state) for _, instance in sound]
+            value = self.calculator.aggregated(aggregate, [row for row, _ in sound], weights)
             if isinstance(value, Failed):
                 return None
             known[aggregate.result.name] = value
         return known
+
+    def _sound(self, what: Aggregate | Nested, found: Iterable[Instance]) -> list[tuple[Row, Instance]]:
+        """The instances for which all arguments of an aggregate can be computed, with their values."""
+        rows = ((self.arguments(what.args, instance), instance) for instance in found)
+        return [(row, instance) for row, instance in rows if row is not None]
 
     def arguments(self, args: Sequence[Expr], instance: Instance) -> Row | None:
         """The values of expressions in an instance; None if one cannot be computed."""
@@ -294,9 +304,9 @@ class Bodies:
     def _cost(self, literal: Literal, known: set[str], is_replaced: bool) -> float | None:
         """About how many bindings a literal leads to; None if it cannot be evaluated yet."""
         match literal:
-            case Match(relation, terms):
+            case Match(terms=terms):
                 free = sum(not _is_bound(t, known) for t in terms)
-                size = float(self.state.size(relation))
+                size = float(self.state.size(read_name(literal)))
                 cost: float = size ** (free / len(terms)) if terms else 1.0
                 return 1.0 + (cost / 1000 if is_replaced else cost)
             case Absent() | Test() | Bind() | Each() | Nested() | Without():
@@ -359,6 +369,7 @@ def _binds(literal: Literal) -> set[str]:
 def _members(
     what: Aggregate | Nested,
     found: Sequence[tuple[Row, Instance]],
+    copies: int,
     prefers: Callable[[Instance], bool] = lambda _: False,
 ) -> Members:
     """The instances of an aggregate, given with the values of its arguments.
@@ -371,4 +382,4 @@ def _members(
         is_least = what.function.endswith("min")
         found = sorted(found, key=lambda pair: order_key(from_type, pair[0][place]), reverse=not is_least)
     found = sorted(found, key=lambda pair: not prefers(pair[1]))
-    return Members(len(found), tuple(instance for _, instance in found[:SHOWN]))
+    return Members(copies, tuple(instance for _, instance in found[:SHOWN]))

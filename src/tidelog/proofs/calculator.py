@@ -19,7 +19,9 @@ from tidelog.data.values import Row, Value, joins, order_key
 from tidelog.engine.local.codes.codec import Codec
 from tidelog.engine.local.expressions.aggregates import aggregate
 from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
+from tidelog.engine.local.expressions.folds import Folds, Instances
 from tidelog.engine.local.expressions.vectors import Outcome
+from tidelog.program.folds import fold_of
 from tidelog.program.library.nothing import over_nothing
 from tidelog.program.typed import Aggregate, Binary, Constant, Expr, Nested, Var, variables
 from tidelog.proofs.model import FAILED, Computed, Failed
@@ -34,11 +36,14 @@ _ORDERINGS: Final[Mapping[str, Callable[..., bool]]] = {
     ">=": operator.ge,
 }
 
+_MOST: Final = 2**62  # copies; with more, an aggregate that counts them has failed
+
 
 class Calculator:
     def __init__(self, functions: Functions) -> None:
         self._codec = Codec()
         self._evaluator = Evaluator(self._codec, functions)
+        self._folds = Folds(self._codec, functions)
 
     def value(self, expr: Expr, known: Mapping[str, Value]) -> Computed:
         """The value of an expression for these values of its variables."""
@@ -73,26 +78,37 @@ class Calculator:
             return FAILED
         return self._codec.decode(type_, int(outcome.codes[0]))
 
-    def aggregated(self, what: Aggregate | Nested, rows: Sequence[Row]) -> Computed:
-        """An aggregate over the values of its arguments in some instances."""
+    def aggregated(self, what: Aggregate | Nested, rows: Sequence[Row], weights: Sequence[int]) -> Computed:
+        """An aggregate over the values of its arguments in some instances, which count so often."""
         if not rows:
             empty = over_nothing(what.function, what.result.type)
             return FAILED if empty is None else self.value(empty, {})
         argument_types = [a.type for a in what.args]
-        return self._over(what.function, rows, argument_types, what.result.type, distinct=what.distinct)
+        types_, distinct = (argument_types, what.result.type), what.distinct
+        return self._over(what.function, rows, weights, *types_, distinct=distinct)
 
-    def total(self, type_: Type, values: Sequence[Value]) -> Computed:
+    def total(self, type_: Type, values: Sequence[Value], weights: Sequence[int]) -> Computed:
         """The sum of the contributions to a recursive total."""
-        return self._over("sum", [(v,) for v in values], [type_], type_, distinct=False)
+        return self._over("sum", [(v,) for v in values], weights, [type_], type_, distinct=False)
 
     def _over(
-        self, function: str, rows: Sequence[Row], argument_types: list[Type], result: Type, *, distinct: bool
+        self,
+        function: str,
+        rows: Sequence[Row],
+        copies: Sequence[int],
+        argument_types: list[Type],
+        result: Type,
+        *,
+        distinct: bool,
     ) -> Computed:
         columns = [
             self._codec.encode_column(type_, [row[i] for row in rows])
             for i, type_ in enumerate(argument_types)
         ]
-        groups, weights = np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64)
+        groups, weights = np.zeros(len(rows), np.int64), np.array([min(n, _MOST) for n in copies], np.int64)
+        if fold_of(function) is not None:
+            given = Instances(1, groups, tuple(columns), weights)
+            return self._decoded(self._folds.states(function, given.once() if distinct else given), result)
         outcome = aggregate(
             function, groups, columns, argument_types, result, weights, distinct, 1, self._codec
         )

@@ -14,8 +14,10 @@ from tidelog.data.values import Row, Value
 from tidelog.program.analysis.totals import contributions
 from tidelog.program.model import Program
 from tidelog.program.typed import Bind, Body, Constant, Head, Match, Rule, Stratum, Var
+from tidelog.program.weighting import read_name
 from tidelog.proofs.bodies import Bodies, Read
-from tidelog.proofs.model import Derived, Fact, Grouped, Instance, Members, Part
+from tidelog.proofs.kinds import instance_weight
+from tidelog.proofs.model import Asserted, Derived, Fact, Grouped, Instance, Members, Part, Share
 from tidelog.proofs.state import same
 
 __all__ = ["Candidates", "Deriving", "Strata", "wanted_values"]
@@ -36,7 +38,7 @@ class Deriving:
     def own_atoms(self, stratum: Stratum) -> tuple[int, ...]:
         """The positions of the atoms that read the stratum itself."""
         literals = enumerate(self.body or ())
-        return tuple(n for n, x in literals if isinstance(x, Match) and x.relation in stratum.relations)
+        return tuple(n for n, x in literals if isinstance(x, Match) and read_name(x) in stratum.relations)
 
 
 class Strata:
@@ -151,7 +153,21 @@ class Candidates:
         for deriving in self.strata.deriving(relation):
             own = {} if reads is None else dict.fromkeys(deriving.own_atoms(stratum), reads)
             for found, instance in self.rows(deriving, key, own):
-                yield Part(found[column], deriving.rule, instance)
+                weight = instance_weight(instance, self.bodies.state)
+                yield Part(found[column], deriving.rule, instance, weight)
+
+    # -- copies
+
+    def shares(self, fact: Fact) -> Iterator[Share]:
+        """The contributions to the weight of a row of a multiset or stream."""
+        state = self.bodies.state
+        asserted = state.asserted_weight(fact)
+        if asserted:
+            yield Share(asserted, Asserted(fact))
+        for deriving in self.strata.deriving(fact.relation):
+            for step in self.steps(deriving, fact):
+                instance = step.after if isinstance(step, Grouped) else step.instance
+                yield Share(instance_weight(instance, state), step)
 
     # -- groups
 

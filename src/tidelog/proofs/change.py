@@ -16,11 +16,23 @@ from typing import Any, Final
 from tidelog.errors import SessionError
 from tidelog.program.analysis.kinds import atoms_in
 from tidelog.program.typed import Absent, Literal, Match, Rule
+from tidelog.program.weighting import read_name
 from tidelog.proofs.absence import Pattern
 from tidelog.proofs.bodies import SHOWN, bound_columns
 from tidelog.proofs.checking import holds
 from tidelog.proofs.drawing import Line
-from tidelog.proofs.model import Fact, Grouped, Instance, Step, Steps, instances_of, premises
+from tidelog.proofs.kinds import is_stream, weighted
+from tidelog.proofs.model import (
+    Derived,
+    Fact,
+    Grouped,
+    Instance,
+    Step,
+    Steps,
+    instances_of,
+    premises,
+    single_steps,
+)
 from tidelog.proofs.proof import Proof
 from tidelog.proofs.refutation import refute
 from tidelog.proofs.search import Prover
@@ -39,6 +51,7 @@ class _Compared(Proof):
     only_there = ""
     is_here = ""  # the same, as a predicate
     is_there = ""
+    elsewhere = ""  # the other state
 
     def __init__(self, state: State, other: State, goal: Fact, steps: Steps, limit: int | None) -> None:
         super().__init__(state, goal, steps, limit)
@@ -47,20 +60,19 @@ class _Compared(Proof):
 
     @property
     def leaves(self) -> tuple[Fact, ...]:
-        """The facts at the leaves that only this state has."""
-        return tuple(fact for fact in self.facts if self._is_only_here(fact))
+        """The facts at the leaves that only this state has, or with this weight."""
+        return tuple(fact for fact in (*self.facts, *self.earlier) if self._differs(fact))
 
     @property
     def causes(self) -> tuple[str, ...]:
         """What only one of the two states has, of all that the proof rests on, in words."""
-        facts = [f"{self._wording.fact(fact)} {self.is_here}" for fact in self.leaves]
+        facts = [f"{self._wording.fact(fact)} {self._is(fact)}" for fact in self.leaves]
         found = [cause for step in self.steps.values() for cause in self._causes(step)]
         return tuple(dict.fromkeys([*facts, *found]))
 
     def _causes(self, step: Step) -> Iterator[str]:
-        """The rule of a step, if only this state has it, and conditions that only hold in this state."""
-        rule = getattr(step, "rule", None)
-        if rule is not None and rule.id not in self._other.program.rules:
+        """The rules of a step that only this state has, and conditions that only hold in this state."""
+        for rule in self._rules_only_here(step):
             yield f"the rule {rule_text(rule)} {self.is_here}"
         for instance in instances_of(step):
             for number, literal in enumerate(instance.body):
@@ -75,8 +87,8 @@ class _Compared(Proof):
         """The rows in the way of a negated atom in the other state."""
         if not isinstance(literal, Absent):
             return ()
-        bound = bound_columns(literal.terms, instance.values)
-        return tuple(Fact(literal.relation, row) for row in self._other.some(literal.relation, bound, SHOWN))
+        bound, name = bound_columns(literal.terms, instance.values), read_name(literal)
+        return tuple(Fact(name, row) for row in self._other.some(name, bound, SHOWN))
 
     def check(self) -> None:
         super().check()
@@ -86,22 +98,27 @@ class _Compared(Proof):
 
     def _has_changed(self, step: Step) -> bool:
         """Whether a step is one that the other state does not have."""
-        rule = getattr(step, "rule", None)
-        if (rule is not None and rule.id not in self._other.program.rules) or self._is_only_here(step.fact):
+        if self._rules_only_here(step) or self._differs(step.fact):
             return True
         return any(not self._holds_there(x, n) for x in instances_of(step) for n in range(len(x.body)))
 
+    def _rules_only_here(self, step: Step) -> list[Rule]:
+        rules = (single.rule for single in single_steps(step) if isinstance(single, Derived | Grouped))
+        return [rule for rule in rules if rule.id not in self._other.program.rules]
+
     def _is_only_here(self, fact: Fact) -> bool:
-        relations = self._other.program.relations
-        return fact.relation not in relations or not self._other.some(
-            fact.relation, dict(enumerate(fact.row)), 1
-        )
+        return not self._other.some(fact.relation, dict(enumerate(fact.row)), 1)
+
+    def _differs(self, fact: Fact) -> bool:
+        """Whether the other state does not have a fact, or with another weight, or in another stream."""
+        is_other = self._is_only_here(fact) or is_stream(self._state.program, fact.relation)
+        return is_other or self._other.weight(fact) != self._state.weight(fact)
 
     def _holds_there(self, instance: Instance, number: int) -> bool:
         """Whether a literal of an instance holds in the other state."""
         literal = instance.body[number]
         if isinstance(literal, Match):
-            return not self._is_only_here(instance.facts[number])
+            return not self._differs(instance.facts[number])
         if any(atom.relation not in self._other.program.relations for atom in atoms_in((literal,))):
             return True  # the rule is not there
         return self._elsewhere.holds(instance, (), (), number)
@@ -109,10 +126,29 @@ class _Compared(Proof):
     # -- shown
 
     def _mark(self, fact: Fact) -> str:
-        return f"  ({self.only_here})" if self._is_only_here(fact) else ""
+        if not self._differs(fact):
+            return ""
+        return f"  ({self.only_here if self._is_new(fact) else self._other_weight(fact)})"
+
+    def _is(self, fact: Fact) -> str:
+        """What is said of a fact that differs, as a predicate."""
+        return self.is_here if self._is_new(fact) else f"weighs {self._weights(fact)}"
+
+    def _is_new(self, fact: Fact) -> bool:
+        """Whether the other state does not have a fact; the rows of a stream are those of one commit."""
+        return self._is_only_here(fact) or is_stream(self._state.program, fact.relation)
+
+    def _other_weight(self, fact: Fact) -> str:
+        return f"×{self._other.weight(fact):,} {self.elsewhere}"
+
+    def _weights(self, fact: Fact) -> str:
+        """The weights of a fact after and before the commit."""
+        here, there = self._state.weight(fact), self._other.weight(fact)
+        now, before = (here, there) if self.elsewhere == "before" else (there, here)
+        return f"{now:,}, {before:,} before"
 
     def _is_open(self, fact: Fact) -> bool:
-        return fact == self.goal or self._is_only_here(fact)
+        return fact == self.goal or self._differs(fact)
 
     def _rule(self, rule: Rule) -> str:
         mark = "" if rule.id in self._other.program.rules else f"  ({self.only_here})"
@@ -145,6 +181,7 @@ class Arrival(_Compared):
     only_there = "deleted"
     is_here = "is new"
     is_there = "was deleted"
+    elsewhere = "before"
 
     def __repr__(self) -> str:
         return f"<why {self._wording.fact(self.goal)} was inserted: {len(self.steps):,} steps>"
@@ -167,6 +204,10 @@ class Way:
     facts: tuple[Fact, ...]
     literals: tuple[tuple[Instance, int], ...]
 
+    @property
+    def has_lost(self) -> bool:
+        return bool(self.rule or self.facts or self.literals)
+
 
 class Departure(_Compared):
     """Why a commit deleted a row: its former proof, in which what was deleted is marked, and all `ways`.
@@ -178,6 +219,7 @@ class Departure(_Compared):
     only_there = "new"
     is_here = "was deleted"
     is_there = "is new"
+    elsewhere = "now"
 
     def __init__(
         self,
@@ -195,10 +237,12 @@ class Departure(_Compared):
 
     def check(self) -> None:
         super().check()
-        refute(self._other, Pattern(self.goal.relation, dict(enumerate(self.goal.row))), self._limit).check()
+        if self._is_only_here(self.goal):
+            goal = Pattern(self.goal.relation, dict(enumerate(self.goal.row)))
+            refute(self._other, goal, self._limit).check()
         candidates = Prover(self._state, self._limit).candidates
         for way in self.ways:
-            has_lost = way.rule or way.facts or way.literals or self.kept or isinstance(way.step, Grouped)
+            has_lost = way.has_lost or self.kept or isinstance(way.step, Grouped)
             if not has_lost or not holds(way.step, candidates):
                 raise SessionError("the explanation does not hold: the row is still derived in some way")
 
@@ -211,7 +255,15 @@ class Departure(_Compared):
             more = len(self.ways) - SHOWN
             shown += [Line(f"… and {more:,} more ways", "more")] if more > 0 else []
         below = (*shown, super().lines())
-        return Line(f"{self._wording.fact(self.goal)} was deleted", "goal", below)
+        return Line(f"{self._wording.fact(self.goal)} {self._what()}", "goal", below)
+
+    def _what(self) -> str:
+        """What the commit did to the row."""
+        return "was deleted" if self._is_only_here(self.goal) else f"weighs {self._weights(self.goal)}"
+
+    def _is_less(self, fact: Fact) -> bool:
+        """Whether a fact is no longer there, or has fewer copies."""
+        return self._is_only_here(fact) or self._other.weight(fact) < self._state.weight(fact)
 
     def _way(self, way: Way) -> Line:
         rule = getattr(way.step, "rule", None)
@@ -223,12 +275,12 @@ class Departure(_Compared):
         if way.rule is not None:
             yield "the rule was removed"
         for fact in way.facts:
-            yield f"{self._wording.fact(fact)} was deleted"
+            yield f"{self._wording.fact(fact)} {self._is(fact)}"
         for instance, number in way.literals:
             yield f"{self._wording.literal(instance.body[number], instance.values)}: no longer"
 
     def __repr__(self) -> str:
-        return f"<why {self._wording.fact(self.goal)} was deleted: {len(self.ways):,} ways>"
+        return f"<why {self._wording.fact(self.goal)} {self._what()}; {len(self.ways):,} ways>"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -256,11 +308,13 @@ def departure(now: State, before: State, goal: Fact, limit: int | None) -> Depar
     derivings = prover.strata.deriving(goal.relation)
     steps = (step for deriving in derivings for step in prover.candidates.steps(deriving, goal))
     ways = tuple(_way(found, step) for step in islice(steps, _WAYS))
+    if weighted(before.program, goal.relation):  # those that still count the same are not of interest
+        ways = tuple(way for way in ways if way.has_lost or isinstance(way.step, Grouped))
     column = prover.strata.key(goal.relation)
     key = {i: v for i, v in enumerate(goal.row) if i != column}
-    is_kept = column is not None and goal.relation in now.program.relations
-    kept = tuple(Fact(goal.relation, row) for row in (now.some(goal.relation, key, 1) if is_kept else ()))
-    return Departure(before, now, goal, prover.steps, ways, kept, limit)
+    kept = now.some(goal.relation, key, 1) if column is not None else ()
+    others = tuple(Fact(goal.relation, row) for row in kept)
+    return Departure(before, now, goal, prover.steps, ways, others, limit)
 
 
 def _preferring(state: State, other: State, limit: int | None) -> Prover:
@@ -268,9 +322,8 @@ def _preferring(state: State, other: State, limit: int | None) -> Prover:
     prover = Prover(state, limit)
 
     def is_changed(instance: Instance) -> bool:
-        relations = other.program.relations
-        known = all(f.relation in relations for f in instance.facts.values())
-        return not known or not _are_in(other, instance.facts.values())
+        facts = instance.facts.values()
+        return not _are_in(other, facts) or any(other.weight(f) != state.weight(f) for f in facts)
 
     prover.bodies.prefers = is_changed
     return prover
@@ -285,5 +338,7 @@ def _way(found: Departure, step: Step) -> Way:
         for number, literal in enumerate(instance.body)
         if not isinstance(literal, Match) and is_shown(literal) and not found._holds_there(instance, number)
     )
-    gone = tuple(dict.fromkeys(f for f in premises(step) if found._is_only_here(f)))
+    counts = isinstance(step, Grouped) or weighted(found._state.program, step.fact.relation)
+    is_lost = found._is_less if counts else found._is_only_here
+    gone = tuple(dict.fromkeys(f for f in premises(step) if is_lost(f)))
     return Way(step, rule if is_removed else None, gone, literals)

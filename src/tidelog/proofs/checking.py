@@ -14,14 +14,19 @@ from tidelog.data.values import Value
 from tidelog.program.typed import Match
 from tidelog.proofs.bodies import Bodies, only
 from tidelog.proofs.candidates import Candidates, Strata
+from tidelog.proofs.kinds import instance_weight, relation_read
 from tidelog.proofs.model import (
     Added,
     Asserted,
+    Copies,
     Derived,
+    Earlier,
     Fact,
     Failed,
     Grouped,
     Instance,
+    Part,
+    Share,
     Step,
     Steps,
     premises,
@@ -61,6 +66,12 @@ def holds(step: Step, candidates: Candidates) -> bool:
             return any(isinstance(s, Grouped) and s.after.values == after.values for s in again)
         case Added():
             return _adds_up(step, candidates)
+        case Copies():
+            return _is_whole(step, candidates)
+        case Earlier(fact, commit):
+            _, delay = relation_read(bodies.state.program, fact.relation)
+            is_there = bool(bodies.state.rows(fact.relation, dict(enumerate(fact.row))))
+            return is_there and delay > 0 and commit == bodies.state.commit - delay
         case _:
             assert_never(step)
 
@@ -77,15 +88,41 @@ def _adds_up(step: Added, candidates: Candidates) -> bool:
     fact = step.fact
     bodies, column = candidates.bodies, candidates.strata.key(fact.relation)
     assert column is not None
-    values = [part.value for part in step.parts]
-    if len(values) < step.count:  # only some are shown
-        values = [part.value for part in candidates.parts(fact.relation, fact.row, column)]
+    parts = list(step.parts)
+    if sum(part.weight for part in parts) < step.count:  # only some are shown
+        parts = list(candidates.parts(fact.relation, fact.row, column))
         key = {i: v for i, v in enumerate(fact.row) if i != column}
-        values += [row[column] for row in bodies.state.asserted(fact.relation, key)]
+        parts += [Part(row[column], None, None) for row in bodies.state.asserted(fact.relation, key)]
     type_ = candidates.strata.program.relations[fact.relation].columns[column].type
-    total = bodies.calculator.total(type_, values)
-    sound = all(_is_instance(p.instance, bodies) for p in step.parts if p.instance is not None)
+    total = bodies.calculator.total(type_, [p.value for p in parts], [p.weight for p in parts])
+    sound = all(
+        _is_instance(p.instance, bodies) and p.weight == instance_weight(p.instance, bodies.state)
+        for p in step.parts
+        if p.instance is not None
+    )
     return sound and not isinstance(total, Failed) and same(total, fact.row[column])
+
+
+def _is_whole(step: Copies, candidates: Candidates) -> bool:
+    """Whether the weight is the total of all contributions, of which those shown are some."""
+    every = list(candidates.shares(step.fact))
+    weight = sum(share.weight for share in every)
+    if weight != step.weight or weight != candidates.bodies.state.weight(step.fact):
+        return False
+    return len(every) == step.count and all(_is_share(x, step.fact, candidates) for x in step.shares)
+
+
+def _is_share(share: Share, fact: Fact, candidates: Candidates) -> bool:
+    state, step = candidates.bodies.state, share.step
+    if step.fact != fact or not holds(step, candidates):
+        return False
+    match step:
+        case Asserted():
+            return share.weight == state.asserted_weight(fact)
+        case Derived(instance=instance) | Grouped(after=instance):
+            return share.weight == instance_weight(instance, state)
+        case _:
+            assert_never(step)
 
 
 def _is_instance(instance: Instance, bodies: Bodies) -> bool:

@@ -1,7 +1,7 @@
 """Which relations may lose or gain rows when a row of another is inserted or deleted.
 
 An effect on a relation has a sign: 1 if more rows there can mean more rows here, -1 if they can mean fewer.
-Negation turns the sign around; what aggregates read has both.
+Negation turns the sign around; what aggregates read has both. What earlier commits had does not change.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def _of_bodies(bodies: Iterable[Body], sign: int) -> Iterator[Effect]:
 def _of_body(body: Body, sign: int) -> Iterator[Effect]:
     for literal in body:
         match literal:
-            case Match(relation):
-                yield relation, sign
-            case Absent(relation):
-                yield relation, -sign
+            case Match(relation, delay=delay):
+                yield from () if delay else ((relation, sign),)
+            case Absent(relation, delay=delay):
+                yield from () if delay else ((relation, -sign),)
             case Without(bodies=bodies):
                 yield from _of_bodies(bodies, -sign)
             case Nested(bodies=bodies) | Stage(bodies=bodies):

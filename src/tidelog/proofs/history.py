@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 from tidelog.data.values import Row, Value, order_key
 from tidelog.program.typed import Best, Stratum
 from tidelog.proofs.candidates import Candidates, Deriving
+from tidelog.proofs.kinds import instance_weight
 from tidelog.proofs.model import Added, Asserted, Derived, Fact, Failed, Instance, Part, Step, premises
 from tidelog.proofs.state import Budget, same
 
@@ -171,14 +172,18 @@ class _Replay:
     def _add_up(self, group: Group, column: int) -> bool:
         """Replace the row of a group by the total of its contributions."""
         relation, key = group
-        parts = [Part(row[column], d.rule, instance) for d, row, instance in self._instances(group)]
+        parts = [
+            Part(row[column], d.rule, instance, instance_weight(instance, self._state))
+            for d, row, instance in self._instances(group)
+        ]
         asserted = self._state.asserted(relation, self._bound(group))
         parts += [Part(row[column], None, None) for row in asserted]
         if not parts:
             return False
         type_ = self._candidates.strata.program.relations[relation].columns[column].type
-        total = self._candidates.bodies.calculator.total(type_, [part.value for part in parts])
+        values, weights = [part.value for part in parts], [part.weight for part in parts]
+        total = self._candidates.bodies.calculator.total(type_, values, weights)
         row: Row = (*key[:column], total, *key[column:])  # type: ignore[arg-type]
         if isinstance(total, Failed) or self._rows[relation].get(key) == row:
             return False
-        return self._put(group, Added(Fact(relation, row), len(parts), tuple(parts)))
+        return self._put(group, Added(Fact(relation, row), sum(weights), tuple(parts)))

@@ -4,6 +4,8 @@
   each nested aggregate, some of the instances it ranges over.
 - A `Step` says how one fact follows. It rests on the facts of its instances.
 - `Steps` are in an order in which each step rests on earlier ones only. Hence no fact supports itself.
+- A row of a multiset or stream has a weight, which is the total of its `Copies`. A row of an earlier commit
+  (`R-1`) is a fact of the delayed relation (see `weighting`), and a leaf.
 
 A fact is *replaced* if it is not in the state: a value that a better one replaced, or the total of some of
 the contributions. Only steps for relations that keep one row per key rest on such facts.
@@ -23,17 +25,21 @@ __all__ = [
     "Added",
     "Asserted",
     "Computed",
+    "Copies",
     "Derived",
+    "Earlier",
     "Fact",
     "Failed",
     "Grouped",
     "Instance",
     "Members",
     "Part",
+    "Share",
     "Step",
     "Steps",
     "instances_of",
     "premises",
+    "single_steps",
 ]
 
 
@@ -52,7 +58,10 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The instances that an aggregate ranges over: how many, and some of them, deciding ones first."""
+    """The instances that an aggregate ranges over: how many, and some of them, deciding ones first.
+
+    Each counts as often as its weight says.
+    """
 
     count: int
     shown: tuple[Instance, ...]
@@ -96,11 +105,15 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A contribution to a recursive total: an instance of a rule, or an asserted row if there is none."""
+    """A contribution to a recursive total: an instance of a rule, or an asserted row if there is none.
+
+    It counts `weight` times.
+    """
 
     value: Value
     rule: Rule | None
     instance: Instance | None
+    weight: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,14 +126,40 @@ class Added:
     parts: tuple[Part, ...]
 
 
-Step: TypeAlias = Asserted | Derived | Grouped | Added
+@dataclass(frozen=True, slots=True, eq=False)
+class Earlier:
+    """The fact is a row of a delayed relation: the relation had it after this commit."""
+
+    fact: Fact
+    commit: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Share:
+    """What one step adds to the weight of a row: the product of the weights of the rows that it reads."""
+
+    weight: int
+    step: Asserted | Derived | Grouped
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copies:
+    """By contributions to the weight of the row. `count` is their number, and `shares` has some of them."""
+
+    fact: Fact
+    weight: int
+    count: int
+    shares: tuple[Share, ...]
+
+
+Step: TypeAlias = Asserted | Derived | Grouped | Added | Copies | Earlier
 Steps: TypeAlias = Mapping[Fact, Step]
 
 
 def instances_of(step: Step) -> Iterator[Instance]:
     """The instances that a step shows, without those of nested aggregates."""
     match step:
-        case Asserted():
+        case Asserted() | Earlier():
             return
         case Derived(instance=instance):
             yield instance
@@ -129,8 +168,16 @@ def instances_of(step: Step) -> Iterator[Instance]:
             yield after
         case Added(parts=parts):
             yield from (part.instance for part in parts if part.instance is not None)
+        case Copies(shares=shares):
+            for share in shares:
+                yield from instances_of(share.step)
         case _:
             assert_never(step)
+
+
+def single_steps(step: Step) -> tuple[Step, ...]:
+    """The step, or those of its shares."""
+    return tuple(share.step for share in step.shares) if isinstance(step, Copies) else (step,)
 
 
 def premises(step: Step) -> Iterator[Fact]:

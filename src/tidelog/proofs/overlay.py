@@ -33,13 +33,18 @@ class Difference(Protocol):
 
 
 class Overlay:
-    def __init__(self, below: State, difference: Difference, program: Program | None = None) -> None:
+    """`back` is how many commits the state is before the one below."""
+
+    def __init__(
+        self, below: State, difference: Difference, program: Program | None = None, back: int = 0
+    ) -> None:
         self._below = below
         self._difference = difference
         self.program = below.program if program is None else program
+        self.commit = below.commit - back
 
     def size(self, relation: str) -> int:
-        return self._below.size(relation) if relation in self._below.program.relations else 0
+        return self._below.size(relation)
 
     def rows(self, relation: str, bound: Mapping[int, Value]) -> Sequence[Row]:
         return self._changed(relation, bound, self._below.rows)
@@ -48,8 +53,6 @@ class Overlay:
         return self._changed(relation, bound, lambda r, b: self._below.some(r, b, 2 * count))[:count]
 
     def asserted(self, relation: str, bound: Mapping[int, Value]) -> Sequence[Row]:
-        if relation not in self._below.program.relations:
-            return ()
         facts = (Fact(relation, row) for row in self._below.asserted(relation, bound))
         return [fact.row for fact in facts if self._difference.is_asserted(fact) is not False]
 
@@ -57,7 +60,7 @@ class Overlay:
         known = self._difference.is_asserted(fact)
         if known is not None:
             return known
-        return fact.relation in self._below.program.relations and self._below.is_asserted(fact)
+        return self._below.is_asserted(fact)
 
     def was_asserted(self, fact: Fact) -> bool:
         return bool(self.rows(fact.relation, dict(enumerate(fact.row))))
@@ -65,15 +68,21 @@ class Overlay:
     def rank(self, fact: Fact) -> int | None:
         return None
 
+    def weight(self, fact: Fact) -> int:
+        return self._below.weight(fact) or 1  # a row more has one copy
+
+    def asserted_weight(self, fact: Fact) -> int:
+        known = self._difference.is_asserted(fact)
+        return self._below.asserted_weight(fact) if known is None else int(known)
+
     def _changed(
         self,
         relation: str,
         bound: Mapping[int, Value],
         read: Callable[[str, Mapping[int, Value]], Sequence[Row]],
     ) -> Sequence[Row]:
-        known = read(relation, bound) if relation in self._below.program.relations else ()
         removed = self._difference.is_removed
-        kept = [row for row in known if not removed(Fact(relation, row))]
+        kept = [row for row in read(relation, bound) if not removed(Fact(relation, row))]
         return [*kept, *self._difference.added(relation, bound)]
 
 

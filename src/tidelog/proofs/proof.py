@@ -8,9 +8,26 @@ from typing import Any, assert_never
 from tidelog.data.values import to_text
 from tidelog.errors import SessionError
 from tidelog.program.typed import Match, Rule
+from tidelog.program.weighting import is_weighted
 from tidelog.proofs.checking import problems
 from tidelog.proofs.drawing import Drawing, Line
-from tidelog.proofs.model import Added, Asserted, Derived, Fact, Grouped, Instance, Members, Step, Steps
+from tidelog.proofs.kinds import instance_weight, relation_read, weighted
+from tidelog.proofs.model import (
+    Added,
+    Asserted,
+    Copies,
+    Derived,
+    Earlier,
+    Fact,
+    Grouped,
+    Instance,
+    Members,
+    Part,
+    Share,
+    Step,
+    Steps,
+    single_steps,
+)
 from tidelog.proofs.search import Prover
 from tidelog.proofs.state import State
 from tidelog.proofs.wording import Wording, is_shown, rule_text
@@ -37,7 +54,16 @@ class Proof(Drawing):
     @property
     def facts(self) -> tuple[Fact, ...]:
         """The asserted facts that the proof rests on."""
-        return tuple(fact for fact, step in self.steps.items() if isinstance(step, Asserted))
+        return tuple(
+            fact
+            for fact, step in self.steps.items()
+            if any(isinstance(single, Asserted) for single in single_steps(step))
+        )
+
+    @property
+    def earlier(self) -> tuple[Fact, ...]:
+        """The rows of earlier commits that the proof rests on."""
+        return tuple(fact for fact, step in self.steps.items() if isinstance(step, Earlier))
 
     @property
     def replaced(self) -> frozenset[Fact]:
@@ -50,7 +76,7 @@ class Proof(Drawing):
     # -- what an explanation of a change shows in another way
 
     def _mark(self, fact: Fact) -> str:
-        """What is said of a fact behind its text."""
+        """What is said of a fact behind its text, besides its weight."""
         return "" if self._is_present(fact) else "  (replaced since)"
 
     def _is_open(self, fact: Fact) -> bool:
@@ -77,12 +103,18 @@ class Proof(Drawing):
         return made[self.goal]
 
     def _line(self, fact: Fact, made: Mapping[Fact, Line]) -> Line:
-        step, text, mark = self.steps[fact], self._wording.fact(fact), self._mark(fact)
+        step, text, mark = self.steps[fact], self._text(fact), self._mark(fact)
         if not self._is_open(fact):
             return Line(f"{text}{mark}", "fact")
+        return self._by(step, text, mark, made)
+
+    def _by(self, step: Step, text: str, mark: str, made: Mapping[Fact, Line]) -> Line:
+        """A fact, or a part of its weight, with the step to it."""
         match step:
             case Asserted():
                 return Line(f"{text}  asserted{mark}", "fact")
+            case Earlier(commit=commit):
+                return Line(f"{text}  as of commit {commit}{mark}", "fact")
             case Derived(rule=rule, instance=instance):
                 if not instance.body:
                     return Line(f"{text}  stated in the program{mark}", "fact")
@@ -92,18 +124,35 @@ class Proof(Drawing):
                 below = (*shown, *self._left(rule, after), *self._literals(after, made))
                 return Line(f"{text}{mark}  by {self._rule(rule)}", "group", below)
             case Added(count=count, parts=parts):
-                below = tuple(self._part(p.value, p.instance, made) for p in parts)
-                if count > len(parts):
-                    below += (Line(f"… and {count - len(parts):,} more contributions", "more"),)
-                noun = "contribution" if count == 1 else "contributions"
-                return Line(f"{text}{mark}  the total of {count:,} {noun}", "total", below)
+                below = tuple(self._part(p, made) for p in parts)
+                below += self._more(count - sum(part.weight for part in parts))
+                return Line(f"{text}{mark}  the total of {_contributions(count)}", "total", below)
+            case Copies(count=1, shares=(share,)):
+                return self._by(share.step, text, mark, made)
+            case Copies(count=count, shares=shares):
+                below = tuple(self._share(share, made) for share in shares)
+                below += self._more(count - len(shares))
+                return Line(f"{text}{mark}  the total of {_contributions(count)}", "total", below)
             case _:
                 assert_never(step)
 
-    def _part(self, value: object, instance: Instance | None, made: Mapping[Fact, Line]) -> Line:
-        if instance is None:
-            return Line(f"{value}  asserted", "fact")
-        return Line(f"{value}  from", "part", self._literals(instance, made))
+    def _text(self, fact: Fact) -> str:
+        """A fact, with its weight if it has one."""
+        text, program = self._wording.fact(fact), self._state.program
+        return f"{text} ×{self._state.weight(fact):,}" if weighted(program, fact.relation) else text
+
+    @staticmethod
+    def _more(count: int) -> tuple[Line, ...]:
+        return (Line(f"… and {_contributions(count, 'more ')}", "more"),) if count > 0 else ()
+
+    def _part(self, part: Part, made: Mapping[Fact, Line]) -> Line:
+        if part.instance is None:
+            return Line(f"{part.value}  asserted", "fact")
+        copies = f" ×{part.weight:,}" if part.weight != 1 else ""
+        return Line(f"{part.value}{copies}  from", "part", self._literals(part.instance, made))
+
+    def _share(self, share: Share, made: Mapping[Fact, Line]) -> Line:
+        return self._by(share.step, f"×{share.weight:,}", "", made)
 
     def _literals(self, instance: Instance, made: Mapping[Fact, Line]) -> tuple[Line, ...]:
         lines: list[Line] = []
@@ -123,8 +172,9 @@ class Proof(Drawing):
                 yield lines[0]
             elif lines:
                 yield Line("together", "part", lines)
-        if members.count > len(members.shown):
-            yield Line(f"… and {members.count - len(members.shown):,} more", "more")
+        more = members.count - sum(instance_weight(x, self._state) for x in members.shown)
+        if more > 0:
+            yield Line(f"… and {more:,} more", "more")
 
     def __repr__(self) -> str:
         return f"<proof of {self._wording.fact(self.goal)}: {len(self.steps):,} steps>"
@@ -137,24 +187,35 @@ class Proof(Drawing):
 
     def _data(self, step: Step, numbers: Mapping[Fact, int]) -> dict[str, Any]:
         fact = step.fact
-        types = self._state.program.relations[fact.relation].types
-        row = [None if v is None else to_text(t, v) for t, v in zip(types, fact.row, strict=True)]
-        data: dict[str, Any] = {"relation": fact.relation, "row": row, "fact": self._wording.fact(fact)}
+        relation, delay = relation_read(self._state.program, fact.relation)
+        assert relation is not None, "facts are of relations of the program"
+        row = [None if v is None else to_text(t, v) for t, v in zip(relation.types, fact.row, strict=True)]
+        data: dict[str, Any] = {"relation": relation.name, "row": row, "fact": self._wording.fact(fact)}
+        data |= {"delay": delay} if delay else {}
+        data |= {"weight": self._state.weight(fact)} if is_weighted(relation) else {}
+        data |= self._kind(step, numbers)
+        return data if self._is_present(fact) else {**data, "replaced": True}
+
+    def _kind(self, step: Step, numbers: Mapping[Fact, int]) -> dict[str, Any]:
         match step:
             case Asserted():
-                data["kind"] = "asserted"
+                return {"kind": "asserted"}
+            case Earlier(commit=commit):
+                return {"kind": "earlier", "commit": commit}
             case Derived(rule=rule, instance=instance):
-                data |= {"kind": "derived", "rule": rule_text(rule), **self._instance(instance, numbers)}
+                return {"kind": "derived", "rule": rule_text(rule), **self._instance(instance, numbers)}
             case Grouped(rule=rule, members=members, after=after):
+                group = {"kind": "group", "rule": rule_text(rule), "instances": members.count}
                 shown = [self._instance(x, numbers) for x in members.shown]
-                data |= {"kind": "group", "rule": rule_text(rule), "instances": members.count}
-                data |= {"shown": shown, **self._instance(after, numbers)}
+                return {**group, "shown": shown, **self._instance(after, numbers)}
             case Added(count=count, parts=parts):
                 shown = [self._instance(p.instance, numbers) for p in parts if p.instance is not None]
-                data |= {"kind": "total", "contributions": count, "shown": shown}
+                return {"kind": "total", "contributions": count, "shown": shown}
+            case Copies(count=count, shares=shares):
+                shown = [{"weight": s.weight, **self._kind(s.step, numbers)} for s in shares]
+                return {"kind": "copies", "contributions": count, "shown": shown}
             case _:
                 assert_never(step)
-        return data if self._is_present(fact) else {**data, "replaced": True}
 
     def _instance(self, instance: Instance, numbers: Mapping[Fact, int]) -> dict[str, Any]:
         wording = self._wording
@@ -164,6 +225,10 @@ class Proof(Drawing):
             if not isinstance(x, Match) and is_shown(x)
         ]
         return {"from": [numbers[f] for f in instance.facts.values()], "conditions": holds}
+
+
+def _contributions(count: int, more: str = "") -> str:
+    return f"{count:,} {more}contribution{'s' * (count != 1)}"
 
 
 def prove(state: State, goal: Fact, limit: int | None) -> Proof:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, assert_never
 
 from tidelog.data.values import Value, to_text
@@ -23,6 +24,7 @@ from tidelog.proofs.absence import (
 )
 from tidelog.proofs.confirming import refutation_problems
 from tidelog.proofs.drawing import Drawing, Line
+from tidelog.proofs.kinds import is_momentary
 from tidelog.proofs.model import Fact, Members
 from tidelog.proofs.nearest import nearest
 from tidelog.proofs.refuting import Refuter
@@ -83,7 +85,20 @@ class Refutation(Drawing):
         """The assertion of a row that no rule derives."""
         relation = self._state.program.relations[self.goal.relation]
         if not self.obstacles and relation.role is Role.INPUT:
-            yield f"it would be there if {self._wording.pattern(self.goal)} were asserted"
+            yield f"it would be there if {self._wording.pattern(self.goal)} {self._were} asserted{self._when}"
+
+    @cached_property
+    def _is_momentary(self) -> bool:
+        return is_momentary(self._state.program)
+
+    @property
+    def _were(self) -> str:
+        return "had been" if self._is_momentary else "were"
+
+    @property
+    def _when(self) -> str:
+        """In such programs, the next commit would change more than what it is told."""
+        return f" in commit {self._state.commit}" if self._is_momentary else ""
 
     def _line(self, obstacle: Obstacle) -> Line:
         return Line(f"not by {rule_text(obstacle.rule)}", "rule", tuple(self._below(obstacle)))
@@ -142,11 +157,13 @@ class Refutation(Drawing):
         match change:
             case Insert(pattern):
                 is_input = self._state.program.relations[pattern.relation].role is Role.INPUT
-                return f"if {self._wording.pattern(pattern)} were {'asserted' if is_input else 'there'}"
+                what = "asserted" if is_input else "there"
+                return f"if {self._wording.pattern(pattern)} {self._were} {what}{self._when}"
             case Delete(fact):
-                return f"if {self._wording.fact(fact)} were deleted"
+                return f"if {self._wording.fact(fact)} {self._were} deleted{self._when}"
             case Drop(literal):
-                return f"if the rule did not have `{literal_text(obstacle.body[literal])}`"
+                did = "had not had" if self._is_momentary else "did not have"
+                return f"if the rule {did} `{literal_text(obstacle.body[literal])}`{self._when}"
             case _:
                 assert_never(change)
 

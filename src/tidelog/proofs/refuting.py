@@ -21,6 +21,7 @@ from tidelog.program.typed import (
     Test,
     Without,
 )
+from tidelog.program.weighting import read_name
 from tidelog.proofs.absence import Blocked, Change, Kept, Mismatch, Obstacle, Other, Pattern
 from tidelog.proofs.bodies import bound_columns
 from tidelog.proofs.candidates import Deriving, wanted_values
@@ -138,11 +139,12 @@ class Refuter:
     def _near(self, literal: Literal, instance: Instance) -> tuple[Fact, ...]:
         """The rows that come closest to what a literal needs, or those that it must not find."""
         match literal:
-            case Match(relation, terms):
-                return nearest(self.state, relation, bound_columns(terms, instance.values))
-            case Absent(relation, terms):
-                rows = self.state.some(relation, bound_columns(terms, instance.values), NEAR)
-                return tuple(Fact(relation, row) for row in rows)
+            case Match(terms=terms):
+                return nearest(self.state, read_name(literal), bound_columns(terms, instance.values))
+            case Absent(terms=terms):
+                name = read_name(literal)
+                rows = self.state.some(name, bound_columns(terms, instance.values), NEAR)
+                return tuple(Fact(name, row) for row in rows)
             case Without(parameters, bodies):
                 inner = next(self.bodies.inner(parameters, bodies, instance.values), None)
                 return () if inner is None else tuple(inner.facts.values())

@@ -5,7 +5,7 @@ literal hold: the row that is missing, or the only row in its way; or the rule w
 
 A change of facts must not undo what it repairs. So it is left out if other literals of the body may lose
 instances by it (see `effects`), if rules may derive the row that is deleted, or if the relation keeps one
-row per key.
+row per key, or several copies of it. Rows of earlier commits cannot be changed.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tidelog.program.typed import (
     expressions,
     variables,
 )
+from tidelog.program.weighting import read_name
 from tidelog.proofs.absence import Change, Delete, Drop, Insert, Pattern
 from tidelog.proofs.bodies import bound_columns
 from tidelog.proofs.candidates import Candidates, Deriving
@@ -125,9 +126,10 @@ class Remedies:
         match literal:
             case Match():
                 return self._insertion(attempt, literal, instance)
-            case Absent(relation, terms):
-                rows = self._state.some(relation, bound_columns(terms, instance.values), 2)
-                facts = [Fact(relation, row) for row in rows]
+            case Absent(terms=terms):
+                name = read_name(literal)
+                rows = self._state.some(name, bound_columns(terms, instance.values), 2)
+                facts = [Fact(name, row) for row in rows]
                 return self._deletion(attempt, facts if len(facts) == 1 else []) or self._drop(
                     attempt, instance, number
                 )
@@ -147,8 +149,8 @@ class Remedies:
     def _insertion(self, attempt: Attempt, atom: Match, instance: Instance) -> Insert | None:
         bound = bound_columns(atom.terms, instance.values)
         free = [t.name for t in atom.terms if isinstance(t, Var) and t.name not in instance.values]
-        is_kept = self._candidates.strata.key(atom.relation) is not None
-        if is_kept or len(free) > len(set(free)) or self._may_undo(attempt, atom.relation, -1):
+        is_fixed = atom.delay > 0 or self._candidates.strata.key(atom.relation) is not None
+        if is_fixed or len(free) > len(set(free)) or self._may_undo(attempt, atom.relation, -1):
             return None
         pattern = Pattern(atom.relation, bound)
         is_goal = atom.relation == attempt.goal.relation and attempt.goal.bound.items() <= bound.items()
@@ -183,7 +185,8 @@ class Remedies:
     def _deletion(self, attempt: Attempt, facts: Iterable[Fact]) -> Delete | None:
         for fact in facts:
             is_kept = self._candidates.strata.key(fact.relation) is not None
-            is_lost = not is_kept and self._state.is_asserted(fact) and not self._is_derived(fact)
+            is_alone = not is_kept and self._state.weight(fact) == 1
+            is_lost = is_alone and self._state.is_asserted(fact) and not self._is_derived(fact)
             if is_lost and not self._may_undo(attempt, fact.relation, 1):
                 return Delete(fact)
         return None

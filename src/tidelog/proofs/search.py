@@ -12,6 +12,7 @@ depends on the stratum:
   them derived without recursion, which makes closures linear.
 - Relations that keep one row per key are left to `history` if that fails, since steps may rest on rows that
   were replaced. Totals in order of their groups need no search.
+- A row of a multiset or stream needs none either: all its instances are its step.
 """
 
 from __future__ import annotations
@@ -19,16 +20,31 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import nsmallest
+from operator import itemgetter
 from typing import Final
 
 from tidelog.data.values import Row, Value
 from tidelog.errors import SessionError
 from tidelog.program.typed import Stratum
+from tidelog.program.weighting import is_weighted
 from tidelog.proofs.bodies import SHOWN, Bodies
 from tidelog.proofs.calculator import Calculator
 from tidelog.proofs.candidates import Candidates, Strata
 from tidelog.proofs.history import replayed
-from tidelog.proofs.model import Added, Asserted, Fact, Part, Step, premises
+from tidelog.proofs.kinds import relation_read
+from tidelog.proofs.model import (
+    Added,
+    Asserted,
+    Copies,
+    Earlier,
+    Fact,
+    Part,
+    Share,
+    Step,
+    instances_of,
+    premises,
+)
 from tidelog.proofs.state import Budget, State
 
 __all__ = ["Prover"]
@@ -78,6 +94,11 @@ class Prover:
     def _settle(self, fact: Fact) -> dict[Fact, Step]:
         """The steps to a fact and to the facts of its stratum that they rest on, in order."""
         stratum = self.strata.of(fact.relation)
+        relation, delay = relation_read(self.state.program, fact.relation)
+        if delay:
+            return {fact: Earlier(fact, self.state.commit - delay)}
+        if relation is not None and is_weighted(relation):
+            return {fact: self._copies(fact)}
         is_total = self.strata.key(fact.relation) is not None and stratum and stratum.totals is not None
         if self.state.is_asserted(fact) and not is_total:
             return {fact: Asserted(fact)}
@@ -92,6 +113,19 @@ class Prover:
         if found is None and stratum.best:
             found = replayed(fact, stratum, self.candidates, self.budget)
         return found or {fact: self._assumed(fact)}
+
+    def _copies(self, fact: Fact) -> Step:
+        """The step to a row of a multiset or stream, with all that adds to its weight."""
+        weight, count = 0, 0
+        shown: list[tuple[bool, int, Share]] = []
+        for share in self.candidates.shares(fact):
+            weight, count = weight + share.weight, count + 1
+            is_preferred = any(map(self.bodies.prefers, instances_of(share.step)))
+            shown.append((not is_preferred, count, share))
+            if len(shown) > 2 * SHOWN:
+                shown = nsmallest(SHOWN, shown, key=itemgetter(0, 1))
+        shares = (share for _, _, share in nsmallest(SHOWN, shown, key=itemgetter(0, 1)))
+        return Copies(fact, weight, count, tuple(shares)) if count else self._assumed(fact)
 
     def _assumed(self, fact: Fact) -> Step:
         """A step to a fact that nothing derives."""
@@ -254,7 +288,7 @@ class Prover:
         if not parts:
             return {fact: self._assumed(fact)}
         parts.sort(key=lambda p: p.instance is not None and not self.bodies.prefers(p.instance))
-        return {fact: Added(fact, len(parts), tuple(parts[:SHOWN]))}
+        return {fact: Added(fact, sum(p.weight for p in parts), tuple(parts[:SHOWN]))}
 
 
 def _in_order(root: Fact, found: Mapping[Fact, Step], stratum: Stratum) -> dict[Fact, Step]:

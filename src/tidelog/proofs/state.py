@@ -15,10 +15,16 @@ __all__ = ["Budget", "State", "same"]
 
 
 class State(Protocol):
-    """A program and its rows at one commit."""
+    """A program and its rows at one commit. A relation that the program does not have has no rows.
+
+    Delayed relations are read under the names that `weighting.read_name` gives them.
+    """
 
     @property
     def program(self) -> Program: ...
+
+    @property
+    def commit(self) -> int: ...
 
     def size(self, relation: str) -> int: ...
 
@@ -44,6 +50,14 @@ class State(Protocol):
 
     def rank(self, fact: Fact) -> int | None:
         """A number above those of the facts that some instance derives it from; None if it is not known."""
+        ...
+
+    def weight(self, fact: Fact) -> int:
+        """How often a present row counts: its weight in a multiset or stream, else 1."""
+        ...
+
+    def asserted_weight(self, fact: Fact) -> int:
+        """The weight that a row of a multiset or stream has by assertions."""
         ...
 
 

@@ -34,6 +34,7 @@ from tidelog.program.typed import (
     variables,
 )
 from tidelog.proofs.absence import Pattern
+from tidelog.proofs.kinds import relation_read
 from tidelog.proofs.model import Computed, Fact, Failed, Instance
 from tidelog.syntax.quoting import written_relation
 
@@ -52,8 +53,10 @@ class Wording:
         self.program = program
 
     def fact(self, fact: Fact) -> str:
-        types = self.program.relations[fact.relation].types
-        return f"{written_relation(fact.relation)}({', '.join(map(value_text, types, fact.row))})"
+        relation, delay = relation_read(self.program, fact.relation)
+        assert relation is not None, "facts are of relations of the program"
+        shown = ", ".join(map(value_text, relation.types, fact.row))
+        return f"{written_relation(relation.name)}{f'-{delay}' if delay else ''}({shown})"
 
     def pattern(self, pattern: Pattern) -> str:
         """A fact in which columns that may have any value are `_`."""
@@ -67,10 +70,10 @@ class Wording:
     ) -> str:
         """Why a literal does not hold."""
         match literal:
-            case Match(relation, terms):
-                return f"no row {atom_text(relation, terms, values)}"
-            case Absent(relation, terms):
-                return f"{self.fact(near[0]) if near else atom_text(relation, terms, values)} is there"
+            case Match():
+                return f"no row {atom_text(literal, values)}"
+            case Absent():
+                return f"{self.fact(near[0]) if near else atom_text(literal, values)} is there"
             case Test(condition):
                 if _is_internal(condition):
                     return _NO_MATCH
@@ -112,10 +115,10 @@ class Wording:
     def literal(self, literal: Literal, values: Mapping[str, Value]) -> str:
         """A literal that is not an atom, and the values it holds for."""
         match literal:
-            case Match(relation, terms):
-                return atom_text(relation, terms, values)
-            case Absent(relation, terms):
-                return f"no row {atom_text(relation, terms, values)}"
+            case Match():
+                return atom_text(literal, values)
+            case Absent():
+                return f"no row {atom_text(literal, values)}"
             case Test(condition):
                 return f"{literal_text(literal)}{_where([condition], values)}"
             case Bind(variable, value):
@@ -165,9 +168,11 @@ def literal_text(literal: Literal) -> str:
     return clip(" ".join(print_body_literal(literal).split()).removesuffix("."), _LONGEST)
 
 
-def atom_text(relation: str, terms: tuple[Term, ...], values: Mapping[str, Value]) -> str:
+def atom_text(atom: Match | Absent, values: Mapping[str, Value]) -> str:
     """An atom with the values of its variables; variables without a value keep their names."""
-    return f"{written_relation(relation)}({', '.join(_term(t, values) for t in terms)})"
+    version = f"{f'-{atom.delay}' if atom.delay else ''}{chr(39) * atom.is_prime}"
+    shown = ", ".join(_term(t, values) for t in atom.terms)
+    return f"{written_relation(atom.relation)}{version}({shown})"
 
 
 def _term(term: Term, values: Mapping[str, Value]) -> str:

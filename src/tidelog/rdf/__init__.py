@@ -7,14 +7,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tidelog.rdf.graphs import graph, read, triples, union, write
+    from tidelog.rdf.equality import EQUALITY_RULES, with_equality
+    from tidelog.rdf.graphs import graph, read, read_quads, triples, union, write
     from tidelog.rdf.inference import PROFILES, Inference, infer
     from tidelog.rdf.lubm import universities, university_ontology
     from tidelog.rdf.ontology import LeftOut
+    from tidelog.rdf.prefixes import program, shown
     from tidelog.rdf.rdfs import RDFS, schema_closure
+    from tidelog.rdf.sparql.answers import query, sparql_rules
     from tidelog.rdf.translation import Translation, owl_rules, rdfs_rules
 
 __all__ = [
+    "EQUALITY_RULES",
     "PROFILES",
     "RDFS",
     "Inference",
@@ -23,22 +27,31 @@ __all__ = [
     "graph",
     "infer",
     "owl_rules",
+    "program",
+    "query",
     "rdfs_rules",
     "read",
+    "read_quads",
     "schema_closure",
+    "shown",
+    "sparql_rules",
     "triples",
     "union",
     "universities",
     "university_ontology",
+    "with_equality",
     "write",
 ]
 
 _MODULES = {
-    "graphs": ("graph", "read", "triples", "union", "write"),
+    "graphs": ("graph", "read", "read_quads", "triples", "union", "write"),
     "inference": ("PROFILES", "Inference", "infer"),
     "ontology": ("LeftOut",),
     "rdfs": ("RDFS", "schema_closure"),
     "translation": ("Translation", "owl_rules", "rdfs_rules"),
+    "equality": ("EQUALITY_RULES", "with_equality"),
+    "prefixes": ("program", "shown"),
+    "sparql.answers": ("query", "sparql_rules"),
     "lubm": ("universities", "university_ontology"),
 }
 

@@ -5,15 +5,17 @@ Exit codes are those of the other commands. Results go to standard output, warni
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tidelog import rdf
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from tidelog.rdf import LeftOut
 
@@ -21,12 +23,17 @@ __all__ = ["commands"]
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _BASE = click.option("--base", metavar="IRI", help="Base IRI for relative IRIs in Turtle.")
+_SAME_AS = click.option(
+    "--same-as",
+    is_flag=True,
+    help="Also infer what follows from equality: owl:sameAs, functional and inverse functional properties.",
+)
 _VERBOSE = click.option("-v", "--verbose", is_flag=True, help="List the statements that have no rules.")
 
 
 @click.group("rdf")
 def commands() -> None:
-    """Work with RDF graphs: infer triples by RDFS or OWL 2 RL."""
+    """Work with RDF graphs: infer triples by RDFS or OWL 2 RL, and query them by SPARQL."""
 
 
 @commands.command()
@@ -49,6 +56,7 @@ def commands() -> None:
     help="Write the triples to FILE, as N-Triples (.nt or .nt.gz).",
 )
 @click.option("--only-inferred", is_flag=True, help="Write only the inferred triples.")
+@_SAME_AS
 @_BASE
 @_VERBOSE
 def infer(
@@ -57,19 +65,21 @@ def infer(
     profile: str,
     output: Path | None,
     only_inferred: bool,
+    same_as: bool,
     base: str | None,
     verbose: bool,
 ) -> None:
     """Infer the triples that follow from a graph.
 
-    Files are N-Triples (.nt) or Turtle (.ttl), optionally with .gz; together they form one graph. rdfs covers
-    subclasses, subproperties, domains and ranges; owlrl translates the OWL statements of the graph to rules.
+    Files are N-Triples (.nt), Turtle (.ttl), RDF/XML (.rdf, .owl), JSON-LD (.jsonld), N-Quads (.nq) or TriG
+    (.trig), optionally with .gz; together they form one graph. rdfs covers subclasses, subproperties,
+    domains and ranges; owlrl translates the OWL statements of the graph to rules.
     """
     if output is not None and output.suffixes[-2:] != [".nt", ".gz"] and output.suffix != ".nt":
         raise click.UsageError(f"{output}: triples are written as N-Triples; name the file .nt or .nt.gz")
-    graph = rdf.read(*ontology, *files, base=base)
+    graph = _graph((*ontology, *files), base)
     click.echo(f"{_counted(len(graph), 'triple')} read")
-    found = rdf.infer(graph, profile)
+    found = rdf.infer(graph, profile, same_as=same_as)
     _tell_left_out(found.left_out, verbose)
     _tell_passed_over(found.passed_over)
     if found.about_literals:
@@ -95,11 +105,64 @@ def infer(
 @_VERBOSE
 def rules(files: tuple[Path, ...], profile: str, base: str | None, verbose: bool) -> None:
     """Translate an ontology to a program, with one relation for each class and property, and print it."""
-    ontology = rdf.read(*files, base=base)
+    ontology = _graph(files, base)
     made = rdf.owl_rules(ontology) if profile == "owlrl" else rdf.rdfs_rules(ontology)
     _tell_left_out(made.left_out, verbose)
     _tell_passed_over(made.passed_over)
     click.echo(made.text, nl=False)
+
+
+@commands.command()
+@click.argument("text", metavar="QUERY")
+@click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE...")
+@click.option(
+    "--profile",
+    type=click.Choice(["none", "rdfs", "owlrl"]),
+    default="none",
+    show_default=True,
+    help="Query the graph together with what follows from it by these rules.",
+)
+@click.option("--csv", "form", flag_value="csv", help="Print CSV, with whole terms.")
+@click.option("--json", "form", flag_value="json", help="Print the JSON format of SPARQL results.")
+@_SAME_AS
+@_BASE
+def query(
+    text: str, files: tuple[Path, ...], profile: str, form: str | None, same_as: bool, base: str | None
+) -> None:
+    """Answer a SPARQL query over a graph: SELECT or ASK.
+
+    QUERY is the text of a query, or @FILE. Together the other files form one graph. Terms are shown by the
+    prefixes of the query.
+    """
+    from tidelog.rdf.results import csv_text, json_text, table_text  # loads an engine
+
+    if text.startswith("@"):
+        text = Path(text[1:]).read_text(encoding="utf-8")
+    made = rdf.sparql_rules(text)  # a mistake is reported before anything is read
+    graph = _graph(files, base)
+    if profile != "none":
+        graph = rdf.infer(graph, profile, same_as=same_as).together()
+    elif same_as:
+        graph = rdf.with_equality(graph)
+    answer = rdf.query(graph, made)
+    match form:
+        case "csv":
+            shown = csv_text(answer)
+        case "json":
+            shown = json_text(answer)
+        case _:
+            shown = table_text(answer, text)
+    click.echo(shown, nl=False)
+
+
+def _graph(files: Sequence[Path], base: str | None) -> Any:
+    """The graph of files; what is lost is shown as a warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        graph = rdf.read(*files, base=base)
+    for warning in caught:
+        _note(str(warning.message))
+    return graph
 
 
 @commands.command()

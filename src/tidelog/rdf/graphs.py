@@ -18,15 +18,21 @@ from tidelog.formats.files import read_triples, write_facts
 from tidelog.formats.triples import TERMS
 from tidelog.rdf.terms import is_blank
 
-__all__ = ["distinct", "graph", "is_writable", "read", "triples", "union", "write"]
+__all__ = ["distinct", "graph", "is_writable", "read", "read_quads", "triples", "union", "write"]
 
 
 def read(*files: str | os.PathLike[str], base: str | None = None) -> Any:
-    """Read files (`.nt`, `.ttl`, optionally with `.gz`) as one graph; raises DataError with file and line.
+    """Read files as one graph; raises DataError with file and line.
 
-    `base` is the base IRI for relative IRIs in Turtle.
+    Files are N-Triples, Turtle, RDF/XML, JSON-LD, N-Quads or TriG, by their extensions, optionally with
+    `.gz`. `base` is the base IRI for relative IRIs. Named graphs become a part of the graph, with a warning.
     """
     return union(read_triples(file, base) for file in files)
+
+
+def read_quads(file: str | os.PathLike[str], base: str | None = None) -> Any:
+    """Read a file with its named graphs: the fourth column, `g`, is empty for the default graph."""
+    return read_triples(file, base, named=True)
 
 
 def write(table: Any, file: str | os.PathLike[str]) -> None:

@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from tidelog.errors import SessionError
 from tidelog.program.elaborate.problems import did_you_mean
-from tidelog.rdf.graphs import is_writable
+from tidelog.rdf.equality import EQUALITY_RULES, EXPRESSED, with_equality
+from tidelog.rdf.graphs import distinct, is_writable
 from tidelog.rdf.ontology import LeftOut
 from tidelog.rdf.rdfs import RDFS
 from tidelog.rdf.translation import owl_rules
@@ -51,16 +52,38 @@ class Inference:
         return pa.concat_tables([self.graph, self.triples])
 
 
-def infer(graph: Any, profile: str = "rdfs") -> Inference:
-    """Infer the triples that follow from a graph, which includes the ontology."""
+def infer(graph: Any, profile: str = "rdfs", *, same_as: bool = False) -> Inference:
+    """Infer the triples that follow from a graph, which includes the ontology.
+
+    With `same_as`, also those that follow from equality (`owl:sameAs`, functional and inverse functional
+    properties).
+    """
     if profile not in PROFILES:
         hint = did_you_mean(profile, PROFILES) or f"the profiles are {', '.join(PROFILES)}"
         raise SessionError(f"unknown profile `{profile}`; {hint}")
+    if same_as:
+        return _with_equality(graph, profile)
     return _by_rdfs(graph) if profile == "rdfs" else _by_owl(graph)
 
 
-def _by_rdfs(graph: Any) -> Inference:
-    db = open_session(text=RDFS)
+def _with_equality(graph: Any, profile: str) -> Inference:
+    """Both kinds of inference in turn, until neither adds a triple."""
+    given = distinct(graph)
+    if profile == "rdfs":
+        return _by_rdfs(given, EQUALITY_RULES)
+    whole = given
+    while True:
+        equal = with_equality(whole)
+        found = _by_owl(equal)
+        next_ = distinct(found.together())
+        if len(next_) == len(whole):
+            left_out = tuple(s for s in found.left_out if not any(word in s.said for word in EXPRESSED))
+            return replace(found, graph=given, triples=whole.slice(len(given)), left_out=left_out)
+        whole = next_
+
+
+def _by_rdfs(graph: Any, more: str = "") -> Inference:
+    db = open_session(text=RDFS + more)
     with db.transaction() as tx:
         tx.insert("T", graph)
     return _inference(graph, db["T"].derived.to_arrow(), len(db.rules), ())

@@ -36,7 +36,7 @@ _INTERESTS: Final = 30
 def university_ontology() -> Any:
     """The benchmark's ontology, as a graph."""
     content = files("tidelog.rdf").joinpath(_ONTOLOGY).read_bytes()
-    return parse_triples(content, _ONTOLOGY, turtle=True)
+    return parse_triples(content, _ONTOLOGY, extension=".ttl")
 
 
 def universities(count: int, seed: int = 0, departments: tuple[int, int] = (15, 25)) -> Any:

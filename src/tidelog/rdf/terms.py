@@ -8,6 +8,7 @@ __all__ = [
     "DOMAIN",
     "FIRST",
     "NIL",
+    "PREFIXES",
     "RANGE",
     "REST",
     "SUBCLASS",
@@ -25,7 +26,7 @@ _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
 _OWL: Final = "http://www.w3.org/2002/07/owl#"
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
-_PREFIXES: Final = {_RDF: "rdf", _RDFS: "rdfs", _OWL: "owl", _XSD: "xsd"}
+PREFIXES: Final = {_RDF: "rdf", _RDFS: "rdfs", _OWL: "owl", _XSD: "xsd"}
 
 
 def owl(name: str) -> str:
@@ -74,7 +75,7 @@ def short(term: str) -> str:
     if not term.startswith("<"):
         return term
     text = term[1:-1]
-    for namespace, prefix in _PREFIXES.items():
+    for namespace, prefix in PREFIXES.items():
         if text.startswith(namespace):
             return f"{prefix}:{text[len(namespace) :]}"
     return local_name(term) or term

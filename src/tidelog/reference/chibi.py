@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import assert_never
 
@@ -54,9 +54,9 @@ from tidelog.program.typed import (
     Var,
     Without,
 )
-from tidelog.reference.aggregates import aggregate, over_nothing
 from tidelog.reference.evaluate import Failure, evaluate
 from tidelog.reference.facts import Facts, IndexedFacts, Substitution, stored
+from tidelog.reference.folds import aggregate, over_nothing
 from tidelog.reference.structures import items_of
 from tidelog.reference.totals import TotalsRun
 
@@ -124,6 +124,8 @@ def extend(program: Program, facts: Facts, max_rounds: int = DEFAULT_ROUNDS) -> 
 def answers(program: Program, query: Query, facts: Facts) -> frozenset[Row]:
     """The answers of a query over exactly these facts, which are not changed."""
     name = query.relation.name
+    if query.functions:
+        program = replace(program, functions={**program.functions, **query.functions})
     stratum = Stratum(frozenset([name]), (query.rule,), recursive=False)
     _StratumRun(program, stratum, facts, DEFAULT_ROUNDS).fixpoint()
     return frozenset(facts.rows.pop(name, ()))
@@ -348,11 +350,9 @@ class _StratumRun:
             if failed:
                 return [failed[0]]
             rows.append(tuple(v for v in values if not isinstance(v, Failure)))
-        type_ = literal.result.type
         if not rows:
-            return over_nothing(literal.function, type_)
-        types = tuple(a.type for a in literal.args)
-        return [aggregate(literal.function, rows, types, type_, distinct=literal.distinct)]
+            return over_nothing(literal.function, literal.result.type, self.program.functions)
+        return [aggregate(literal, rows, self.program.functions)]
 
     def _value(self, expr: Expr, known: Substitution) -> Value | Failure:
         return evaluate(expr, known, self.program.functions)
@@ -382,9 +382,7 @@ class _StratumRun:
         for key, rows in members.items():
             found: dict[str, Value | Failure] = {k.name: v for k, v in zip(group.keys, key, strict=True)}
             for i, agg in enumerate(group.aggregates):
-                types = tuple(a.type for a in agg.args)
-                column = [row[i] for row in rows]
-                result = aggregate(agg.function, column, types, agg.result.type, distinct=agg.distinct)
+                result = aggregate(agg, [row[i] for row in rows], self.program.functions)
                 if isinstance(result, Failure):
                     raise _failed(rule, result, found)
                 found[agg.result.name] = result

@@ -31,6 +31,7 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import BadValue, Value, canonical, joins, order_key
 from tidelog.program import typed
+from tidelog.program.folds import written_name
 from tidelog.program.library.catalog import MAX_BIGINT_SHIFT, MAX_CALL_DEPTH, TOO_DEEP
 from tidelog.program.steps import Assign, Branch, Jump, Loop, Return, Steps
 from tidelog.program.typed import Expr
@@ -182,7 +183,7 @@ def _solved(first: _Activation, functions: Functions) -> Value | Failure:
         last = waiting[-1]
         last.number = 0
         if last.depth > MAX_CALL_DEPTH:
-            value: Value | Failure = Failure(TOO_DEEP.format(last.function.name))
+            value: Value | Failure = Failure(TOO_DEEP.format(written_name(last.function.name)))
         else:
             try:
                 value = _outcome(last.function.body, last.arguments, _Context(functions, last))

@@ -14,6 +14,7 @@ from tidelog.data.values import Row, joins
 from tidelog.errors import EngineError
 from tidelog.program.model import Program
 from tidelog.program.typed import Body, Constant, Match, Rule, Stratum, Var
+from tidelog.program.weighting import delays
 from tidelog.proofs.absence import (
     Blocked,
     Change,
@@ -26,24 +27,36 @@ from tidelog.proofs.absence import (
     Other,
     Pattern,
 )
+from tidelog.proofs.model import Fact
 from tidelog.reference.chibi import consequences, derivations
-from tidelog.reference.facts import IndexedFacts
+from tidelog.reference.facts import IndexedFacts, stored
+from tidelog.reference.replay import Change as Edit
+from tidelog.reference.replay import Replay
 
 __all__ = ["RefutationChecker"]
 
 
 class RefutationChecker:
-    """Checks refutations about one state: a program and its asserted facts."""
+    """Checks refutations about one state: a program and its asserted facts, or what a replay has reached."""
 
-    def __init__(self, program: Program, given: Mapping[str, Iterable[Row]]) -> None:
+    def __init__(
+        self, program: Program, given: Mapping[str, Iterable[Row]], replay: Replay | None = None
+    ) -> None:
         self._program = program
         self._given = {name: frozenset(rows) for name, rows in given.items()}
-        self._facts = IndexedFacts(consequences(program, self._given))
+        self._replay = replay
+        self._facts = IndexedFacts(consequences(program, self._given)) if replay is None else replay.facts
+        self._delays = {name: f"{r}-{n}" for name, (r, n) in delays(program).items()}
         self._kept = {name: best.column for stratum in program.strata for name, best in stratum.best}
         for stratum in program.strata:
             totals = () if stratum.totals is None else stratum.totals.kept
             self._kept |= {name: total.column for name, total in totals}
         self._derived: dict[str, list[Row]] = {}
+
+    @classmethod
+    def of(cls, replay: Replay) -> RefutationChecker:
+        """A checker of the last commit of a replay: changes are made in that commit."""
+        return cls(replay.program, {name: list(rows) for name, rows in replay.given.items()}, replay)
 
     def problem(self, goal: Pattern, obstacles: Iterable[Obstacle]) -> str | None:
         """What is wrong with a refutation first; None if it holds."""
@@ -126,19 +139,23 @@ class RefutationChecker:
         """Whether the atoms that hold match present rows, and a failing atom matches none."""
         instance = obstacle.instance
         shown = [*instance.facts.values(), *obstacle.near]
-        if not all(fact.row in self._facts.rows[fact.relation] for fact in shown):
+        if not all(fact.row in self._facts.rows[self._stored(fact)] for fact in shown):
             return False
         for number, fact in instance.facts.items():
             atom = obstacle.body[number]
+            alone = IndexedFacts({self._stored(fact): [fact.row]})
             if not isinstance(atom, Match) or not any(
-                True
-                for _ in IndexedFacts({fact.relation: [fact.row]}).unifying(atom.relation, atom.terms, {})
+                True for _ in alone.unifying(stored(atom).removesuffix("'"), atom.terms, {})
             ):
                 return False
         failing = obstacle.body[obstacle.literal]
         if not isinstance(failing, Match):
             return True
-        return next(self._facts.unifying(failing.relation, failing.terms, instance.values), None) is None
+        return next(self._facts.unifying(stored(failing), failing.terms, instance.values), None) is None
+
+    def _stored(self, fact: Fact) -> str:
+        """The name under which the rows of a fact's relation are stored here."""
+        return self._delays.get(fact.relation, fact.relation)
 
     # -- changes
 
@@ -154,7 +171,7 @@ class RefutationChecker:
                     return is_asserted and self._follows(goal, {}, {fact.relation: {fact.row}})
                 case Drop(literal):
                     program = _without(self._program, obstacle.rule, obstacle.body, literal)
-                    return self._has(consequences(program, self._given).get(goal.relation, ()), goal)
+                    return self._has_after(goal, program, self._given, [])
                 case _:
                     assert_never(change)
         except EngineError:
@@ -172,7 +189,17 @@ class RefutationChecker:
         given = {name: set(rows) - less.get(name, set()) for name, rows in self._given.items()}
         for name, rows in more.items():
             given[name] = given.get(name, set()) | rows
-        return self._has(consequences(self._program, given).get(goal.relation, ()), goal)
+        changes: list[Edit] = [("delete", name, row) for name, rows in less.items() for row in rows]
+        changes += [("insert", name, row) for name, rows in more.items() for row in rows]
+        return self._has_after(goal, self._program, given, changes)
+
+    def _has_after(
+        self, goal: Pattern, program: Program, given: Mapping[str, Iterable[Row]], changes: list[Edit]
+    ) -> bool:
+        """Whether the goal follows from other facts, or from more changes in the last commit."""
+        if self._replay is None:
+            return self._has(consequences(program, given).get(goal.relation, ()), goal)
+        return self._has(self._replay.supposing(program, changes).facts.rows[goal.relation], goal)
 
 
 def _without(program: Program, rule: Rule, body: Body, literal: int) -> Program:
@@ -187,9 +214,9 @@ def _without(program: Program, rule: Rule, body: Body, literal: int) -> Program:
     def of(stratum: Stratum) -> Stratum:
         return replace(stratum, rules=tuple(other if r.id == rule.id else r for r in stratum.rules))
 
-    return Program(
-        program.relations, program.aliases, program.functions, strata=tuple(map(of, program.strata))
-    )
+    rules = {id_: other if id_ == rule.id else r for id_, r in program.rules.items()}
+    strata = tuple(map(of, program.strata))
+    return Program(program.relations, program.aliases, program.functions, rules, strata)
 
 
 def _same(left: object, right: object) -> bool:

@@ -23,13 +23,18 @@ Change: TypeAlias = tuple[str, str, Row]  # "insert" or "delete", a relation and
 
 
 class Replay:
-    """`contents` are the rows of all relations after the last commit, with their weights."""
+    """`contents` are the rows of all relations after the last commit, with their weights.
+
+    `facts` are the same rows, and those of earlier commits that rules read.
+    """
 
     def __init__(self) -> None:
         self.program: Program = EMPTY
         self.given: Contents = {}
         self.history: list[Contents] = []
+        self.facts = IndexedFacts()
         self._asked: dict[tuple[str, int], int] = {}  # the first commit that reads a delayed relation
+        self._last: tuple[Replay, Sequence[Change]] | None = None  # before the last commit, and its changes
 
     @property
     def contents(self) -> Contents:
@@ -52,13 +57,28 @@ class Replay:
                     facts.add(f"{name}-{delay}", row)
                     facts.weights[f"{name}-{delay}", row] = weight
         extend(program, facts)
+        self._last = self.copy(), changes
         contents = {
             name: Counter({row: facts.weights.get((name, row), 1) for row in facts.rows[name]})
             for name in program.relations
         }
-        self.program, self.given, self._asked = program, given, asked
+        self.program, self.given, self._asked, self.facts = program, given, asked, facts
         self.history.append(contents)
         return contents
+
+    def supposing(self, program: Program, changes: Sequence[Change]) -> Replay:
+        """What would be if the last commit had had another program, and more changes."""
+        assert self._last is not None, "there is a commit"
+        before, made = self._last
+        other = before.copy()
+        other.commit(program, [*made, *changes])
+        return other
+
+    def copy(self) -> Replay:
+        other = Replay()
+        other.program, other.given = self.program, self.given
+        other.history, other.facts, other._asked = list(self.history), self.facts, dict(self._asked)
+        return other
 
     def _with(self, program: Program, changes: Sequence[Change]) -> Contents:
         given: Contents = {}

@@ -38,8 +38,9 @@ def missing_row(text: str, program: Program) -> tuple[str, tuple[object, ...]]:
     ProgramError or SessionError if the text is not an atom of the program with constants and variables.
     """
     _atom(text)
-    (body,) = Draft(program).query(text).rule.bodies
-    calculator = Calculator(program.functions)
+    query = Draft(program).query(text)
+    (body,) = query.rule.bodies
+    calculator = Calculator({**program.functions, **query.functions})
     known: dict[str, object] = {}
     atom: Match | None = None
     for literal in body:

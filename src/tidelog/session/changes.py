@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tidelog.errors import SessionError, shown
 from tidelog.program.typed import Relation
-from tidelog.proofs.drawing import Drawing
+from tidelog.proofs.change import Arrival, Departure
 from tidelog.session.facts import Fact, Facts
 from tidelog.session.names import free_name, unknown_relation
 from tidelog.session.rendering import SHOWN, counted, html_table, text_table
@@ -130,7 +130,7 @@ class RelationChanges(Tabular):
         return inserted + [["-", *row] for row in self._deleted.shown(max(SHOWN - len(inserted), 0))]
 
 
-Explain: TypeAlias = "Callable[[Changes, str, object, int | None], Drawing]"
+Explain: TypeAlias = "Callable[[Changes, str, object, int | None], Arrival | Departure]"
 
 
 class Changes(Mapping[str, RelationChanges]):
@@ -138,6 +138,7 @@ class Changes(Mapping[str, RelationChanges]):
 
     A relation that did not change has an empty change, which `nothing` makes; `commit` is None for a preview.
     `asserted` are the rows that became asserted, and those that ceased to be, of relations that have rules.
+    `stored` are the changes of the backend, if relations with weights or delays make them others.
     """
 
     def __init__(
@@ -147,15 +148,17 @@ class Changes(Mapping[str, RelationChanges]):
         relations: Mapping[str, Relation],
         nothing: Callable[[Relation], RelationChanges],
         asserted: Mapping[str, tuple[Facts, Facts]] | None = None,
+        stored: Changes | None = None,
     ) -> None:
         self.commit = commit
         self._changed = changed
         self._relations = relations
         self._nothing = nothing
         self.asserted = asserted or {}
+        self.stored = stored
         self._explain: Explain | None = None
 
-    def why(self, relation: str, row: object, *, limit: int | None = 10_000_000) -> Drawing:
+    def why(self, relation: str, row: object, *, limit: int | None = 10_000_000) -> Arrival | Departure:
         """Why the commit inserted or deleted a row; only of the last commit, before the next.
 
         SessionError if it did not change the row, or if the search reads more than `limit` rows.

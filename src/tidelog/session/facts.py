@@ -7,9 +7,10 @@ stored depends on the backend of the session.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
+from tidelog.data.values import Value
 from tidelog.errors import DataError, SessionError, shown
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.typed import Relation
@@ -140,6 +141,11 @@ class WholeFacts(Facts):
         """The facts that rules derive and that are not asserted."""
 
     # -- for proofs
+
+    def matching(self, bound: Mapping[int, Value]) -> Sequence[Fact]:
+        """The rows with these canonical values in these columns."""
+        names = {self.relation.columns[i].name: value for i, value in bound.items()}
+        return tuple(self.where(**names) if names else self)
 
     def is_given(self, row: Fact) -> bool | None:
         """Whether a row of canonical values is asserted; None if only `given` knows."""

@@ -13,6 +13,7 @@ from tidelog.data.values import BadValue, Row, Value
 from tidelog.errors import DataError
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation
+from tidelog.program.weighting import is_weighted, weighted_relation
 from tidelog.proofs.absence import Pattern
 from tidelog.proofs.model import Fact
 from tidelog.session.changes import Changes
@@ -21,6 +22,7 @@ from tidelog.tables.natives import check
 
 __all__ = ["SessionState", "Undone", "fact_of", "pattern_of"]
 
+_ROWS: Final = 16  # rows that are indexed in Python in the time of a lookup in this process
 _COLLECTED: Final = 500_000  # rows up to which a relation in frames is collected
 
 
@@ -29,23 +31,40 @@ class _Lookup:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._is_near = facts.is_near or len(facts) > _COLLECTED
+        self._size = len(facts)
+        self._is_near = facts.is_near or self._size > _COLLECTED
         self._found: dict[tuple[object, ...], Sequence[Row]] = {}
         self._indexes: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
+        self._lookups: dict[tuple[int, ...], int] = {}  # by columns
 
     def rows(self, bound: Mapping[int, Value]) -> Sequence[Row]:
         columns, key = tuple(bound), tuple(bound.values())
-        if self._is_near:
+        if self._is_near and columns not in self._indexes:
             found = self._found.get((columns, key))
             if found is None:
-                found = self._found[columns, key] = tuple(self._where(bound))
+                found = self._found[columns, key] = self._matching(bound)
+                self._note(columns)
             return found
         index = self._indexes.get(columns)
         if index is None:
-            index = self._indexes[columns] = {}
-            for row in self._facts:
-                index.setdefault(tuple(row[i] for i in columns), []).append(row)
+            index = self._indexes[columns] = self._indexed(columns)
         return index.get(key, ())
+
+    def _indexed(self, columns: tuple[int, ...]) -> dict[Row, list[Row]]:
+        index: dict[Row, list[Row]] = {}
+        for row in self._facts:
+            index.setdefault(tuple(row[i] for i in columns), []).append(row)
+        return index
+
+    def _note(self, columns: tuple[int, ...]) -> None:
+        """Index a relation by some columns once the lookups have taken as long as that does."""
+        many = self._lookups[columns] = self._lookups.get(columns, 0) + 1
+        if many * _ROWS > self._size and self._size <= _COLLECTED:
+            self._indexes[columns] = self._indexed(columns)
+
+    def _matching(self, bound: Mapping[int, Value]) -> Sequence[Row]:
+        whole = self._facts
+        return whole.matching(bound) if isinstance(whole, WholeFacts) else tuple(self._where(bound))
 
     def some(self, bound: Mapping[int, Value], count: int) -> Sequence[Row]:
         """At most so many rows."""
@@ -74,14 +93,14 @@ class SessionState:
     def size(self, relation: str) -> int:
         size = self._sizes.get(relation)
         if size is None:
-            size = self._sizes[relation] = len(self._views[relation])
+            size = self._sizes[relation] = len(self._views[relation]) if relation in self._views else 0
         return size
 
     def rows(self, relation: str, bound: Mapping[int, Value]) -> Sequence[Row]:
-        return self._of(relation).rows(bound)
+        return self._of(relation).rows(bound) if relation in self._views else ()
 
     def some(self, relation: str, bound: Mapping[int, Value], count: int) -> Sequence[Row]:
-        return self._of(relation).some(bound, count)
+        return self._of(relation).some(bound, count) if relation in self._views else ()
 
     def _of(self, relation: str) -> _Lookup:
         found = self._present.get(relation)
@@ -90,6 +109,8 @@ class SessionState:
         return found
 
     def asserted(self, relation: str, bound: Mapping[int, Value]) -> Sequence[Row]:
+        if relation not in self._views:
+            return ()
         given = self._given.get(relation)
         if given is None:
             given = self._given[relation] = _Lookup(self._views[relation].given)
@@ -98,7 +119,8 @@ class SessionState:
     def is_asserted(self, fact: Fact) -> bool:
         known = self._known.get(fact)
         if known is None:
-            known = self._views[fact.relation].is_given(fact.row)
+            view = self._views.get(fact.relation)
+            known = False if view is None else view.is_given(fact.row)
             if known is None:
                 known = bool(self.asserted(fact.relation, dict(enumerate(fact.row))))
             self._known[fact] = known
@@ -112,11 +134,18 @@ class SessionState:
             self._ranks[fact] = self._views[fact.relation].rank(fact.row)
         return self._ranks[fact]
 
+    def weight(self, fact: Fact) -> int:
+        return 1
+
+    def asserted_weight(self, fact: Fact) -> int:
+        return int(self.is_asserted(fact))
+
 
 class Undone:
     """The state before a commit, as a difference from the one after it."""
 
     def __init__(self, changes: Changes, before: Program) -> None:
+        """`before` is the program before the commit, as the backend had it."""
         self._changes = changes
         self._derived = {head.relation for rule in before.rules.values() for head in rule.heads}
         self._lookups: dict[tuple[str, int], _Lookup] = {}
@@ -152,15 +181,36 @@ class Undone:
         return lookup.rows(bound)
 
 
-def fact_of(relation: Relation, row: object) -> Fact:
-    """A user's row as a fact; DataError if it does not match the columns."""
+def fact_of(relation: Relation, row: object) -> tuple[Fact, int | None]:
+    """A user's row as a fact, and the weight that it says, as rows of multisets and streams may.
+
+    DataError if the row does not match the columns.
+    """
     names = [c.name for c in relation.columns]
+    if is_weighted(relation):
+        row, weight = _without_weight(relation, row)
+    else:
+        weight = None
     if isinstance(row, Mapping) and not row.keys() >= set(names):
         raise DataError(relation.name, f"a row needs values for exactly {', '.join(names)}")
     bound = pattern_of(relation, row).bound
     if len(bound) < len(names):
         raise DataError(relation.name, f"a row needs values for exactly {', '.join(names)}")
-    return Fact(relation.name, tuple(bound.values()))
+    return Fact(relation.name, tuple(bound.values())), weight
+
+
+def _without_weight(relation: Relation, row: object) -> tuple[object, int | None]:
+    """A row as a user reads it, with its weight as the last column, or as it is inserted, without."""
+    size, name = len(relation.columns), weighted_relation(relation).columns[-1].name
+    weight: object = None
+    if isinstance(row, tuple | list) and len(row) == size + 1:
+        *row, weight = row
+    elif isinstance(row, Mapping) and name in row:
+        weight = row[name]
+        row = {column: value for column, value in row.items() if column != name}
+    if weight is not None and type(weight) is not int:
+        raise DataError(relation.name, "a weight is a whole number", column=name, value=weight)
+    return row, weight
 
 
 def pattern_of(relation: Relation, row: object) -> Pattern:

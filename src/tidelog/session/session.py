@@ -125,7 +125,7 @@ class Session:
         self._subscriptions = Subscriptions()
         self._stats = CommitStats(self._state.commit, Stats())
         self._recorder: Recorder | None = None  # of commits, if they are added up
-        self._explainer = Explainer(self._state, self._kinds, self.snapshot)
+        self._explainer = Explainer(self._state, self._kinds)
         with self.transaction() as tx:
             tx.begin_with(draft)
             say(tx)
@@ -257,7 +257,7 @@ class Session:
         Each rule has an order for each literal that may have changed. For the rules of the last commit, what
         was found stands beside the estimate. On Spark, sizes alone decide, and Spark adapts the plan.
         """
-        found = {r: (s.instances, s.expected) for r, s in self.stats.by_rule.items()}
+        found = {r: (s.instances, s.expected) for r, s in self.stats.by_rule.items() if s.is_counted}
         return self._state.plan(found, [r.rule.id for r in rules] or None)
 
     def profile(self, *, last: bool = False, reset: bool = False) -> Profile:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Final
+from typing import Any, Final
 
 from tidelog.engine.statistics import RuleStats, Stats, StratumStats
 from tidelog.session.rendering import LISTED, clip, counted, html_table, text_table
@@ -14,6 +15,21 @@ __all__ = ["CommitStats"]
 
 _WIDEST: Final = 60
 _CLIPPED: Final = 200
+_SHOWN: Final = (  # of each stratum
+    "name",
+    "strategy",
+    "why",
+    "placed",
+    "rounds",
+    "instances",
+    "inserted",
+    "deleted",
+    "seconds",
+    "jobs",
+    "steps",
+    "written",
+    "hot",
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -33,8 +49,40 @@ class CommitStats:
 
     @property
     def instances(self) -> int:
-        """How many instances of rules were examined."""
+        """How many instances of rules were found; those found in frames are not counted."""
         return self.run.instances
+
+    @property
+    def jobs(self) -> int:
+        """How often Spark was asked to compute something; it may divide that into several jobs."""
+        return self.run.jobs
+
+    @property
+    def written(self) -> int:
+        """How many bytes tasks on Spark wrote for the next commit."""
+        return sum(stratum.written for stratum in self.run.strata)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The statistics as plain data; times are in seconds."""
+        return {
+            "commit": self.commit,
+            "seconds": self.seconds,
+            "rounds": self.rounds,
+            "instances": self.instances,
+            "jobs": self.jobs,
+            "written": self.written,
+            "strata": [
+                {name: getattr(stratum, name) for name in _SHOWN} | {"relations": sorted(stratum.relations)}
+                for stratum in self.strata
+            ],
+            "rules": {
+                rule: {"seconds": done.seconds, "instances": done.instances, "expected": done.expected}
+                for rule, done in self.by_rule.items()
+            },
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False)
 
     @property
     def strata(self) -> tuple[StratumStats, ...]:
@@ -42,7 +90,7 @@ class CommitStats:
 
     @property
     def rules(self) -> dict[str, float]:
-        """The seconds spent on each rule."""
+        """The seconds spent on each rule; in frames, those of planning."""
         return {rule: done.seconds for rule, done in self.by_rule.items()}
 
     @property
@@ -68,9 +116,9 @@ class CommitStats:
             slowest = sorted(self.by_rule.items(), key=lambda item: -item[1].seconds)
             lines = [
                 [
-                    _time(done.seconds),
-                    f"{done.instances:,}",
-                    f"{round(done.expected):,}",
+                    _time(done.seconds) if done.is_counted else "",
+                    f"{done.instances:,}" if done.is_counted else "",
+                    f"{round(done.expected):,}" if done.is_counted else "",
                     " ".join(rule.split()),
                 ]
                 for rule, done in slowest
@@ -81,7 +129,7 @@ class CommitStats:
     def _title(self) -> str:
         return (
             f"commit {self.commit}: {_time(self.seconds)}, {counted(self.rounds, 'round')}, "
-            f"{counted(self.instances, 'instance')}"
+            f"{counted(self.instances, 'instance')}" + (f", {counted(self.jobs, 'job')}" if self.jobs else "")
         )
 
     def __repr__(self) -> str:
@@ -104,7 +152,7 @@ def _unit_line(stratum: StratumStats) -> list[str]:
         stratum.name if len(stratum.name) <= _WIDEST else stratum.name[: _WIDEST - 1] + "…",
         stratum.strategy,
         f"{stratum.rounds:,}",
-        f"{stratum.instances:,}",
+        f"{stratum.instances:,}" if stratum.is_counted else "",
         _time(stratum.seconds),
         stratum.why,
     ]

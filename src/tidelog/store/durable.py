@@ -1,8 +1,8 @@
 """The store: versioned relations in files. The last complete version is always readable.
 
 A store is a folder, on a local disk or in an object store, with a marker, `manifests/` (the log, see `log`),
-`segments/` (one folder per relation), `sidecars/` (what is known of the rows of inputs) and `states/` (engine
-states to resume from):
+`segments/` (one folder per relation), `sidecars/` (what is known of the rows of inputs), `states/` (engine
+states to resume from) and `history/` (see `history`):
 
 - A commit writes its segments, occasionally a state, then its manifest. If it stops before the manifest is
   the next entry of the log, it did not happen, and its files are orphans. If it stops later, it happened.
@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tidelog.data.file_names import file_name
 from tidelog.errors import StoreError
@@ -34,8 +34,10 @@ from tidelog.program.text import print_relation
 from tidelog.program.typed import Relation, Role
 from tidelog.store.claiming import LogWriter
 from tidelog.store.files import Files, Uncertain
-from tidelog.store.log import find_slots, last_manifests
+from tidelog.store.history import History, Remembered
+from tidelog.store.log import Slot, find_slots, last_manifests
 from tidelog.store.manifest import (
+    HISTORY,
     MANIFESTS,
     SEGMENTS,
     Batch,
@@ -85,11 +87,25 @@ class Update:
     sidecars: Mapping[str, Mapping[str, SidecarChange]] = field(default_factory=dict)
 
 
+class _Obsolete(NamedTuple):
+    """What is to be removed from a store: entries of the log, once `history` has them, and other files."""
+
+    history: Remembered
+    slots: list[Slot]
+    files: list[str]
+
+    @property
+    def is_anything(self) -> bool:
+        return bool(self.slots or self.files or self.history.removed)
+
+
 class Store(StoredVersion):
     """A store opened for writing. Use it in a `with` block, or close it."""
 
-    def __init__(self, place: Place | Files) -> None:
+    def __init__(self, place: Place | Files, history: int = 0) -> None:
+        """The facts of so many commits are kept for explanations, even if nothing else needs them."""
         super().__init__(place, None)
+        self._history = History(self.at, history)
         try:
             self._release = self.at.lock()
         except BlockingIOError:
@@ -113,7 +129,7 @@ class Store(StoredVersion):
 
     def _make_room(self) -> None:
         """Remove what interrupted commits left, if a lock says that they have ended."""
-        if self.at.folder is None or not self._obsolete(_ANY):
+        if self.at.folder is None or not self._obsolete(_ANY).is_anything:
             return
         try:
             self._log.claim()
@@ -255,7 +271,7 @@ class Store(StoredVersion):
                     (f"{number:012}", name, kind, self._log.epoch),
                     before.get(name, {}).get(kind),
                     change,
-                    self._verifier,
+                    self.verifier,
                 )
                 for kind, change in changes.items()
             }
@@ -306,7 +322,7 @@ class Store(StoredVersion):
         if segment.digest:
             return segment
         name = f"{SEGMENTS}/{segment.file}"
-        return replace(segment, digest=self._verifier.verify(name, segment.size, ""))
+        return replace(segment, digest=self.verifier.verify(name, segment.size, ""))
 
     def _state(
         self,
@@ -334,26 +350,36 @@ class Store(StoredVersion):
 
     def _write(self, number: int, name: str, kind: str, rows: Any) -> Segment:
         file = f"{file_name(name)}/{number:012}-{kind}-{self._log.epoch}.parquet"
-        self._verifier.forget(f"{SEGMENTS}/{file}")
+        self.verifier.forget(f"{SEGMENTS}/{file}")
         return write_segment(self.at, file, rows, is_base=kind == "base")
 
     def _sweep(self, epoch: int) -> None:
         """Remove what no retained version needs and writers up to an epoch have made."""
-        for name in self._obsolete(epoch):
+        obsolete = self._obsolete(epoch)
+        end = self._history.add(obsolete.history)
+        for slot in obsolete.slots:  # first, so that no manifest names a file that was removed
+            if slot.commit < end:
+                self.at.delete(slot.name)
+        for name in (*obsolete.history.removed, *obsolete.files):
             self.at.delete(name)
 
-    def _obsolete(self, epoch: int) -> list[str]:
-        """The files to remove: entries of the log first, so that none names a file that was removed."""
-        found = [name for name in self._written() if (epoch_of(name) or 0) <= epoch]
+    def _obsolete(self, epoch: int) -> _Obsolete:
+        found = {name: epoch_of(name) or 0 for name in self._written()}
         slots = find_slots(self.at)  # after the files, so that it has all that names them
         kept = last_manifests(self.at, slots, KEPT)
-        needed = {name for manifest in kept for name in manifest.needed}
-        old = [slot.name for slot in slots if kept and slot.commit < kept[-1].commit]
-        return old + [name for name in found if name not in needed]
+        history = self._history.remembered(  # later writers may have made files since they were found
+            slots, kept, lambda name: name in found or (epoch_of(name) or 0) > epoch
+        )
+        needed = {name for manifest in kept for name in manifest.needed} | history.pinned
+        return _Obsolete(
+            history,
+            [slot for slot in slots if kept and slot.commit < kept[-1].commit],
+            [name for name, made in found.items() if made <= epoch and name not in needed],
+        )
 
     def _written(self) -> Iterator[str]:
         """The files that commits may have written, recognised by name; other files are not the store's."""
-        for folder in (SEGMENTS, SIDECARS, STATES, MANIFESTS):
+        for folder in (SEGMENTS, SIDECARS, STATES, MANIFESTS, HISTORY):
             yield from (name for name in self.at.list(folder) if epoch_of(name) is not None)
 
 

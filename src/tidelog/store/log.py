@@ -15,9 +15,11 @@ is put only if it is absent, right after the last one, and never changed. Hence:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 from tidelog.errors import StoreError
 from tidelog.store.files import Files
@@ -25,7 +27,17 @@ from tidelog.store.manifest import MANIFESTS, Entry, Manifest, OtherFormat, entr
 from tidelog.store.marker import SHOWN
 from tidelog.store.sealing import Damaged, unsealed
 
-__all__ = ["Head", "Slot", "find_slots", "is_accepted", "last_manifests", "read_entry", "read_head"]
+__all__ = [
+    "Accepted",
+    "Head",
+    "Slot",
+    "accepted",
+    "find_slots",
+    "is_accepted",
+    "last_manifests",
+    "read_entry",
+    "read_head",
+]
 
 _DIGITS: Final = 12
 _NAME: Final = re.compile(rf"{MANIFESTS}/(\d{{{_DIGITS}}})(?:-([1-9]\d*))?\.json")
@@ -59,6 +71,13 @@ class Head:
     epoch: int
     writer: str
     manifest: Manifest | None
+
+
+class Accepted(NamedTuple):
+    """A manifest that is part of the log, and its file."""
+
+    manifest: Manifest
+    content: bytes
 
 
 def find_slots(files: Files) -> list[Slot]:
@@ -111,6 +130,25 @@ def last_manifests(files: Files, slots: Sequence[Slot], count: int) -> list[Mani
     return found
 
 
+def accepted(files: Files, slots: Sequence[Slot], commits: Iterable[int]) -> dict[int, Accepted]:
+    """The manifests of these commits in the log, without those that a writer put there that was asleep.
+
+    Manifests that are damaged, or were removed since the slots were found, are missing.
+    """
+    found: dict[int, Accepted] = {}
+    after = dict(pairwise(slots))
+    ends = {slot.commit: slot for slot in slots}
+    for commit in commits:
+        with suppress(FileNotFoundError, StoreError):
+            content = files.read(ends[commit].name)
+            entry = _parsed(files, ends[commit], content)
+            later = after.get(ends[commit])
+            is_part = later is None or _entry(files, later).writer.after == entry.writer.id
+            if isinstance(entry, Manifest) and is_part:
+                found[commit] = Accepted(entry, content)
+    return found
+
+
 def is_accepted(files: Files, slot: Slot, writer: str) -> bool | None:
     """Whether an entry of this writer is in a slot, and part of the log.
 
@@ -129,8 +167,13 @@ def is_accepted(files: Files, slot: Slot, writer: str) -> bool | None:
 
 def _entry(files: Files, slot: Slot) -> Entry:
     """Raises OSError or StoreError."""
+    return _parsed(files, slot, files.read(slot.name))
+
+
+def _parsed(files: Files, slot: Slot, content: bytes) -> Entry:
+    """Raises StoreError."""
     try:
-        return entry_from(unsealed(files.read(slot.name)), slot.commit)
+        return entry_from(unsealed(content), slot.commit)
     except OtherFormat:
         raise StoreError(
             f"{files.where(slot.name)} was written by another version of Tidelog; use that version, or a new "

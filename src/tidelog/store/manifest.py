@@ -23,6 +23,7 @@ from tidelog.store.sidecars import SIDECARS, Part, Sidecar
 from tidelog.store.states import STATES, KeptState
 
 __all__ = [
+    "HISTORY",
     "MANIFESTS",
     "SEGMENTS",
     "Batch",
@@ -45,8 +46,10 @@ FORMAT: Final = 5
 _READABLE: Final = (1, 2, 3, 4, FORMAT)
 _WITH_DIGESTS: Final = 3
 MANIFESTS: Final = "manifests"
+HISTORY: Final = "history"
 _DIGITS: Final = 12
 _PLAIN: Final = {"str": str, "int": int, "bool": bool}
+_INPUT: Final = re.compile(r"^input ", re.MULTILINE)  # attributes may stand on the lines before
 _STATE: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}(?:-(\d+))?")
 _SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(?:changes|base)(?:-(\d+))?\.parquet")
 _SIDECAR: Final = re.compile(
@@ -54,7 +57,7 @@ _SIDECAR: Final = re.compile(
 )
 _FILE: Final = re.compile(
     rf"(?:{SEGMENTS}/{_SEGMENT.pattern}|{_STATE.pattern}|{_SIDECAR.pattern})(?:{re.escape(UNFINISHED)})?"
-    rf"|{MANIFESTS}/\d{{{_DIGITS}}}(?:-\d+)?\.json(?:\.[0-9a-f]+)?{re.escape(UNFINISHED)}"
+    rf"|(?:{MANIFESTS}|{HISTORY})/\d{{{_DIGITS}}}(?:-\d+)?\.json(?:\.[0-9a-f]+)?{re.escape(UNFINISHED)}"
 )
 
 
@@ -88,6 +91,11 @@ class StoredRelation:
 
     declaration: str
     segments: tuple[Segment, ...] = ()
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it holds asserted facts."""
+        return _INPUT.search(self.declaration) is not None
 
 
 @dataclass(frozen=True, slots=True)

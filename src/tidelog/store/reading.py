@@ -56,7 +56,7 @@ class StoredVersion:
     def __init__(self, place: Place | Files, current: Manifest | None) -> None:
         self.at = files_at(place)
         self.current = current
-        self._verifier = Verifier(self.at)
+        self.verifier = Verifier(self.at)
 
     @property
     def place(self) -> str:
@@ -88,12 +88,12 @@ class StoredVersion:
         """The changes of a relation's asserted facts since the saved state, as signed rows."""
         state = self.current.state if self.current is not None else None
         log = () if state is None else state.log.get(relation.name, ())
-        return read_changes(relation, log, self._verifier)
+        return read_changes(relation, log, self.verifier)
 
     def matching(self, relation: Relation, asked: Any) -> Any:
         """The rows of a relation at the last commit with the values of one of the rows of `asked`."""
         files = (
-            self._verifier.verified(f"{SEGMENTS}/{s.file}", s.size, s.digest)
+            self.verifier.verified(f"{SEGMENTS}/{s.file}", s.size, s.digest)
             for s in self.segments(relation.name)
         )
         found = [rows for file in files for rows in matching(file, asked)]
@@ -102,14 +102,14 @@ class StoredVersion:
     def sidecar(self, name: str, kind: str) -> Kept | None:
         """What is known of the rows of an input relation, beside the relation itself."""
         found = {} if self.current is None else self.current.sidecars.get(name, {})
-        return Kept(found[kind], self._verifier) if kind in found else None
+        return Kept(found[kind], self.verifier) if kind in found else None
 
     def _read(self, relation: Relation, segments: Sequence[Segment]) -> Any:
-        return read_segments(relation, segments, self._verifier)
+        return read_segments(relation, segments, self.verifier)
 
     def _verified(self, segment: Segment) -> Path:
         assert self.at.folder is not None, "only local files can be read by others"
-        self._verifier.verify(f"{SEGMENTS}/{segment.file}", segment.size, segment.digest)
+        self.verifier.verify(f"{SEGMENTS}/{segment.file}", segment.size, segment.digest)
         return self.at.folder / SEGMENTS / segment.file
 
 

@@ -9,7 +9,7 @@ from tidelog.syntax.lexer import Token
 from tidelog.syntax.names import column_name, variable_name
 from tidelog.syntax.types import type_name, type_parameters
 
-__all__ = ["function", "is_kind", "relation", "type_definition"]
+__all__ = ["function", "is_kind", "relation", "signature", "type_definition"]
 
 
 def relation(c: Cursor) -> tree.Relation:
@@ -126,13 +126,22 @@ def _constructor(c: Cursor) -> tree.Constructor:
 def function(c: Cursor) -> tree.Function:
     """`function name<T>(parameters): type { … }`"""
     start = c.advance().start
-    is_qualified = c.token.kind == "Name" and "::" in c.token.text
-    kind = "Name" if is_qualified else "name"
-    name = c.expect_kind(kind, "a function name, which starts with a lowercase letter")
-    variable_name(c, name)
-    type_params = type_parameters(c)
-    parameters = _columns(c, f"the function `{name.name}`")
-    c.expect(":", "before the type of the result")
-    result = type_name(c)
+    name, type_params, parameters, result = signature(c, "function")
     body = block(c)
     return tree.Function(name.name, parameters, result, body, c.since(start), c.span(name), type_params)
+
+
+def signature(
+    c: Cursor, what: str
+) -> tuple[Token, tuple[tree.Variable, ...], tuple[tree.Column, ...], tree.TypeName]:
+    """`name<T>(parameters): type` of a function or an aggregate."""
+    is_qualified = c.token.kind == "Name" and "::" in c.token.text
+    kind = "Name" if is_qualified else "name"
+    article = "an" if what[0] in "aeiou" else "a"
+    name = c.expect_kind(kind, f"{article} {what} name, which starts with a lowercase letter")
+    variable_name(c, name)
+    type_params = type_parameters(c)
+    parameters = _columns(c, f"the {what} `{name.name}`")
+    hint = "write `: type { … }`" if c.at("->") or c.at("=>") else None
+    c.expect(":", "before the type of the result", hint)
+    return name, type_params, parameters, type_name(c)

@@ -9,7 +9,7 @@ from tidelog.syntax import statements, tree
 from tidelog.syntax.accesses import bits, positions
 from tidelog.syntax.constants import amount, bytes_literal, is_unit, string, width_literal
 from tidelog.syntax.cursor import Cursor, describe
-from tidelog.syntax.foreign import CONVERTED, RELATIONS, operator_hint
+from tidelog.syntax.foreign import CONVERTED, RELATIONS, argument_hint, operator_hint
 from tidelog.syntax.lexer import Token
 from tidelog.syntax.names import column_name, is_word, parameter_name, variable_name
 from tidelog.syntax.precedence import BINARY, CAST, COMPARISON, LOOSEST, NOT
@@ -18,6 +18,7 @@ from tidelog.syntax.statements import assigned
 from tidelog.syntax.types import type_name
 
 __all__ = [
+    "PARTS",
     "argument",
     "assigned",
     "binding",
@@ -178,7 +179,7 @@ def _accesses(c: Cursor, start: int, value: tree.Expr) -> tree.Expr:
 def _aggregate(c: Cursor, value: tree.Expr, keys: tuple[tree.Expr, ...], start: int) -> tree.Expr:
     distinct = False
     while True:
-        if not (c.at(".") and _is_access(c) and c.peek().kind == "name" and c.peek(2).text == "("):
+        if not (c.at(".") and _is_aggregate(c.peek(), c.token.end) and c.peek(2).text == "("):
             raise c.unexpected(
                 "expected an aggregate after `group_by`", "write `.group_by(…).count()`, for example"
             )
@@ -186,8 +187,14 @@ def _aggregate(c: Cursor, value: tree.Expr, keys: tuple[tree.Expr, ...], start: 
         name = c.advance()
         args = _arguments(c, f"of `{name.name}`")
         if name.text != "distinct" or args:
-            return tree.Aggregate(value, keys, name.text, args, distinct, c.since(start), c.span(name))
+            return tree.Aggregate(value, keys, name.name, args, distinct, c.since(start), c.span(name))
         distinct = True
+
+
+def _is_aggregate(name: Token, start: int) -> bool:
+    """Whether a token right after a point may be the name of an aggregate, also of one of a module."""
+    is_name = name.kind in ("name", "quoted") or (name.kind == "Name" and "::" in name.text)
+    return is_name and name.start == start
 
 
 def _arguments(c: Cursor, where: str) -> tuple[tree.Expr, ...]:
@@ -202,7 +209,7 @@ def _list(c: Cursor, closing: str, where: str) -> tuple[tree.Expr, ...]:
         found.append(expression(c))
         if not c.accept(","):
             break
-    c.expect(closing, where)
+    c.expect(closing, where, argument_hint(c))
     return tuple(found)
 
 
@@ -445,7 +452,7 @@ def argument(c: Cursor, of: str) -> tree.Argument:
 
 def block(c: Cursor) -> tree.Block | tree.Steps:
     """`{ var a = …; result }`"""
-    return statements.block(c, _PARTS)
+    return statements.block(c, PARTS)
 
 
 def binding(c: Cursor) -> tree.Expr:
@@ -453,5 +460,5 @@ def binding(c: Cursor) -> tree.Expr:
     return statements.binding(c, pattern)
 
 
-_PARTS = statements.Parts(expression, _primary, pattern, rest_of_expression, continues)
+PARTS = statements.Parts(expression, _primary, pattern, rest_of_expression, continues)
 _BRACKETS = {"(": _parenthesis, "[": _brackets, "{": block, "|": _closure}

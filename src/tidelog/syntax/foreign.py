@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from tidelog.syntax.cursor import Cursor
 
-__all__ = ["CONVERTED", "JOINTS", "RELATIONS", "end_hint", "operator_hint"]
+__all__ = [
+    "CONVERTED",
+    "ELSE_IF",
+    "JOINTS",
+    "RELATIONS",
+    "argument_hint",
+    "end_hint",
+    "operator_hint",
+    "statement_hint",
+]
 
 _AND = "separate literals with commas: `a, b`"
 _OR = "write alternatives in parentheses, separated by semicolons: `(a; b)`"
@@ -52,6 +61,15 @@ _OPERATORS = {  # operators of other languages, of two characters
     "<>": "write `!=`",
     "&&": "separate literals with commas, or write `and`",
     "**": "use `pow(x, y)`",
+    **dict.fromkeys(["+=", "-=", "*=", "/="], "write `x = x + 1;`"),
+    **dict.fromkeys(["++;", "--;"], "write `x = x + 1;`"),
+}
+ELSE_IF = frozenset(["elif", "elsif", "elseif", "elseIf"])
+_STATEMENTS = {
+    **dict.fromkeys(["let", "const", "val", "mut", "int", "auto"], "write `var x = …;`"),
+    **dict.fromkeys(["remove", "retract", "subtract", "undo"], "write `delete { … }`"),
+    "while": "write `for (x in values) { … }`, or let the function call itself",
+    "loop": "write `for (x in values) { … }`, or let the function call itself",
 }
 
 
@@ -73,6 +91,10 @@ def end_hint(c: Cursor) -> str | None:
     if word == "not" and following in _NEGATED:
         return _NEGATED[following]
     before = c.tokens[c.index - 1].text.lower() if c.index else ""
+    if before == "?" and c.index > 1 and c.tokens[c.index - 2].text == "?":
+        return "use `unwrap_or(x, …)` to supply a default for a missing value"
+    if c.token.kind == "string" and before in ("f", "s"):
+        return 'strings need no prefix: `"${x}"` has the value of `x`'
     found = JOINTS.get(word) or _WORDS.get(word) or _BEFORE.get(before)
     if found is None and (c.token.kind == "end" or c.starts_line()):
         return _STOP
@@ -83,3 +105,16 @@ def operator_hint(c: Cursor) -> str | None:
     """What to write instead of an operator of two characters that ends with the next token."""
     text, end = c.source.text, c.token.end
     return next((hint for operator, hint in _OPERATORS.items() if text.endswith(operator, 0, end)), None)
+
+
+def statement_hint(c: Cursor, start: int) -> str | None:
+    """What to write instead of a statement that begins with the word at an offset."""
+    first = next((token.text for token in c.tokens if token.start == start), "")
+    return _STATEMENTS.get(first)
+
+
+def argument_hint(c: Cursor) -> str | None:
+    """What to write instead of a token that neither continues nor ends an argument."""
+    before = c.tokens[c.index - 1].text if c.index else ""
+    is_closure = before in ("lambda", "fn", "func", "function", "\\") or c.token.text in ("=>", "->")
+    return "a closure is written `|x| …`" if is_closure else None

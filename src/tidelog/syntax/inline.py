@@ -199,7 +199,9 @@ def _value(expr: tree.Expr) -> str:
             return f"{called}({_commas(args)})"
         case tree.Aggregate(value, keys, function, args, distinct):
             grouped = f"{print_expression(value, POSTFIX)}.group_by({_commas(keys)})"
-            return f"{grouped}{'.distinct()' if distinct else ''}.{function}({_commas(args)})"
+            return (
+                f"{grouped}{'.distinct()' if distinct else ''}.{written_function(function)}({_commas(args)})"
+            )
         case (
             tree.SubAggregate()
             | tree.Construct()

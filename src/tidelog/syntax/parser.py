@@ -19,6 +19,7 @@ from tidelog.syntax.bodies import literals, no_end
 from tidelog.syntax.chains import chain, depth, row_depth
 from tidelog.syntax.cursor import MAX_DEPTH, Cursor, Unexpected, describe
 from tidelog.syntax.definitions import function, is_kind, relation, type_definition
+from tidelog.syntax.folds import fold, is_fold
 from tidelog.syntax.headers import expect_at_start, header, is_header
 from tidelog.syntax.imperative import head, imperative_rule, is_loop
 from tidelog.syntax.indexes import index, is_index
@@ -222,7 +223,11 @@ def _recover(c: Cursor, start: int) -> None:
             column = c.source.position(c.token.start)[1]
             if column == 1 or c.token.text in _RESUMED:
                 return
-        if c.starts_line() and (_is_kind(c) or is_loop(c)) and c.source.position(c.token.start)[1] == 1:
+        if (
+            c.starts_line()
+            and (_is_kind(c) or is_loop(c) or is_fold(c))
+            and c.source.position(c.token.start)[1] == 1
+        ):
             return
         if c.at("."):
             stop = c.advance()
@@ -248,6 +253,8 @@ def _item(c: Cursor) -> tree.Item:
         return header(c)
     if is_index(c):
         return index(c)
+    if is_fold(c):
+        return fold(c)
     if is_loop(c):
         return imperative_rule(c)
     if c.token.kind in ("Name", "quoted"):

@@ -12,10 +12,8 @@ comment is before its last line, so printing again breaks it the same way.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar, assert_never
 
 from tidelog.errors import Span
@@ -40,6 +38,7 @@ from tidelog.syntax.inline import (
     print_version,
     quote,
 )
+from tidelog.syntax.lines import Line, is_after_blank, weave
 from tidelog.syntax.precedence import UNARY
 from tidelog.syntax.quoting import (
     written_column,
@@ -80,6 +79,9 @@ def print_line(item: tree.Item) -> str:
             return f"{_opening(item)} {' | '.join(_constructors(constructors))}"
         case tree.Function(body=body):
             return f"{_opening(item)[:-1]}{print_expression(body)}"
+        case tree.Fold():
+            parts = " ".join(line.text.strip() for line in _fold(item))
+            return f"{_opening(item)[:-1]}{{ {parts} }}"
         case tree.Module(path):
             return f"module {written_path(path)}"
         case tree.Import(path, alias):
@@ -105,13 +107,13 @@ def print_item(item: tree.Item) -> str:
 def print_program(program: tree.Program) -> str:
     """The whole text with its comments. At most one blank line between items is kept."""
     starts = [c.span.start for c in program.comments]
-    lines: list[_Line] = []
+    lines: list[Line] = []
     previous: tree.Item | None = None
     for item in program.items:
         first, *others = _layout(item, starts)
         lines += replace(first, blank=_is_apart(item, previous)), *others
         previous = item
-    return "".join(f"{line}\n" for line in _weave(lines, program.comments))
+    return "".join(f"{line}\n" for line in weave(lines, program.comments))
 
 
 def _is_apart(item: tree.Item, previous: tree.Item | None) -> bool:
@@ -121,45 +123,24 @@ def _is_apart(item: tree.Item, previous: tree.Item | None) -> bool:
     """
     if not item.span.is_known:
         return type(item) is not type(previous)
-    return _is_after_blank(item.span)
-
-
-def _is_after_blank(span: Span) -> bool:
-    text, start = span.source.text, span.start
-    while start and text[start - 1].isspace():
-        start -= 1
-    return text.count("\n", start, span.start) > 1
+    return is_after_blank(item.span)
 
 
 # -- lines
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line of the layout, and the range of the source it stands for.
-
-    `indent` applies to comments before the line; `blank` requests a blank line before the line itself.
-    """
-
-    text: str
-    start: int
-    end: int
-    indent: str = ""
-    blank: bool = False
-
-
-def _layout(item: tree.Item, comments: Sequence[int]) -> list[_Line]:
+def _layout(item: tree.Item, comments: Sequence[int]) -> list[Line]:
     """The lines of an item: one, if it fits and no comment is before its last part.
 
     `comments` holds the start offsets of the comments.
     """
     if isinstance(item, tree.Relation) and item.attributes:
-        before = _Line(_attributes(item), item.span.start, item.attributes[-1].span.end)
+        before = Line(_attributes(item), item.span.start, item.attributes[-1].span.end)
         return [before, *_layout(replace(item, attributes=(), span=item.declaration), comments)]
     start, end = item.span.start, item.span.end
-    single = _Line(print_line(item), start, end)
+    single = Line(print_line(item), start, end)
     inside = bisect_right(comments, start), bisect_left(comments, end)
-    if isinstance(item, tree.Function) and _is_long(item.body):
+    if isinstance(item, tree.Fold) or (isinstance(item, tree.Function) and _is_long(item.body)):
         return list(_broken(item))
     if len(single.text) <= WIDTH and inside[0] == inside[1]:
         return [single]
@@ -169,32 +150,36 @@ def _layout(item: tree.Item, comments: Sequence[int]) -> list[_Line]:
     return [*others, replace(last, end=end)]
 
 
-def _broken(item: tree.Item) -> Iterator[_Line]:
+def _broken(item: tree.Item) -> Iterator[Line]:
     """The lines of an item with one line per part."""
     start, end = item.span.start, item.span.end
     match item:
         case tree.Relation(columns=columns, key=key):
-            yield _Line(_opening(item), start, item.name_span.end)
+            yield Line(_opening(item), start, item.name_span.end)
             if item.row is not None:
                 yield _line(print_type(item.row), item.row.span)
             for column, comma in _separated(columns, ",", ""):
                 yield _line(print_column(column) + comma, column.span)
-            yield _Line(_ending(item), key[0].span.start if key else end - 1, end, INDENT)
+            yield Line(_ending(item), key[0].span.start if key else end - 1, end, INDENT)
         case tree.Alias() | tree.Module() | tree.Import() | tree.Index():
-            yield _Line(print_line(item), start, end)
+            yield Line(print_line(item), start, end)
         case tree.TypeDefinition(constructors=(only,)):
-            yield _Line(f"{_opening(item)} {written_relation(only.name)}{{", start, only.name_span.end)
+            yield Line(f"{_opening(item)} {written_relation(only.name)}{{", start, only.name_span.end)
             for field, comma in _separated(only.fields, ",", ""):
                 yield _line(print_column(field) + comma, field.span)
-            yield _Line("}", end - 1, end, INDENT)
+            yield Line("}", end - 1, end, INDENT)
         case tree.TypeDefinition(constructors=constructors):
-            yield _Line(_opening(item), start, item.name_span.end)
+            yield Line(_opening(item), start, item.name_span.end)
             for number, text in enumerate(_constructors(constructors)):
                 yield _line(f"{'| ' if number else ''}{text}", constructors[number].span)
         case tree.Function(result=result, body=body):
-            yield _Line(_opening(item), start, result.span.end)
+            yield Line(_opening(item), start, result.span.end)
             yield from _steps(body, INDENT)
-            yield _Line("}", end - 1, end, INDENT)
+            yield Line("}", end - 1, end, INDENT)
+        case tree.Fold(result=result):
+            yield Line(_opening(item), start, result.span.end)
+            yield from _fold(item)
+            yield Line("}", end - 1, end, INDENT)
         case tree.Rule(heads, body):
             yield from _literals(heads, "", " :-" if body else ".")
             for literal, comma in _separated(body, ",", "."):
@@ -203,6 +188,16 @@ def _broken(item: tree.Item) -> Iterator[_Line]:
             yield from _parts_of(item, "", "", ".")
         case _:
             assert_never(item)
+
+
+def _fold(item: tree.Fold) -> Iterator[Line]:
+    """The lines between the braces of an aggregate with a state."""
+    for binding in item.state:
+        yield from _statement(binding, INDENT)
+    for word, body in (("insert", item.insert), ("delete", item.delete)):
+        if body is not None:
+            yield from _joined([(f"{word} ", body)], INDENT, "")
+    yield from _steps(item.value, INDENT)
 
 
 # -- statements
@@ -223,7 +218,7 @@ def _size(body: tree.Expr) -> int:
     return len(parts) + sum(_size(inner) for part in parts for _, inner in _blocks(part))
 
 
-def _steps(body: tree.Block | tree.Steps, indent: str) -> Iterator[_Line]:
+def _steps(body: tree.Block | tree.Steps, indent: str) -> Iterator[Line]:
     """The lines between the braces of a block."""
     for statement in body.bindings if isinstance(body, tree.Block) else body.statements:
         yield from _statement(statement, indent)
@@ -231,7 +226,7 @@ def _steps(body: tree.Block | tree.Steps, indent: str) -> Iterator[_Line]:
         yield from _statement(body.result, indent)
 
 
-def _statement(statement: tree.Statement | tree.Expr, indent: str) -> Iterator[_Line]:
+def _statement(statement: tree.Statement | tree.Expr, indent: str) -> Iterator[Line]:
     """The lines of a statement or result: one, if it fits and no block in it has more than one other."""
     if isinstance(statement, tree.Statement):
         text = print_statement(statement)
@@ -243,27 +238,27 @@ def _statement(statement: tree.Statement | tree.Expr, indent: str) -> Iterator[_
     elif isinstance(statement, tree.Switch | tree.Match):
         start, end = statement.span.start, statement.span.end
         opening = f"match ({print_expression(statement.subject)}) {{"
-        yield _Line(indent + opening, start, statement.subject.span.end, indent)
+        yield Line(indent + opening, start, statement.subject.span.end, indent)
         for block, comma in _separated(blocks, ",", ""):
             yield from _joined([block], indent + INDENT, comma)
-        yield _Line(f"{indent}}}", end - 1, end, indent + INDENT)
+        yield Line(f"{indent}}}", end - 1, end, indent + INDENT)
     else:
         yield from _joined(blocks, indent, "")
 
 
-def _joined(blocks: Sequence[tuple[str, tree.Expr]], indent: str, suffix: str) -> Iterator[_Line]:
+def _joined(blocks: Sequence[tuple[str, tree.Expr]], indent: str, suffix: str) -> Iterator[Line]:
     """Blocks and values, each with what comes before it, joined by `else`."""
     line, start = "", -1
     for number, (opening, body) in enumerate(blocks):
         line += f"{' else ' if number else ''}{opening}"
         start = body.span.start if start < 0 else start
         if isinstance(body, _BLOCK):
-            yield _Line(f"{indent}{line}{{", start, body.span.start + 1, indent)
+            yield Line(f"{indent}{line}{{", start, body.span.start + 1, indent)
             yield from _steps(body, indent + INDENT)
             line, start = "}", body.span.end - 1
         else:
             line += print_expression(body)
-    yield _Line(f"{indent}{line}{suffix}", start, blocks[-1][1].span.end, indent + INDENT)
+    yield Line(f"{indent}{line}{suffix}", start, blocks[-1][1].span.end, indent + INDENT)
 
 
 def _blocks(statement: tree.Statement | tree.Expr) -> Iterator[tuple[str, tree.Expr]]:
@@ -289,11 +284,11 @@ def _blocks(statement: tree.Statement | tree.Expr) -> Iterator[tuple[str, tree.E
             return
 
 
-def _line(text: str, span: Span, indent: str = INDENT) -> _Line:
-    return _Line(indent + text, span.start, span.end, indent)
+def _line(text: str, span: Span, indent: str = INDENT) -> Line:
+    return Line(indent + text, span.start, span.end, indent)
 
 
-def _literals(literals: Sequence[tree.Literal], indent: str, suffix: str) -> Iterator[_Line]:
+def _literals(literals: Sequence[tree.Literal], indent: str, suffix: str) -> Iterator[Line]:
     """The literals, on one line if they fit."""
     text = print_literals(literals) + suffix
     if len(indent) + len(text) <= WIDTH:
@@ -303,17 +298,17 @@ def _literals(literals: Sequence[tree.Literal], indent: str, suffix: str) -> Ite
         yield from _literal(literal, indent, comma)
 
 
-def _literal(literal: tree.Literal, indent: str, suffix: str, before: str = "") -> Iterator[_Line]:
+def _literal(literal: tree.Literal, indent: str, suffix: str, before: str = "") -> Iterator[Line]:
     text = before + print_literal(literal) + suffix
     opening = _literal_opening(literal)
     if len(indent) + len(text) <= WIDTH or opening is None:
         yield _line(text, literal.span, indent)
         return
     start, end = literal.span.start, literal.span.end
-    yield _Line(indent + before + opening, start, start + 1, indent)
+    yield Line(indent + before + opening, start, start + 1, indent)
     yield from _inside(literal, indent + INDENT)
     closing = _CLOSING[opening[-1]]
-    yield _Line(f"{indent}{closing}{suffix}", end - 1, end, indent + INDENT)
+    yield Line(f"{indent}{closing}{suffix}", end - 1, end, indent + INDENT)
 
 
 def _literal_opening(literal: tree.Literal) -> str | None:
@@ -339,7 +334,7 @@ def _literal_opening(literal: tree.Literal) -> str | None:
             assert_never(literal)
 
 
-def _inside(literal: tree.Literal, indent: str) -> Iterator[_Line]:
+def _inside(literal: tree.Literal, indent: str) -> Iterator[Line]:
     """The lines between the parentheses or braces of a literal."""
     match literal:
         case tree.Negation(atom) | tree.Row(atom=atom):
@@ -358,7 +353,7 @@ def _inside(literal: tree.Literal, indent: str) -> Iterator[_Line]:
             assert_never(literal)
 
 
-def _alternatives(alternatives: Sequence[Sequence[tree.Literal]], indent: str) -> Iterator[_Line]:
+def _alternatives(alternatives: Sequence[Sequence[tree.Literal]], indent: str) -> Iterator[Line]:
     for alternative, semicolon in _separated(alternatives, ";", ""):
         yield from _literals(alternative, indent, semicolon)
 
@@ -368,7 +363,7 @@ def _alternatives(alternatives: Sequence[Sequence[tree.Literal]], indent: str) -
 
 def _rule_statement(
     statement: tree.RuleStatement | tree.Assignment | tree.Destructuring, indent: str, before: str, after: str
-) -> Iterator[_Line]:
+) -> Iterator[Line]:
     """A statement, on one line if it fits; `after` is what ends it, unless a brace does."""
     text = print_rule_statement(statement)
     whole = f"{before}{text}{'' if text.endswith('}') and after != ',' else after}"
@@ -385,7 +380,7 @@ def _parts_of(
     indent: str,
     before: str,
     after: str,
-) -> Iterator[_Line]:
+) -> Iterator[Line]:
     """The lines of a statement that has statements inside it."""
     start, end = statement.span.start, statement.span.end
     match statement:
@@ -397,44 +392,43 @@ def _parts_of(
             if otherwise is not None:
                 yield from _with_body("else", otherwise.span.start, otherwise, indent, after)
         case tree.RuleSwitch(branches=branches):
-            yield _Line(f"{indent}{before}{print_rule_opening(statement)} {{", start, start, indent)
+            yield Line(f"{indent}{before}{print_rule_opening(statement)} {{", start, start, indent)
             for branch, comma in _separated(branches, ",", ""):
                 pattern = f"{print_expression(branch.pattern)} -> "
                 yield from _rule_statement(branch.body, indent + INDENT, pattern, comma)
-            yield _Line(f"{indent}}}{after if after == ',' else ''}", end - 1, end, indent + INDENT)
+            yield Line(f"{indent}}}{after if after == ',' else ''}", end - 1, end, indent + INDENT)
         case tree.RuleSequence(parts):
-            yield _Line(f"{indent}{before}{{", start, start, indent)
+            yield Line(f"{indent}{before}{{", start, start, indent)
             for part in parts:
                 yield from _rule_statement(part, indent + INDENT, "", ";")
-            yield _Line(f"{indent}}}{after if after == ',' else ''}", end - 1, end, indent + INDENT)
+            yield Line(f"{indent}}}{after if after == ',' else ''}", end - 1, end, indent + INDENT)
         case _:
             assert_never(statement)
 
 
-def _with_body(
-    opening: str, start: int, body: tree.RuleStatement, indent: str, after: str
-) -> Iterator[_Line]:
+def _with_body(opening: str, start: int, body: tree.RuleStatement, indent: str, after: str) -> Iterator[Line]:
     """What begins a statement, and the statement inside it, in braces or on the next lines."""
     if isinstance(body, tree.RuleSequence) and body.parts:
         yield from _parts_of(
             replace(body, span=Span(body.span.source, start, body.span.end)), indent, f"{opening} ", after
         )
     else:
-        yield _Line(f"{indent}{opening}", start, start, indent)
+        yield Line(f"{indent}{opening}", start, start, indent)
         yield from _rule_statement(body, indent + INDENT, "", after)
 
 
-def _opening(item: tree.Relation | tree.TypeDefinition | tree.Function) -> str:
+def _opening(item: tree.Relation | tree.TypeDefinition | tree.Function | tree.Fold) -> str:
     match item:
         case tree.Relation(role, name):
             kind = item.kind or "relation"
             return f"{role} {kind} {written_relation(name)}{'(' if item.row is None else '['}".lstrip()
         case tree.TypeDefinition(name, parameters):
             return f"typedef {written_type(name)}{print_parameters(parameters)} ="
-        case tree.Function(name, parameters, result):
+        case tree.Function(name, parameters, result) | tree.Fold(name, parameters, result):
+            word = "aggregate" if isinstance(item, tree.Fold) else "function"
             types = print_parameters(item.type_parameters)
             given = ", ".join(map(print_column, parameters))
-            return f"function {written_function(name)}{types}({given}): {print_type(result)} {{"
+            return f"{word} {written_function(name)}{types}({given}): {print_type(result)} {{"
         case _:
             assert_never(item)
 
@@ -468,28 +462,3 @@ def _separated(parts: Sequence[_T], separator: str, last: str) -> Iterator[tuple
     """Each part with the separator that follows it."""
     for number, part in enumerate(parts, start=1):
         yield part, separator if number < len(parts) else last
-
-
-# -- comments
-
-
-def _weave(lines: Sequence[_Line], comments: Iterable[tree.Comment]) -> list[str]:
-    """The lines with the comments between and after them."""
-    out: list[list[str]] = []
-    waiting = deque(comments)
-    for line, following in pairwise((None, *lines, None)):
-        if line is not None:
-            out += [[], [line.text]] if line.blank and out else [[line.text]]
-        is_open = line is not None  # whether a comment can be appended to the last line
-        while waiting and (following is None or waiting[0].span.start < following.start):
-            comment = waiting.popleft()
-            text = comment.text.replace("\r\n", "\n")
-            if line is not None and is_open and (comment.trailing or comment.span.start < line.end):
-                out[-1].append(text)
-                is_open = not (text.startswith("//") or "\n" in text)
-            else:
-                indent = following.indent if following is not None else ""
-                out += [[]] if out and not indent and _is_after_blank(comment.span) else []
-                out.append([indent + text])
-                is_open = False
-    return ["  ".join(parts) for parts in out]

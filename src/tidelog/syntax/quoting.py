@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 __all__ = [
+    "CONTEXTUAL",
     "KEYWORDS",
     "NAME",
     "STARTS",
@@ -27,6 +28,9 @@ __all__ = [
 
 KEYWORDS: Final = frozenset(
     "input output relation typedef function primary key not var if else true false none and or as".split()
+)
+CONTEXTUAL: Final = frozenset(  # keywords only in their place; elsewhere they are names
+    "break continue for import in index match module multiset on return stream".split()
 )
 STARTS: Final = frozenset(["input", "output", "relation", "typedef", "function"])  # they begin an item
 _WORD: Final = r"[^\W\d]\w*"

@@ -13,9 +13,10 @@ from typing import TypeGuard
 
 from tidelog.syntax import tree
 from tidelog.syntax.cursor import Cursor, describe
+from tidelog.syntax.foreign import ELSE_IF, statement_hint
 from tidelog.syntax.lexer import Token
 
-__all__ = ["Parts", "assigned", "binding", "block"]
+__all__ = ["Parts", "assigned", "binding", "block", "declaration", "is_idle", "rest"]
 
 _IN_BRACES = "write the statements of a branch in braces: `{ … }`"
 _JUMPS = frozenset(["break", "continue"])
@@ -40,6 +41,11 @@ class Parts:
 def block(c: Cursor, parts: Parts) -> tree.Block | tree.Steps:
     """`{ var a = …; result }`"""
     start = c.expect("{", "before the body").start
+    return rest(c, parts, start)
+
+
+def rest(c: Cursor, parts: Parts, start: int) -> tree.Block | tree.Steps:
+    """What is left of a block that begins at an offset."""
     statements: list[tree.Statement] = []
     result: tree.Expr | None = None
     while result is None and not c.at("}"):
@@ -57,7 +63,8 @@ def block(c: Cursor, parts: Parts) -> tree.Block | tree.Steps:
         )
     if c.at("="):
         raise c.unexpected("expected `}` after the result, found `=`", "a variable is assigned by `x = …;`")
-    c.expect("}", "after the result")
+    at = start if result is None else result.span.start
+    c.expect("}", "after the result", statement_hint(c, at))
     bindings = tuple(s for s in statements if isinstance(s, tree.Assignment | tree.Destructuring))
     if result is not None and len(bindings) == len(statements):
         return tree.Block(bindings, result, c.since(start))
@@ -68,9 +75,7 @@ def _statement(c: Cursor, parts: Parts) -> tree.Statement | tree.Expr:
     """A statement, or the result of a block."""
     start = c.token.start
     if c.at("var"):
-        made = assigned(c, start, binding(c, parts.pattern), parts.expression)
-        c.expect(";", "after the value of a variable")
-        return made
+        return declaration(c, parts)
     if c.at("if"):
         return _choice(c, parts)
     if c.token.kind == "name":
@@ -84,6 +89,14 @@ def _statement(c: Cursor, parts: Parts) -> tree.Statement | tree.Expr:
         if word in ("for", "match") and c.peek().text == "(":
             return _compound(c, parts)
     return _updated(c, parts, start, parts.expression(c))
+
+
+def declaration(c: Cursor, parts: Parts) -> tree.Assignment | tree.Destructuring:
+    """`var pattern = value;`"""
+    start = c.token.start
+    made = assigned(c, start, binding(c, parts.pattern), parts.expression)
+    c.expect(";", "after the value of a variable")
+    return made
 
 
 def _updated(c: Cursor, parts: Parts, start: int, value: tree.Expr) -> tree.Statement | tree.Expr:
@@ -150,8 +163,8 @@ def _choice(c: Cursor, parts: Parts) -> tree.Statement | tree.Expr:
             break
         if not c.at("if"):
             otherwise = _branch(c, parts)
-    idle = [body for _, _, body in rows if _is_idle(body)]
-    if len(idle) == len(rows) and (otherwise is None or _is_idle(otherwise)):
+    idle = [body for _, _, body in rows if is_idle(body)]
+    if len(idle) == len(rows) and (otherwise is None or is_idle(otherwise)):
         c.accept(";")
         branches = (
             tree.Branch(x, body, x.span.to(body.span)) for (_, x, _), body in zip(rows, idle, strict=True)
@@ -159,13 +172,14 @@ def _choice(c: Cursor, parts: Parts) -> tree.Statement | tree.Expr:
         return tree.Choice(tuple(branches), otherwise, c.since(start))
     if otherwise is None:
         hint = "a branch without a value ends with a semicolon: `{ x = …; }`"
+        hint = "write `else if`" if c.token.text in ELSE_IF else hint
         raise c.unexpected(f"expected `else` after the first branch of `if`, found {describe(c.token)}", hint)
     for branch_start, condition, then in reversed(rows):
         otherwise = tree.Conditional(condition, then, otherwise, c.since(branch_start))
     return otherwise
 
 
-def _is_idle(expr: tree.Expr) -> TypeGuard[tree.Steps]:
+def is_idle(expr: tree.Expr) -> TypeGuard[tree.Steps]:
     """Whether an expression is a block without a value."""
     return isinstance(expr, tree.Steps) and expr.result is None
 
@@ -179,7 +193,7 @@ def _branch(c: Cursor, parts: Parts) -> tree.Expr:
             raise c.unexpected("expected `else` or `}`, found `=`", _IN_BRACES)
         return found
     start, body = c.token.start, _body(c, parts)
-    return body if _is_idle(body) or not parts.continues(c) else parts.rest(c, start, body)
+    return body if is_idle(body) or not parts.continues(c) else parts.rest(c, start, body)
 
 
 def _body(c: Cursor, parts: Parts) -> tree.Block | tree.Steps:
@@ -202,7 +216,7 @@ def _compound(c: Cursor, parts: Parts) -> tree.Statement | tree.Expr:
         case tree.Call("for", args, method=False) if c.at("{"):
             return _loop(c, parts, start, args)
         case tree.Match(subject, cases):
-            bodies = [case.value for case in cases if _is_idle(case.value)]
+            bodies = [case.value for case in cases if is_idle(case.value)]
             if len(bodies) == len(cases):
                 c.accept(";")
                 arms = (
@@ -222,7 +236,7 @@ def _loop(c: Cursor, parts: Parts, start: int, args: tuple[tree.Expr, ...]) -> t
             hint = "write `for (x in values) { … }`"
             raise c.unexpected("`for` needs a variable and a collection, joined by `in`", hint)
     body = _body(c, parts)
-    if not _is_idle(body):
+    if not is_idle(body):
         assert body.result is not None
         c.complain("E003", body.result.span, "the body of a loop has no value", "end it with a semicolon")
         body = tree.Steps((), None, body.span)

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 import tidelog
 from tidelog.cli.repl.commands import COMMANDS
-from tidelog.cli.repl.completion import Names, is_path, suggestions
+from tidelog.cli.repl.completion import is_path, names_of, suggestions
 from tidelog.cli.repl.highlighting import STYLES, highlighted
 from tidelog.cli.repl.terminal import is_complete
+from tidelog.editors.completion import Names
 
+ABOUT = {name: command.about for name, command in COMMANDS.items()}
 PROGRAM = """typedef Shape = Circle{radius: int} | Square{side: int}
 function surface(s: Shape): int { 1 }
 input relation Edge(src: string, dst: string)
@@ -23,7 +25,7 @@ output relation `price list`(x: int)
 @pytest.fixture(scope="module")
 def names() -> Names:
     program = tidelog.load(PROGRAM)
-    return Names.of(program, program.relations, {name: c.about for name, c in COMMANDS.items()})
+    return names_of(program, program.relations)
 
 
 @pytest.mark.parametrize(
@@ -54,15 +56,15 @@ def names() -> Names:
     ],
 )
 def test_a_word_is_completed(names: Names, before: str, found: str) -> None:
-    matching = [s for s in suggestions(before, names) if s.text == found]
+    matching = [s for s in suggestions(before, names, ABOUT) if s.text == found]
     assert matching
     assert all(s.length == 0 or before.endswith(found[: s.length]) for s in matching)
 
 
 def test_nothing_is_suggested_where_anything_could_stand(names: Names) -> None:
-    assert not list(suggestions("", names))
-    assert not list(suggestions("?- Edge(x, ", names))
-    assert not list(suggestions(":wyh", names))
+    assert not list(suggestions("", names, ABOUT))
+    assert not list(suggestions("?- Edge(x, ", names, ABOUT))
+    assert not list(suggestions(":wyh", names, ABOUT))
 
 
 def test_files_are_completed_for_commands_that_take_them() -> None:
@@ -75,7 +77,7 @@ def test_files_are_completed_for_commands_that_take_them() -> None:
 @given(st.text(alphabet='abAE(xy),.:-+?"/*\n {}|0`$', max_size=30))
 def test_typing_never_fails_and_colours_keep_the_text(text: str) -> None:
     program = tidelog.load(PROGRAM)
-    for suggestion in suggestions(text, Names.of(program, program.relations, {})):
+    for suggestion in suggestions(text, names_of(program, program.relations), ABOUT):
         assert suggestion.length <= len(text)
     lines = highlighted(text)
     assert "\n".join("".join(piece for _, piece in line) for line in lines) == text

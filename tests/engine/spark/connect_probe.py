@@ -32,7 +32,7 @@ output relation Last(at: timestamp)
 Last(at) :- Seen(at, who), who > 0.
 """
 # by joins, while tasks send each other what is of `Met`
-JOINED = PROGRAM.replace("Edge(y, z).", "Reach(y, z).")
+JOINED = PROGRAM.replace("Edge(y, z).", "Reach(y, z), Reach(_, z).")
 FIRST, NEXT, GONE = [(0, 1), (1, 2), (2, 3)], [(3, 4)], [(0, 1)]
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from random import Random
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -17,6 +19,8 @@ from tidelog.program.draft import Draft
 from tidelog.reference.replay import Change, Contents, Replay
 from tidelog.session import Changes, Session, Transaction
 
+Also: TypeAlias = Callable[[Session, Replay, Replay, Changes], None]
+
 HISTORIES = int(os.environ.get("TIDELOG_HISTORIES", "40"))
 
 
@@ -26,8 +30,9 @@ def test_a_session_is_what_a_replay_of_its_history_gives(strategy: str, seed: in
     check(Random(seed * 10 + sorted(STRATEGIES).index(strategy)), strategy)
 
 
-def check(random: Random, strategy: str) -> None:
-    db, replay = tidelog.open(text=DECLARATIONS, strategy=strategy), Replay()
+def check(random: Random, strategy: str, also: Also = lambda *_: None, **options: Any) -> None:
+    """`also` is called with the session, the replay, the replay before the commit, and the changes."""
+    db, replay = tidelog.open(text=DECLARATIONS, strategy=strategy, **options), Replay()
     replay.commit(db.program)
     rules: list[str] = []
     for _ in range(8):
@@ -46,9 +51,11 @@ def check(random: Random, strategy: str) -> None:
             continue
         rules = expected.rules
         changes = tx.commit()
+        earlier = replay.copy()
         after = expected.commit()
         compare(db, after)
         compare_changes(changes, before, after)
+        also(db, replay, earlier, changes)
 
 
 class _Step:
@@ -86,10 +93,7 @@ class _Step:
                 self._changes.append(("delete", name, row))
 
     def after(self) -> Contents:
-        tried = Replay()
-        tried.program, tried.given = self._replay.program, self._replay.given
-        tried.history, tried._asked = list(self._replay.history), dict(self._replay._asked)
-        return tried.commit(self._program, self._changes)
+        return self._replay.copy().commit(self._program, self._changes)
 
     def commit(self) -> Contents:
         return self._replay.commit(self._program, self._changes)

@@ -26,7 +26,7 @@ from tidelog.program.library.catalog import (
     can_cast,
 )
 
-__all__ = ["Expressions", "FunctionText", "Scope"]
+__all__ = ["Expressions", "FunctionText", "OwnAggregate", "Scope"]
 
 Scope = Mapping[str, Type]
 
@@ -73,6 +73,21 @@ class FunctionText:
     text: str
 
 
+@dataclass(frozen=True)
+class OwnAggregate:
+    """An aggregate of the program. With `of_vec`, all arguments but the first are those of the whole group.
+
+    A safe one never fails.
+    """
+
+    name: str
+    parameters: tuple[Type, ...]
+    result: Type
+    text: str
+    is_safe: bool
+    of_vec: bool = False
+
+
 class Expressions:
     def __init__(
         self, random: Random, values: Values, palette: Sequence[Type], structures: Structures
@@ -83,6 +98,7 @@ class Expressions:
         self.patterns = Patterns(random, values)
         self.palette = [*palette, types.INT, types.BOOL, types.STRING]
         self.functions: list[FunctionText] = []
+        self.aggregates: list[OwnAggregate] = []
         self.generic: list[StandardFunction] = []
         self.risky = False
         self.safe = False
@@ -111,6 +127,13 @@ class Expressions:
 
     def constant(self, type_: Type) -> str:
         return constant(type_, self.values.value(type_))
+
+    def aggregate(self, wanted: Sequence[Type]) -> OwnAggregate | None:
+        """Now and then an aggregate of the program, mostly one with a wanted result."""
+        known = [a for a in self.aggregates if a.is_safe or not self.safe]
+        if not known or self.random.random() < 0.5:
+            return None
+        return self.random.choice([a for a in known if a.result in wanted] or known)
 
     def function(self, name: str) -> FunctionText:
         """A new function of the program, callable from now on."""

@@ -29,6 +29,7 @@ from oracle.language.expressions import Expressions
 from oracle.language.finite import ends
 from oracle.language.model import Model, TooLarge
 from oracle.language.patterns import pattern
+from oracle.language.procedures import Procedures
 from oracle.language.rules import RelationText, Rules
 from oracle.language.signatures import GENERIC
 from oracle.language.structures import Structures
@@ -102,6 +103,8 @@ class _Generator:
                 self.functions.append(text)
             except ProgramError:
                 self.expressions.functions.pop()
+        if self.random.random() < 0.35:
+            self._write_procedures()
         if self.random.random() < 0.2:
             chosen = self.random.sample(list(GENERIC), self.random.choice([1, 2]))
             self.expressions.generic += chosen
@@ -120,6 +123,28 @@ class _Generator:
             trial = [*self.rules, *rules]
             if self._elaborates(trial):
                 self.rules = trial
+
+    def _write_procedures(self) -> None:
+        """Functions with statements and recursion, and aggregates of the program."""
+        maker = Procedures(self.random, self.expressions)
+        for i in range(self.random.choice([0, 1, 1, 2])):
+            function = maker.function(f"h{i}")
+            if self._declares(function.text):
+                self.expressions.functions.append(function)
+        for i in range(self.random.choice([0, 1, 1, 2])):
+            make = maker.of_vec if self.random.random() < 0.3 else maker.with_state
+            made = make(f"agg{i}")
+            if self._declares(made.text):
+                self.expressions.aggregates.append(made)
+
+    def _declares(self, text: str) -> bool:
+        """Add a declaration, if it is one."""
+        try:
+            host.draft().load("\n".join([*self.structures.texts, *self.functions, text]))
+        except ProgramError:
+            return False
+        self.functions.append(text)
+        return True
 
     def _relation(self, name: str, role: str, level: int) -> RelationText:
         count = self.random.choice([1, 1, 2, 2, 2, 3, 3, 4])

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final, Protocol
 
-from oracle.language.expressions import Expressions
+from oracle.language.expressions import Expressions, OwnAggregate
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.program.library.catalog import AGGREGATES, AggregateFunction, Kind, aggregate_result, allows
 
-__all__ = ["Aggregated", "Literals", "aggregated"]
+__all__ = ["Aggregated", "Literals", "aggregated", "own_arguments"]
 
 Scope = Mapping[str, Type]
 
@@ -152,6 +152,10 @@ class Literals:
         self, relations: Sequence[Relation], outer: Scope, wanted: Sequence[Type], depth: int = 0
     ) -> tuple[str, Type]:
         inner = self._body(relations, outer, depth)
+        own = self.expressions.aggregate(wanted)
+        if own is not None:
+            arguments = ", ".join(own_arguments(self.expressions, own, inner.scope, {}))
+            return f"{own.name}({arguments}) {{ {', '.join(inner.literals)} }}", own.result
         chosen = aggregated(self.expressions, inner.scope, wanted)
         if chosen.function.name == "count":
             return f"count {{ {self._alternatives(relations, outer, depth)} }}", chosen.result
@@ -241,6 +245,15 @@ def aggregated(expressions: Expressions, scope: Scope, wanted: Sequence[Type]) -
         for e, t in zip(function.extra, others, strict=False)
     ]
     return Aggregated(function, (value, *extra), result)
+
+
+def own_arguments(expressions: Expressions, own: OwnAggregate, scope: Scope, outside: Scope) -> list[str]:
+    """The arguments of an aggregate of the program; `outside` are the variables of the whole group."""
+    value, *others = own.parameters
+    return [
+        expressions.make(value, scope, 1),
+        *(expressions.make(t, outside if own.of_vec else scope, 1) for t in others),
+    ]
 
 
 def _is_safe(function: AggregateFunction, type_: Type, edgy: bool) -> bool:

@@ -12,7 +12,7 @@ from random import Random
 
 from oracle.language.case import RuleText
 from oracle.language.expressions import Expressions
-from oracle.language.nested import Literals, aggregated
+from oracle.language.nested import Literals, aggregated, own_arguments
 from oracle.language.values import bare
 from tidelog.data import types
 from tidelog.data.types import Type
@@ -332,9 +332,15 @@ class Rules:
         self, scope: Mapping[str, Type], keys: Sequence[str], wanted: Sequence[Type]
     ) -> tuple[str, Type]:
         """An aggregate, mostly one whose result a column of the head can take."""
+        distinct = ".distinct()" if self._chance(0.15) else ""
+        own = self.expressions.aggregate(wanted)
+        if own is not None:
+            outside = {k: scope[k] for k in keys if k in scope}
+            value, *extra = own_arguments(self.expressions, own, scope, outside)
+            call = f"{own.name}({', '.join(extra)})"
+            return f"({value}).group_by({', '.join(keys)}){distinct}.{call}", own.result
         chosen = aggregated(self.expressions, scope, wanted)
         value, *extra = chosen.arguments
-        distinct = ".distinct()" if self._chance(0.15) else ""
         call = f"{chosen.function.name}({', '.join(extra)})"
         return f"({value}).group_by({', '.join(keys)}){distinct}.{call}", chosen.result
 

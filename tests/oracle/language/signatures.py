@@ -34,6 +34,14 @@ GENERIC: Final = {
     function("g_each(v: vec<T>, f: |T|: U) -> vec<U>", "", {}, Kind.EVERY): (
         "function g_each<T, U>(v: vec<T>, f: |T|: U): vec<U> { v.map(|x| f(x)) }"
     ),
+    function("g_times(n: int, x: T) -> vec<T>", "", {}, Kind.EVERY): (
+        "function g_times<T>(n: int, x: T): vec<T> "
+        "{ if (n <= 0 or n > 3) { return []; } push(g_times(n - 1, x), x) }"
+    ),
+    function("g_len(v: vec<T>) -> int", "", {}, Kind.EVERY): (
+        "function g_len<T>(v: vec<T>): int "
+        "{ if (len(v) == 0 or len(v) > 9) 0 else 1 + g_len(slice(v, 1, len(v))) }"
+    ),
     function("g_swap(p: (A, B)) -> (B, A)", "", {}, Kind.EVERY): (
         "function g_swap<A, B>(p: (A, B)): (B, A) { (p.1, p.0) }"
     ),

@@ -39,6 +39,7 @@ MUTATIONS: Final = (
     Mutation("equations", _ORACLE),
     Mutation("decimals", _ORACLE),
     Mutation("counts", (*_PYTEST, "tests/engine/local/kernels/test_wide_numbers.py")),
+    Mutation("groups", (*_PYTEST, "tests/engine/local/test_increments.py")),
     Mutation(
         "opening", (*_PYTEST, "tests/cli/test_run.py", "tests/session/test_opening.py", "-k", "one_commit")
     ),

@@ -247,12 +247,14 @@ def _declared(item: tree.Item) -> str:
     match item:
         case tree.Rule() | tree.RuleLoop():
             return ""
-        case tree.Relation(name=name):
-            return f"relation {name} declared"
+        case tree.Relation(name=name, kind=kind):
+            return f"{kind or 'relation'} {name} declared"
         case tree.Alias(name=name) | tree.TypeDefinition(name=name):
             return f"type {name} declared"
         case tree.Function(name=name):
             return f"function {name} declared"
+        case tree.Fold(name=name):
+            return f"aggregate {name} declared"
         case tree.Index(name=name):
             return f"index {name} declared"
         case tree.Import(path=path):

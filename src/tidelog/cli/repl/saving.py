@@ -13,6 +13,7 @@ from tidelog.data.order import in_order
 from tidelog.data.types import Type
 from tidelog.data.values import Row, Value
 from tidelog.errors import ProgramError, SessionError
+from tidelog.program.describe import declared_functions, expanded
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
 from tidelog.program.modules import resolve
@@ -48,8 +49,9 @@ def saved_text(db: Session) -> str:
         [print_alias(n, t) for n, t in program.aliases.items() if n not in program.types],
         [print_relation(r) for r in program.relations.values()],
         [print_index(i, program.relations[i.relation]) for i in program.indexes.values()],
-        [written.function(f) for f in program.functions.values() if isinstance(f, Function)],
-        [print_item(item) for forms in program.templates.values() for item in forms],
+        [written.function(f) for f in declared_functions(program) if isinstance(f, Function)],
+        [print_item(item) for item in expanded(program)]
+        + [print_item(item) for item in program.folds.values()],
         [written.rule(rule) for rule in program.rules.values()],
     ]
     text = "\n\n".join("\n".join(lines) for lines in parts if lines)

@@ -26,7 +26,7 @@ from prompt_toolkit.styles import Style
 import tidelog
 from tidelog.cli.messages import show_error, show_problem
 from tidelog.cli.repl.commands import COMMANDS, execute
-from tidelog.cli.repl.completion import Names, is_path, suggestions
+from tidelog.cli.repl.completion import is_path, names_of, suggestions
 from tidelog.cli.repl.console import Console
 from tidelog.cli.repl.highlighting import STYLES, highlighted
 from tidelog.cli.repl.showing import NOTE, Line, say_coloured
@@ -152,8 +152,8 @@ class _Completer(Completer):
         before = document.text_before_cursor
         console = self._console
         relations = console.db.program.relations if console.open is None else console.open.relations
-        names = Names.of(console.db.program, relations, {name: c.about for name, c in COMMANDS.items()})
-        for found in suggestions(before, names):
+        names = names_of(console.db.program, relations)
+        for found in suggestions(before, names, {name: c.about for name, c in COMMANDS.items()}):
             yield Completion(found.text, start_position=-found.length, display_meta=found.about)
         if is_path(before):
             word = before.split()[-1] if not before[-1].isspace() else ""

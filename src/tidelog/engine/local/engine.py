@@ -17,13 +17,16 @@ from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.local.codes.garbage import Collector
 from tidelog.engine.local.dense.claims import DenseForms
 from tidelog.engine.local.estimates import Estimates
+from tidelog.engine.local.expressions.evaluator import Functions
+from tidelog.engine.local.expressions.folds import Folds
 from tidelog.engine.local.extrema.operators import LocalExtrema
 from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import end_round
 from tidelog.engine.local.rules.bytecode import MODES
 from tidelog.engine.local.rules.cache import Variants
 from tidelog.engine.local.rules.fusion import FusedLoops
-from tidelog.engine.local.rules.groups import regroup
+from tidelog.engine.local.rules.groups import Groups
+from tidelog.engine.local.rules.increments import Trials
 from tidelog.engine.local.rules.iterations import Iterations
 from tidelog.engine.local.rules.rounds import source
 from tidelog.engine.local.rules.runner import Runner
@@ -66,6 +69,7 @@ class LocalEngine:
         self.extrema = LocalExtrema(self)
         self.totals = LocalTotals(self)
         self.fusion = FusedLoops(self)
+        self.folds, self.trials = Folds(self.codec, {}), Trials()
 
     # -- relations
 
@@ -80,7 +84,12 @@ class LocalEngine:
         # removed rules may use functions that are removed with them
         if self._evaluated[0] is not self._functions or self._evaluated[1] is not program.functions:
             self._evaluated = self._functions, program.functions
-            self.runner.evaluate_with({**self._functions, **program.functions})
+            self._evaluate_with({**self._functions, **program.functions})
+
+    def _evaluate_with(self, functions: Functions) -> None:
+        """Use these functions, and the codes of now, in rules and aggregates."""
+        self.runner.evaluate_with(functions)
+        self.folds = Folds(self.codec, functions, lambda: self.runner.check(0))
 
     def _make_tables(self, program: FlatProgram) -> None:
         for name in program.since(self._program or FlatProgram()).relations:
@@ -357,16 +366,10 @@ class LocalEngine:
     def regroup(self, step: Regroup) -> None:
         """Replace the results of touched groups, or of all groups."""
         source, change = self.change(step.grouping.instances), self.change(step.grouping.results)
-        touched = None if step.all else source.touched()
-        old, new = regroup(
-            step.grouping,
-            source.working.table,
-            touched,
-            change.working.table,
-            self.codec,
-            lambda: self.runner.check(0),
+        groups = Groups(
+            step.grouping, source, change.working.table, self.folds, self.trials, lambda: self.runner.check(0)
         )
-        change.replace(old, new)
+        change.replace(*groups.regroup(everything=step.all))
 
     def examine(self, rule: FlatRule, views: Sequence[View]) -> None:
         """Raise if an instance of a rule fails."""
@@ -405,7 +408,7 @@ class LocalEngine:
     def forget_values(self, used: Mapping[Item, Codes]) -> None:
         """Drop values with unused codes. Called between commits. All existing codes become invalid."""
         self.codec = self.runner.codec = self._collector.renew(self.codec, used)
-        self.runner.evaluate_with(self._functions)
+        self._evaluate_with(self._functions)
         self.variants.clear()
 
     def rollback(self) -> None:

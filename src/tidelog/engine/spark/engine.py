@@ -13,9 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import assert_never
-
-from pyspark.sql import functions as F
+from typing import Final, assert_never
 
 from tidelog.data.types import Type
 from tidelog.engine.limits import Limits
@@ -23,10 +21,11 @@ from tidelog.engine.protocol import Check, Claimed, Claims, Tell
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.relation_state import RelationState, Work, empty_state, taken_over
 from tidelog.engine.spark.joins.groups import results
-from tidelog.engine.spark.joins.instances import Range, find
+from tidelog.engine.spark.joins.instances import find
 from tidelog.engine.spark.joins.matching import same, without
+from tidelog.engine.spark.joins.ranges import asserted_rows, range_of
 from tidelog.engine.spark.lacking import LackingOperators
-from tidelog.engine.spark.partitions.routes import is_routable
+from tidelog.engine.spark.partitions.routes import BESIDE, find_routes, is_routable
 from tidelog.engine.spark.partitions.strata import LocalStrata
 from tidelog.engine.spark.partitions.worker import read_by
 from tidelog.engine.spark.placement import Placed, Placement, Sizes, passed_through, place
@@ -38,9 +37,12 @@ from tidelog.plan.flat import FlatProgram, Kind, Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.plan.seeds import is_inner, with_seeds
 from tidelog.program.model import Program
-from tidelog.program.typed import Absent, Function, Match, PythonFunction
+from tidelog.program.typed import Function, Match, PythonFunction
 
 __all__ = ["SparkEngine"]
+
+
+_DEEP: Final = 200  # steps after which a single task is faster, if it has the memory
 
 
 class SparkEngine(LackingOperators):
@@ -63,7 +65,8 @@ class SparkEngine(LackingOperators):
         self.sends = True
         self._placement = placement
         self._is_whole = not strategy.in_frames
-        self._whole = LocalStrata(checkpoints, strategy, limits, room)
+        most_steps = None if placement == "shuffled" else _DEEP
+        self._whole = LocalStrata(checkpoints, strategy, limits, room, most_steps)
         self._work: dict[str, Work] = {}
         self._made: list[str] = []
         self._placed: dict[frozenset[str], Placed] = {}
@@ -189,7 +192,7 @@ class SparkEngine(LackingOperators):
 
     def is_idle(self, step: Derive) -> bool:
         """Whether there are no rows to start from."""
-        return step.driver is not None and not self._range(step, step.driver).size
+        return step.driver is not None and not range_of(step, self.work, self.checkpoints, step.driver).size
 
     def prepared(self) -> int:
         return 0  # Spark plans every step
@@ -201,7 +204,7 @@ class SparkEngine(LackingOperators):
     def derive(self, step: Derive, rank: int) -> int:
         """Plan the search for a rule's instances. They are found and counted at the end of the round."""
         self._rank = rank
-        ranges = cache(partial(self._range, step))
+        ranges = cache(partial(range_of, step, self.work, self.checkpoints))
         if any(isinstance(x, Match) and not ranges(i).size for i, x in enumerate(step.rule.body)):
             return 0
         found = find(
@@ -217,68 +220,17 @@ class SparkEngine(LackingOperators):
         self.work(step.rule.head).pending.append((found.frame, in_place))
         return 0
 
-    def _range(self, step: Derive, position: int) -> Range:
-        literal = step.rule.body[position]
-        assert isinstance(literal, Match | Absent)
-        work, view, positive = self.work(literal.relation), step.views[position], isinstance(literal, Match)
-        match view:
-            case View.FULL:
-                return work.full()
-            case View.REST:
-                return work.rest()
-            case View.DELTA:
-                delta = work.delta or self.checkpoints.nothing(work.types)
-                return Range(delta.frame, delta.size, is_ranked=True)
-            case View.SUSPECTS:
-                return work.suspects()
-            case View.OLD:
-                return Range(work.before.facts.frame, work.before.facts.size)
-            case View.NEW:
-                return Range(work.now.facts.frame, work.now.facts.size)
-            case View.MIDDLE:
-                return work.middle() if positive else self._ever(work)
-            case View.INSERTED | View.DELETED:
-                checkpoint = work.inserted if (view is View.INSERTED) == positive else work.deleted
-                checkpoint = checkpoint or self.checkpoints.nothing(work.types)
-                return Range(checkpoint.frame, checkpoint.size)
-            case _:
-                assert_never(view)
-
-    def _ever(self, work: Work) -> Range:
-        """The tuples present before or after the commit. A negation holds in both if it matches none."""
-        old, inserted = work.before.facts, work.inserted
-        if inserted is None or not inserted.size:
-            return Range(old.frame, old.size)
-        names = work.names
-        frame = old.frame.select(*names).unionByName(inserted.frame.select(*names))
-        return Range(frame, old.size + inserted.size)
-
     def assertions(self, step: Assertions, rank: int) -> int:
         """Apply asserted facts as instances with an empty body; returns their number."""
         self._rank = rank
         total = 0
         for name in step.relations:
             work = self.work(name)
-            rows = self._asserted(work, step)
+            rows = asserted_rows(step, work, self.checkpoints)
             if rows.size:
                 work.pending.append((rows.frame.selectExpr(*work.names, "-1 as top"), False))
                 total += rows.size
         return total
-
-    def _asserted(self, work: Work, step: Assertions) -> Range:
-        if step.mode is Mode.REDERIVE:
-            suspects, given = work.suspects(), work.before.given
-            if not suspects.size or not given.size:
-                return Range(suspects.frame, 0)
-            there = same(given.frame, F.broadcast(suspects.frame), work.types)
-            if _size(work.given_deleted):
-                assert work.given_deleted is not None
-                there = without(there, work.given_deleted.small, work.types)
-            return Range(there, suspects.size)
-        given = work.before.given if work.given is None else work.given
-        changed = work.given_inserted if step.mode is Mode.INSERT else work.given_deleted
-        checkpoint = given if step.all else changed or self.checkpoints.nothing(work.types)
-        return Range(checkpoint.frame, checkpoint.size)
 
     def end_round(self, step: EndRound) -> int:
         """Evaluate the round. What it found becomes the next delta."""
@@ -308,9 +260,9 @@ class SparkEngine(LackingOperators):
             self.work(name).tidy()
         return total
 
-    def done_so_far(self, relation: str) -> tuple[int, int]:
-        """Always 0: a round is evaluated at its end."""
-        return 0, 0
+    def done_so_far(self, relation: str) -> None:
+        """Not known: a round is evaluated as a whole, at its end."""
+        return
 
     def found_so_far(self, relations: Iterable[str]) -> int:
         """Always 0: a round is evaluated at its end."""
@@ -379,13 +331,25 @@ class SparkEngine(LackingOperators):
             sum(self._size_now(name) for name in (*stratum.relations, *(read_by(stratum) - beside))),
             sum(self._size_now(name) for name in beside),
         )
-        room, sends = self._room(stratum), self._can_send(stratum)
-        return place(stratum, self._placement, sizes, whole=self._is_whole, room=room, sends=sends)
+        return place(
+            stratum,
+            self._placement,
+            sizes,
+            whole=self._is_whole,
+            room=self._room(stratum),
+            sends=self._can_send(stratum, sizes.beside),
+            sent=self._whole.has_routes(stratum),
+        )
 
-    def _can_send(self, stratum: Stratum) -> bool:
+    def _can_send(self, stratum: Stratum, beside: int) -> bool:
+        """Whether tasks can send each other what they find, with so many rows that they read from below."""
+        if stratum.relations in self._whole.deep:
+            return False
         if stratum.relations not in self._sending:
             self._sending[stratum.relations] = self.sends and is_routable(stratum)
-        return self._sending[stratum.relations]
+        if beside <= BESIDE or not self._sending[stratum.relations]:
+            return self._sending[stratum.relations]
+        return find_routes(stratum, lambda _, pattern: 0, self._size_now) is not None
 
     def _room(self, stratum: Stratum) -> int:
         """The most rows that a stratum, with what it reads, may have in the driver."""
@@ -405,8 +369,21 @@ class SparkEngine(LackingOperators):
             for name in stratum.relations:
                 self.work(name).take_given()
             return Claimed(0, "it has no rules, only asserted facts")
+        jobs = self.checkpoints.jobs_run
         stats = self._run_whole(stratum)
-        return None if stats is None else Claimed(stats.rounds, stats.why, stats.strategy, stats.instances)
+        if stats is None:
+            return None
+        return Claimed(
+            stats.rounds,
+            stats.why,
+            stats.strategy,
+            stats.instances,
+            jobs=self.checkpoints.jobs_run - jobs,
+            steps=stats.steps,
+            written=stats.written,
+            hot=stats.hot,
+            rules=stats.rules,
+        )
 
     def _run_whole(self, stratum: Stratum) -> StratumStats | None:
         """Run a stratum on local engines, if it is placed there."""
@@ -427,7 +404,11 @@ class SparkEngine(LackingOperators):
             routes = self._whole.routes(stratum, self.work)
             if routes is not None:
                 return self._whole.in_tasks(stratum, *known, self._tell, None if routes.is_plain else routes)
-            why = "too many rows match the constants in its rules to copy them to every task; by joins"
+            why = "too many rows match the constants in its rules to copy them to every task"
+            if stratum.best:
+                self._placed[stratum.relations] = Placed("tasks", f"{why}; in a single task")
+                return self._whole.in_tasks(stratum, *known, self._tell)
+            why += "; by joins"
             self._placed[stratum.relations] = Placed("shuffled", why)
         self._whole.leave(stratum)
         return None
@@ -453,7 +434,8 @@ class SparkEngine(LackingOperators):
         chosen = instances.frame
         if keys is not None:
             chosen = same(chosen, keys.small, source.types[: grouping.keys])
-        new = results(grouping, chosen, instances.size, source.types, target.types, self.checkpoints)
+        types = source.types, target.types
+        new = results(grouping, chosen, instances.size, *types, self.checkpoints, self._functions)
         if keys is None:
             target.replace(new, is_ranked=True)
             return

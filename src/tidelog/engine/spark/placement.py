@@ -3,12 +3,14 @@
 - *driver*: a local engine in the driver, if the stratum and what it reads have few rows.
 - *tasks*: a recursion that passes some column through unchanged can be divided by that column's values. Each
   partition is then a recursion of its own, maintained by a local engine in a task, which also gets everything
-  else that the rules read. Recursive `min` and `max` always run in tasks or in the driver, and so do all
-  recursions under strategies that only local engines support: in a single task if no column passes through.
-  Recursive `sum` and `count` run in a single task or in the driver; their groups are ordinary recursions.
+  else that the rules read. All recursions under strategies that only local engines support run in tasks or in
+  the driver: in a single task if no column passes through. Recursive `sum` and `count` run in a single task
+  or in the driver; their groups are ordinary recursions.
 - *shuffled*: local engines in tasks that send each other what they find, if the tuples that a recursion joins
-  can be brought together (see `routes`); otherwise joins of frames. Every stratum can be shuffled. Large
-  strata without recursion are, because they need only one pass of joins.
+  can be brought together (see `routes`); otherwise joins of frames. Every stratum without recursive
+  aggregates can be shuffled. Large strata without recursion are, because they need only one pass of joins.
+  Recursive `min` and `max` are shuffled if tasks can send each other what they find; small ones need not,
+  since a single task is faster up to some size.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from tidelog.engine.spark.partitions.routes import BESIDE
 from tidelog.plan.flat import FlatRule, Stratum
 from tidelog.program.typed import Match, Var
 
@@ -25,7 +28,7 @@ __all__ = ["Placed", "Placement", "Sizes", "passed_through", "place"]
 
 Placement: TypeAlias = Literal["driver", "tasks", "shuffled"]
 
-_BESIDE: Final = 5_000_000  # rows that every task may get in addition to its own
+_ALONE: Final = 2_000_000  # rows up to which a single task is faster than several that exchange tuples
 _TRIES: Final = 4096
 
 
@@ -46,12 +49,19 @@ class Sizes:
 
 
 def place(
-    stratum: Stratum, wanted: Placement | None, sizes: Sizes, *, whole: bool, room: int, sends: bool = False
+    stratum: Stratum,
+    wanted: Placement | None,
+    sizes: Sizes,
+    *,
+    whole: bool,
+    room: int,
+    sends: bool = False,
+    sent: bool = False,
 ) -> Placed:
     """The place of a stratum.
 
     With `whole`, every recursion runs on local engines. `room` is the number of rows that fit in the driver.
-    With `sends`, tasks can send each other what they find.
+    With `sends`, tasks can send each other what they find; with `sent`, they did so in the last commit.
     """
     if not stratum.rules or stratum.grouping is not None:
         return Placed("shuffled", "it is not recursive")
@@ -61,19 +71,22 @@ def place(
     if not stratum.recursive:
         return Placed("shuffled", "it is not recursive")
     through = passed_through(stratum)
-    if through is not None and (wanted == "tasks" or (wanted is None and sizes.beside <= _BESIDE)):
+    if through is not None and (wanted == "tasks" or (wanted is None and sizes.beside <= BESIDE)):
         shown = ", ".join(f"column {column} of {name}" for name, column in sorted(through.items()))
         return Placed("tasks", f"its recursion passes {shown} through")
+    beside = f"its recursion reads {sizes.beside:,} rows, too many to send to every task"
+    apart = "no column passes through its recursion unchanged" if through is None else beside
+    if stratum.best and sends and not whole and sizes.beside <= BESIDE and through is not None:
+        sends = False  # the column that passes through divides it
+    if stratum.best and sends and not whole and (wanted == "shuffled" or sent or rows > _ALONE):
+        return Placed("shuffled", f"{apart}; tasks send each other what they find", True)
     if stratum.best or stratum.totals or whole:
         what = "recursive min and max need" if stratum.best else "the strategy needs"
         what = "recursive sum and count need" if stratum.totals else what
         parts = "in a single task" if through is None else "one for each partition"
         return Placed("tasks", f"{what} local engines, {parts}")
-    beside = f"its recursion reads {sizes.beside:,} rows, too many to send to every task"
-    why = beside if through is not None else "no column passes through its recursion unchanged"
-    sends = sends and sizes.beside <= _BESIDE
     how = "tasks send each other what they find" if sends else "by joins"
-    return Placed("shuffled", f"{'as requested' if wanted == 'shuffled' else why}; {how}", sends)
+    return Placed("shuffled", f"{'as requested' if wanted == 'shuffled' else apart}; {how}", sends)
 
 
 def passed_through(stratum: Stratum) -> Mapping[str, int] | None:

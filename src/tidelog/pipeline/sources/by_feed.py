@@ -8,9 +8,8 @@ was created again), all rows of the version are read and compared, and the repor
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from tidelog.pipeline.sources import taking
 from tidelog.pipeline.sources.delta import State, Tables
 from tidelog.pipeline.sources.fingerprints import digest
 from tidelog.pipeline.sources.ledger import Inconsistent, counted, settled_whole, settling
+from tidelog.pipeline.sources.prints import read_print, to_text
 from tidelog.pipeline.sources.reading import spark_schema
 from tidelog.pipeline.sources.taking import Taking
 from tidelog.program.typed import Relation
@@ -41,10 +41,6 @@ class _Print:
     version: int
     log: str
 
-    @property
-    def text(self) -> str:
-        return json.dumps(asdict(self))
-
 
 class ByFeed:
     def __init__(self, taking: Taking, tables: Tables, progress: Callable[[str], object]) -> None:
@@ -57,7 +53,7 @@ class ByFeed:
         found = self._taking.found
         described = digest(source, relation)
         text = self._taking.before(relation)
-        before = None if reread else _print(text, described)
+        before = None if reread else read_print(_Print, text, described)
         log = self._tables.log(source)  # before the version: the log may grow in between
         if before is not None and log and before.log == log:
             found.prints[relation.name] = text
@@ -69,7 +65,7 @@ class ByFeed:
             found.prints[relation.name] = text
             self._taking.unchanged(relation)
             return
-        found.prints[relation.name] = _Print(described, now.identity, now.version, log).text
+        found.prints[relation.name] = to_text(_Print(described, now.identity, now.version, log))
         self._progress(f"reading {relation.name}")
         note = "" if before is None else self._changed(source, relation, before, now)
         if before is None or note:
@@ -122,12 +118,3 @@ class ByFeed:
             often = facts.append_column(pa.field(COUNT, pa.int64(), nullable=False), several[COUNT])
         self._taking.found.sidecars[relation.name] = settled_whole(described, often)
         self._taking.report(relation, *difference, note=note)
-
-
-def _print(text: str, described: str) -> _Print | None:
-    """The print in a manifest; None if it is of another source."""
-    try:
-        found = _Print(**json.loads(text))
-    except (ValueError, TypeError):
-        return None
-    return found if found.described == described else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -19,6 +19,7 @@ from tidelog.errors import PipelineError
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.source_spec import Source
 from tidelog.pipeline.sources.fingerprints import digest
+from tidelog.pipeline.sources.prints import read_print, to_text
 from tidelog.pipeline.sources.reading import Raw, read_raw
 from tidelog.pipeline.sources.taking import Taking
 from tidelog.program.typed import Relation
@@ -63,7 +64,7 @@ class ByOffsets:
         """Take the messages since the last commit; with `reread`, all that Kafka still has."""
         described = digest(source, relation)
         text = self._taking.before(relation)
-        before = _print(text, described)
+        before = read_print(_Print, text, described)
         self._progress(f"reading {relation.name}")
         known = {} if before is None or reread else before.offsets
         frame, offsets = self._messages(source, relation, known)
@@ -72,7 +73,7 @@ class ByOffsets:
                 self._taking.found.prints[relation.name] = text
                 self._taking.unchanged(relation)
                 return
-            self._taking.found.prints[relation.name] = json.dumps(asdict(_Print(described, offsets)))
+            self._taking.found.prints[relation.name] = to_text(_Print(described, offsets))
             raw = read_raw(self._taking.spark, source, relation, refine=lambda _: frame)
             self._take_events(source, relation, raw)
         finally:
@@ -126,12 +127,3 @@ def _with_partitions(known: Offsets, assigned: list[str]) -> Offsets:
         topic, _, partition = name.rpartition("-")
         made.setdefault(topic, {})[partition] = known.get(topic, {}).get(partition, _EARLIEST)
     return made
-
-
-def _print(text: str, described: str) -> _Print | None:
-    """The print in a manifest; None if it is of another source."""
-    try:
-        found = _Print(**json.loads(text))
-    except (ValueError, TypeError):
-        return None
-    return found if found.described == described else None

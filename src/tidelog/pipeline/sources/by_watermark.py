@@ -8,9 +8,8 @@ leave no trace in such a table, so they are not seen until all rows are read aga
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -23,6 +22,7 @@ from pyspark.sql import types as st
 from tidelog.errors import PipelineError
 from tidelog.pipeline.source_spec import Source
 from tidelog.pipeline.sources.fingerprints import digest
+from tidelog.pipeline.sources.prints import read_print, to_text
 from tidelog.pipeline.sources.reading import Raw, read_raw, spark_schema
 from tidelog.pipeline.sources.sequencing import expect_one, newest_rows, replaced
 from tidelog.pipeline.sources.taking import Taking
@@ -53,14 +53,15 @@ class ByWatermark:
         """Take the rows since the last commit; with `reread`, compare all rows."""
         assert source.watermark is not None, "a source without a watermark is read otherwise"
         described = digest(source, relation)
-        before = None if reread else _print(self._taking.before(relation), described)
+        before = None if reread else read_print(_Print, self._taking.before(relation), described)
         ordered = replace(source, sequence={source.watermark: ""})
         self._progress(f"reading {relation.name}")
-        last = (
-            self._whole(ordered, relation) if before is None else self._newer(ordered, relation, before.last)
-        )
+        if before is None or not before.last:
+            last = self._whole(ordered, relation)
+        else:
+            last = self._newer(ordered, relation, before.last)
         self._taking.found.sidecars[relation.name] = {}
-        self._taking.found.prints[relation.name] = json.dumps(asdict(_Print(described, last)))
+        self._taking.found.prints[relation.name] = to_text(_Print(described, last))
 
     def _newer(self, source: Source, relation: Relation, last: str) -> str:
         """Take the rows from a value on; the highest value."""
@@ -145,12 +146,3 @@ def _text(value: Any) -> str:
     if isinstance(value, datetime):
         return value.replace(tzinfo=None).isoformat(" ", "microseconds")
     return value.isoformat() if isinstance(value, date) else str(value)
-
-
-def _print(text: str, described: str) -> _Print | None:
-    """The print in a manifest; None if it is of another source, or of none with rows."""
-    try:
-        found = _Print(**json.loads(text))
-    except (ValueError, TypeError):
-        return None
-    return found if found.described == described and found.last else None

@@ -8,6 +8,7 @@ so that reading a path and listing its files always mean the same file.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -89,9 +90,9 @@ def local(path: str) -> Path | None:
 
 
 def plain(path: str) -> str:
-    """A qualified path in one of the spellings that it has: a local one without scheme."""
+    """A qualified path in one of the spellings that it has: a local one without scheme and `..`."""
     found = _LOCAL.match(path)
-    return path[found.end() :] if found else path
+    return posixpath.normpath(path[found.end() :]) if found else path
 
 
 def as_uri(file: Path) -> str:

@@ -19,6 +19,7 @@ from tidelog.program.analysis.nesting import demanded, support
 from tidelog.program.analysis.order import Order, components
 from tidelog.program.analysis.totals import report_mixture, report_nested, total_relations, totals_of
 from tidelog.program.elaborate.problems import Problems
+from tidelog.program.folds import shown_aggregate
 from tidelog.program.typed import (
     Absent,
     Best,
@@ -74,7 +75,7 @@ class _Turn:
 
 def reads(rule: Rule) -> Iterator[tuple[str, str]]:
     """The relations that a rule reads, each with "", "not", or the aggregate applied to it."""
-    function = rule.group.aggregates[0].function if rule.group else ""
+    function = shown_aggregate(rule.group.aggregates[0].function) if rule.group else ""
     for bodies, how in ((rule.bodies, function), (rule.after, "")):
         yield from _reads(bodies, how)
 
@@ -90,12 +91,12 @@ def _reads(bodies: Iterable[Body], how: str) -> Iterator[tuple[str, str]]:
                 yield relation, "not"
             case Nested(function=function, bodies=inner):
                 for relation, inside in _reads(inner, ""):
-                    yield relation, inside or f"{function}{_OVER_BODY}"
+                    yield relation, inside or f"{shown_aggregate(function)}{_OVER_BODY}"
             case Without(bodies=inner):
                 yield from ((name, "not") for name, _ in _reads(inner, ""))
             case Stage(group, inner):
                 for relation, inside in _reads(inner, ""):
-                    yield relation, inside or f"{group.aggregates[0].function}{_EARLIER}"
+                    yield relation, inside or f"{shown_aggregate(group.aggregates[0].function)}{_EARLIER}"
             case Test() | Bind() | Each():
                 pass
             case _:

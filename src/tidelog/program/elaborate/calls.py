@@ -8,7 +8,7 @@ arguments solve.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,6 +28,7 @@ from tidelog.program.elaborate.forms import (
     signature_of,
     takes_closures,
 )
+from tidelog.program.elaborate.instances import Instance, Making, with_instances
 from tidelog.program.elaborate.operators import is_flexible
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.structures import Structures
@@ -77,6 +78,7 @@ class Calls(Structures):
         self.closures: Mapping[str, Held] = {}
         self._expansions = 0
         self._depth = 0
+        self.is_checking = False  # whether the types of type parameters are not known
 
     def _call(self, expr: tree.Call) -> Expr | None:
         if expr.function in self.closures:
@@ -105,7 +107,7 @@ class Calls(Structures):
             return
         name = "cat" if expr.function == "concat" and len(expr.args) > 1 else expr.function
         hint = function_hint(name)
-        if hint is None and expr.function in library.AGGREGATE_NAMES:
+        if hint is None and (expr.function in library.AGGREGATE_NAMES or expr.function in self.known.folds):
             hint = f"aggregates follow `group_by`: `….group_by(…).{expr.function}(…)`"
         hint = hint or self.problems.suggest(expr.function, self.known.calls, library.FUNCTION_NAMES)
         message = f"unknown function `{expr.function}`"
@@ -133,7 +135,11 @@ class Calls(Structures):
             self._wrong_count(expr, str(len(signature.columns)), None)
             return None
         args = [
-            self._infer(arg) if type_ is None else self._check(arg, type_)
+            self._check(arg, type_)
+            if type_ is not None
+            else None
+            if self._is_closure(arg)
+            else self._infer(arg)
             for arg, (_, type_) in zip(expr.args, signature.columns, strict=True)
         ]
         sound = tuple(a for a in args if a is not None)
@@ -249,7 +255,11 @@ class Calls(Structures):
                 args[i] = None if typed is None else self._fit(typed, wanted, expr.args[i].span, note)
         sound = {i: a for i in sorted(args) if (a := args[i]) is not None}
         if isinstance(form, tree.Function):
-            return self._expand(expr, form, opened, sound) if len(sound) == len(args) else None
+            if len(sound) < len(args):
+                return None
+            if form.name in self.known.recursive:
+                return Call(form.name, tuple(sound.values()), opened.result)
+            return self._expand(expr, form, opened, sound)
         closures = [
             self._closure(expr.args[i], p, str(form.parameters[i].type))
             for i, p in enumerate(opened.parameters)
@@ -263,6 +273,26 @@ class Calls(Structures):
             return None
         return Call(form.name, tuple(sound.values()), self._known(opened.result), lambdas)
 
+    # -- instances of recursive functions
+
+    def _instances(self, expr: Expr, span: Span) -> Expr | None:
+        return (
+            expr
+            if self.is_checking
+            else with_instances(expr, self.known, self.problems, span, self._instance_body)
+        )
+
+    def add_instances(self, functions: Iterable[str], bound: Mapping[str, Type], span: Span) -> bool:
+        """Add instances of functions with the same type parameters; whether all have bodies."""
+        making = Making(self.known, self.problems, span, self._instance_body)
+        return all(making.add(self.known.templates[name][0], bound) for name in functions)
+
+    def _instance_body(self, instance: Instance, problems: Problems) -> Expr | None:
+        """The body of an instance."""
+        typer = type(self)(self.known, problems)
+        typer.variables, typer.bound = dict(instance.parameters), instance.bound
+        return typer.check_body(instance.form.body, instance.result)
+
     # -- functions that are expanded
 
     def check_template(self, function: tree.Function, bound: dict[str, Type]) -> bool:
@@ -271,7 +301,7 @@ class Calls(Structures):
         pairs = [(p.name, t) for p, t in zip(function.parameters, opened.parameters, strict=True)]
         self.variables = {name: t for name, t in pairs if not isinstance(t, ClosureType)}
         self.closures = {name: Held(t) for name, t in pairs if isinstance(t, ClosureType)}
-        self.bound = bound
+        self.bound, self.is_checking = bound, True
         return self.check_body(function.body, opened.result) is not None
 
     def check_body(self, body: tree.Expr, result: Type) -> Expr | None:

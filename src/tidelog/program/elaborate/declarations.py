@@ -29,6 +29,7 @@ __all__ = ["MAX_COLUMNS", "Declarations", "Signature", "declare", "needed_row_ty
 
 MAX_COLUMNS = 64
 MAX_WEIGHTED = 62  # of a multiset or stream, whose rows have a weight and an origin
+_OF_INSTANCES = re.compile(r"[<(]")  # in the names of instances of generic functions
 _RESERVED = re.compile(r"^<query>$| \[.*\]$", re.DOTALL)  # the names of hidden relations
 
 
@@ -50,7 +51,9 @@ class Declarations:
 
     `templates` are functions that are expanded where they are called: those with type parameters, with
     closures as parameters, or with several forms. `rows` are the types of the rows of relations, which become
-    definitions where a program needs them.
+    definitions where a program needs them. `folds` are the aggregates with a state, whose functions are among
+    the others. `recursive` are the templates that become
+    instances (see `instances`).
     """
 
     relations: dict[str, Relation] = field(default_factory=dict)
@@ -61,6 +64,8 @@ class Declarations:
     templates: dict[str, tuple[tree.Function, ...]] = field(default_factory=dict)
     rows: dict[str, tree.TypeDefinition] = field(default_factory=dict)
     indexes: dict[str, Index] = field(default_factory=dict)
+    folds: dict[str, tree.Fold] = field(default_factory=dict)
+    recursive: set[str] = field(default_factory=set)
 
     def copy(self) -> Declarations:
         return Declarations(
@@ -72,6 +77,8 @@ class Declarations:
             dict(self.templates),
             dict(self.rows),
             dict(self.indexes),
+            dict(self.folds),
+            set(self.recursive),
         )
 
     def add_relation(self, relation: Relation) -> None:
@@ -219,8 +226,7 @@ def _declare_function(
     """Add a function's signature; return whether to type its body. `earlier` is in the same text."""
     columns = _columns(item.parameters, "parameter", known, problems)
     signature = Signature(columns, resolve_type(item.result, known.types, problems))
-    if item.name in RESERVED_NAMES:
-        problems.report("E112", item.name_span, f"`{item.name}` is a standard function")
+    if not _is_free(item, known, problems):
         return False
     if item.name in known.calls:
         before = earlier or known.functions.get(item.name)
@@ -230,6 +236,20 @@ def _declare_function(
         return False
     known.calls[item.name] = signature
     return None not in (signature.result, *(t for _, t in columns))
+
+
+def _is_free(item: tree.Function, known: Declarations, problems: Problems) -> bool:
+    """Whether a function may have its name."""
+    if item.name in RESERVED_NAMES:
+        problems.report("E112", item.name_span, f"`{item.name}` is a standard function")
+        return False
+    if item.name in known.folds:
+        twice(item.name, "aggregate", item.name_span, known.folds[item.name].span, problems)
+        return False
+    if _OF_INSTANCES.search(item.name):
+        problems.report("E121", item.name_span, "names of functions cannot contain `<` or `(`")
+        return False
+    return True
 
 
 # -- types of rows
@@ -284,15 +304,14 @@ def _is_template(item: tree.Function, items: Iterable[tree.Item], known: Declara
     return len(forms) > 1 or any(p.type.name == "||" for x in same for p in x.parameters)
 
 
-def template_bound(item: tree.Function) -> dict[str, Type]:
+def template_bound(item: tree.Function | tree.Fold) -> dict[str, Type]:
     """The type parameters of a function inside it."""
     return {p.name: parameter_type(p.name) for p in item.type_parameters}
 
 
 def _declare_template(item: tree.Function, known: Declarations, problems: Problems) -> list[tree.Function]:
     """Add a form of a function; returns it if its body is to be typed."""
-    if item.name in RESERVED_NAMES:
-        problems.report("E112", item.name_span, f"`{item.name}` is a standard function")
+    if not _is_free(item, known, problems):
         return []
     if item.name in known.calls:
         twice(item.name, "function", item.name_span, NOWHERE, problems)

@@ -37,7 +37,7 @@ _OTHERS: Final = {
     "time": "write `duration` for a time since midnight, `timestamp` for a point in time",
 }
 _AS: Final = "convert with `as`: `x as string`, `x as int`"
-_JOIN: Final = 'join strings with `++`: `a ++ b`, or write them in one: `"${a} ${b}"`'
+_JOIN: Final = 'join strings with `a ++ b` or `"${a} ${b}"`, and vecs with `append(v, w)`'
 _OR: Final = "write `unwrap_or(x, y)`"
 _FUNCTIONS: Final = {
     "strlen": "write `length(s)`",

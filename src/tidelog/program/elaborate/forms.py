@@ -6,7 +6,7 @@ forms is expanded where it is called.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -20,9 +20,22 @@ from tidelog.program.library.catalog import StandardFunction
 from tidelog.syntax import tree
 from tidelog.syntax.inline import print_type
 
-__all__ = ["ClosureType", "Form", "Opened", "open_form", "opened_template", "signature_of", "takes_closures"]
+__all__ = [
+    "ClosureType",
+    "Form",
+    "Opened",
+    "Unfit",
+    "open_form",
+    "opened_template",
+    "signature_of",
+    "takes_closures",
+]
 
 Form: TypeAlias = StandardFunction | tree.Function
+
+
+class Unfit(Exception):
+    """A function cannot have these types for its type parameters; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +72,31 @@ def takes_closures(form: Form, is_closure: list[bool]) -> bool:
 def open_form(form: Form, known: Definitions, unknowns: Unknowns) -> Opened:
     if isinstance(form, StandardFunction):
         return _open_standard(form, known, unknowns)
-    bound = {p.name: unknowns.fresh() for p in form.type_parameters}
+    items = {name for type_ in (form.result, *(p.type for p in form.parameters)) for name in _items(type_)}
+    bound = {p.name: unknowns.fresh(p.name in items) for p in form.type_parameters}
     return opened_template(form, known, bound)
 
 
+def _items(type_: tree.TypeName) -> Iterator[str]:
+    """The names of the types of which a type has options."""
+    for arg in type_.args:
+        if isinstance(arg, tree.TypeName):
+            if type_.name == "option":
+                yield arg.name
+            yield from _items(arg)
+
+
 def opened_template(form: tree.Function, known: Definitions, bound: dict[str, Type]) -> Opened:
-    """A function of the program with these types for its type parameters."""
+    """A function of the program with these types for its type parameters.
+
+    Raises Unfit if they make a type that there is not, such as an option of an option.
+    """
+    problems = Problems()
 
     def type_of(name: tree.TypeName) -> Type:
-        found = resolve_type(name, known, Problems(), bound, make=False)
-        assert found is not None  # checked when it was declared
+        found = resolve_type(name, known, problems, bound, make=False)
+        if found is None:
+            raise Unfit(problems.found[0].message)
         return found
 
     parameters: list[Type | ClosureType] = []

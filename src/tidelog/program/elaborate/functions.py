@@ -1,7 +1,7 @@
 """User-defined functions, in the language or in Python.
 
-Functions in the language are typed like rules. Those that are expanded where they are called cannot call
-themselves, directly or indirectly.
+Functions in the language are typed like rules. Those that take closures cannot call themselves, directly or
+indirectly, since they are expanded where they are called.
 Python functions take their types from annotations: `bool`, `int`, `float` (a double), `str`, `bytes`,
 `datetime.date`, `datetime.datetime`, each with `| None` for an option. Every other type of the language
 is written as in `Annotated[int, "bit<32>"]`. Python functions must be pure. Other processes import them by
@@ -13,18 +13,16 @@ from __future__ import annotations
 import inspect
 import types as python_types
 import typing
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from datetime import date, datetime
 
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Source, shown
-from tidelog.program.analysis.calls import calls as calls_of
-from tidelog.program.analysis.order import components
 from tidelog.program.elaborate.declarations import Declarations, Signature, template_bound
 from tidelog.program.elaborate.definitions import Definitions, resolve_type
 from tidelog.program.elaborate.expressions import Typer
+from tidelog.program.elaborate.instances import add_cycles, has_closures, recursive_templates
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.library.catalog import RESERVED_NAMES
 from tidelog.program.typed import Column, Function, PythonFunction
@@ -32,7 +30,6 @@ from tidelog.syntax import tree
 from tidelog.syntax.cursor import Cursor, Unexpected
 from tidelog.syntax.expressions import type_name
 from tidelog.syntax.lexer import KEYWORDS, tokenize
-from tidelog.syntax.variables import calls
 
 __all__ = ["elaborate_functions", "from_python"]
 
@@ -43,7 +40,7 @@ __all__ = ["elaborate_functions", "from_python"]
 def elaborate_functions(functions: Iterable[tree.Function], known: Declarations, problems: Problems) -> None:
     """Type the bodies of declared functions and add them to `known`."""
     functions = list(functions)
-    endless = _report_endless([f for f in functions if f.name in known.templates], problems)
+    endless = _report_endless(functions, known, problems)
     for name in endless:
         known.calls[name] = _broken(next(f for f in functions if f.name == name))
     made: dict[str, Function] = {}
@@ -55,18 +52,8 @@ def elaborate_functions(functions: Iterable[tree.Function], known: Declarations,
         elaborated = _elaborate(function, known, problems)
         if elaborated is not None:
             made[function.name] = elaborated
-    known.functions.update(_with_cycles(made))
-
-
-def _with_cycles(functions: Mapping[str, Function]) -> dict[str, Function]:
-    """The functions, each with those that it calls and that call it, directly or not."""
-    called = {name: [c for c in calls_of(f) if c in functions] for name, f in functions.items()}
-    found = dict(functions)
-    for component in components(called):
-        if len(component) > 1 or component[0] in called[component[0]]:
-            for name in component:
-                found[name] = replace(functions[name], cycle=tuple(sorted(component)))
-    return found
+    known.functions.update(made)
+    add_cycles(known)
 
 
 def _broken(function: tree.Function) -> Signature:
@@ -80,28 +67,31 @@ def _is_sound(function: tree.Function, known: Declarations, problems: Problems) 
     return typer.check_template(function, template_bound(function))
 
 
-def _report_endless(items: list[tree.Function], problems: Problems) -> set[str]:
+def _report_endless(items: list[tree.Function], known: Declarations, problems: Problems) -> set[str]:
     """Report functions whose expansion has no end, since it contains their own; return their names."""
-    functions = {f.name: f for f in reversed(items)}
-    found: dict[str, dict[str, None]] = {name: {} for name in functions}
-    for f in items:
-        found[f.name] |= dict.fromkeys(c.function for c in calls(f.body) if c.function in functions)
-    called = {name: list(names) for name, names in found.items()}
-    recursive: set[str] = set()
-    for component in components(called):
-        first = min(component, key=lambda name: functions[name].span.start)
-        if len(component) > 1 or first in called[first]:
-            recursive.update(component)
-            for name in component:
-                note = _circle(first, called) if name == first else f"`{name}` and `{first}` call each other"
-                problems.report(
-                    "E109",
-                    functions[name].name_span,
-                    f"the function `{name}` calls itself",
-                    note=note,
-                    hint="a function with type parameters, closures or several forms cannot be recursive",
-                )
-    return recursive
+    new = {f.name: f for f in reversed(items) if f.name in known.templates}
+    if not new:
+        return set()
+    groups, called = recursive_templates(known.templates)
+    found: set[str] = set()
+    for group in groups:
+        if not any(has_closures(known.templates[name]) for name in group):
+            known.recursive |= set(group)
+            continue
+        here = [name for name in group if name in new]
+        found.update(here)
+        first = min(here, key=lambda name: new[name].span.start, default="")
+        for name in here:
+            note = _circle(first, called) if name == first else f"`{name}` and `{first}` call each other"
+            problems.report(
+                "E109",
+                new[name].name_span,
+                f"the function `{name}` calls itself",
+                note=note,
+                hint="a function that takes a closure cannot be recursive, since it is expanded where it is "
+                "called: pass values, or use `map`, `filter` and `fold`",
+            )
+    return found
 
 
 def _elaborate(function: tree.Function, known: Declarations, problems: Problems) -> Function | None:

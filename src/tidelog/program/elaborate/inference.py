@@ -26,7 +26,7 @@ from tidelog.program.elaborate.definitions import Endless
 from tidelog.program.elaborate.early import NO_FUNCTION
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.retyping import MAX_TYPED_DEPTH, depth, retyped
-from tidelog.program.elaborate.unknowns import Unknown, Unknowns, is_open
+from tidelog.program.elaborate.unknowns import Unknown, Unknowns, as_unknown, is_open
 from tidelog.program.library import catalog as library
 from tidelog.program.typed import Cast, Constant, Expr, Var
 from tidelog.syntax import tree
@@ -136,9 +136,13 @@ class Inference(ABC):
             return self._optional(typed, self._known(want), span)
         if self.unknowns.unify(have, want):
             return typed
+        unknown = as_unknown(want)
         have, want = self._known(have), self._known(want)
         hint = self._conversion(have, want)
         message = f"expected `{want}`, but this is `{have}`"
+        if unknown is not None and unknown.is_item and isinstance(have, types.Option):
+            message = f"this is `{have}`, and an option cannot hold another option"
+            hint = "use `unwrap_or(…, …)` to supply a default for a missing value"
         self.problems.report("E201", span, message, note=note, hint=hint)
         return None
 
@@ -170,12 +174,12 @@ class Inference(ABC):
 
     def _finish(self, expr: Expr | None, span: Span) -> Expr | None:
         """The expression with all unknowns filled in; those that are left are reported."""
-        if not self.unknowns.is_used:
-            return expr
-        made = None if expr is None else self._filled(expr, span)
-        self.unknowns = Unknowns()
-        self._doubts = {}
-        return made
+        made = expr
+        if self.unknowns.is_used:
+            made = None if expr is None else self._filled(expr, span)
+            self.unknowns = Unknowns()
+            self._doubts = {}
+        return self._instances(made, span) if made is not None and self.known.recursive else made
 
     def _filled(self, expr: Expr, span: Span) -> Expr | None:
         sound = True
@@ -192,12 +196,12 @@ class Inference(ABC):
                     sound = self._instantiate(found, span) and sound
             return seen[type_]
 
-        made = self._instances(retyped(expr, filled))
+        made = retyped(expr, filled)
         return made if sound else None
 
-    def _instances(self, expr: Expr) -> Expr:
-        """The expression with calls of the instances of generic functions."""
-        return expr
+    @abstractmethod
+    def _instances(self, expr: Expr, span: Span) -> Expr | None:
+        """The expression with calls of the instances of recursive generic functions."""
 
     def _report_unknown(self, type_: Type, span: Span) -> None:
         for unknown in self.unknowns.open(type_):

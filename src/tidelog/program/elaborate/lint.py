@@ -9,6 +9,7 @@ from typing import assert_never
 
 from tidelog.program.analysis.firing import dead_rules
 from tidelog.program.elaborate.problems import Problems
+from tidelog.program.folds import fold_of
 from tidelog.syntax import tree
 from tidelog.syntax.variables import (
     calls,
@@ -155,6 +156,9 @@ def _expressions(items: Sequence[tree.Item]) -> Iterator[tree.Expr]:
     for item in items:
         if isinstance(item, tree.Function):
             yield item.body
+        elif isinstance(item, tree.Fold):
+            yield from (binding.value for binding in item.state)
+            yield from (part for part in (item.insert, item.delete, item.value) if part is not None)
         elif isinstance(item, tree.Rule):
             for literal in (*item.heads, *item.body):
                 yield from literal_expressions(literal)
@@ -165,11 +169,19 @@ def _warn_functions(items: Sequence[tree.Item], problems: Problems) -> None:
     called |= {name for item in items if isinstance(item, tree.Rule) for name in _reads(item)}
     aggregates = (e for e in _everything(items) if isinstance(e, tree.Aggregate | tree.SubAggregate))
     called |= {aggregate.function for aggregate in aggregates}
+    called |= {fold for name in called if (fold := fold_of(name)) is not None}
     for item in items:
-        if isinstance(item, tree.Function):
+        if isinstance(item, tree.Function | tree.Fold):
+            what = (
+                "function `{}` is never called"
+                if isinstance(item, tree.Function)
+                else "aggregate `{}` is never used"
+            )
             if item.name not in called:
-                problems.report("W004", item.name_span, f"the function `{item.name}` is never called")
-            read = {v.name for v in expression_variables(item.body)} | {c.function for c in calls(item.body)}
+                problems.report("W004", item.name_span, f"the {what.format(item.name)}")
+            bodies = list(_expressions([item]))
+            read = {v.name for body in bodies for v in expression_variables(body)}
+            read |= {c.function for body in bodies for c in calls(body)}
             for parameter in item.parameters:
                 if parameter.name not in read and not parameter.name.startswith("_"):
                     message = f"the parameter `{parameter.name}` is never used"
@@ -204,7 +216,10 @@ def _types(item: tree.Item) -> Iterator[tree.TypeName]:
         case tree.Relation(columns=columns, row=row):
             yield from (c.type for c in columns)
             yield from () if row is None else (row,)
-        case tree.Function(parameters=parameters, result=result):
+        case (
+            tree.Function(parameters=parameters, result=result)
+            | tree.Fold(parameters=parameters, result=result)
+        ):
             yield from (p.type for p in parameters)
             yield result
         case tree.Alias(type=type_):

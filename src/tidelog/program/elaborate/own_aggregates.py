@@ -1,7 +1,9 @@
-"""Functions of the program as aggregates: over the sorted vec of the values of a group, or of a body.
+"""Aggregates of the program: functions over the sorted vec of the values of a group, or of a body, and those
+with a state.
 
 var r = x.group_by(k).f(a)    is    var v = x.group_by(k).collect_vec(), var r = f(v, a)
 var r = f(x, a) { body }      is    var v = collect_vec(x) { body }, var r = f(v, a)
+var r = x.group_by(k).g(a)    is    var s = x.group_by(k).g::state(a), var r = g::result(s)
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ def _literals(literal: tree.Literal, known: Declarations, names: Iterator[int]) 
             | tree.Destructuring(value=tree.SubAggregate() as value)
         ):
             inner = replace(value, alternatives=_alternatives(value.alternatives, known, names))
+            if value.function in known.folds:
+                return _with_state(literal, inner, names)
             if not value.args or not _is_own(value.function, known):
                 return (replace(literal, value=inner),)
             collected = replace(inner, function=_COLLECT, args=value.args[:1])
@@ -47,6 +51,11 @@ def _literals(literal: tree.Literal, known: Declarations, names: Iterator[int]) 
             | tree.Destructuring(value=tree.Aggregate() as value)
         ) if _is_own(value.function, known):
             return _both(literal, replace(value, function=_COLLECT, args=()), value, value.args, names)
+        case (
+            tree.Assignment(value=tree.Aggregate() as value)
+            | tree.Destructuring(value=tree.Aggregate() as value)
+        ) if value.function in known.folds:
+            return _with_state(literal, value, names)
         case _:
             return (literal,)
 
@@ -73,5 +82,20 @@ def _both(
     call = tree.Call(aggregate.function, (values, *args), False, aggregate.span, aggregate.name_span)
     return (
         tree.Assignment(values.name, collected, literal.span, aggregate.span),
+        replace(literal, value=call),
+    )
+
+
+def _with_state(
+    literal: tree.Assignment | tree.Destructuring,
+    aggregate: tree.Aggregate | tree.SubAggregate,
+    names: Iterator[int],
+) -> tuple[tree.Literal, ...]:
+    """The state of an aggregate, and its result."""
+    state = tree.Variable(f"$state{next(names)}", aggregate.span)
+    collected = replace(aggregate, function=f"{aggregate.function}::state")
+    call = tree.Call(f"{aggregate.function}::result", (state,), False, aggregate.span, aggregate.name_span)
+    return (
+        tree.Assignment(state.name, collected, literal.span, aggregate.span),
         replace(literal, value=call),
     )

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from tidelog.data import types
 from tidelog.data.types import Type
+from tidelog.program.folds import fold_of, part
 from tidelog.program.typed import Call, Constant, Expr, Listing
 
 __all__ = ["over_nothing"]
@@ -13,6 +14,8 @@ __all__ = ["over_nothing"]
 
 def over_nothing(function: str, type_: Type) -> Expr | None:
     """The value of an aggregate with results of this type over nothing; None if it has none."""
+    if fold_of(function) is not None:
+        return Call(part(function, "start"), (), type_)
     match function, type_:
         case "count" | "count_if", _:
             return Constant(0, type_)

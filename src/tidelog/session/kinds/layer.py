@@ -206,7 +206,7 @@ def _changes(
             return found
         return WeightedChanges(relation, weighted_relation(relation), found.parts()[0], list)
 
-    return Changes(changes.commit, changed, relations, nothing)
+    return Changes(changes.commit, changed, relations, nothing, stored=changes)
 
 
 def _weighted(relation: Relation, change: RelationChanges) -> RelationChanges:

@@ -12,7 +12,7 @@ from typing import Final
 
 from tidelog.plan.fan_outs import FanOut
 from tidelog.session.profiles.model import ProfiledRule, ProfiledStratum
-from tidelog.session.rendering import counted
+from tidelog.session.rendering import clip, counted
 
 __all__ = ["advise", "amount"]
 
@@ -22,6 +22,9 @@ _REPEATED: Final = 5  # instances for each row
 _REJECTED: Final = 20  # examined rows for each instance
 _MISJUDGED: Final = 8  # times the estimate
 _FEW: Final = 1000  # instances or rows that never matter
+_LONGEST: Final = 200
+_LITTLE: Final = 0.2  # of the time of a stratum on Spark
+_ON_SPARK: Final = ("tasks", "shuffled")  # how the places of its strata begin
 _SHORT: Final = 8  # instances in a round
 _LOOK_UP: Final = (
     "Rows are looked up by equal variables and constants, and tested by everything else; "
@@ -119,11 +122,30 @@ def _of_stratum(stratum: ProfiledStratum, commits: int, total: float) -> Iterato
     times = sum(n for _, n in again)
     if commits > 2 and times > commits / 2:
         yield f"{stratum.name} was recomputed in {times} of {commits} commits: {again[0][0]}."
-    if stratum.texts and not any(r.instances or r.examined for r in stratum.rules):
-        yield (
-            f"{stratum.name} takes {stratum.seconds / total:.0%} of the time. How it is divided among its "
-            "rules is not known, since they were not evaluated one by one."
-        )
+    if not stratum.texts:
+        return
+    share = f"{stratum.name} takes {stratum.seconds / total:.0%} of the time"
+    if any(r.instances or r.examined for r in stratum.rules):
+        if stratum.where.startswith(_ON_SPARK) and _own(stratum) < _LITTLE * stratum.seconds:
+            yield (
+                f"{share}, and little of that is the work of its rules: the rest is Spark starting tasks and "
+                "moving rows. Where the data fits into one process, the driver is faster."
+            )
+        return
+    in_frames = any(not r.is_counted for r in stratum.rules)
+    if len(stratum.texts) == 1:
+        counted_ = " What it finds is not counted in frames." if in_frames else ""
+        yield f"{share}, with a single rule: {clip(stratum.texts[0], _LONGEST)}{counted_}"
+    elif in_frames:
+        yield f"{share}. How it is divided among its rules is not known: Spark evaluates a round as a whole."
+    else:
+        why = "since they were not evaluated one by one"
+        yield f"{share}. How it is divided among its rules is not known, {why}."
+
+
+def _own(stratum: ProfiledStratum) -> float:
+    """The seconds that the rules of a stratum took, together."""
+    return sum(r.seconds for r in stratum.rules)
 
 
 def _named(atom: FanOut) -> str:

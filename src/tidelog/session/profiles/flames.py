@@ -58,7 +58,7 @@ def picture(total: float, strata: Sequence[ProfiledStratum]) -> str:
 
 
 def _rules(stratum: ProfiledStratum, x: float, scale: float, whole: float, hue: int) -> Iterator[_Bar]:
-    for shade, rule in enumerate(stratum.rules):
+    for shade, rule in enumerate(r for r in stratum.rules if r.is_counted):
         width = rule.seconds * scale
         fill = f"hsl({hue} 70% {80 + 6 * (shade % 2)}%)"
         how = " (divided among rules)" if rule.divided > rule.seconds / 2 else ""

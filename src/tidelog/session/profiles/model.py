@@ -23,7 +23,8 @@ class ProfiledRule:
     """`divided` is how much of the time is a share of a call of several rules.
 
     `examined` is about how many rows joins looked at. `rows` are the rows that the rule added, or from which
-    it took support; None if they are not known.
+    it took support; None if they are not known. If the rule was evaluated in frames, it is not `is_counted`,
+    and neither its time nor its instances are known.
     """
 
     number: int
@@ -34,6 +35,7 @@ class ProfiledRule:
     estimated: float
     examined: int
     rows: int | None
+    is_counted: bool
     orders: tuple[ProfiledOrder, ...]
 
 
@@ -42,13 +44,14 @@ class ProfiledStratum:
     """`rows` and `bytes` are those that it has now, `inserted` and `deleted` what commits changed.
 
     `strategies` has the strategies that were chosen, with the reason, and in how many commits. `texts` are
-    its rules, whether or not the times of each are known.
+    its rules, whether or not the times of each are known. If not `is_counted`, its instances are not known.
     """
 
     name: str
     seconds: float
     rounds: int
     instances: int
+    is_counted: bool
     inserted: int
     deleted: int
     rows: int

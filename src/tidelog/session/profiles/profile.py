@@ -6,7 +6,8 @@ What is measured, and what is not:
   none of them.
 - The time of a rule is measured if it ran alone. Small rounds of several rules run in one call; its time is
   divided among them by the rows that their joins examined. `divided` is the part that was divided.
-- Instances, examined rows and added rows are counted, not estimated. On Spark they are known by stratum only.
+- Instances, examined rows and added rows are counted, not estimated. In tasks, the time of a rule is that of
+  the task in which it took the most. In frames, nothing is known of single rules, nor how many instances.
 - Fan-outs are measured on a sample of the rows that there are now.
 """
 
@@ -53,8 +54,13 @@ class Profile:
         return tuple(sorted((r for s in self.strata for r in s.rules), key=lambda r: r.number))
 
     def to_dict(self) -> dict[str, Any]:
-        """The profile as plain data; times are in seconds, memory in bytes."""
-        return asdict(self)
+        """The profile as plain data; times are in seconds, memory in bytes, and None is not known."""
+        data = asdict(self)
+        for stratum in data["strata"]:
+            _forget(stratum, "instances")
+            for rule in stratum["rules"]:
+                _forget(rule, "seconds", "divided", "instances", "estimated", "examined", "rows")
+        return data
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
@@ -80,6 +86,12 @@ class Profile:
     __str__ = __repr__
 
 
+def _forget(part: dict[str, Any], *names: str) -> None:
+    """Replace what was not counted by None."""
+    if not part.pop("is_counted"):
+        part.update(dict.fromkeys(names))
+
+
 def profile_of(recorder: Recorder, observe: Callable[[Sequence[Start]], Observed]) -> Profile:
     """The profile of what a recorder has; `observe` looks at the state now, which may take a moment."""
     observed = observe(recorder.read(Collected.starts))
@@ -99,7 +111,7 @@ def made_profile(collected: Collected, observed: Observed) -> Profile:
 def _numbers(collected: Collected) -> dict[tuple[str, str], int]:
     """The numbers of rules, by stratum and text: the first takes the most time."""
     times = [
-        (-rule.seconds, stratum, text)
+        (-rule.seconds if rule.is_counted else 0.0, stratum, text)
         for stratum, found in collected.strata.items()
         for text, rule in found.rules.items()
     ]
@@ -118,6 +130,7 @@ def _stratum(
         seconds=found.seconds,
         rounds=found.rounds,
         instances=found.instances,
+        is_counted=all(r.is_counted for r in found.rules.values()),
         inserted=found.inserted,
         deleted=found.deleted,
         rows=sum(size.rows for size in sizes),
@@ -134,12 +147,13 @@ def _rule(number: int, text: str, done: RuleStats, observed: Observed) -> Profil
     return ProfiledRule(
         number=number,
         text=" ".join(text.split()),
-        seconds=done.seconds,
+        seconds=done.seconds if done.is_counted else 0.0,
         divided=done.divided,
         instances=done.instances,
         estimated=done.expected,
         examined=done.examined,
         rows=done.rows,
+        is_counted=done.is_counted,
         orders=tuple(
             ProfiledOrder(_from(observed.orders[start]), seconds, observed.orders[start])
             for start, seconds in slowest

@@ -62,7 +62,7 @@ def _stratum_line(stratum: ProfiledStratum, total: float, placed: bool) -> list[
         time_text(stratum.seconds),
         share_text(stratum.seconds, total),
         f"{stratum.rounds:,}",
-        f"{stratum.instances:,}",
+        f"{stratum.instances:,}" if stratum.is_counted else "",
         f"{stratum.inserted:,}",
         f"{stratum.deleted:,}",
         f"{stratum.rows:,}",
@@ -81,6 +81,8 @@ def _by_strategy(stratum: ProfiledStratum) -> dict[str, int]:
 
 
 def _rule_line(rule: ProfiledRule, total: float) -> list[str]:
+    if not rule.is_counted:
+        return [str(rule.number), *[""] * 6, rule.text]
     divided = "about " if rule.divided > rule.seconds / 2 else ""
     return [
         str(rule.number),

@@ -17,7 +17,7 @@ from tidelog.syntax.tree.expressions import (
     Variable,
 )
 from tidelog.syntax.tree.imperative import RuleLoop
-from tidelog.syntax.tree.literals import Atom, Literal
+from tidelog.syntax.tree.literals import Assignment, Atom, Destructuring, Literal
 from tidelog.syntax.tree.spans import spanned
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Column",
     "Comment",
     "Constructor",
+    "Fold",
     "Function",
     "Import",
     "Index",
@@ -120,6 +121,25 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class Fold:
+    """`aggregate name<T>(…): type { var x = …; insert { … } delete { … } value }`
+
+    `state` declares the variables of the state, which `insert` and `delete` assign. `value` is the rest.
+    """
+
+    name: str
+    parameters: tuple[Column, ...]
+    result: TypeName
+    state: tuple[Assignment | Destructuring, ...]
+    insert: Steps
+    delete: Steps | None
+    value: Block | Steps
+    span: Span = spanned()
+    name_span: Span = spanned()
+    type_parameters: tuple[Variable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A fact if the body is empty."""
 
@@ -157,7 +177,9 @@ class Index:
     name_span: Span = spanned()
 
 
-Item: TypeAlias = Relation | Alias | TypeDefinition | Function | Rule | RuleLoop | Module | Import | Index
+Item: TypeAlias = (
+    Relation | Alias | TypeDefinition | Function | Fold | Rule | RuleLoop | Module | Import | Index
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Tasks that send each other what they find come to what a session in this process comes to.
 
-With TIDELOG_SPARK=all there are many random histories; the normal run has a few.
+`test_together` has many more histories, with partitions in this process. With TIDELOG_SPARK=all there are
+many here, too; the normal run has a few.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pytest
 
 import tidelog
 from tidelog import EngineError
-from tidelog.engine.spark.partitions.routes import Routes, find_routes, is_routable, named
+from tidelog.engine.spark.partitions.routes import BESIDE, Routes, find_routes, is_routable, named
 from tidelog.plan.flat import Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.program.draft import load
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
-COMMITS = 6 if os.environ.get("TIDELOG_SPARK") == "all" else 3
-SEEDS = range(int(os.environ.get("TIDELOG_SEEDS", "60")) if os.environ.get("TIDELOG_SPARK") == "all" else 1)
+ALL = os.environ.get("TIDELOG_SPARK") == "all"
+COMMITS = 6 if ALL else 3
+SEEDS = range(int(os.environ.get("TIDELOG_SEEDS", "60")) if ALL else 1)
 GRAPHS = """
 input relation Edge(x: int, y: int)
 input relation Begin(x: int)
@@ -60,7 +62,43 @@ T(x, "kind", z) :- T(x, "kind", y), T(y, "kind", z).
 T(z, "type", y) :- T(x, "kind", y), T(z, "type", x).
 T(y, "type", x) :- T(x, "type", _), T(y, "same", x).
 """
+LABELS = """
+input relation Edge(x: int, y: int)
+input relation Begin(x: int)
+input relation Closed(x: int)
+output relation Label(x: int, l: int)
+Label(x, l) :- Edge(x, _), var l = x.group_by(x).min().
+Label(y, l) :- Label(x, a), Edge(x, y), not Closed(y), var l = a.group_by(y).min().
+"""
+WIDEST = """
+input relation Edge(x: int, y: int)
+input relation Begin(x: int)
+input relation Closed(x: int)
+output relation Lowest(x: int, l: int)
+Lowest(x, l) :- Begin(x), var l = x.group_by(x).min().
+Lowest(y, l) :- Lowest(x, a), Edge(x, y), not Closed(y), var l = max(a, x).group_by(y).min().
+"""
+COMPUTED = """
+input relation Edge(x: int, y: int)
+input relation Begin(x: int)
+input relation Closed(x: int)
+output relation Count(x: int, n: int)
+Count(x, 0) :- Begin(x).
+Count(y, n + 1) :- Count(x, n), Edge(x, y), not Closed(y), n < 5.
+"""
+DOUBLED = """
+input relation Edge(x: int, y: int)
+input relation Begin(x: int)
+input relation Closed(x: int)
+output relation Reach(x: int, y: int)
+Reach(x, y) :- Edge(x, y).
+Reach(x, z) :- Reach(x, y), Reach(y, z), not Closed(y).
+"""
 MORE = {
+    LABELS: "Label(y, l) :- Label(x, a), Edge(y, x), var l = a.group_by(y).min().",
+    WIDEST: "Lowest(y, l) :- Lowest(x, a), Edge(y, x), var l = a.group_by(y).min().",
+    COMPUTED: "Count(y, n * 2) :- Count(x, n), Edge(y, x), n < 5.",
+    DOUBLED: "Reach(y, x) :- Reach(x, y), Begin(x).",
     TAXONOMY: 'T(y, "kind", x) :- T(x, "same", y).',
     GRAPHS: "Reach(y) :- Reach(x), Edge(y, x).",
     TRIPLES: 'T(y, "type", x) :- T(x, "same", y), T(_, "type", y).',
@@ -124,15 +162,39 @@ def test_heads_that_take_the_value_over_stay() -> None:
     assert found is not None
     assert found.is_plain
     assert not is_routable(recursion(f"{closure}R(x, w) :- R(x, y), R(y, z), R(z, w)."))
-    assert not is_routable(recursion(f"{closure}R(y, x + 1) :- R(x, y), x < 3."))
+    computed = routes(f"{closure}R(y, x + 1) :- R(x, y), x < 3.")
+    assert computed is not None
+    assert computed.in_phases
+    assert not found.in_phases
 
 
-def test_whole_relations_are_not_arranged() -> None:
+def test_whole_relations_are_arranged_only_if_nothing_else_is_possible() -> None:
     edges = "input relation E(x: int, y: int)\noutput relation R(x: int, y: int)\nR(x, y) :- E(x, y).\n"
-    assert routes(f"{edges}R(x, z) :- R(x, y), R(y, z).") is None
+    doubled = routes(f"{edges}R(x, z) :- R(x, y), R(y, z).")
+    assert doubled is not None
+    assert list(doubled.arranged.values()) == [((),)]
     star = routes(f"{edges}R(x, z) :- R(x, y), R(x, z).")
     assert star is not None
     assert star.is_plain
+
+
+def test_large_relations_beside_a_recursion_are_divided_by_the_join_variable() -> None:
+    closure = "input relation E(x: int, y: int)\noutput relation R(x: int, y: int)\nR(x, y) :- E(x, y).\n"
+    stratum = recursion(f"{closure}R(x, z) :- R(x, y), E(y, z).")
+    broadcast = find_routes(stratum, lambda _, pattern: 0, lambda _: BESIDE)
+    divided = find_routes(stratum, lambda _, pattern: 0, lambda _: BESIDE + 1)
+    assert broadcast is not None
+    assert divided is not None
+    assert (broadcast.owners["R"], list(broadcast.broadcast)) == (0, ["E"])
+    assert (divided.owners["R"], list(divided.broadcast)) == (1, [])
+    assert [(beside.relation, beside.column) for beside in divided.beside] == [("E", 0)]
+
+
+def test_best_values_are_divided_by_their_keys() -> None:
+    found = routes(LABELS)
+    assert found is not None
+    assert found.owners == {"Label": 0}
+    assert found.in_phases
 
 
 # -- histories
@@ -154,17 +216,41 @@ def triple_facts(random: Random) -> dict[str, list[tuple[str, str, str]]]:
     return {"T": some}
 
 
-FACTS: dict[str, Any] = {GRAPHS: graph_facts, TRIPLES: triple_facts, TAXONOMY: triple_facts}
-RESULTS = {GRAPHS: ("Reach", "Level"), TRIPLES: ("T",), TAXONOMY: ("T",)}
+FACTS: dict[str, Any] = dict.fromkeys([GRAPHS, LABELS, WIDEST, COMPUTED, DOUBLED], graph_facts)
+FACTS |= {TRIPLES: triple_facts, TAXONOMY: triple_facts}
+RESULTS = {
+    GRAPHS: ("Reach", "Level"),
+    TRIPLES: ("T",),
+    TAXONOMY: ("T",),
+    LABELS: ("Label",),
+    WIDEST: ("Lowest",),
+    COMPUTED: ("Count",),
+    DOUBLED: ("Reach",),
+}
+NAMES = {
+    GRAPHS: "graphs",
+    TRIPLES: "triples",
+    TAXONOMY: "taxonomy",
+    LABELS: "labels",
+    WIDEST: "widest",
+    COMPUTED: "computed",
+    DOUBLED: "doubled",
+}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("text", [GRAPHS, TRIPLES, TAXONOMY], ids=["graphs", "triples", "taxonomy"])
+@pytest.mark.parametrize("text", RESULTS if ALL else [TRIPLES, LABELS], ids=NAMES.get)
 def test_a_random_history(
     parted: SparkSession, monkeypatch: pytest.MonkeyPatch, text: str, seed: int
 ) -> None:
+    rooms = "tidelog.engine.spark.partitions"
     if text == TAXONOMY:  # nothing is little enough to be copied
-        monkeypatch.setattr("tidelog.engine.spark.partitions.strata.BROADCAST", -1)
+        monkeypatch.setattr(f"{rooms}.strata.BROADCAST", -1)
+    if text in (LABELS, COMPUTED):  # edges are divided, and the best label comes first
+        monkeypatch.setattr(f"{rooms}.routes.WIDE", -1)
+        monkeypatch.setattr(f"{rooms}.strata.WIDE", -1)
+        monkeypatch.setattr(f"{rooms}.best_first._MANY", 0)
+        monkeypatch.setattr(f"{rooms}.best_first._FIRST", (1, 2))
     random = Random(seed)
     here = tidelog.open(text=text)
     there = tidelog.open(text=text, spark=parted, placement="shuffled")
@@ -254,6 +340,21 @@ def test_rounds_are_limited_over_all_steps(parted: SparkSession) -> None:
     with pytest.raises(EngineError, match="still changed after 8 rounds"):
         tx.commit()
     assert sorted(db["Reach"]) == []
+
+
+def test_a_deep_graph_continues_in_a_single_task(
+    parted: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidelog.engine.spark.placement._ALONE", 0)
+    monkeypatch.setattr("tidelog.engine.spark.engine._DEEP", 3)
+    db = tidelog.open(text=LABELS, spark=parted, placement="tasks")
+    for node in (0, 10):
+        with db.transaction() as tx:
+            tx.insert("Edge", [(n, n + 1) for n in range(node, node + 10)])
+        assert sorted(db["Label"]) == [(n, 0) for n in range(node + 11)]
+        (stratum,) = [stratum for stratum in db.stats.strata if stratum.name == "Label"]
+        assert stratum.steps == 1
+    assert "in a single task" in stratum.placed
 
 
 # -- what an update may cost

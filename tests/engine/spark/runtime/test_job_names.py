@@ -24,7 +24,7 @@ output relation Reach(src: string, dst: string)
 Reach(x, y) :- Edge(x, y).
 {RECURSIVE}
 """
-JOINED = PROGRAM.replace("Edge(y, z).", "Reach(y, z).")
+JOINED = PROGRAM.replace("Edge(y, z).", "Reach(y, z), Reach(_, z).")
 SENT = PROGRAM.replace("Reach(x, y), Edge(y, z).", "Reach(y, a), Edge(x, y), Edge(a, z).")
 EDGES = [("a", "b"), ("b", "c"), ("c", "d")]
 

@@ -32,7 +32,7 @@ from tidelog.engine.local.expressions.statistics import STATISTICS
 from tidelog.engine.local.expressions.vectors import Outcome, Reasons, Vector, bounds, distinct
 from tidelog.errors import shown
 
-__all__ = ["aggregate", "exact_sum"]
+__all__ = ["aggregate", "exact_sum", "exact_sums"]
 
 _SAFE: Final = 2**62
 _LOW_HALF: Final = np.int64(2**32 - 1)
@@ -178,6 +178,15 @@ def _short_sums(groups: _Groups) -> Codes | None:
         return None
     sums: Codes = groups.reduce(np.add, groups.args[0] * groups.weights)
     return sums
+
+
+def exact_sums(
+    type_: Type, codes: Codes, numbers: Codes, weights: Codes, count: int, ledger: Ledger
+) -> Codes | list[int]:
+    """The sums of integers of this type by group, of any size."""
+    groups = _Groups(count, numbers, (codes,), (type_,), weights, type_, ledger)
+    short = _short_sums(groups) if is_direct(type_) else None
+    return _long_sums(groups) if short is None else short
 
 
 def _long_sums(groups: _Groups) -> list[int]:

@@ -22,6 +22,7 @@ from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.expressions.scopes import Name, Scope
 from tidelog.engine.local.expressions.vectors import Reasons, Rows, Vector, distinct
 from tidelog.errors import EngineError
+from tidelog.program.folds import written_name
 from tidelog.program.library.catalog import MAX_CALL_DEPTH, TOO_DEEP
 from tidelog.program.typed import Function
 
@@ -108,7 +109,7 @@ class _Solution:
         """The values of calls one level below those that are being evaluated, as far as they are known."""
         level = self._level + 1
         if level == MAX_CALL_DEPTH:
-            reason = self._reasons.number(TOO_DEEP.format(function.name))
+            reason = self._reasons.number(TOO_DEEP.format(written_name(function.name)))
             return Vector(np.zeros(1, np.int64), np.array([reason], np.int32))
         if level == len(self._levels):
             self._levels.append({})
@@ -145,7 +146,7 @@ class _Solution:
 
     def _too_many(self, function: Function) -> None:
         raise EngineError(
-            f"the function `{function.name}` calls itself too often: "
+            f"the function `{written_name(function.name)}` calls itself too often: "
             f"more than {MOST_CALLS:,} calls were evaluated at once"
         )
 

@@ -280,7 +280,7 @@ def _starting(step: Derive) -> str:
 def _done(starts: Sequence[tuple[int, int]], words: Sequence[int]) -> list[tuple[int, Done]]:
     """The derivations that did anything, by their numbers, and what they did."""
     return [
-        (number, Done(*words[at + layout.STEP_INSTANCES : at + STEP_WIDTH]))
+        (number, Done._make((*words[at + layout.STEP_INSTANCES : at + STEP_WIDTH], True)))
         for number, at in starts
         if words[at + layout.STEP_STEPS]
     ]

@@ -347,13 +347,13 @@ class Change:
             return np.flatnonzero(table.given[: table.rows])
         return self.given_deleted if step.mode.takes_away else self.given_inserted
 
-    def replace(self, old: Rows, new: Rows) -> None:
-        """Delete some rows and insert others; a row may be in both sets."""
+    def replace(self, old: Rows, new: Rows, counts: Codes) -> None:
+        """Delete some rows and insert others with these numbers of instances; a row may be in both sets."""
         table = self.working.table
         self.working.log(np.union1d(old, new))
         table.tags[old] &= ~np.uint8(ALIVE)
         table.tags[new] |= np.uint8(ALIVE)
-        table.set_support(new, 0, INSTANCE)
+        table.set_support(new, 0, INSTANCE * counts)
 
     def empty(self) -> None:
         """Delete all rows, including those inserted in this commit."""

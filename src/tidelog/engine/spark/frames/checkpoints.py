@@ -97,7 +97,8 @@ class Checkpoints:
     """Makes and releases the checkpoints of a session; the session `spark` does the work.
 
     Frames have as many partitions as the session's shuffles. Up to `small` rows are evaluated and aggregated
-    in the driver, which calls `check` periodically; an exception from it ends the work.
+    in the driver, which calls `check` periodically; an exception from it ends the work. `jobs_run` counts
+    what Spark was asked to compute.
     """
 
     def __init__(self, spark: SparkSession, small: int = SMALL, held: Holding | None = None) -> None:
@@ -110,6 +111,7 @@ class Checkpoints:
         self.small = small
         self.check: Callable[[], None] = lambda: None
         self.scratch = self.holding.scratch()
+        self.jobs_run = 0
         self._cost = 0.0
         self._held: dict[int, Held] = {}
         self._empty: dict[str, Checkpoint] = {}
@@ -125,19 +127,30 @@ class Checkpoints:
     def asked(self, frame: DataFrame, *questions: str) -> tuple[Checkpoint, list[Any]]:
         """Evaluate and persist a frame, and compute aggregates over its rows, given in SQL, on the way."""
         held = self._hold(frame)
-        size, *answers = held.frame.selectExpr("count(1)", *questions).collect()[0]
+        size, *answers = self.collect(held.frame.selectExpr("count(1)", *questions))[0]
         self._cost += _JOB + size * _ROW
         return Checkpoint(held.frame, size, held), answers
 
     def told(self, frame: DataFrame, column: str) -> tuple[Checkpoint, list[Any]]:
         """Evaluate and persist a frame, and collect the values in a column. Its size is not computed."""
         held = self._hold(frame)
-        rows = held.frame.where(F.col(column).isNotNull()).select(column).collect()
+        rows = self.collect(held.frame.where(F.col(column).isNotNull()).select(column))
         return Checkpoint(held.frame, 0, held), [row[0] for row in rows]
+
+    def collect(self, frame: DataFrame) -> list[Any]:
+        """The rows of a frame."""
+        self.jobs_run += 1
+        return frame.collect()
+
+    def arrow(self, frame: DataFrame) -> Any:
+        """The rows of a frame as an Arrow table."""
+        self.jobs_run += 1
+        return frame.toArrow()
 
     def _hold(self, frame: DataFrame) -> Held:
         """A persisted frame; the first action on its rows evaluates it, if that is still to be done."""
         held = Held(self.holding.hold(frame))
+        self.jobs_run += self.holding.is_eager
         self._held[id(held)] = held
         return held
 

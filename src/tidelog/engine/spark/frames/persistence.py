@@ -30,6 +30,11 @@ class Holding:
 
     folder: str | None = None
 
+    @property
+    def is_eager(self) -> bool:
+        """Whether a frame is evaluated at once, by a job of its own."""
+        return self.folder is not None
+
     def hold(self, frame: DataFrame, *, eager: bool = False) -> DataFrame:
         """The same rows, persisted by the first action on all of them, or here if `eager`."""
         if self.folder is None:

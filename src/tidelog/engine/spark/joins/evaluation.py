@@ -82,7 +82,7 @@ def evaluate(
         given, most = checkpoint.frame, checkpoint.size
     if most > checkpoints.small:
         return given.mapInArrow(partial(_run, remainder), schema)
-    batches = list(_run(remainder, given.toArrow().to_batches(), checkpoints.check))
+    batches = list(_run(remainder, checkpoints.arrow(given).to_batches(), checkpoints.check))
     return pa.Table.from_batches(batches) if batches else checkpoints.empty(schema).frame
 
 

@@ -29,7 +29,8 @@ from tidelog.engine.protocol import Tell
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import columns
 from tidelog.engine.spark.joins.native import literal
-from tidelog.engine.spark.partitions.routes import Pattern, Routes, arranged, received, sent
+from tidelog.engine.spark.partitions.rerouting import arranged, received, sent
+from tidelog.engine.spark.partitions.routes import Pattern, Routes
 from tidelog.engine.spark.partitions.tasks import (
     ASSERTED,
     DELETED,
@@ -50,11 +51,15 @@ from tidelog.engine.statistics import StratumStats
 from tidelog.errors import EngineError
 from tidelog.plan.flat import FlatProgram
 
-__all__ = ["STEP", "Outcome", "advanced", "everywhere", "matches", "to_arrange"]
+__all__ = ["STEP", "Deep", "Deletions", "Outcome", "advanced", "everywhere", "matches", "to_arrange"]
 
 
 _ALL: Final = "true"
 STEP: Final = 100_000  # instances found in the time that it takes to start the tasks of a step
+
+
+class Deep(Exception):
+    """Tuples travel through more steps than are allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,14 @@ class Outcome:
     stats: StratumStats
 
 
+@dataclass(frozen=True, slots=True)
+class Deletions:
+    """What deletes, if it comes before what inserts: the program without new rules, and its changes."""
+
+    program: FlatProgram
+    given: Mapping[str, Given]
+
+
 def advanced(
     before: Divided,
     program: FlatProgram,
@@ -75,17 +88,25 @@ def advanced(
     checkpoints: Checkpoints,
     tell: Tell,
     asserted: Mapping[str, Checkpoint],
+    first: Deletions | None = None,
+    later: Sequence[Mapping[str, Given]] = (),
+    most_steps: int | None = None,
 ) -> Outcome:
     """Bring a stratum to its new state; `size` is its number of rows.
 
+    What is to be inserted `later` comes when nothing is left to do before.
+
     For a bootstrap with routes, `asserted` has the asserted facts of its relations. `tell` is called before
-    each step except the first. Raises EngineError if a task reports a problem, and Late if the tasks exceed
-    their work limit. Nothing has changed then, nor if `tell` raises.
+    each step except the first. Raises EngineError if a task reports a problem, Late if the tasks exceed their
+    work limit, and Deep if there are more than `most_steps`. Nothing has changed then, nor if `tell` raises.
     """
-    work = _Exchange(program, size, settings, checkpoints, before)
-    work.step(given)
-    if before.routes is not None:
-        work.exchange(before.routes, tell)
+    work = _Exchange(program, size, settings, checkpoints, before, most_steps)
+    if before.routes is None:
+        work.step(given)
+    else:
+        work.exchange(before.routes, given, first, tell)
+        for more in later:
+            work.exchange(before.routes, more, None, tell)
     divided = work.divided if before.files else replace(work.divided, work=work.work)
     return Outcome(divided, work.changes(before.routes, asserted), work.stats)
 
@@ -106,6 +127,11 @@ class _Way(NamedTuple):
 Counts: TypeAlias = Mapping[tuple[str, str], Changes]
 
 
+class _Step(NamedTuple):
+    made: Answers
+    counts: Counts
+
+
 @dataclass(slots=True)
 class _Exchange:
     program: FlatProgram
@@ -113,17 +139,20 @@ class _Exchange:
     settings: Settings
     checkpoints: Checkpoints
     divided: Divided
+    most_steps: int | None = None
     work: int = 0
     steps: list[Answers] = field(default_factory=list)
     owned: dict[str, list[list[int]]] = field(default_factory=dict)  # by relation: inserted, deleted by step
 
-    def step(self, given: Mapping[str, Given]) -> None:
+    def step(self, given: Mapping[str, Given], program: FlatProgram | None = None) -> None:
         """Run the tasks on changes."""
+        if self.most_steps is not None and len(self.steps) >= self.most_steps:
+            raise Deep
         left = None if self.settings.most is None else self.settings.most - self.work
         if left is not None and left <= 0:
             raise Late
         settings = self.settings._replace(most=left)
-        made = answers(self.divided, self.program, given, self.size, settings, self.checkpoints)
+        made = answers(self.divided, program or self.program, given, settings, self.checkpoints)
         self.work += STEP + made.stats.instances + sum(g.size for g in given.values())
         self.divided = made.divided
         self.steps.append(made)
@@ -137,27 +166,51 @@ class _Exchange:
         more = len(self.steps) - 1
         steps = f"{more} step{'s' if more > 1 else ''} of exchange between tasks"
         why = f"{first.why}, then {steps}" if more else first.why
-        instances = sum(step.stats.instances for step in self.steps)
-        return replace(first, why=why, rounds=self._rounds, instances=instances)
+        made = StratumStats(first.name, first.strategy, why, self._rounds, steps=len(self.steps))
+        made.hot = next((step.stats.hot for step in reversed(self.steps) if step.stats.hot), "")
+        for step in self.steps:
+            made.instances += step.stats.instances
+            made.written += step.stats.written
+            made.take(step.stats.rules)
+        return made
 
     # -- sending
 
-    def exchange(self, routes: Routes, tell: Tell) -> None:
+    def exchange(
+        self, routes: Routes, given: Mapping[str, Given], first: Deletions | None, tell: Tell
+    ) -> None:
+        """Run steps until nothing is left to send."""
         ways = list(self._ways(routes))
-        waiting: list[Answers] = []
-        while True:
-            self._check_rounds()
-            last = self.steps[-1]
-            counts = self._counts(last, routes, ways)
-            waiting.append(last)
-            given = self._lost(last, ways, counts)
-            if not given:
-                given = self._found(waiting, ways, counts)
-                waiting = []
-            if not given:
-                return
+        waiting: list[_Step] = []
+        if first is not None:
+            self.step(first.given, first.program)
+            waiting = self._retract(routes, ways, tell)
+            given = {**given, **self._found(waiting, ways)}
+        is_due = first is None or first.program.rules.keys() != self.program.rules.keys()
+        while is_due or any(change.size for change in given.values()):
+            is_due = False
+            if self.steps:
+                tell(self._rounds, sum(found.size for found in given.values()), self.size)
+            self.step(given)
+            if routes.in_phases:
+                last = self._counted(routes, ways)
+                given = self._replaced(last, ways)
+            else:
+                given = self._found(self._retract(routes, ways, tell), ways)
+
+    def _retract(self, routes: Routes, ways: Sequence[_Way], tell: Tell) -> list[_Step]:
+        """After a step, run steps that only retract; returns all of them."""
+        waiting = [self._counted(routes, ways)]
+        while given := self._lost(waiting[-1], ways):
             tell(self._rounds, sum(found.size for found in given.values()), self.size)
             self.step(given)
+            waiting.append(self._counted(routes, ways))
+        return waiting
+
+    def _counted(self, routes: Routes, ways: Sequence[_Way]) -> _Step:
+        """The last step, with the number of its changes."""
+        self._check_rounds()
+        return _Step(self.steps[-1], self._counts(self.steps[-1], routes, ways))
 
     @property
     def _rounds(self) -> int:
@@ -210,31 +263,56 @@ class _Exchange:
             self.owned.setdefault(name, []).append(list(counts[name, ""][:2]))
         return counts
 
-    def _lost(self, made: Answers, ways: Sequence[_Way], counts: Counts) -> dict[str, Given]:
+    def _lost(self, step: _Step, ways: Sequence[_Way]) -> dict[str, Given]:
         """The tuples to retract from their recipients."""
         found: dict[str, list[Checkpoint]] = {}
         for way in ways:
-            count = counts[way.source, way.target]
-            size = count.deleted + count.moved
-            if size:
-                checkpoint = self._routed(made, way, (DELETED, MOVED), size)
-                found.setdefault(way.target, []).append(checkpoint)
+            count = step.counts[way.source, way.target]
+            self._add(found, step.made, way, (DELETED, MOVED), count.deleted + count.moved)
         return {target: Given(None, self._together(checkpoints)) for target, checkpoints in found.items()}
 
-    def _found(self, waiting: Sequence[Answers], ways: Sequence[_Way], counts: Counts) -> dict[str, Given]:
+    def _found(self, waiting: Sequence[_Step], ways: Sequence[_Way]) -> dict[str, Given]:
         """The tuples to send: those inserted, and not retracted since."""
         found: dict[str, list[Checkpoint]] = {}
         for way in ways:
             if len(waiting) > 1:
                 checkpoint = self._held_back(waiting, way)
+                if checkpoint.size:
+                    found.setdefault(way.target, []).append(checkpoint)
             else:
-                count = counts[way.source, way.target]
-                checkpoint = self._routed(
-                    waiting[0], way, (INSERTED, ASSERTED), count.inserted + count.asserted
-                )
-            if checkpoint.size:
-                found.setdefault(way.target, []).append(checkpoint)
+                count = waiting[0].counts[way.source, way.target]
+                size = count.inserted + count.asserted
+                self._add(found, waiting[0].made, way, (INSERTED, ASSERTED), size)
         return {target: Given(self._together(checkpoints), None) for target, checkpoints in found.items()}
+
+    def _replaced(self, step: _Step, ways: Sequence[_Way]) -> dict[str, Given]:
+        """The tuples to send, and those that better values replace."""
+        inserted: dict[str, list[Checkpoint]] = {}
+        deleted: dict[str, list[Checkpoint]] = {}
+        for way in ways:
+            count = step.counts[way.source, way.target]
+            self._add(inserted, step.made, way, (INSERTED,), count.inserted)
+            self._add(deleted, step.made, way, (DELETED,), count.deleted)
+            if count.moved:
+                self.divided = replace(self.divided, unsettled=True)
+        return {
+            target: Given(
+                *(self._together(found[target]) if target in found else None for found in (inserted, deleted))
+            )
+            for target in sorted(inserted.keys() | deleted.keys())
+        }
+
+    def _add(
+        self,
+        found: dict[str, list[Checkpoint]],
+        made: Answers,
+        way: _Way,
+        signs: Sequence[int],
+        size: int,
+    ) -> None:
+        """Add the tuples with these signs, if there are any, to what their recipients get."""
+        if size:
+            found.setdefault(way.target, []).append(self._routed(made, way, signs, size))
 
     def _routed(self, made: Answers, way: _Way, signs: Sequence[int], size: int) -> Checkpoint:
         checkpoint = self._part(made, way, signs, size)
@@ -244,11 +322,11 @@ class _Exchange:
     def _part(made: Answers, way: _Way, signs: Sequence[int], size: int) -> Checkpoint:
         return made.part(way.source, signs, size, way.allowed(made.prefix(way.source)), [HERE])
 
-    def _held_back(self, waiting: Sequence[Answers], way: _Way) -> Checkpoint:
+    def _held_back(self, waiting: Sequence[_Step], way: _Way) -> Checkpoint:
         """The tuples to send after steps that sent nothing: those whose last event is not a deletion."""
         events = [
             self._part(made, way, (sign,), 1).frame.selectExpr("*", f"{at} as at", f"{sign} as {SIGN}")
-            for at, made in enumerate(waiting)
+            for at, (made, _) in enumerate(waiting)
             for sign in (INSERTED, DELETED, MOVED)
         ]
         every = union(events)
@@ -285,7 +363,7 @@ class _Exchange:
         self, name: str, routes: Routes, asserted: Checkpoint | None
     ) -> tuple[Checkpoint, Checkpoint]:
         parts: list[tuple[Checkpoint, int]] = (
-            [(asserted, INSERTED)] if asserted is not None and asserted.size else []
+            [(asserted, INSERTED)] if asserted is not None and asserted.size and not routes.in_phases else []
         )
         for made, sizes in zip(self.steps, self.owned[name], strict=True):
             own = self._own(routes, name)(made.prefix(name))
@@ -320,6 +398,8 @@ def matches(patterns: Sequence[Pattern], prefix: str = "") -> str:
     """The SQL condition that a tuple matches one of the patterns."""
     return " or ".join(
         "(" + " and ".join(f"{prefix}c{i} = {literal(value)}" for i, value in pattern) + ")"
+        if pattern
+        else _ALL
         for pattern in patterns
     )
 
@@ -377,8 +457,8 @@ def _keys(checkpoints: Checkpoints) -> list[int]:
     found: dict[int, int] = {}
     many = 16 * parts
     while parts not in _KEYS:
-        rows: list[Any] = (
-            checkpoints.spark.range(many).selectExpr("id", f"pmod(hash(id), {parts}) as p").collect()
+        rows: list[Any] = checkpoints.collect(
+            checkpoints.spark.range(many).selectExpr("id", f"pmod(hash(id), {parts}) as p")
         )
         found = {row.p: row.id for row in rows}
         if len(found) == parts:

@@ -13,22 +13,40 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from tidelog.engine.limits import Limits
 from tidelog.engine.protocol import Tell
 from tidelog.engine.spark.frames.checkpoints import BROADCAST, Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.relation_state import Work
-from tidelog.engine.spark.partitions.exchange import STEP, advanced, everywhere, matches, to_arrange
-from tidelog.engine.spark.partitions.routes import Pattern, Routes, find_routes, named, with_routes
-from tidelog.engine.spark.partitions.tasks import Divided, Given, Late, Settings, collected
+from tidelog.engine.spark.partitions.best_first import best_first
+from tidelog.engine.spark.partitions.exchange import (
+    STEP,
+    Deep,
+    Deletions,
+    advanced,
+    everywhere,
+    matches,
+    to_arrange,
+)
+from tidelog.engine.spark.partitions.rerouting import (
+    Copy,
+    copies,
+    leaves_by_insertion,
+    shares,
+    through,
+    with_routes,
+    with_shares,
+    without_new_rules,
+)
+from tidelog.engine.spark.partitions.routes import WIDE, Pattern, Routes, find_routes, named
+from tidelog.engine.spark.partitions.tasks import Divided, Failed, Given, Late, Settings, collected
 from tidelog.engine.spark.partitions.worker import Worker, program_of, read_by, signed_rows
 from tidelog.engine.spark.placement import passed_through
 from tidelog.engine.statistics import StratumStats
 from tidelog.maintain.strategy import ELASTIC, Strategy
-from tidelog.plan.flat import FlatProgram, FlatRule, Stored, Stratum
-from tidelog.plan.seeds import is_inner, taken_over
-from tidelog.program.typed import Function, Match, PythonFunction, Var
+from tidelog.plan.flat import FlatProgram, Stored, Stratum
+from tidelog.program.typed import Function, PythonFunction
 
 __all__ = ["LocalStrata"]
 
@@ -41,6 +59,19 @@ _LITTLE: Final = 10 * STEP  # work that is always allowed
 
 
 @dataclass(slots=True)
+class _Task:
+    """What the tasks of a stratum run: their `stratum` and program.
+
+    They have lower relations under other names (`copies`), and are divided by the columns in `through`.
+    """
+
+    stratum: Stratum
+    program: FlatProgram
+    copies: tuple[Copy, ...]
+    through: Mapping[str, int] | None
+
+
+@dataclass(slots=True)
 class _Here:
     """A stratum maintained in the driver."""
 
@@ -50,13 +81,18 @@ class _Here:
 
 @dataclass(slots=True)
 class LocalStrata:
-    """`room` is the most rows that a stratum, with what it reads, may have in the driver."""
+    """`room` is the most rows that a stratum, with what it reads, may have in the driver.
+
+    A recursive `min` or `max` that takes more than `most_steps` continues in a single task.
+    """
 
     checkpoints: Checkpoints
     strategy: Strategy
     limits: Limits
     room: int
+    most_steps: int | None = None
     outgrown: set[Relations] = field(default_factory=set)  # strata that did not fit in the driver
+    deep: set[Relations] = field(default_factory=set)  # strata that took too many steps
     _divided: dict[Relations, Divided] = field(default_factory=dict)
     _here: dict[Relations, _Here] = field(default_factory=dict)
     _next_divided: dict[Relations, Divided] = field(default_factory=dict)
@@ -76,52 +112,93 @@ class LocalStrata:
         routes: Routes | None = None,
     ) -> StratumStats:
         """Bring a stratum to its new state in tasks, which send each other what they find by `routes`."""
-        through = passed_through(stratum) if routes is None else routes.owners
-        shares = () if through is None else _shares(stratum)
-        divided = None if through is None else {**through, **{s.name: through[s.rule.head] for s in shares}}
-        own, stored = stratum, relations
-        if routes is not None and divided is not None:
-            own, stored = with_routes(stratum, relations, routes)
-            divided |= routes.received
-        program = program_of(_by_shares(own, shares), _with_shares(stored, shares), functions)
-        known = self._known(stratum, divided, routes, work)
-        start = known or Divided((), divided, routes)
+        task = self._task(stratum, relations, functions, routes)
+        known = self._known(stratum, task.through, routes, work)
+        start = known or Divided((), task.through, routes)
         try:
-            return self._advance(stratum, start, program, shares, work, tell)
+            return self._advance(stratum, start, task, work, tell)
         except Late:
             self._late[stratum.relations] = self._going(stratum, work)
-            again = self._advance(stratum, Divided((), divided, routes), program, shares, work, tell)
+            again = self._advance(stratum, Divided((), task.through, routes), task, work, tell)
             return replace(again, why="the update turned out to cost more")
+        except Deep:
+            self.deep.add(stratum.relations)
+            return self.in_tasks(stratum, relations, functions, work, tell)
+        except Failed:  # perhaps for values that are superseded, which one engine would know
+            if routes is None or not stratum.best:
+                raise
+            return self.in_tasks(stratum, relations, functions, work, tell)
 
-    def _advance(
+    def _task(
         self,
         stratum: Stratum,
-        start: Divided,
-        program: FlatProgram,
-        shares: Sequence[_Share],
-        work: Callable[[str], Work],
-        tell: Tell,
+        relations: Mapping[str, Stored],
+        functions: Mapping[str, Function | PythonFunction],
+        routes: Routes | None,
+    ) -> _Task:
+        """What the tasks of a stratum run."""
+        owners = passed_through(stratum) if routes is None else routes.owners
+        if owners is None:
+            return _Task(stratum, program_of(stratum, relations, functions), (), None)
+        copied, by = shares(stratum, owners), dict(owners)
+        own, stored = stratum, relations
+        if routes is not None:
+            own, stored = with_routes(stratum, relations, routes)
+            copied += copies(stratum, relations, routes)
+            by |= through(routes)
+        own, stored = with_shares(own, stored)
+        by |= {copy.name: copy.by for copy in copied if copy.by is not None}
+        return _Task(own, program_of(own, stored, functions), tuple(copied), by)
+
+    def _advance(
+        self, stratum: Stratum, start: Divided, task: _Task, work: Callable[[str], Work], tell: Tell
     ) -> StratumStats:
         """Bring a stratum to its new state from `start`; Late if that exceeds the work limit of an update."""
         known, routes = (start if start.files else None), start.routes
-        given = _given(stratum, None if known is None else known.programs[-1], work, shares)
+        program = task.program
+        before = None if known is None else known.programs[-1]
+        given = _given(stratum, read_by(task.stratum), before, work, task.copies)
         asserted: dict[str, Checkpoint] = {}
+        first = None
         if routes is not None:
-            if known is None:
+            if known is None and not routes.in_phases:
                 asserted = {
                     n: g.inserted
                     for n, g in given.items()
                     if n in stratum.relations and g.inserted is not None
                 }
-            given = {name: self._routed(name, found, shares, routes) for name, found in given.items()}
+            given = {name: self._routed(name, found, task.copies, routes) for name, found in given.items()}
             given |= to_arrange(asserted, routes, self.checkpoints)
+            if before is not None and routes.in_phases:
+                leaving, given = _split(given, leaves_by_insertion(task.stratum))
+                if leaving or before.rules.keys() - program.rules.keys():
+                    first = Deletions(without_new_rules(program, before), leaving)
+                    if start.unsettled:
+                        fresh = Divided((), task.through, routes)
+                        return self._advance(stratum, fresh, task, work, tell)
         size = sum(work(name).before.facts.size for name in stratum.relations)
         settings = Settings(self.strategy, self.limits)
         if routes is not None:
             most = max(int(_PATIENCE * start.work), _LITTLE)
             loses = self._going(stratum, work) or (known and known.programs[-1].rules != program.rules)
             settings = Settings(ELASTIC, self.limits, most if known and loses else None)
-        outcome = advanced(start, program, given, size, settings, self.checkpoints, tell, asserted)
+        batches = [given]
+        if known is None and stratum.best and routes is not None:
+            batches = best_first(stratum, given, task.copies, self.checkpoints)
+        given, *later = batches
+        outcome = advanced(
+            start,
+            program,
+            given,
+            size,
+            settings,
+            self.checkpoints,
+            tell,
+            asserted,
+            first,
+            later,
+            self.most_steps if stratum.best else None,
+        )
         self.leave(stratum)
         self._next_divided[stratum.relations] = outcome.divided
         for name, (inserted, deleted) in outcome.changes.items():
@@ -163,9 +240,23 @@ class LocalStrata:
         """Whether there is no state of a stratum."""
         return stratum.relations not in self._divided and stratum.relations not in self._here
 
+    def has_routes(self, stratum: Stratum) -> bool:
+        """Whether the tasks of a stratum sent each other what they found in the last commit."""
+        before = self._divided.get(stratum.relations)
+        return before is not None and before.routes is not None
+
     def routes(self, stratum: Stratum, work: Callable[[str], Work]) -> Routes | None:
         """What the tasks of a stratum send each other; None if there are no routes."""
         before = self._divided.get(stratum.relations)
+        divided = frozenset[str]()
+        if before is not None and before.routes is not None:
+            divided = frozenset(beside.relation for beside in before.routes.beside)
+
+        def beside(name: str) -> int:
+            """The size of a lower relation; one that was divided stays divided."""
+            rows = work(name).size_now
+            return max(rows, WIDE + 1) if name in divided else rows
+
         works = [work(name) for name in stratum.relations]
         inserted = sum(w.given_inserted.size for w in works if w.given_inserted is not None)
         if (
@@ -174,7 +265,9 @@ class LocalStrata:
             and inserted <= sum(w.before.facts.size for w in works)
         ):
             copied = before.routes.copied
-            again = find_routes(stratum, lambda name, pattern: 0 if pattern in copied.get(name, ()) else None)
+            again = find_routes(
+                stratum, lambda name, pattern: 0 if pattern in copied.get(name, ()) else None, beside
+            )
             if again == before.routes:
                 return again
         known = self._sizes(stratum, work)
@@ -182,25 +275,25 @@ class LocalStrata:
         def size(name: str, pattern: Pattern) -> int | None:
             return known[name, pattern] if known[name, pattern] <= BROADCAST else None
 
-        return find_routes(stratum, size)
+        return find_routes(stratum, size, beside)
 
     def _sizes(self, stratum: Stratum, work: Callable[[str], Work]) -> Counter[tuple[str, Pattern]]:
         """How many facts and seeds match each pattern in the rules of a stratum."""
-        shares, found = _shares(stratum), Counter[tuple[str, Pattern]]()
-        given = _given(stratum, None, work, shares)
+        copied, found = shares(stratum, dict.fromkeys(stratum.relations, 0)), Counter[tuple[str, Pattern]]()
+        given = _given(stratum, frozenset(), None, work, copied)
         for name, patterns in named(stratum).items():
-            parts = [given[name], *(given[share.name] for share in shares if share.rule.head == name)]
+            parts = [given[name], *(given[share.name] for share in copied if share.head == name)]
             for checkpoint in (
                 part.inserted for part in parts if part.inserted is not None and part.inserted.size
             ):
                 questions = [f"count_if({matches([pattern])})" for pattern in patterns]
-                counts = checkpoint.frame.selectExpr(*questions).collect()[0]
+                counts = self.checkpoints.collect(checkpoint.frame.selectExpr(*questions))[0]
                 found.update({(name, p): count for p, count in zip(patterns, counts, strict=True)})
         return found
 
-    def _routed(self, name: str, given: Given, shares: Sequence[_Share], routes: Routes) -> Given:
+    def _routed(self, name: str, given: Given, copied: Sequence[Copy], routes: Routes) -> Given:
         """Changes, with copied tuples addressed to all partitions."""
-        head = next((share.rule.head for share in shares if share.name == name), name)
+        head = next((copy.head for copy in copied if copy.name == name), name)
         if head not in routes.copied:
             return given
         patterns, owner = routes.copied[head], routes.owners[head]
@@ -224,13 +317,15 @@ class LocalStrata:
         """Bring a stratum to its new state in the driver; None if it turns out not to fit."""
         program = program_of(stratum, relations, functions)
         known = self._here.get(stratum.relations)
-        given = _given(stratum, None if known is None else known.program, work)
+        given = _given(stratum, read_by(stratum), None if known is None else known.program, work)
         worker = Worker(self.strategy) if known is None else known.worker
         self.leave(stratum)
         self._next_here[stratum.relations] = _Here(worker, program)
         changes = {
             name: signed_rows(
-                program, name, *(collected(c, work(name).names) for c in (g.inserted, g.deleted))
+                program,
+                name,
+                *(collected(c, work(name).names, self.checkpoints) for c in (g.inserted, g.deleted)),
             )
             for name, g in given.items()
         }
@@ -281,49 +376,18 @@ class LocalStrata:
             for relations in kept.keys() - strata:
                 del kept[relations]
         self.outgrown &= strata
+        self.deep &= strata
         self.checkpoints.scratch.keep(
             name for divided in self._divided.values() for name in divided.all_files
         )
 
 
-class _Share(NamedTuple):
-    """A relation that a rule copies, as a task has it: the task's own part, under a name of its own."""
-
-    name: str
-    rule: FlatRule
-    relation: str
-    columns: tuple[int, ...]
-
-
-def _shares(stratum: Stratum) -> tuple[_Share, ...]:
-    """The relations that rules outside a recursion copy; with separate seeds, they do nothing else."""
-    shares = []
-    for rule in stratum.rules:
-        if not is_inner(rule, stratum):
-            taken = taken_over(rule)
-            assert taken is not None, "the seeds of a divided recursion have relations of their own"
-            shares.append(_Share(f"{rule.id} [share]", rule, *taken))
-    return tuple(shares)
-
-
-def _by_shares(stratum: Stratum, shares: Sequence[_Share]) -> Stratum:
-    """The stratum, with rules that read the shares of a task."""
-    own = {
-        share.rule.id: replace(
-            share.rule, body=(Match(share.name, tuple(v for v in share.rule.values if isinstance(v, Var))),)
-        )
-        for share in shares
-    }
-    return replace(stratum, rules=tuple(own.get(rule.id, rule) for rule in stratum.rules))
-
-
-def _with_shares(relations: Mapping[str, Stored], shares: Sequence[_Share]) -> dict[str, Stored]:
-    own = {s.name: replace(relations[s.rule.head], name=s.name, keyed=False, title=s.name) for s in shares}
-    return {**relations, **own}
-
-
 def _given(
-    stratum: Stratum, before: FlatProgram | None, work: Callable[[str], Work], shares: Sequence[_Share] = ()
+    stratum: Stratum,
+    reads: frozenset[str],
+    before: FlatProgram | None,
+    work: Callable[[str], Work],
+    copied: Sequence[Copy] = (),
 ) -> dict[str, Given]:
     """The input of a stratum's worker: changes, and all rows of relations that are new to it."""
     given: dict[str, Given] = {}
@@ -333,15 +397,25 @@ def _given(
             given[name] = Given(own.before.given if own.given is None else own.given, None)
         else:
             given[name] = Given(own.given_inserted, own.given_deleted)
-    for name in read_by(_by_shares(stratum, shares)) - {share.name for share in shares}:
+    for name in reads - {copy.name for copy in copied}:
         given[name] = _read(work(name), before is not None and name in before.relations)
-    for share in shares:
-        whole = _read(work(share.relation), before is not None and share.name in before.relations)
-        turned = [f"c{column} as c{i}" for i, column in enumerate(share.columns)]
-        given[share.name] = Given(
+    for copy in copied:
+        whole = _read(work(copy.relation), before is not None and copy.name in before.relations)
+        turned = [f"c{column} as c{i}" for i, column in enumerate(copy.columns)]
+        given[copy.name] = Given(
             *(_turned(checkpoint, turned) for checkpoint in (whole.inserted, whole.deleted))
         )
     return given
+
+
+def _split(given: Mapping[str, Given], turned: frozenset[str]) -> tuple[dict[str, Given], dict[str, Given]]:
+    """What deletes and what inserts; of the relations `turned`, insertions delete."""
+    leaving, entering = dict[str, Given](), dict[str, Given]()
+    for name, (inserted, deleted) in ((name, (g.inserted, g.deleted)) for name, g in given.items()):
+        for change, more in ((Given(inserted, None), True), (Given(None, deleted), False)):
+            if change.size:
+                (entering if more is not (name in turned) else leaving)[name] = change
+    return leaving, entering
 
 
 def _read(work: Work, is_known: bool) -> Given:

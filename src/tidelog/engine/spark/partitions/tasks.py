@@ -12,7 +12,7 @@ changed; `exchange` delivers them.
 
 The file has the whole state only now and then (a *base*). In between it has the input of the commit (a
 *log*), which the next commit replays. Replaying takes no longer than the commit took; writing every state
-would.
+would. A new base is written when replaying would take about as long as reading one.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from tidelog.engine.local.storage.record import Corrupt, Record
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import arrow_schema, columns, spark_type, stored, whole
 from tidelog.engine.spark.partitions.packing import logged, packed, unpacked
-from tidelog.engine.spark.partitions.routes import Routes, sent
+from tidelog.engine.spark.partitions.rerouting import sent, through
+from tidelog.engine.spark.partitions.routes import Routes
 from tidelog.engine.spark.partitions.scratch import Scratch
 from tidelog.engine.spark.partitions.worker import Changed, Signed, Worker, signed_rows
-from tidelog.engine.statistics import StratumStats
+from tidelog.engine.statistics import StratumStats, at_the_same_time, rules_data, rules_from
 from tidelog.errors import EngineError, TidelogError
 from tidelog.maintain.strategy import Strategy
 from tidelog.plan.flat import FlatProgram
@@ -52,6 +53,7 @@ __all__ = [
     "Answers",
     "Changes",
     "Divided",
+    "Failed",
     "Given",
     "Late",
     "Settings",
@@ -64,8 +66,8 @@ _WHICH, _NOTE = "which", "note"
 INSERTED, DELETED, MOVED, ASSERTED = 1, -1, 0, 2  # signs; MOVED is a new rank, ASSERTED an inserted fact
 _SIGNS: Final = (INSERTED, DELETED, MOVED, ASSERTED)
 _BATCH: Final = 200_000  # rows
-_LOGS: Final = 8
-_SHARE: Final = 0.25  # of the stratum's rows, in changes since the last base
+_LOGS: Final = 32
+_SHARE: Final = 0.25  # of the rows in all states: rows received and instances found since the last base
 
 
 class Settings(NamedTuple):
@@ -78,6 +80,10 @@ class Settings(NamedTuple):
 
 class Late(Exception):
     """The tasks exceeded their work limit."""
+
+
+class Failed(EngineError):
+    """A task reported a problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,9 @@ class Divided:
     """A stratum maintained in tasks: its programs since the base, and the files of each partition since then.
 
     `through` are the columns by which its relations are divided; None if one task has it all. `moved` counts
-    the changes since the base, `work` is the work of its bootstrap (see `exchange`).
+    the changes since the base and the instances found for them, `rows` are those in all states. `work` is the
+    work of its bootstrap (see `exchange`). If it is `unsettled`, the order in which tuples were found says
+    nothing about the support of some of them.
     """
 
     programs: tuple[FlatProgram, ...]
@@ -106,6 +114,8 @@ class Divided:
     files: tuple[tuple[str, ...], ...] = ()
     moved: int = 0
     work: int = 0
+    unsettled: bool = False
+    rows: int = 0
 
     @property
     def all_files(self) -> Iterator[str]:
@@ -137,6 +147,7 @@ class Answers:
     sizes: Mapping[str, Changes]
     _task: _Task
     _made: Checkpoint
+    _checkpoints: Checkpoints
 
     def part(
         self, relation: str, signs: Sequence[int], size: int, also: str = "true", more: Sequence[str] = ()
@@ -158,7 +169,7 @@ class Answers:
             for relation, also in asked
             for sign in _SIGNS
         ]
-        found = list(self._made.frame.selectExpr(*questions).collect()[0])
+        found = list(self._checkpoints.collect(self._made.frame.selectExpr(*questions))[0])
         many = len(_SIGNS)
         return [Changes(*found[i : i + many]) for i in range(0, len(found), many)]
 
@@ -175,19 +186,18 @@ def answers(
     before: Divided,
     program: FlatProgram,
     given: Mapping[str, Given],
-    size: int,
     settings: Settings,
     checkpoints: Checkpoints,
 ) -> Answers:
-    """Bring a stratum to its next state; `size` is its number of rows.
+    """Bring a stratum to its next state.
 
-    Raises EngineError if a task reports a problem, or Late; nothing has changed then.
+    Raises Failed if a task reports a problem, or Late; nothing has changed then.
     """
-    through = before.through
-    divided = sorted(n for n in given if through is None or n in through)
-    broadcast = {n: _shipped(program, n, given[n]) for n in given if n not in divided}
+    by = before.through
+    divided = sorted(n for n in given if by is None or n in by)
+    broadcast = {n: _shipped(program, n, given[n], checkpoints) for n in given if n not in divided}
     moved = before.moved + sum(g.size for g in given.values())
-    is_base = not before.files or len(before.programs) >= _LOGS or moved > _SHARE * size
+    is_base = not before.files or len(before.programs) >= _LOGS or moved > _SHARE * before.rows
     task = _Task(
         before,
         program,
@@ -198,12 +208,12 @@ def answers(
         settings,
         checkpoints.scratch,
     )
-    rows = _rows(given, task, through, checkpoints)
+    rows = _rows(given, task, by, checkpoints)
     made, told = checkpoints.told(rows.mapInArrow(task.run, task.answer_ddl), _NOTE)
     notes = [json.loads(note) for note in told]
     problem = next((note["problem"] for note in notes if note.get("problem")), None)
     if problem is not None:
-        raise EngineError(problem)
+        raise Failed(problem)
     if any(note.get("late") for note in notes):
         raise Late
     notes.sort(key=lambda note: note["partition"])
@@ -212,28 +222,38 @@ def answers(
         for note, old in zip(notes, before.files or [()] * len(notes), strict=True)
     )
     programs = (program,) if is_base else (*before.programs, program)
-    after = Divided(programs, through, before.routes, files, 0 if is_base else moved, before.work)
+    unsettled = before.unsettled or any(note["unsettled"] for note in notes)
+    stats = _stats(program, notes)
+    moved = 0 if is_base else moved + stats.instances
+    rows_now = sum(note["rows"] for note in notes)
+    after = Divided(programs, by, before.routes, files, moved, before.work, unsettled, rows_now)
     sizes = {
         name: Changes(*(sum(note["sizes"][number][i] for note in notes) for i in range(len(_SIGNS))))
         for number, name in enumerate(task.made)
     }
-    return Answers(after, _stats(program, notes), sizes, task, made)
+    return Answers(after, stats, sizes, task, made, checkpoints)
 
 
 def _made(program: FlatProgram, routes: Routes | None) -> list[str]:
     """The relations whose changes are the answer: all of the stratum, except received tuples."""
     stratum = program.strata[-1]
     names = stratum.relations
-    return sorted(names if routes is None else names - routes.received.keys())
+    return sorted(names if routes is None else names - through(routes).keys())
 
 
 def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> StratumStats:
-    """The statistics of all tasks: the most rounds, all instances, the most frequent strategy and reason."""
+    """The statistics of all tasks: the most rounds, all instances, the most frequent strategy and reason.
+
+    The seconds of a rule are those of the task in which it took the most time.
+    """
     made = StratumStats(program.strata[-1].name, "", "")
     how = [(note["strategy"], note["why"]) for note in notes]
     made.strategy, made.why = max(how, key=how.count)
     made.rounds = max(note["rounds"] for note in notes)
     made.instances = sum(note["instances"] for note in notes)
+    made.hot = next((note["hot"] for note in notes if note["hot"]), "")
+    made.steps, made.written = 1, sum(note["bytes"] for note in notes)
+    made.take(at_the_same_time([rules_from(note["rules"]) for note in notes]))
     return made
 
 
@@ -280,19 +300,21 @@ def _tagged(frame: DataFrame, number: int, sign: int, key: int | None, task: _Ta
     return frame.select(F.lit(number).alias(_WHICH), F.lit(sign).alias(SIGN), part.alias(PART), *wide)
 
 
-def _shipped(program: FlatProgram, name: str, given: Given) -> tuple[bytes, bytes]:
+def _shipped(program: FlatProgram, name: str, given: Given, checkpoints: Checkpoints) -> tuple[bytes, bytes]:
     """Changes as they are sent along with a task."""
     names = columns(len(program.relations[name].types))
     return packed(
         signed_rows(
-            program, name, *(collected(checkpoint, names) for checkpoint in (given.inserted, given.deleted))
+            program, name, *(collected(c, names, checkpoints) for c in (given.inserted, given.deleted))
         )
     )
 
 
-def collected(checkpoint: Checkpoint | None, names: Sequence[str]) -> Any:
+def collected(checkpoint: Checkpoint | None, names: Sequence[str], checkpoints: Checkpoints) -> Any:
     """The rows of a checkpoint, in the driver; None if there are none."""
-    return checkpoint.frame.select(*names).toArrow() if checkpoint is not None and checkpoint.size else None
+    if checkpoint is None or not checkpoint.size:
+        return None
+    return checkpoints.arrow(checkpoint.frame.select(*names))
 
 
 # -- in tasks
@@ -382,21 +404,28 @@ class _Task:
                 columns_ = {f"m{place}{c}": rows.column(c) for c in rows.column_names}
                 yield from self._batches(place, sign, number, columns_, rows.num_rows, None)
         worker.commit()
+        record = worker.state() if self.is_base else self._log(own)
         note = {
             "partition": number,
-            "file": self.scratch.write(worker.state() if self.is_base else self._log(own)),
+            "file": self.scratch.write(record),
+            "bytes": sum(array.nbytes for array in record.arrays),
+            "rows": worker.rows,
             "sizes": sizes,
             "strategy": stats.strategy,
             "why": stats.why,
             "rounds": stats.rounds,
             "instances": stats.instances,
+            "unsettled": worker.is_unsettled,
+            "hot": worker.hot_key(self.before.through or {}) if self.is_base else "",
+            "rules": rules_data(stats.rules),
         }
         yield from self._batches(-1, 0, number, {}, 1, json.dumps(note))
 
     def _changes(self, worker: Worker, name: str) -> dict[int, Any]:
         """The changes of a relation, by sign."""
         routes = self.before.routes
-        if routes is not None and name in routes.owners and not self.before.files:
+        is_new = not self.before.files
+        if routes is not None and not routes.in_phases and name in routes.owners and is_new:
             inserted, asserted = worker.apart(name, routes.copied.get(name, ()))
             return {INSERTED: inserted, ASSERTED: asserted}
         inserted, deleted = worker.changes(name)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tidelog.data.values import to_text
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.commits import LocalCommits
@@ -38,6 +39,10 @@ class Signed(NamedTuple):
 
     inserted: Any
     deleted: Any
+
+
+_CROWD: Final = 100_000  # rows of a partition from which hot keys matter
+_HOT: Final = 0.25  # of the rows of a relation in a partition
 
 
 class _TooLarge(Exception):
@@ -145,6 +150,31 @@ class Worker:
         """The tuples whose rank changed in the current commit, because they lost all their support."""
         change = self._engine.change(relation)
         return decode(self._engine.codec, self._next.relations[relation].types, change.moved().T)
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether tuples were left without a rank: they rest on superseded values."""
+        return any(table.unsettled for table in self._engine.tables.values())
+
+    def hot_key(self, through: Mapping[str, int]) -> str:
+        """A key with a large part of the rows of a relation, which is divided by this column; "" if none.
+
+        All rows with a key are in one partition, whose task can take long for them.
+        """
+        for name, column in sorted(through.items()):
+            table = self._engine.tables.get(name)
+            if table is None or table.live < _CROWD or name in self._engine.dense.bits:
+                continue
+            values, counts = np.unique(table.column(column, table.alive()), return_counts=True)
+            most = int(counts.argmax())
+            if counts[most] > _HOT * table.live:
+                stored = self._next.relations[name]
+                type_ = stored.types[column]
+                shown = stored.columns[column] if column < len(stored.columns) else f"column {column}"
+                value = to_text(type_, self._engine.codec.decode(type_, int(values[most])))
+                relation = stored.title or name
+                return f"{counts[most]:,} rows of {relation} have {shown} = {value}, all in one task"
+        return ""
 
     def _codes(self, types: Any, rows: Any) -> Codes:
         return np.ascontiguousarray(encode(self._engine.codec, types, rows).T)

@@ -6,7 +6,7 @@ session on Spark, tables can also be made DataFrames.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -82,6 +82,16 @@ class Decoder:
         except DataError:
             return None
         return None if None in codes else np.array(codes, np.int64)
+
+    def canonical_codes_of(self, relation: Relation, bound: Mapping[int, Value]) -> dict[int, int] | None:
+        """The codes of canonical values in some columns; None if one of them has no code."""
+        found: dict[int, int] = {}
+        for place, value in bound.items():
+            code = self._codec.find(relation.columns[place].type, value)
+            if code is None:
+                return None
+            found[place] = code
+        return found
 
     def canonical_codes(self, relation: Relation, row: Row) -> Codes | None:
         """The codes of a row of canonical values; None if one of them has no code."""

@@ -6,12 +6,13 @@ table and indexes where possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from tidelog.data.values import Value
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.storage.snapshot import Extent, Unread, matching
 from tidelog.engine.local.storage.table import Table
@@ -129,6 +130,15 @@ class View(CodedFacts, WholeFacts):
         given.add(self._source.given())
         codes = self._source.codes()
         return self._part(codes[given.find(codes) < 0])
+
+    def matching(self, bound: Mapping[int, Value]) -> Sequence[Fact]:
+        wanted = self._decoder.canonical_codes_of(self.relation, bound)
+        if wanted is None:
+            return ()
+        if len(wanted) == len(self.relation.columns):  # the row is known already
+            codes = np.array([wanted[i] for i in range(len(wanted))], np.int64)
+            return (tuple(bound[i] for i in range(len(wanted))),) if self._source.has(codes) else ()
+        return tuple(self._decoder.rows(self.relation, self._select(wanted) if wanted else self._all()))
 
     def is_given(self, row: Fact) -> bool | None:
         codes = self._decoder.canonical_codes(self.relation, row)

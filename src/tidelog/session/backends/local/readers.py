@@ -174,6 +174,16 @@ class Source:
             state = state or RowSnapshot(self.table)
         return state.select(wanted)
 
+    def has(self, codes: Codes) -> bool:
+        """Whether there is a row with these codes."""
+        if not len(codes):
+            return self.size > 0
+        with self._readers.mutex:
+            if self._state is None and not self._readers.is_busy:
+                row = int(self.table.find(codes[np.newaxis])[0])
+                return row >= 0 and bool(self.table.tags[row] & OLD)
+        return len(self.select(dict(enumerate(codes.tolist())))) > 0
+
     def is_given(self, codes: Codes) -> bool | None:
         """Whether the row with these codes is asserted; None if only `given` knows."""
         with self._readers.mutex:

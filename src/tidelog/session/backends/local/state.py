@@ -269,6 +269,7 @@ def only_query(query: Query, program: Program, known: FlatProgram) -> FlatProgra
     mentioned = {name for name, _ in reads(query.rule)}
     relations = {name: program.relations[name] for name in mentioned}
     relations[query.relation.name] = query.relation
-    flat = flatten(Program(relations, functions=program.functions, rules={query.rule.id: query.rule}))
+    functions = {**program.functions, **query.functions}
+    flat = flatten(Program(relations, functions=functions, rules={query.rule.id: query.rule}))
     strata = tuple(s for s in flat.strata if not any(name in known.relations for name in s.relations))
     return FlatProgram(flat.relations, flat.rules, flat.groupings, flat.functions, strata, is_addition=True)

@@ -230,7 +230,10 @@ class SparkBackend:
         for name, facts in staged.items():
             if name in flat.relations:
                 self.commits.stage(name, *facts.net())
-        return self.commits.run(self._limits, check, self._tell)
+        jobs = self.checkpoints.jobs_run
+        stats = self.commits.run(self._limits, check, self._tell)
+        stats.jobs = self.checkpoints.jobs_run - jobs
+        return stats
 
     def _changes(self, program: Program, commit: int | None) -> Changes:
         """The changes of the current commit so far, including relations that it drops."""

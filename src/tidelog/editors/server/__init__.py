@@ -1,0 +1,1 @@
+"""The language server: the protocol (`service`), checks in the background (`checking`), and positions."""
