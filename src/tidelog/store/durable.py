@@ -22,7 +22,7 @@ marked as done: `is_shown`, `mark_shown`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -60,6 +60,7 @@ from tidelog.store.reading import StoredVersion, latest, lost, opened, unopened
 from tidelog.store.segments import Segment, is_long, write_segment
 from tidelog.store.sidecars import SIDECARS, Sidecar, SidecarChange, with_change
 from tidelog.store.states import STATES, KeptState, Offer, is_old, with_changes, write_state
+from tidelog.store.verifying import Verifier
 from tidelog.tables.signed import signed
 
 __all__ = ["Store", "Update", "latest"]
@@ -105,6 +106,7 @@ class Store(StoredVersion):
     def __init__(self, place: Place | Files, history: int = 0) -> None:
         """The facts of so many commits are kept for explanations, even if nothing else needs them."""
         super().__init__(place, None)
+        self.verifier = Verifier(self.at, self._expect_last)
         self._history = History(self.at, history)
         try:
             self._release = self.at.lock()
@@ -209,13 +211,10 @@ class Store(StoredVersion):
         except OSError:
             return False
 
-    def _read(self, relation: Relation, segments: Sequence[Segment]) -> Any:
-        try:
-            return super()._read(relation, segments)
-        except StoreError:
-            with suppress(OSError):
-                self._log.expect_last()  # a later writer may have removed them
-            raise
+    def _expect_last(self) -> None:
+        """Raise StoreError if a later writer has added to the log: it may have removed files."""
+        with suppress(OSError):
+            self._log.expect_last()
 
     def _claim(self) -> None:
         if not self._log.epoch:

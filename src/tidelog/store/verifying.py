@@ -7,6 +7,7 @@ change. Hashing precedes parsing, so damaged content is never parsed.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -37,10 +38,14 @@ class Verified(NamedTuple):
 
 
 class Verifier:
-    """Remembers which files are verified. A file without a digest was written in an earlier format."""
+    """Remembers which files are verified. A file without a digest was written in an earlier format.
 
-    def __init__(self, files: Files) -> None:
+    `explain` is called if a file cannot be read; it may raise an error that gives the reason.
+    """
+
+    def __init__(self, files: Files, explain: Callable[[], None] = lambda: None) -> None:
         self._files = files
+        self._explain = explain
         self._digests: dict[str, str] = {}
 
     def where(self, name: str) -> str:
@@ -51,6 +56,7 @@ class Verifier:
         try:
             content = self._files.read(name)
         except OSError as error:
+            self._explain()
             raise _unreadable(self.where(name), error) from None
         self._expect_size(name, len(content), size)
         if name not in self._digests:
@@ -63,6 +69,7 @@ class Verifier:
             try:
                 found_size, found = self._files.digest(name)
             except OSError as error:
+                self._explain()
                 raise _unreadable(self.where(name), error) from None
             self._expect_size(name, found_size, size)
             self._expect(name, found, digest)
