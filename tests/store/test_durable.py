@@ -30,6 +30,7 @@ from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update, latest
 from tidelog.store.files import Files
+from tidelog.store.history import explainable, version_at
 from tidelog.store.local import LocalFiles
 from tidelog.store.log import find_slots, last_manifests
 from tidelog.store.manifest import HISTORY, Batch, Written
@@ -44,6 +45,7 @@ EDGE = Relation("Edge", (Column("src", types.INT), Column("dst", types.INT)), Ro
 NODE = Relation("Node", (Column("name", types.Option(types.STRING)),), Role.OUTPUT)
 BOTH = {"Edge": EDGE, "Node": NODE}
 
+REMEMBERED = 3
 Rows = set[tuple[Any, ...]]
 
 
@@ -93,7 +95,9 @@ def needed(folder: Path) -> set[str]:
     slots = find_slots(local)
     kept = last_manifests(local, slots, 2)
     log = {slot.name for slot in slots if not kept or slot.commit >= kept[-1].commit}
-    return log.union(local.list(HISTORY), *(manifest.needed for manifest in kept))
+    past = [version_at(folder, int(Path(name).stem)) for name in local.list(HISTORY)]
+    facts = {f"segments/{s.file}" for version in past for s in version.segments("Edge")}
+    return log.union(local.list(HISTORY), facts, *(manifest.needed for manifest in kept))
 
 
 def state_of(store: Store) -> tuple[str, Rows]:
@@ -179,10 +183,22 @@ def test_values_of_every_type_come_back(
 # -- stops
 
 
+def expect_remembered(folder: Path) -> None:
+    """The commits that a store remembers are those of so many, and have their facts."""
+    last = latest(folder)
+    known = explainable(folder)
+    if last is not None:
+        assert set(range(max(0, last.commit - REMEMBERED + 2), last.commit + 1)) <= set(known)
+    for commit in {*known, *(c - 1 for c in known if c)}:
+        version = version_at(folder, commit)
+        assert version.current is not None
+        assert version.current.sources["Edge"] == str(sorted(rows(version.table(EDGE))))
+
+
 def stop_everywhere(folder: Path, before: Iterable[dict[str, Rows]], after: dict[str, Rows]) -> int:
     """Stop a commit at every step; what is then there, and what going on makes of it. The number of steps."""
     origin = folder / "origin"
-    with Store(origin) as store:
+    with Store(origin, REMEMBERED) as store:
         for wanted in before:
             store.commit(change(store, wanted))
         old = contents(store)
@@ -192,12 +208,13 @@ def stop_everywhere(folder: Path, before: Iterable[dict[str, Rows]], after: dict
         shutil.copytree(origin, copy)
         disk = Stopping(step)
         try:
-            with Store(LocalFiles(copy, disk)) as store:
+            with Store(LocalFiles(copy, disk), REMEMBERED) as store:
                 store.commit(change(store, after))
             returned = True
         except Stopped:
             returned = False
-        with Store(copy) as store:
+        expect_remembered(copy)
+        with Store(copy, REMEMBERED) as store:
             found = contents(store)
             assert found in ((after,) if returned else (old, after)), step
             assert files(copy) == needed(copy), step
