@@ -54,14 +54,19 @@ def test_runs_go_on_from_a_store_in_an_object_store(place: Place, spark: SparkSe
 
 
 def test_status_and_why_read_an_object_store(place: Place, spark: SparkSession) -> None:
-    place.write({(1, 2), (2, 3)}, set())
-    pipeline.run(place.spec, spark=spark)
-    for command, said in (
-        (["status"], f"s3://tests/{place.folder.name}: commit 0"),
-        (["why"], "Edge(2, 3)"),
+    with pipeline.open(place.spec, spark=spark) as work:
+        for edges in ({(1, 2)}, {(1, 2), (2, 3)}):
+            place.write(edges, set())
+            work.run()
+    spec = str(place.spec)
+    for asked, said in (
+        (["status", spec], f"s3://tests/{place.folder.name}: commit 1"),
+        (["status", spec], "explains the changes of commits 0 to 1"),
+        (["why", spec, "Reach(1, 3)"], "Edge(2, 3)"),
+        (["why", spec, "Reach(1, 3)", "--commit", "1"], "Edge(2, 3)  asserted  (new)"),
+        (["why-not", spec, "Reach(1, 3)", "--commit", "0"], "no Reach(1, 3)"),
     ):
-        asked = ["pipeline", *command, str(place.spec), *(["Reach(1, 3)"] if command == ["why"] else [])]
-        found = CliRunner().invoke(main, asked)
+        found = CliRunner().invoke(main, ["pipeline", *asked])
         assert (found.exit_code, said in found.output) == (0, True), found.output
 
 

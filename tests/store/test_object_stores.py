@@ -14,6 +14,7 @@ from store.histories import BOTH, EDGE, STAMP, content, make, rows, update
 from tidelog.errors import StoreError
 from tidelog.store.durable import Store, latest
 from tidelog.store.files import Files, identity
+from tidelog.store.history import explainable, version_at
 from tidelog.store.log import find_slots
 from tidelog.store.objects import ObjectFiles
 from tidelog.store.places import Remote, files_at, place_of
@@ -101,6 +102,19 @@ def test_a_store_keeps_its_last_versions_and_nothing_else(files: Files) -> None:
     log = {slot.name for slot in find_slots(files)}
     assert {slot.commit for slot in find_slots(files)} == {10, 11}
     assert all_of(files) == log | before.needed | now.needed
+
+
+def test_earlier_commits_are_remembered(files: Files) -> None:
+    held = []
+    for number in range(8):
+        with Store(files, history=6) as store:
+            store.commit(update(store, {(n, number) for n in range(number + 1)}))
+            held.append(rows(store.table(EDGE)))
+    assert explainable(files) == [3, 4, 5, 6, 7]
+    for commit in range(2, 8):
+        assert rows(version_at(files, commit).table(EDGE)) == held[commit]
+    with pytest.raises(StoreError, match="no longer has the facts of commit 1; it has those since commit 2"):
+        version_at(files, 1)
 
 
 def test_damage_is_found(files: Files) -> None:
