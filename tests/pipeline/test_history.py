@@ -17,8 +17,7 @@ from tidelog.pipeline.inspection import status
 from tidelog.pipeline.spec import Spec, read_spec
 from tidelog.session import Session
 from tidelog.store.durable import Store, Update
-from tidelog.store.history import explainable
-from tidelog.store.manifest import HISTORY, file_of
+from tidelog.store.history import explainable, history_file
 from tidelog.tables.signed import SIGN
 
 PROGRAM = """
@@ -116,7 +115,7 @@ def test_a_commit_that_the_store_no_longer_has_is_an_error(tmp_path: Path) -> No
 def test_a_damaged_manifest_of_the_history_is_forgotten(tmp_path: Path) -> None:
     runs = Runs(described(tmp_path, history=9))
     history_of(runs, 5, 3)
-    file_of(runs.spec.store, 1, HISTORY).write_text("{}")
+    (tmp_path / "store" / history_file(1)).write_text("{}")
     with pytest.raises(StoreError, match="is corrupt; the next run removes it"):
         pipeline.stored_changes(runs.spec, 2)
     with Store(runs.spec.store, history=9):

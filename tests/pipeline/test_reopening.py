@@ -210,7 +210,7 @@ def test_a_file_that_asks_for_other_code_is_not_followed(place: Place, spark: Sp
     with pipeline.open(place.spec, spark=spark) as work:
         call = b"cos\nsystem\n(S'touch called'\ntR."
         lengths = (0).to_bytes(8, "little") + len(call).to_bytes(8, "little")
-        file = work.store.folder / found.state.file
+        file = place.folder / "store" / found.state.file
         file.write_bytes(lengths + call)
         kept = replace(
             found.state, size=len(lengths + call), digest=hashlib.sha256(lengths + call).hexdigest()

@@ -311,12 +311,19 @@ def test_a_source_that_is_described_otherwise_is_read_whole(folder: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "store", ["s3a://bucket/store", "hdfs:/store", "S3:x", "dbfs:/mnt/store", "file:relative"]
+    ("store", "said"),
+    [
+        ("hdfs:/store", "a store is a folder on a local disk .* or in an object store .* not supported"),
+        ("dbfs:/mnt/store", "not supported"),
+        ("file:relative", "not supported"),
+        ("S3:x", "write a bucket and a folder, as in S3://BUCKET/FOLDER"),
+        ("s3://bucket", "write a bucket and a folder"),
+    ],
 )
-def test_a_store_elsewhere_than_on_a_local_disk_is_refused(tmp_path: Path, store: str) -> None:
-    with pytest.raises(
-        PipelineError, match=r"store: is '.*'; a store must be a folder on a local disk .* not supported"
-    ):
+def test_a_store_that_is_neither_local_nor_in_an_object_store_is_refused(
+    tmp_path: Path, store: str, said: str
+) -> None:
+    with pytest.raises(PipelineError, match=rf"store: is '.*'; .*{said}"):
         spec_from({"program": "p.dl", "store": store}, folder=tmp_path)
     assert not list(tmp_path.iterdir())
 

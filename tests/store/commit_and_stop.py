@@ -12,6 +12,7 @@ from tidelog.data import types
 from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update
+from tidelog.store.local import LocalFiles
 from tidelog.tables.signed import signed_schema
 
 EDGE = Relation("Edge", (Column("src", types.INT), Column("dst", types.INT)), Role.INPUT)
@@ -28,7 +29,7 @@ class Leaving(Disk):
 
 
 def main(folder: Path, at: int) -> None:
-    with Store(folder, Leaving(at)) as store:
+    with Store(LocalFiles(folder, Leaving(at))) as store:
         number = store.next_commit
         rows = pa.table([[number], [number + 1], pa.array([1], pa.int8())], schema=signed_schema(EDGE))
         store.commit(Update("", {"Edge": EDGE}, {"Edge": rows}))

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyarrow import parquet
 
 from tidelog.data import types
 from tidelog.program.typed import Column, Relation, Role
-from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update
-from tidelog.store.states import Offer, Unusable, usable_file
+from tidelog.store.files import Files
+from tidelog.store.log import find_slots
+from tidelog.store.manifest import SEGMENTS
+from tidelog.store.places import files_at
+from tidelog.store.states import Offer, Unusable, usable_state
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import difference
 
@@ -58,11 +62,11 @@ def update(store: Store, edges: Rows, state: bytes | None = None) -> Update:
     )
 
 
-def make(folder: Path, commits: int, disk: Disk | None = None, seed: int = 0) -> Rows:
+def make(folder: Path | Files, commits: int, seed: int = 0) -> Rows:
     """Commit some versions to a store, and mark them as shown; the edges at the end."""
     dice = random.Random(seed)
     edges: Rows = {(i, i + 1) for i in range(40)}
-    with Store(folder, disk) as store:
+    with Store(folder) as store:
         for _ in range(commits):
             edges = edges ^ {(dice.randrange(9), dice.randrange(9))}
             store.commit(update(store, edges))
@@ -79,18 +83,36 @@ def content(store: Store) -> Content:
     current = store.current
     if current is None or current.state is None:
         raise NoContent
-    files = {name: store.changes_file(name) for name in BOTH}
+    files = {name: store.changes_segment(name) for name in BOTH}
+    if store.at.folder is not None:
+        for name in BOTH:
+            store.changes_file(name)
     try:
-        state = usable_file(store.folder, current.state, STAMP).read_bytes()
+        found = usable_state(store.at, current.state, STAMP)
+        state = found if isinstance(found, bytes) else found.read_bytes()
     except Unusable:
         state = None
     return Content(
         current.commit,
         {name: rows(store.table(relation)) for name, relation in BOTH.items()},
-        {name: rows(parquet.read_table(file)) for name, file in files.items() if file is not None},
+        {name: rows(_segment(store, file.file)) for name, file in files.items() if file is not None},
         rows(store.asserted_since(EDGE)),
         state,
     )
+
+
+def _segment(store: Store, file: str) -> Any:
+    return parquet.read_table(pa.BufferReader(store.at.read(f"{SEGMENTS}/{file}")))
+
+
+def commits(place: Path | Files) -> dict[int, str]:
+    """The last entry for each commit in the log of a store: its manifest, if it was made."""
+    return {slot.commit: slot.name for slot in find_slots(files_at(place))}
+
+
+def file_of(folder: Path, commit: int) -> Path:
+    """The manifest of a commit in a local store."""
+    return folder / commits(folder)[commit]
 
 
 def files(folder: Path) -> list[Path]:

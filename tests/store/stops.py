@@ -33,7 +33,7 @@ class Stopping(Disk):
         self.steps += 1
         if what == "open":
             self._unsynced = path
-        elif what == "replace":  # after the file was synced
+        elif what in ("replace", "link"):  # after the file was synced
             self._unsynced = None
             self._renamed = (path, path.read_bytes() if path.exists() else None)
         elif what == "created":

@@ -7,19 +7,22 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizes import size
-from store.histories import Content, NoContent, content, files, make, update
+from store.histories import EDGE, Content, NoContent, Rows, content, file_of, files, make, rows, update
 from tables.facts import patiently
 from tally import tally
 from tidelog.errors import StoreError
 from tidelog.store.durable import Store, latest
-from tidelog.store.manifest import file_of
+from tidelog.store.history import version_at
+from tidelog.store.manifest import HISTORY
 from tidelog.store.marker import MARKER, SHOWN
 from tidelog.store.sealing import sealed, unsealed
 
@@ -57,7 +60,14 @@ def harmed(file: Path, harm: Callable[[bytes], bytes | None]) -> Iterator[None]:
 
 
 def expect_error_or_the_same(folder: Path, file: Path, expected: Content) -> None:
-    """A store with one damaged file says so, naming it, or holds what it held; only the state may be gone."""
+    """A store with one damaged file says so, naming it, or holds what it held; only the state may be gone.
+
+    A damaged manifest of an earlier commit is reported, and forgotten by the next run.
+    """
+    before = set(files(folder))
+    if file.parent.name == HISTORY:
+        with suppress(StoreError):
+            assert rows(version_at(folder, int(file.stem)).table(EDGE)) == earlier_edges()[int(file.stem)]
     try:
         with Store(folder) as opened:
             found = content(opened)
@@ -67,10 +77,27 @@ def expect_error_or_the_same(folder: Path, file: Path, expected: Content) -> Non
         assert "restore" in str(error)  # noqa: PT017
         assert "states" not in file.parts
         assert file.name not in (MARKER, SHOWN)
+        assert file.parent.name != HISTORY
         return
+    finally:
+        for claim in set(files(folder)) - before:
+            claim.unlink()
     assert found in (expected, replace(expected, state=None))
     assert (found.state is None) <= ("states" in file.parts)
     assert is_shown or file.name == SHOWN
+
+
+@cache
+def earlier_edges() -> list[Rows]:
+    """The edges of the commits of such a store."""
+    with TemporaryDirectory() as folder:
+        return [make(Path(folder, str(count)), count) for count in range(1, COMMITS + 1)]
+
+
+def test_earlier_commits_are_known(store: Path) -> None:
+    found = [rows(version_at(store, commit).table(EDGE)) for commit in range(COMMITS)]
+    assert found == earlier_edges()
+    assert sum(file.parent.name == HISTORY for file in files(store)) == COMMITS - 2
 
 
 def test_one_flipped_bit_in_a_byte_of_any_file_never_gives_other_data(store: Path, expected: Content) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import random
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizes import size
+from store.histories import commits, file_of
 from store.stops import Stopped, Stopping
 from tables import facts
 from tables.facts import TYPES, patiently, relation
@@ -27,11 +29,15 @@ from tidelog.program.draft import load
 from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update, latest
-from tidelog.store.manifest import HISTORY, Batch, Written, file_of, find_commits, read_manifest
+from tidelog.store.files import Files
+from tidelog.store.history import explainable, version_at
+from tidelog.store.local import LocalFiles
+from tidelog.store.log import find_slots, last_manifests
+from tidelog.store.manifest import HISTORY, Batch, Written
 from tidelog.store.marker import MARKER
 from tidelog.store.migration import expect_same, expect_similar
 from tidelog.store.segments import MAX_SEGMENTS
-from tidelog.store.states import Offer, usable_file
+from tidelog.store.states import Offer, usable_state
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import difference
 
@@ -39,6 +45,7 @@ EDGE = Relation("Edge", (Column("src", types.INT), Column("dst", types.INT)), Ro
 NODE = Relation("Node", (Column("name", types.Option(types.STRING)),), Role.OUTPUT)
 BOTH = {"Edge": EDGE, "Node": NODE}
 
+REMEMBERED = 3
 Rows = set[tuple[Any, ...]]
 
 
@@ -83,33 +90,34 @@ def files(folder: Path) -> set[str]:
 
 
 def needed(folder: Path) -> set[str]:
-    commits = find_commits(folder)
-    manifests = [read_manifest(folder, c) for c in commits]
-    segments = {f"segments/{f}" for manifest in manifests for f in manifest.files}
-    states = {manifest.state.file for manifest in manifests if manifest.state is not None}
-    found = segments | states | {str(file_of(folder, c).relative_to(folder)) for c in commits}
-    return found | {
-        str(file_of(folder, c, HISTORY).relative_to(folder)) for c in find_commits(folder, HISTORY)
-    }
+    """What the last two versions need, and the log since the first of them."""
+    local = LocalFiles(folder)
+    slots = find_slots(local)
+    kept = last_manifests(local, slots, 2)
+    log = {slot.name for slot in slots if not kept or slot.commit >= kept[-1].commit}
+    past = [version_at(folder, int(Path(name).stem)) for name in local.list(HISTORY)]
+    facts = {f"segments/{s.file}" for version in past for s in version.segments("Edge")}
+    return log.union(local.list(HISTORY), facts, *(manifest.needed for manifest in kept))
 
 
 def state_of(store: Store) -> tuple[str, Rows]:
     """The state that is kept, and what it and its log say of the edges."""
     kept = store.current.state if store.current is not None else None
     assert kept is not None
-    text = usable_file(store.folder, kept, "a stamp").read_text()
+    found = usable_state(store.at, kept, "a stamp")
+    text = (found if isinstance(found, bytes) else found.read_bytes()).decode()
     edges: Rows = set(ast.literal_eval(text))
     for *row, sign in rows(store.asserted_since(EDGE)):
         edges = edges | {tuple(row)} if sign > 0 else edges - {tuple(row)}
     return text, edges
 
 
-def test_a_store_opened_again_holds_the_last_commit(tmp_path: Path) -> None:
+def test_a_store_opened_again_holds_the_last_commit(place: Files) -> None:
     for wanted in versions(25):
-        with Store(tmp_path) as store:
+        with Store(place) as store:
             store.commit(change(store, wanted))
             assert contents(store) == wanted
-        with Store(tmp_path) as again:
+        with Store(place) as again:
             assert contents(again) == wanted
             assert state_of(again)[1] == wanted["Edge"]
 
@@ -130,15 +138,15 @@ def test_segments_stay_few_and_nothing_is_left_over(tmp_path: Path) -> None:
             manifest = store.commit(change(store, wanted))
             assert all(len(r.segments) <= MAX_SEGMENTS for r in manifest.relations.values())
             assert files(tmp_path) == needed(tmp_path)
-    assert len(find_commits(tmp_path)) == 2
+    assert len(commits(tmp_path)) == 2
 
 
-def test_a_manifest_says_what_was_said(tmp_path: Path) -> None:
+def test_a_manifest_says_what_was_said(place: Files) -> None:
     streams, sinks = {"Edge": Batch("a stream", 7)}, {"Reach": Written(0, True)}
     update = Update("R(1).", {"Edge": EDGE}, {}, {"Edge": "print"}, streams, sinks)
-    with Store(tmp_path) as store:
+    with Store(place) as store:
         written = store.commit(update)
-    found = latest(tmp_path)
+    found = latest(place)
     assert found == written
     assert (written.program, written.sources, written.streams, written.sinks) == (
         "R(1).",
@@ -149,12 +157,12 @@ def test_a_manifest_says_what_was_said(tmp_path: Path) -> None:
     assert written.relations["Edge"].declaration == "input relation Edge(src: int, dst: int)"
 
 
-def test_a_relation_that_is_not_named_is_dropped(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
+def test_a_relation_that_is_not_named_is_dropped(place: Files) -> None:
+    with Store(place) as store:
         store.commit(change(store, {"Edge": {(1, 2)}, "Node": {("a",)}}))
         store.commit(Update("", {"Edge": EDGE}, {}))
         store.commit(Update("", {"Edge": EDGE}, {}))
-    assert not any("Node" in f for f in files(tmp_path))
+    assert not any("Node" in name for name in place.list("segments"))
 
 
 @given(data=st.data(), columns=st.lists(st.sampled_from(TYPES), max_size=4))
@@ -175,10 +183,22 @@ def test_values_of_every_type_come_back(
 # -- stops
 
 
+def expect_remembered(folder: Path) -> None:
+    """The commits that a store remembers are those of so many, and have their facts."""
+    last = latest(folder)
+    known = explainable(folder)
+    if last is not None:
+        assert set(range(max(0, last.commit - REMEMBERED + 2), last.commit + 1)) <= set(known)
+    for commit in {*known, *(c - 1 for c in known if c)}:
+        version = version_at(folder, commit)
+        assert version.current is not None
+        assert version.current.sources["Edge"] == str(sorted(rows(version.table(EDGE))))
+
+
 def stop_everywhere(folder: Path, before: Iterable[dict[str, Rows]], after: dict[str, Rows]) -> int:
     """Stop a commit at every step; what is then there, and what going on makes of it. The number of steps."""
     origin = folder / "origin"
-    with Store(origin) as store:
+    with Store(origin, REMEMBERED) as store:
         for wanted in before:
             store.commit(change(store, wanted))
         old = contents(store)
@@ -188,12 +208,13 @@ def stop_everywhere(folder: Path, before: Iterable[dict[str, Rows]], after: dict
         shutil.copytree(origin, copy)
         disk = Stopping(step)
         try:
-            with Store(copy, disk) as store:
+            with Store(LocalFiles(copy, disk), REMEMBERED) as store:
                 store.commit(change(store, after))
             returned = True
         except Stopped:
             returned = False
-        with Store(copy) as store:
+        expect_remembered(copy)
+        with Store(copy, REMEMBERED) as store:
             found = contents(store)
             assert found in ((after,) if returned else (old, after)), step
             assert files(copy) == needed(copy), step
@@ -221,7 +242,7 @@ def test_stopping_a_commit_leaves_the_last_complete_one(tmp_path: Path, count: i
 def test_a_process_that_is_killed_anywhere_leaves_whole_commits(tmp_path: Path) -> None:
     script = Path(__file__).with_name("commit_and_stop.py")
     stopped = 0
-    for step in range(0, 60, size(4, 1)):
+    for step in range(0, 100, size(6, 1)):
         command = [sys.executable, str(script), str(tmp_path), str(step)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         found = latest(tmp_path)
@@ -244,6 +265,21 @@ def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
     with Store(tmp_path), pytest.raises(StoreError, match="another run is writing"):
         Store(tmp_path)
     Store(tmp_path).close()
+
+
+def test_a_disk_without_hard_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+    for wanted in versions(4):
+        with Store(tmp_path) as store:
+            store.commit(change(store, wanted))
+    with Store(tmp_path) as store:
+        assert contents(store) == wanted
+    local = LocalFiles(tmp_path)
+    with pytest.raises(FileExistsError):
+        local.put_if_absent(find_slots(local)[-1].name, b"another")
 
 
 def test_a_corrupt_manifest_is_reported_and_the_version_before_is_there(tmp_path: Path) -> None:
@@ -285,6 +321,7 @@ def test_a_segment_that_is_missing_or_corrupt_is_reported(tmp_path: Path) -> Non
 def test_a_store_of_a_later_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as later:
         later.setattr("tidelog.store.manifest.FORMAT", 6)
+        later.setattr("tidelog.store.manifest._READABLE", (6,))
         with Store(tmp_path) as store:
             store.commit(Update("", {}, {}))
     with pytest.raises(StoreError, match="another version of Tidelog"):

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from store.histories import rows
+from store.histories import file_of, rows
 from tidelog.errors import StoreError
 from tidelog.program.draft import load
 from tidelog.program.typed import Relation
 from tidelog.store.durable import Store, Update, latest
-from tidelog.store.manifest import file_of
+from tidelog.store.local import LocalFiles
 from tidelog.store.marker import MARKER
-from tidelog.store.states import Unusable, usable_file
+from tidelog.store.states import Unusable, usable_state
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import difference
 
@@ -62,7 +62,7 @@ def test_its_saved_state_is_not_used(folder: Path) -> None:
     assert found is not None
     assert found.state is not None
     with pytest.raises(Unusable, match="the format of an earlier version"):
-        usable_file(folder, found.state, found.state.stamp)
+        usable_state(LocalFiles(folder), found.state, found.state.stamp)
 
 
 def test_its_next_commit_is_of_the_new_format(folder: Path, relations: dict[str, Relation]) -> None:

@@ -16,8 +16,9 @@ from tally import tally
 from tidelog.errors import StoreError
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store
+from tidelog.store.local import LocalFiles
 
-WRITES = {"open", "write", "flush", "sync", "replace", "sync folder", "make folder"}
+WRITES = {"open", "write", "flush", "sync", "replace", "link", "sync folder", "make folder"}
 
 
 class Full(Disk):
@@ -27,6 +28,12 @@ class Full(Disk):
         self.writes = 0
         self._at = at
         self._for_good = for_good
+
+    def has_space(self) -> None:
+        self._at = 1 << 30
+
+    def fill(self) -> None:
+        self._at = self.writes
 
     def step(self, what: str, path: Path) -> None:
         if what not in WRITES:
@@ -63,7 +70,7 @@ def commit_on(disk: Full, folder: Path, before: Rows | None, after: Rows) -> boo
     """Commit to a store on a disk that gets full, and again when it has space; whether it failed at first."""
     failed = False
     try:
-        store = Store(folder, disk)
+        store = Store(LocalFiles(folder, disk))
     except StoreError as error:
         assert "cannot be opened: No space left on device" in str(error)  # noqa: PT017
         store = Store(folder)
@@ -76,7 +83,7 @@ def commit_on(disk: Full, folder: Path, before: Rows | None, after: Rows) -> boo
             failed = True
             assert (None if store.current is None else content(store).relations["Edge"]) == before
             assert not [f for f in files(folder) if f.name.endswith(".unfinished")]
-        store._disk = Disk()  # there is space again
+        disk.has_space()
         store.commit(update(store, after))
         assert content(store).relations["Edge"] == after
     with Store(folder) as again:
@@ -91,6 +98,7 @@ from sizes import size
 from store.histories import content, make, update
 from tidelog.errors import StoreError
 from tidelog.store.durable import Store
+from tidelog.store.local import LocalFiles
 
 folder = Path(sys.argv[1])
 edges = make(folder, 2)
@@ -120,8 +128,9 @@ def test_writes_that_the_system_refuses_leave_the_store_as_it_was(tmp_path: Path
 
 def test_the_message_says_what_failed_and_what_to_do(tmp_path: Path) -> None:
     make(tmp_path, 1)
-    with Store(tmp_path) as store:
-        store._disk = Full(1, for_good=True)
+    disk = Full(1 << 30, for_good=True)
+    with Store(LocalFiles(tmp_path, disk)) as store:
+        disk.fill()
         with pytest.raises(StoreError) as failed:
             store.commit(update(store, {(1, 1)}))
     assert str(failed.value) == (
@@ -136,8 +145,7 @@ def test_a_commit_that_was_made_is_not_undone_by_what_follows(tmp_path: Path) ->
             raise OSError(errno.EIO, "Input/output error")
 
     edges = make(tmp_path, 3)
-    with Store(tmp_path) as store:
-        store._disk = Stuck()
+    with Store(LocalFiles(tmp_path, Stuck())) as store:
         store.commit(update(store, edges | {(1, 1)}))
     with Store(tmp_path) as again:
         assert content(again).relations["Edge"] == edges | {(1, 1)}

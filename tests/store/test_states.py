@@ -10,10 +10,10 @@ import pytest
 
 from tidelog.data import types
 from tidelog.program.typed import Column, Relation, Role
-from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update
+from tidelog.store.local import LocalFiles
 from tidelog.store.segments import MAX_SEGMENTS
-from tidelog.store.states import KeptState, Offer, Unusable, usable_file
+from tidelog.store.states import KeptState, Offer, Unusable, usable_state
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import difference
 
@@ -85,7 +85,7 @@ def test_a_state_is_removed_when_no_version_needs_it(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         for edges in (10, 100, 100, 100):
             commit(store, edges)
-    assert [file.name for file in (tmp_path / "states").iterdir()] == [f"{1:012}"]
+    assert [file.name for file in (tmp_path / "states").iterdir()] == [f"{1:012}-1"]
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,14 @@ def test_a_state_that_is_not_what_was_written_is_not_used(
     with Store(tmp_path) as store:
         kept = commit(store, 10)
     assert kept is not None
-    file = usable_file(tmp_path, kept, "a stamp")
+    file = tmp_path / kept.file
+    assert usable_state(LocalFiles(tmp_path), kept, "a stamp") == file
     if content is None:
         file.unlink()
     else:
         file.write_bytes(content)
     with pytest.raises(Unusable, match=said):
-        usable_file(tmp_path, kept, "a stamp")
+        usable_state(LocalFiles(tmp_path), kept, "a stamp")
     with Store(tmp_path) as store:
         assert store.table(EDGE).num_rows == 10
         assert of(commit(store, 100)) == 1
@@ -121,7 +122,7 @@ def test_a_state_of_another_version_is_not_used(tmp_path: Path) -> None:
         kept = commit(store, 10)
     assert kept is not None
     with pytest.raises(Unusable, match="the saved state was written by a stamp; this is another"):
-        usable_file(tmp_path, kept, "another")
+        usable_state(LocalFiles(tmp_path), kept, "another")
 
 
 def test_a_disk_that_is_too_small_for_a_state_takes_the_commit(tmp_path: Path) -> None:
@@ -129,7 +130,7 @@ def test_a_disk_that_is_too_small_for_a_state_takes_the_commit(tmp_path: Path) -
         out.write(b"a st")
         raise OSError(28, "No space left on device")
 
-    with Store(tmp_path, Disk()) as store:
+    with Store(tmp_path) as store:
         assert commit(store, 10, state=Offer(fail, "a stamp")) is None
         assert store.table(EDGE).num_rows == 10
         assert not list((tmp_path / "states").iterdir())

@@ -12,10 +12,14 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
 from pyarrow import parquet
 
 from store.histories import Rows, make, rows, update
 from tidelog.store.durable import Store
+from tidelog.store.files import Files
+from tidelog.store.manifest import SEGMENTS
+from tidelog.store.places import files_at, place_of
 
 __all__ = ["added_up", "edges_at", "write_for_ever"]
 
@@ -27,8 +31,8 @@ def edges_at(commit: int) -> Rows:
     return {(i, i + 1) for i in range(60 + 40 * (commit % 11 == 10))} | few
 
 
-def write_for_ever(folder: Path, log: Path) -> None:
-    with Store(folder) as store:
+def write_for_ever(files: Files, log: Path) -> None:
+    with Store(files) as store:
         if not store.is_shown:
             _show(store, log)
         while True:
@@ -38,8 +42,11 @@ def write_for_ever(folder: Path, log: Path) -> None:
 
 def _show(store: Store, log: Path) -> None:
     assert store.current is not None
-    file = store.changes_file("Edge")
-    changes = [] if file is None else sorted(rows(parquet.read_table(file)))
+    segment = store.changes_segment("Edge")
+    changes = []
+    if segment is not None:
+        content = store.at.read(f"{SEGMENTS}/{segment.file}")
+        changes = sorted(rows(parquet.read_table(pa.BufferReader(content))))
     unfinished = log / "unfinished"
     unfinished.write_text(json.dumps(changes))
     unfinished.replace(log / f"{store.current.commit}.json")
@@ -60,4 +67,5 @@ if __name__ == "__main__":
     with TemporaryDirectory() as elsewhere:
         make(Path(elsewhere), 1)  # all that takes its time when it is first done
     print("ready", flush=True)
-    write_for_ever(Path(sys.argv[1]), Path(sys.argv[2]))
+    options = json.loads(sys.argv[3])
+    write_for_ever(files_at(place_of(sys.argv[1], Path(), options)), Path(sys.argv[2]))

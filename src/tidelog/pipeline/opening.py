@@ -22,7 +22,7 @@ from tidelog.session import Session, open_session
 from tidelog.session.backends.resume import can_save, resume, save, stamp
 from tidelog.store.manifest import Manifest
 from tidelog.store.reading import StoredVersion
-from tidelog.store.states import KeptState, Offer, Unusable, usable_file
+from tidelog.store.states import KeptState, Offer, Unusable, usable_state
 from tidelog.tables.signed import SIGN
 
 __all__ = ["Opened", "Opening", "inputs"]
@@ -116,11 +116,12 @@ class Opening:
     def _resumed(self, current: Manifest, kept: KeptState) -> Session:
         """A session resumed from a saved state and brought to the last commit; raises Unusable."""
         self._progress("resuming")
-        file = usable_file(self._store.folder, kept, self._stamp)
+        state = usable_state(self._store.at, kept, self._stamp)
+        file = self._store.at.where(kept.file)
         session = self._session("")
         program = load(kept.program, str(self._spec.program), self._functions)
         try:
-            fits = resume(session, program, file)
+            fits = resume(session, program, state)
         except Corrupt as problem:
             raise Unusable(f"the saved state {file} is corrupt: {problem}") from None
         except OSError as error:

@@ -119,6 +119,7 @@ class Pipeline:
     def _commit(self, found: Found) -> Outcome:
         try:
             session, changes = self._apply(found)
+            self.store.claim()  # before files of this commit are written anywhere
             sinks = self._outlets.prepare(session, changes)
             self._outlets.quarantine(found.bad)
             current = self.store.current
@@ -133,7 +134,8 @@ class Pipeline:
             self._opened = None  # it may be ahead of the store
             raise
         self._opening.committed()
-        self._outlets.show()
+        if self.store.is_last():  # otherwise the run that comes after shows it, and perhaps more
+            self._outlets.show()
         return self._outcome(found, changes)
 
     def session(self) -> Session:

@@ -28,7 +28,7 @@ from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation, Role
 from tidelog.program.weighting import delays, is_weighted
-from tidelog.store.places import local_folder
+from tidelog.store.places import Place, place_of
 
 __all__ = [
     "Source",
@@ -55,7 +55,7 @@ class Spec:
 
     name: str
     program: Path
-    store: Path
+    store: Place
     sources: Mapping[str, Source] = field(default_factory=dict)
     streams: Mapping[str, Source] = field(default_factory=dict)
     outputs: Mapping[str, Sink] = field(default_factory=dict)
@@ -110,12 +110,13 @@ def spec_from(
     return spec
 
 
-def _store(table: Table, folder: Path) -> Path | None:
+def _store(table: Table, folder: Path) -> Place | None:
     text = table.text("store", needed='write store = "FOLDER", the folder for the state')
+    options = table.mapping("store_options", table.setting)
     if text is None:
         return None
     try:
-        return local_folder(text, folder)
+        return place_of(text, folder, options)
     except StoreError as error:
         table.problem("store", str(error))
         return None

@@ -54,6 +54,11 @@ def follow(
     told = report or (lambda _: None)
     if not pipeline.spec.streams:
         raise PipelineError(f"{pipeline.spec.name}: streams: is missing; write [streams.RELATION]")
+    if pipeline.store.at.folder is None:
+        raise PipelineError(
+            f"{pipeline.spec.name}: store: Spark keeps the position of streams beside the store, in a local "
+            f"folder, but the store is {pipeline.store.place}; write a local path"
+        )
     outcome = pipeline.run()
     if outcome.is_new:
         told(outcome)
@@ -98,7 +103,8 @@ class _Following:
     def _start(self, name: str, source: Source, *, once: bool, interval: float) -> Any:
         pipeline = self._pipeline
         raw = read_raw(pipeline.spark, source, pipeline.program.relations[name], stream=True)
-        checkpoint = pipeline.store.folder / _CHECKPOINTS / file_name(name)
+        assert pipeline.store.at.folder is not None, "checked before"
+        checkpoint = pipeline.store.at.folder / _CHECKPOINTS / file_name(name)
         self._expect_whole(name, checkpoint)
 
         def take(batch: DataFrame, number: int) -> None:

@@ -2,8 +2,8 @@
 
 Guarantees once an operation has returned:
 
-- `create`: the complete file is on disk under its name. Until then it has another name. If writing fails, the
-  partial file is removed, and an existing file of that name is unchanged.
+- `create`, `create_new`: the complete file is on disk under its name. Until then it has another name. If
+  writing fails, the partial file is removed, and an existing file of that name is unchanged.
 - `remove`: the file is deleted, at the latest after the next `create` in its folder.
 
 `step` is called before every system call and does nothing here. Tests override it to stop the machine or to
@@ -12,56 +12,21 @@ fill the disk.
 
 from __future__ import annotations
 
-import hashlib
+import errno
 import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final
+from uuid import uuid4
+
+from tidelog.store.files import Created, Output, Uncertain
 
 __all__ = ["UNFINISHED", "Created", "Disk", "Output", "try_lock"]
 
 UNFINISHED: Final = ".unfinished"
-
-
-class Created(NamedTuple):
-    """The identity of a file: its size in bytes and the SHA-256 digest of its content."""
-
-    size: int
-    digest: str
-
-
-class Output:
-    """A file that is being written, with the digest of the content so far."""
-
-    def __init__(self, out: BinaryIO, step: Callable[[], None]) -> None:
-        self._out = out
-        self._step = step
-        self._digest = hashlib.sha256()
-        self._size = 0
-
-    def write(self, part: Any) -> int:
-        self._step()
-        self._out.write(part)
-        self._digest.update(part)
-        size = memoryview(part).nbytes
-        self._size += size
-        return size
-
-    def flush(self) -> None:
-        """Does nothing: the file is flushed once, when it is complete."""
-
-    def close(self) -> None:
-        """Does nothing: `Disk` closes the file."""
-
-    @property
-    def closed(self) -> bool:
-        return self._out.closed
-
-    @property
-    def created(self) -> Created:
-        return Created(self._size, self._digest.hexdigest())
+_WITHOUT_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 class Disk:
@@ -80,6 +45,37 @@ class Disk:
         _sync_folder(file.parent)
         self.step("created", file)
         return created
+
+    def create_new(self, file: Path, content: bytes) -> None:
+        """Create a file that does not exist yet. Of several processes, one succeeds.
+
+        Raises FileExistsError, or Uncertain if the file is there and could be neither completed nor removed.
+        """
+        own = uuid4().hex[:8]  # for disks whose locks do nothing
+        unfinished = file.with_name(f"{file.name}.{own}{UNFINISHED}")
+        try:
+            self._write(unfinished, lambda out: out.write(content))
+            self.step("link", file)
+            _link(unfinished, file)
+        except Exception:
+            with suppress(OSError):
+                self.remove(unfinished)
+            raise
+        with suppress(OSError):
+            self.remove(unfinished)
+        try:
+            self.step("sync folder", file.parent)
+            _sync_folder(file.parent)
+        except OSError as error:
+            self._withdraw(file, error)
+            raise
+        self.step("created", file)
+
+    def _withdraw(self, file: Path, error: OSError) -> None:
+        try:
+            self.remove(file)
+        except OSError:
+            raise Uncertain(error.errno, f"{error.strerror}; {file} could not be removed") from None
 
     def _write(self, file: Path, write: Callable[[Output], object]) -> Created:
         self.step("open", file)
@@ -107,7 +103,7 @@ class Disk:
         file.unlink(missing_ok=True)
 
     def step(self, what: str, path: Path) -> None:
-        """Hook, called before each system call and after the last one of `create`."""
+        """Hook, called before each system call and after the last one of `create` and `create_new`."""
 
 
 def try_lock(file: BinaryIO) -> None:
@@ -123,6 +119,18 @@ def try_lock(file: BinaryIO) -> None:
         import fcntl
 
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _link(unfinished: Path, file: Path) -> None:
+    """Give a file its name, if the name is free."""
+    try:
+        os.link(unfinished, file)
+    except OSError as error:
+        if error.errno not in _WITHOUT_LINKS:
+            raise
+        if os.path.lexists(file):  # a disk without hard links: there, only the lock keeps others away
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(file)) from None
+        unfinished.replace(file)
 
 
 def _sync_folder(folder: Path) -> None:

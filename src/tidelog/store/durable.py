@@ -1,16 +1,19 @@
-"""The store: versioned relations on disk. The last complete version is always readable.
+"""The store: versioned relations in files. The last complete version is always readable.
 
-A store is a folder with a marker, `manifests/` (one file per commit), `segments/` (one folder per relation),
-`sidecars/` (what is known of the rows of inputs), `states/` (engine states to resume from) and `history/`
-(see `history`):
+A store is a folder, on a local disk or in an object store, with a marker, `manifests/` (the log, see `log`),
+`segments/` (one folder per relation), `sidecars/` (what is known of the rows of inputs), `states/` (engine
+states to resume from) and `history/` (see `history`):
 
 - A commit writes its segments, occasionally a state, then its manifest. If it stops before the manifest is
-  renamed to its final name, it did not happen, and its files are orphans. If it stops later, it happened.
-- One process writes at a time. It holds a lock, which the system releases when the process ends, however it
-  ends. Readers need no lock; a version stays readable until two commits later.
+  the next entry of the log, it did not happen, and its files are orphans. If it stops later, it happened.
+- One process writes at a time. Before it writes or deletes anything, it claims the next commit, which keeps
+  all earlier writers from committing; their commits fail. On a local disk it also holds a lock, which the
+  system releases when the process ends, however it ends, so that a second writer fails at once. Readers need
+  neither; a version stays readable until two commits later.
 - A commit that fails, for example on a full disk, keeps the previous version; its files are orphans.
-- Orphans are removed when the store is opened for writing and after each commit. An orphan is a file that is
-  named like a file of the store and that no retained version needs. All other files are left alone.
+- Orphans are removed after a claim and after each commit, on a local disk also when the store is opened. An
+  orphan is a file that is named like a file of the store, that no retained version needs, and that no later
+  writer has made: the name says whose it is. All other files are left alone.
 - Every file is checked against its digest when it is first read (`verifying`).
 
 Actions outside the store that follow a commit (writing a sink, switching a link) are repeated until they are
@@ -19,51 +22,51 @@ marked as done: `is_shown`, `mark_shown`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Final
+from typing import Any, Final, NamedTuple
 
 from tidelog.data.file_names import file_name
 from tidelog.errors import StoreError
 from tidelog.program.text import print_relation
 from tidelog.program.typed import Relation, Role
-from tidelog.store.disk import Disk, try_lock
-from tidelog.store.history import remember
+from tidelog.store.claiming import LogWriter
+from tidelog.store.files import Files, Uncertain
+from tidelog.store.history import History, Remembered
+from tidelog.store.log import Slot, find_slots, last_manifests
 from tidelog.store.manifest import (
-    FOLDER,
+    HISTORY,
+    MANIFESTS,
     SEGMENTS,
     Batch,
     Manifest,
     StoredRelation,
     Written,
-    file_of,
-    find_commits,
-    find_files,
-    read_manifest,
-    to_bytes,
+    epoch_of,
 )
 from tidelog.store.marker import (
     MARKER,
     SHOWN,
     has_commits,
     marker_bytes,
+    shown,
     shown_bytes,
-    shown_commit,
     was_shown_before,
 )
-from tidelog.store.reading import StoredVersion, latest, lost
+from tidelog.store.places import Place
+from tidelog.store.reading import StoredVersion, latest, lost, opened, unopened
 from tidelog.store.segments import Segment, is_long, write_segment
-from tidelog.store.sidecars import Sidecar, SidecarChange, with_change
-from tidelog.store.states import KeptState, Offer, is_old, with_changes, write_state
+from tidelog.store.sidecars import SIDECARS, Sidecar, SidecarChange, with_change
+from tidelog.store.states import STATES, KeptState, Offer, is_old, with_changes, write_state
+from tidelog.store.verifying import Verifier
 from tidelog.tables.signed import signed
 
 __all__ = ["Store", "Update", "latest"]
 
 KEPT: Final = 2
-_LOCK: Final = "lock"
+_ANY: Final = 1 << 62  # of any epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,43 +88,75 @@ class Update:
     sidecars: Mapping[str, Mapping[str, SidecarChange]] = field(default_factory=dict)
 
 
+class _Obsolete(NamedTuple):
+    """What is to be removed from a store: entries of the log, once `history` has them, and other files."""
+
+    history: Remembered
+    slots: list[Slot]
+    files: list[str]
+
+    @property
+    def is_anything(self) -> bool:
+        return bool(self.slots or self.files or self.history.removed)
+
+
 class Store(StoredVersion):
     """A store opened for writing. Use it in a `with` block, or close it."""
 
-    def __init__(self, folder: Path, disk: Disk | None = None, history: int = 0) -> None:
+    def __init__(self, place: Place | Files, history: int = 0) -> None:
         """The facts of so many commits are kept for explanations, even if nothing else needs them."""
-        super().__init__(folder, None)
-        self._history = history
-        self._disk = disk or Disk()
+        super().__init__(place, None)
+        self.verifier = Verifier(self.at, self._expect_last)
+        self._history = History(self.at, history)
         try:
-            self._disk.make_folder(folder)
-            self._lock = _locked(folder / _LOCK)
+            self._release = self.at.lock()
+        except BlockingIOError:
+            raise StoreError(
+                f"another run is writing to the store {self.place}; wait until it ends"
+            ) from None
         except OSError as error:
-            raise _unopened(folder, error) from None
+            raise unopened(self.at, error) from None
         try:
-            self.current = latest(folder)
+            self._log = LogWriter(self.at, opened(self.at))
+            self.current = self._log.manifest
             self._mark()
-            self._disk.make_folder(folder / FOLDER)
-            self._disk.make_folder(folder / SEGMENTS)
-            self._sweep()
+            self.at.make_folders(MANIFESTS, SEGMENTS)
+            self._make_room()
         except OSError as error:
             self.close()
-            raise _unopened(folder, error) from None
+            raise unopened(self.at, error) from None
         except BaseException:
             self.close()
             raise
 
+    def _make_room(self) -> None:
+        """Remove what interrupted commits left, if a lock says that they have ended."""
+        if self.at.folder is None or not self._obsolete(_ANY).is_anything:
+            return
+        try:
+            self._log.claim()
+        except OSError:  # the disk may be full: then the lock has to be enough
+            self._sweep(_ANY)
+        else:
+            self._sweep(self._log.epoch)
+
     def _mark(self) -> None:
         """Write the marker, which says whether there are commits. Raises StoreError if they may be lost."""
-        marked, wanted = has_commits(self.folder), self.current is not None
-        if marked is None and not wanted and any(find_files(self.folder)):
-            raise lost(self.folder)
-        if marked is not wanted:
-            content = marker_bytes(has_commits=wanted)
-            self._disk.create(self.folder / MARKER, lambda out: out.write(content))
+        marked = has_commits(self.at)
+        if marked is None and self.current is None:
+            if any(self._written()) and has_commits(self.at) is None:
+                raise lost(self.at)
+            self._put_marker(has_commits=False)
+        # look again: another writer may have made the first commit meanwhile, before the marker was put
+        if not marked and (self.current is not None or last_manifests(self.at, find_slots(self.at), 1)):
+            self._put_marker(has_commits=True)
+
+    def _put_marker(self, *, has_commits: bool) -> None:
+        content = marker_bytes(has_commits=has_commits)
+        self.at.put(MARKER, lambda out: out.write(content))
 
     def close(self) -> None:
-        self._lock.close()
+        self._release()
 
     def __enter__(self) -> Store:
         return self
@@ -135,25 +170,69 @@ class Store(StoredVersion):
 
     @property
     def next_commit(self) -> int:
-        return 0 if self.current is None else self.current.commit + 1
+        return self._log.number
+
+    def claim(self) -> None:
+        """Claim the next commit, which keeps earlier writers from making it; `commit` does so if need be.
+
+        Raises StoreError if another run has committed since this one opened the store.
+        """
+        try:
+            self._claim()
+        except OSError as error:
+            raise self._failed(error) from None
 
     def commit(self, update: Update) -> Manifest:
-        """Commit an update. It is durable once this returns. Raises StoreError if the disk fails."""
-        file = file_of(self.folder, self.next_commit)
+        """Commit an update. It is durable once this returns.
+
+        Raises StoreError if writing fails, or if another run has taken over the store.
+        """
+        manifest = None
         try:
+            self._claim()
             manifest = self._prepared(update)
-            self._disk.create(file, lambda out: out.write(to_bytes(manifest)))
+            self._log.append(manifest)
         except OSError as error:
-            raise self._undone(file, error) from None
+            raise self._failed(error) from None
         except BaseException:
-            if file.exists():  # interrupted after the commit was made
-                self.current = latest(self.folder)
+            self._log.after_interrupt(manifest)
+            self.current = self._log.manifest
             raise
         self.current = manifest
         with suppress(OSError, StoreError):  # the commit is made; the next one cleans up
             self._mark()
-            self._sweep()
+            self._sweep(self._log.epoch)
         return manifest
+
+    def is_last(self) -> bool:
+        """Whether no other run has claimed a commit since the last one, as far as can be known."""
+        try:
+            return self._log.is_last()
+        except OSError:
+            return False
+
+    def _expect_last(self) -> None:
+        """Raise StoreError if a later writer has added to the log: it may have removed files."""
+        with suppress(OSError):
+            self._log.expect_last()
+
+    def _claim(self) -> None:
+        if not self._log.epoch:
+            self._log.claim()
+            with suppress(OSError, StoreError):
+                self._sweep(self._log.epoch)
+
+    def _failed(self, error: OSError) -> StoreError:
+        """The error for a commit that could not be written. Its files are removed if possible."""
+        problem = f"commit {self.next_commit} could not be written to {self.place}: {error.strerror or error}"
+        if isinstance(error, Uncertain):
+            self._log.give_up()
+            return StoreError(f"{problem}; it may have been made or not: run again, to find out")
+        if self._log.epoch:
+            with suppress(OSError, StoreError):
+                self._sweep(self._log.epoch)
+        self._log.give_up()
+        return StoreError(f"{problem}; the store is unchanged: fix the cause and run again")
 
     def _prepared(self, update: Update) -> Manifest:
         """The manifest of the next commit, after writing all files that it names."""
@@ -177,6 +256,7 @@ class Store(StoredVersion):
             update.streams,
             update.sinks,
             state,
+            self._log.writer,
             sidecars,
         )
 
@@ -186,9 +266,8 @@ class Store(StoredVersion):
         for name, changes in update.sidecars.items():
             made[name] = {
                 kind: with_change(
-                    self._disk,
-                    self.folder,
-                    (number, name, kind),
+                    self.at,
+                    (f"{number:012}", name, kind, self._log.epoch),
                     before.get(name, {}).get(kind),
                     change,
                     self.verifier,
@@ -196,19 +275,6 @@ class Store(StoredVersion):
                 for kind, change in changes.items()
             }
         return {name: kinds for name, kinds in made.items() if kinds}
-
-    def _undone(self, file: Path, error: OSError) -> StoreError:
-        """The error for a commit that could not be written. Its files are removed if possible."""
-        with suppress(OSError):
-            self._disk.remove(file)  # the folder sync may have failed after the rename
-        problem = (
-            f"commit {self.next_commit} could not be written to {self.folder}: {error.strerror or error}"
-        )
-        if file.exists():
-            return StoreError(f"{problem}; {file} could not be removed: run again")
-        with suppress(OSError, StoreError):
-            self._sweep()
-        return StoreError(f"{problem}; the store is unchanged: fix the cause and run again")
 
     # -- after a commit
 
@@ -218,18 +284,22 @@ class Store(StoredVersion):
         if self.current is None:
             return True
         number = self.current.commit
-        return shown_commit(self.folder) == number or was_shown_before(self.folder, number)
+        try:
+            found = shown(self.at)
+        except OSError:  # showing again does no harm
+            return False
+        return (found is not None and found.commit == number) or was_shown_before(self.at, number)
 
     def mark_shown(self) -> None:
         """Record that all actions that follow the last commit are done."""
         if self.current is None:
             return
-        content = shown_bytes(self.current.commit)
         try:
-            self._disk.create(self.folder / SHOWN, lambda out: out.write(content))
+            content = shown_bytes(self.current.commit, self._log.manifest_name)
+            self.at.put(SHOWN, lambda out: out.write(content))
         except OSError as error:
             raise StoreError(
-                f"commit {self.current.commit} is in the store, but {self.folder / SHOWN} could not be "
+                f"commit {self.current.commit} is in the store, but {self.at.where(SHOWN)} could not be "
                 f"written: {error.strerror or error}; the next run writes the sinks again"
             ) from None
 
@@ -250,8 +320,8 @@ class Store(StoredVersion):
         """The segment with its digest, which earlier formats did not have."""
         if segment.digest:
             return segment
-        file = self.folder / SEGMENTS / segment.file
-        return replace(segment, digest=self.verifier.verify(file, segment.size, ""))
+        name = f"{SEGMENTS}/{segment.file}"
+        return replace(segment, digest=self.verifier.verify(name, segment.size, ""))
 
     def _state(
         self,
@@ -274,51 +344,43 @@ class Store(StoredVersion):
         if update.state is None:
             return None
         rows = sum(segment.rows for stored in relations.values() for segment in stored.segments)
-        return write_state(
-            self._disk, self.folder, update.state, commit=number, program=update.program, rows=rows
-        )
+        file = f"{STATES}/{number:012}-{self._log.epoch}"
+        return write_state(self.at, file, update.state, commit=number, program=update.program, rows=rows)
 
     def _write(self, number: int, name: str, kind: str, rows: Any) -> Segment:
-        file = f"{file_name(name)}/{number:012}-{kind}.parquet"
-        self.verifier.forget(self.folder / SEGMENTS / file)
-        return write_segment(self._disk, self.folder / SEGMENTS, file, rows, is_base=kind == "base")
+        file = f"{file_name(name)}/{number:012}-{kind}-{self._log.epoch}.parquet"
+        self.verifier.forget(f"{SEGMENTS}/{file}")
+        return write_segment(self.at, file, rows, is_base=kind == "base")
 
-    def _sweep(self) -> None:
-        """Remove files that no retained version needs: manifests first, so that none names a deleted file."""
-        commits = find_commits(self.folder)
-        kept = [read_manifest(self.folder, commit) for commit in commits[-KEPT:]]
-        files = frozenset(file for manifest in kept for file in manifest.files)
-        files |= self._remembered(commits[:-KEPT], files)
-        for commit in commits[:-KEPT]:
-            self._disk.remove(file_of(self.folder, commit))
-        needed = {self.folder / SEGMENTS / file for file in files}
-        needed |= {self.folder / m.state.file for m in kept if m.state is not None}
-        needed |= {self.folder / part.file for m in kept for part in m.parts}
-        for file in find_files(self.folder):
-            if file not in needed:
-                self._disk.remove(file)
+    def _sweep(self, epoch: int) -> None:
+        """Remove what no retained version needs and writers up to an epoch have made."""
+        obsolete = self._obsolete(epoch)
+        end = self._history.add(obsolete.history)
+        for slot in obsolete.slots:  # first, so that no manifest names a file that was removed
+            if slot.commit < end:
+                self.at.delete(slot.name)
+        for name in (*obsolete.history.removed, *obsolete.files):
+            self.at.delete(name)
 
-    def _remembered(self, past: Sequence[int], needed: frozenset[str]) -> frozenset[str]:
-        """Add commits to the history; returns the files that it needs."""
-        manifests = [read_manifest(self.folder, commit) for commit in past]
-        since = self.next_commit - self._history
-        return remember(self._disk, self.folder, manifests, needed, since)
+    def _obsolete(self, epoch: int) -> _Obsolete:
+        found = {name: epoch_of(name) or 0 for name in self._written()}
+        slots = find_slots(self.at)  # after the files, so that it has all that names them
+        kept = last_manifests(self.at, slots, KEPT)
+        history = self._history.remembered(  # later writers may have made files since they were found
+            slots, kept, lambda name: name in found or (epoch_of(name) or 0) > epoch
+        )
+        needed = {name for manifest in kept for name in manifest.needed} | history.pinned
+        return _Obsolete(
+            history,
+            [slot for slot in slots if kept and slot.commit < kept[-1].commit],
+            [name for name, made in found.items() if made <= epoch and name not in needed],
+        )
+
+    def _written(self) -> Iterator[str]:
+        """The files that commits may have written, recognised by name; other files are not the store's."""
+        for folder in (SEGMENTS, SIDECARS, STATES, MANIFESTS, HISTORY):
+            yield from (name for name in self.at.list(folder) if epoch_of(name) is not None)
 
 
 def _declared(relations: Mapping[str, StoredRelation]) -> dict[str, str]:
     return {name: stored.declaration for name, stored in relations.items()}
-
-
-def _unopened(folder: Path, error: OSError) -> StoreError:
-    return StoreError(f"the store {folder} cannot be opened: {error.strerror or error}")
-
-
-def _locked(file: Path) -> BinaryIO:
-    """The lock file, opened and locked. Raises StoreError if another process holds the lock."""
-    lock = file.open("ab")
-    try:
-        try_lock(lock)
-    except BlockingIOError:
-        lock.close()
-        raise StoreError(f"another run is writing to the store {file.parent}; wait until it ends") from None
-    return lock

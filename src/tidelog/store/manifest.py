@@ -3,8 +3,10 @@
 It names the segments of all relations, the changes of this commit, the program, the fingerprint of each
 source, the progress of each stream, the version of each sink, and the state to resume from, if one is saved,
 with the digests of all these files. It carries its own checksum. It is written once all files that it names
-are on disk, and a single rename gives it its name: either the complete manifest exists or none does. So a
+are there, as the next entry of the log (see `log`): either the complete manifest exists or none does. So a
 manifest that does not match its checksum was damaged later, which is always an error.
+
+A *claim* is the other kind of entry: a writer announces that it will make the next commit.
 """
 
 from __future__ import annotations
@@ -12,47 +14,75 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, assert_never
 
-from tidelog.errors import StoreError
 from tidelog.store.disk import UNFINISHED
-from tidelog.store.marker import SHOWN
-from tidelog.store.sealing import Damaged, sealed, unsealed
-from tidelog.store.segments import Segment
+from tidelog.store.sealing import sealed
+from tidelog.store.segments import SEGMENTS, Segment
 from tidelog.store.sidecars import SIDECARS, Part, Sidecar
 from tidelog.store.states import STATES, KeptState
 
 __all__ = [
-    "FOLDER",
     "HISTORY",
+    "MANIFESTS",
     "SEGMENTS",
     "Batch",
+    "Claim",
+    "Entry",
     "Manifest",
+    "OtherFormat",
     "StoredRelation",
+    "Writer",
     "Written",
-    "file_of",
-    "find_commits",
-    "find_files",
-    "read_manifest",
+    "entry_from",
+    "epoch_of",
     "to_bytes",
 ]
 
 D = TypeVar("D")
 
 FORMAT: Final = 5
-_READABLE: Final = (1, 2, 3, 4, FORMAT)  # 1 had no states, 1 and 2 no digests, up to 4 no sidecars
+# 1 had no states, 1 and 2 no digests, 1 to 3 no origins of sinks, 1 to 4 no writers and sidecars
+_READABLE: Final = (1, 2, 3, 4, FORMAT)
 _WITH_DIGESTS: Final = 3
-FOLDER: Final = "manifests"
+MANIFESTS: Final = "manifests"
 HISTORY: Final = "history"
-SEGMENTS: Final = "segments"
 _DIGITS: Final = 12
 _PLAIN: Final = {"str": str, "int": int, "bool": bool}
 _INPUT: Final = re.compile(r"^input ", re.MULTILINE)  # attributes may stand on the lines before
-_MANIFEST: Final = re.compile(rf"\d{{{_DIGITS}}}\.json")
-_STATE: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}")
-_SIDECAR: Final = re.compile(rf"{SIDECARS}/[^./][^/]*/\d{{{_DIGITS}}}-(files|counts|keys)\.parquet")
-_SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(changes|base)\.parquet")
+_STATE: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}(?:-(\d+))?")
+_SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(?:changes|base)(?:-(\d+))?\.parquet")
+_SIDECAR: Final = re.compile(
+    rf"{SIDECARS}/[^./][^/]*/\d{{{_DIGITS}}}-(?:files|counts|keys)(?:-(\d+))?\.parquet"
+)
+_FILE: Final = re.compile(
+    rf"(?:{SEGMENTS}/{_SEGMENT.pattern}|{_STATE.pattern}|{_SIDECAR.pattern})(?:{re.escape(UNFINISHED)})?"
+    rf"|(?:{MANIFESTS}|{HISTORY})/\d{{{_DIGITS}}}(?:-\d+)?\.json(?:\.[0-9a-f]+)?{re.escape(UNFINISHED)}"
+)
+
+
+class OtherFormat(Exception):
+    """An entry was written by another version of Tidelog."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who wrote an entry: `id` is random, `after` is the id in the entry before.
+
+    `epoch` is one more than that of the writer before. Files that a writer makes have it in their names.
+    """
+
+    epoch: int = 0
+    id: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A writer will make the commit of this number."""
+
+    commit: int
+    writer: Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +133,7 @@ class Manifest:
     streams: Mapping[str, Batch] = field(default_factory=dict)
     sinks: Mapping[str, Written] = field(default_factory=dict)
     state: KeptState | None = None
+    writer: Writer = Writer()
     sidecars: Mapping[str, Mapping[str, Sidecar]] = field(default_factory=dict)
 
     @property
@@ -126,67 +157,56 @@ class Manifest:
         """The files of these segments."""
         return frozenset(segment.file for segment in self.segments)
 
-
-# -- on disk
-
-
-def file_of(root: Path, commit: int, folder: str = FOLDER) -> Path:
-    return root / folder / f"{commit:0{_DIGITS}}.json"
-
-
-def find_commits(root: Path, folder: str = FOLDER) -> list[int]:
-    """The commits that have a manifest in a folder, in order."""
-    return sorted(int(file.stem) for file in _files(root, folder, "*", _MANIFEST))
+    @property
+    def needed(self) -> frozenset[str]:
+        """All files of the store that this commit needs, by their names in it."""
+        files = {f"{SEGMENTS}/{file}" for file in self.files}
+        files.update(part.file for part in self.parts)
+        return frozenset(files if self.state is None else files | {self.state.file})
 
 
-def find_files(root: Path) -> Iterator[Path]:
-    """The files that a commit may have written, recognised by name: segments, states and unfinished files.
+Entry: TypeAlias = Manifest | Claim
 
-    Other folders and files do not belong to the store.
+
+def epoch_of(name: str) -> int | None:
+    """The epoch in the name of a file that a commit may have written: a segment, a state, a sidecar.
+
+    0 if there is none in it, None if this is another file.
     """
-    yield from _files(root, SEGMENTS, "*/*", _named(_SEGMENT))
-    yield from _files(root, "", f"{STATES}/*", _named(_STATE))
-    yield from _files(root, "", f"{SIDECARS}/*/*", _named(_SIDECAR))
-    for folder in (FOLDER, HISTORY):
-        yield from (f for f in _files(root, folder, "*", _named(_MANIFEST)) if f.name.endswith(UNFINISHED))
+    found = _FILE.fullmatch(name)
+    return None if found is None else int(next(filter(None, found.groups()), 0))
 
 
-def _named(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    return re.compile(f"(?:{pattern.pattern})(?:{re.escape(UNFINISHED)})?")
+# -- as files
 
 
-def _files(root: Path, folder: str, glob: str, name: re.Pattern[str]) -> Iterator[Path]:
-    """The files in a folder of the store whose relative paths match a pattern."""
-    for file in (root / folder).glob(glob):
-        if name.fullmatch(str(file.relative_to(root / folder))) and not file.is_dir():
-            yield file
+def to_bytes(entry: Entry) -> bytes:
+    match entry:
+        case Manifest():
+            return sealed({"format": FORMAT, **asdict(entry)})
+        case Claim():
+            return sealed({"format": FORMAT, "claim": asdict(entry)})
+        case _:
+            assert_never(entry)
 
 
-def to_bytes(manifest: Manifest) -> bytes:
-    return sealed({"format": FORMAT, **asdict(manifest)})
-
-
-def read_manifest(root: Path, commit: int, folder: str = FOLDER) -> Manifest:
-    """The manifest of a commit. Raises StoreError."""
-    file = file_of(root, commit, folder)
-    try:
-        content = unsealed(file.read_bytes())
-    except OSError as error:
-        raise StoreError(f"{file} cannot be read: {error.strerror}") from None
-    except Damaged:
-        raise _corrupt(root, file) from None
+def entry_from(content: dict[str, Any], commit: int) -> Entry:
+    """The entry for a commit. Raises OtherFormat, or ValueError if it is not one."""
     format_ = content.pop("format", None)
     if format_ not in _READABLE:
-        raise StoreError(
-            f"{file} was written by another version of Tidelog; use that version, or a new store"
-        )
+        raise OtherFormat
     try:
-        manifest = _from_json(content)
+        if "claim" in content:
+            claim = content["claim"]
+            entry: Entry = _plain(Claim, {**claim, "writer": _plain(Writer, claim["writer"])})
+        else:
+            entry = _from_json(content)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise _corrupt(root, file) from None
-    if manifest.commit != commit or not _is_sound(manifest, has_digests=format_ >= _WITH_DIGESTS):
-        raise _corrupt(root, file)
-    return manifest
+        raise ValueError("not an entry") from None
+    is_sound = isinstance(entry, Claim) or _is_sound(entry, has_digests=format_ >= _WITH_DIGESTS)
+    if entry.commit != commit or not is_sound:
+        raise ValueError("not this entry")
+    return entry
 
 
 def _is_sound(manifest: Manifest, *, has_digests: bool) -> bool:
@@ -194,13 +214,6 @@ def _is_sound(manifest: Manifest, *, has_digests: bool) -> bool:
     is_named = all(_SEGMENT.fullmatch(s.file) and bool(s.digest) >= has_digests for s in manifest.segments)
     is_named = is_named and all(_SIDECAR.fullmatch(part.file) and part.digest for part in manifest.parts)
     return is_named and (manifest.state is None or bool(_STATE.fullmatch(manifest.state.file)))
-
-
-def _corrupt(root: Path, file: Path) -> StoreError:
-    return StoreError(
-        f"{file} is corrupt: restore it from a backup, or delete it and {root / SHOWN} to return to "
-        "the previous commit"
-    )
 
 
 def _from_json(content: Mapping[str, Any]) -> Manifest:
@@ -212,6 +225,7 @@ def _from_json(content: Mapping[str, Any]) -> Manifest:
         "sinks": {n: _plain(Written, w) for n, w in content["sinks"].items()},
         "sources": {n: _text(fingerprint) for n, fingerprint in content["sources"].items()},
         "state": _state(content.get("state")),
+        "writer": _plain(Writer, content.get("writer", {})),
         "sidecars": {n: _sidecars(kinds) for n, kinds in content.get("sidecars", {}).items()},
     }
     return _plain(Manifest, {**content, **made})

@@ -12,19 +12,20 @@ a commit can be shown again.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tidelog.errors import StoreError
+from tidelog.store.files import Files
 from tidelog.store.sealing import Damaged, sealed, unsealed
 
 __all__ = [
     "MARKER",
     "SHOWN",
+    "Shown",
     "has_commits",
     "marker_bytes",
+    "shown",
     "shown_bytes",
-    "shown_commit",
     "was_shown_before",
 ]
 
@@ -37,40 +38,48 @@ def marker_bytes(*, has_commits: bool) -> bytes:
     return sealed({"store": "Tidelog", "format": _FORMAT, "has_commits": has_commits})
 
 
-def has_commits(folder: Path) -> bool | None:
+def has_commits(files: Files) -> bool | None:
     """Whether the store ever had a commit, according to its marker; None if there is no marker."""
-    content = _unsealed(folder / MARKER)
+    content = _unsealed(files, MARKER)
     if content is None:
         return None
     if content.get("format") != _FORMAT:
         raise StoreError(
-            f"{folder / MARKER} was written by another version of Tidelog; use that version, or a new store"
+            f"{files.where(MARKER)} was written by another version of Tidelog; use that version, or a new "
+            "store"
         )
     return content.get("has_commits") is True
 
 
-def shown_bytes(commit: int) -> bytes:
-    return sealed({"commit": commit})
+def shown_bytes(commit: int, manifest: str) -> bytes:
+    return sealed({"commit": commit, "manifest": manifest})
 
 
-def shown_commit(folder: Path) -> int | None:
+class Shown(NamedTuple):
+    """The last commit that was shown, and the name of its manifest, which earlier formats did not have."""
+
+    commit: int
+    manifest: str
+
+
+def shown(files: Files) -> Shown | None:
     """The last commit that was shown; None if unknown."""
-    content = _unsealed(folder / SHOWN)
-    commit = None if content is None else content.get("commit")
-    return commit if isinstance(commit, int) else None
+    content = _unsealed(files, SHOWN) or {}
+    commit, manifest = content.get("commit"), content.get("manifest", "")
+    return Shown(commit, manifest) if isinstance(commit, int) and isinstance(manifest, str) else None
 
 
-def was_shown_before(folder: Path, commit: int) -> bool:
+def was_shown_before(files: Files, commit: int) -> bool:
     """Whether a commit was shown, in a store of an earlier format: the file then held only its number."""
     try:
-        return (folder / SHOWN).read_bytes() == str(commit).encode()
+        return files.read(SHOWN) == str(commit).encode()
     except OSError:
         return False
 
 
-def _unsealed(file: Path) -> dict[str, Any] | None:
+def _unsealed(files: Files, name: str) -> dict[str, Any] | None:
     """The content of a sealed file; None if it is missing or damaged."""
     try:
-        return unsealed(file.read_bytes())
-    except (OSError, Damaged):
+        return unsealed(files.read(name))
+    except (FileNotFoundError, IsADirectoryError, Damaged):
         return None

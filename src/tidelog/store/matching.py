@@ -7,13 +7,12 @@ compared by their parts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 from pyarrow import parquet
 
-from tidelog.store.verifying import corrupt
+from tidelog.store.verifying import Verified, corrupt
 from tidelog.tables import compute as pc
 from tidelog.tables.grouping import grouped
 
@@ -23,18 +22,18 @@ _PLACE: Final = "#place"
 _ASKED: Final = -1
 
 
-def row_groups(file: Path, chooses: Callable[[Any], bool] = lambda _: True) -> Iterator[Any]:
+def row_groups(file: Verified, chooses: Callable[[Any], bool] = lambda _: True) -> Iterator[Any]:
     """The row groups of a verified file, as tables; `chooses` gets the metadata of each one."""
     try:
-        with parquet.ParquetFile(file, page_checksum_verification=True) as source:
+        with parquet.ParquetFile(file.source, page_checksum_verification=True) as source:
             for number in range(source.num_row_groups):
                 if chooses(source.metadata.row_group(number)):
                     yield source.read_row_group(number)
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise corrupt(file, f"it cannot be parsed ({error})") from None
+        raise corrupt(file.where, f"it cannot be parsed ({error})") from None
 
 
-def matching(file: Path, asked: Any) -> Iterator[Any]:
+def matching(file: Verified, asked: Any) -> Iterator[Any]:
     """The rows of a file whose values in the columns of `asked` are those of one of its rows."""
     for rows in row_groups(file):
         found = those_in(rows, asked)

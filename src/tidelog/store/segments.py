@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -23,12 +22,13 @@ from pyarrow import parquet
 
 from tidelog.errors import StoreError
 from tidelog.program.typed import Relation
-from tidelog.store.disk import Disk, Output
+from tidelog.store.files import Files, Output
 from tidelog.store.verifying import Verifier, corrupt
 from tidelog.tables.arrow import schema
 from tidelog.tables.signed import SIGN, signed_schema, total
 
 __all__ = [
+    "SEGMENTS",
     "Segment",
     "is_long",
     "read_changes",
@@ -36,6 +36,7 @@ __all__ = [
     "write_segment",
 ]
 
+SEGMENTS: Final = "segments"
 MAX_SEGMENTS: Final = 8
 MAX_SHARE: Final = 0.25  # rows in changes, relative to the base
 
@@ -54,11 +55,9 @@ class Segment:
     digest: str = ""
 
 
-def write_segment(disk: Disk, root: Path, file: str, table: Any, *, is_base: bool) -> Segment:
+def write_segment(files: Files, file: str, table: Any, *, is_base: bool) -> Segment:
     """Write signed rows to a new file."""
-    path = root / file
-    disk.make_folder(path.parent)
-    size, digest = disk.create(path, partial(_write, table))
+    size, digest = files.put(f"{SEGMENTS}/{file}", partial(_write, table))
     return Segment(file, table.num_rows, size, is_base, digest)
 
 
@@ -66,36 +65,38 @@ def _write(table: Any, out: Output) -> None:
     parquet.write_table(table, pa.PythonFile(out, "w"), compression="zstd", write_page_checksum=True)
 
 
-def read_segments(root: Path, relation: Relation, segments: Sequence[Segment], verifier: Verifier) -> Any:
+def read_segments(relation: Relation, segments: Sequence[Segment], verifier: Verifier) -> Any:
     """The table of a relation: the sum of its segments. Raises StoreError if one is corrupt."""
     if not segments:
         return schema(relation).empty_table()
-    rows = read_changes(root, relation, segments, verifier)
+    rows = read_changes(relation, segments, verifier)
     if not pc.all(pc.equal(rows[SIGN], 1)).as_py() and rows.num_rows:
-        raise StoreError(f"the segments of {relation.name} in {root} are inconsistent; restore a backup")
+        place = verifier.where(SEGMENTS)
+        raise StoreError(f"the segments of {relation.name} in {place} are inconsistent; restore a backup")
     return rows.drop_columns([SIGN])
 
 
-def read_changes(root: Path, relation: Relation, segments: Sequence[Segment], verifier: Verifier) -> Any:
+def read_changes(relation: Relation, segments: Sequence[Segment], verifier: Verifier) -> Any:
     """The sum of segments of a relation, as signed rows. Raises StoreError if one is corrupt."""
     wanted = signed_schema(relation)
-    parts = [_read(root / s.file, s, wanted, verifier) for s in segments]
+    parts = [_read(s, wanted, verifier) for s in segments]
     if len(parts) == 1:
         return parts[0]
     return total(pa.concat_tables(parts)) if parts else wanted.empty_table()
 
 
-def _read(path: Path, segment: Segment, wanted: Any, verifier: Verifier) -> Any:
-    content = verifier.content(path, segment.size, segment.digest)
+def _read(segment: Segment, wanted: Any, verifier: Verifier) -> Any:
+    name = f"{SEGMENTS}/{segment.file}"
+    content = verifier.content(name, segment.size, segment.digest)
     try:
         source = pa.BufferReader(content)
         table = parquet.ParquetFile(source, page_checksum_verification=True).read()
         if not segment.digest:
             table.validate(full=True)
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise corrupt(path, f"it cannot be parsed ({error})") from None
+        raise corrupt(verifier.where(name), f"it cannot be parsed ({error})") from None
     if table.num_rows != segment.rows or not table.schema.equals(wanted):
-        raise corrupt(path, f"it does not hold {segment.rows:,} rows of this relation")
+        raise corrupt(verifier.where(name), f"it does not hold {segment.rows:,} rows of this relation")
     return table
 
 

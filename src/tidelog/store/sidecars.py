@@ -22,16 +22,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from tidelog.data.file_names import file_name
-from tidelog.store.disk import Disk, Output
+from tidelog.store.files import Files, Output
 from tidelog.store.matching import matching, row_groups
-from tidelog.store.verifying import Verifier
+from tidelog.store.verifying import Verified, Verifier
 from tidelog.tables import compute as pc
 from tidelog.tables.grouping import grouped
 
@@ -115,9 +114,8 @@ class SidecarChange:
 class Kept:
     """A sidecar of a store, for reading."""
 
-    def __init__(self, root: Path, sidecar: Sidecar, verifier: Verifier) -> None:
+    def __init__(self, sidecar: Sidecar, verifier: Verifier) -> None:
         self.sidecar = sidecar
-        self._root = root
         self._verifier = verifier
 
     def of_files(self, files: Iterable[int]) -> tuple[list[Any], dict[str, Dead]]:
@@ -154,10 +152,8 @@ class Kept:
             return rows
         return rows.filter(pc.invert(pc.is_in(rows[FILE], value_set=pa.array(part.dead, pa.int64()))))
 
-    def _verified(self, part: Part) -> Path:
-        file = self._root / part.file
-        self._verifier.verify(file, part.size, part.digest)
-        return file
+    def _verified(self, part: Part) -> Verified:
+        return self._verifier.verified(part.file, part.size, part.digest)
 
 
 def _may_have(files: list[int], group: Any) -> bool:
@@ -206,30 +202,28 @@ _CONSOLIDATED: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 def with_change(
-    disk: Disk,
-    root: Path,
-    place: tuple[int, str, str],
+    files: Files,
+    place: tuple[str, str, str, int],
     before: Sidecar | None,
     change: SidecarChange,
     verifier: Verifier,
 ) -> Sidecar:
-    """The sidecar after a change; `place` are commit, relation and kind, which name the new file."""
-    commit, name, kind = place
+    """The sidecar after a change; `place` are commit, relation, kind and epoch, which name the new file."""
+    commit, name, kind, epoch = place
     parts = () if before is None or change.is_whole else before.parts
     parts = tuple(_with_dead(part, change.dead.get(part.file)) for part in parts)
     merged = _merged(parts, change.added.num_rows)
     if not merged and not change.added.num_rows:
         return Sidecar(change.described, parts)
-    kept = Kept(root, Sidecar(change.described, parts), verifier)
+    kept = Kept(Sidecar(change.described, parts), verifier)
     rows = pa.concat_tables([change.added, *(kept.live(part).cast(change.added.schema) for part in merged)])
     rest = tuple(part for part in parts if part not in merged)
     whole = _CONSOLIDATED[kind](rows)
     if not whole.num_rows:
         return Sidecar(change.described, rest)
-    file = f"{SIDECARS}/{file_name(name)}/{commit:012}-{kind}.parquet"
-    disk.make_folder((root / file).parent)
-    verifier.forget(root / file)
-    size, digest = disk.create(root / file, partial(_write, whole))
+    file = f"{SIDECARS}/{file_name(name)}/{commit}-{kind}-{epoch}.parquet"
+    verifier.forget(file)
+    size, digest = files.put(file, partial(_write, whole))
     return Sidecar(change.described, (*rest, Part(file, whole.num_rows, size, digest)))
 
 

@@ -17,11 +17,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from tidelog.store.disk import Disk
+from tidelog.store.files import Files, identity
 from tidelog.store.segments import MAX_SEGMENTS, MAX_SHARE, Segment
-from tidelog.store.verifying import digest_of_file
 
-__all__ = ["STATES", "KeptState", "Offer", "Unusable", "is_old", "usable_file", "with_changes", "write_state"]
+__all__ = [
+    "STATES",
+    "KeptState",
+    "Offer",
+    "Unusable",
+    "is_old",
+    "usable_state",
+    "with_changes",
+    "write_state",
+]
 
 STATES: Final = "states"
 
@@ -62,13 +70,11 @@ class KeptState:
 
 
 def write_state(
-    disk: Disk, root: Path, offer: Offer, *, commit: int, program: str, rows: int
+    files: Files, file: str, offer: Offer, *, commit: int, program: str, rows: int
 ) -> KeptState | None:
     """Save a state; None if the disk fails, which is not an error."""
-    file = f"{STATES}/{commit:012}"
     try:
-        disk.make_folder(root / STATES)
-        size, digest = disk.create(root / file, offer.write)
+        size, digest = files.put(file, offer.write)
     except OSError:
         return None
     return KeptState(file, size, digest, offer.stamp, commit, program, rows)
@@ -85,17 +91,21 @@ def is_old(kept: KeptState, commit: int) -> bool:
     return commit - kept.commit >= MAX_SEGMENTS or kept.changes > MAX_SHARE * kept.rows
 
 
-def usable_file(root: Path, kept: KeptState, stamp: str) -> Path:
-    """The file of a state. Raises Unusable."""
+def usable_state(files: Files, kept: KeptState, stamp: str) -> Path | bytes:
+    """A state: its file, if that is on a local disk, or its content. Raises Unusable."""
+    file = files.where(kept.file)
     if kept.stamp != stamp:
         raise Unusable(f"the saved state was written by {kept.stamp}; this is {stamp}")
     if not kept.digest:
         raise Unusable("the saved state was written in the format of an earlier version of Tidelog")
-    file = root / kept.file
     try:
-        found = digest_of_file(file)
+        if files.folder is None:
+            content = files.read(kept.file)
+            found = identity(content)
+        else:
+            content, found = b"", files.digest(kept.file)
     except OSError as error:
         raise Unusable(f"the saved state {file} cannot be read: {error.strerror}") from None
     if found != (kept.size, kept.digest):
         raise Unusable(f"the saved state {file} is corrupt: its digest differs from the manifest")
-    return file
+    return content if files.folder is None else files.folder / kept.file

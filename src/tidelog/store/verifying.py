@@ -7,76 +7,93 @@ change. Hashing precedes parsing, so damaged content is never parsed.
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
 
 from tidelog.errors import StoreError
+from tidelog.store.files import Files
 
-__all__ = ["Verifier", "corrupt", "digest_of_file", "unreadable"]
+__all__ = ["Verified", "Verifier", "corrupt"]
 
-_CHUNK: Final = 1 << 22
 _REMEDY: Final = "restore it from a backup of the store, or start a new store"
 
 
-def corrupt(file: Path, why: str) -> StoreError:
+def corrupt(file: str, why: str) -> StoreError:
     return StoreError(f"{file} is corrupt: {why}; {_REMEDY}")
 
 
-def unreadable(file: Path, error: OSError) -> StoreError:
+def _unreadable(file: str, error: OSError) -> StoreError:
     if isinstance(error, FileNotFoundError):
         return StoreError(f"{file} is missing; {_REMEDY}")
     return StoreError(f"{file} cannot be read: {error.strerror or error}; {_REMEDY}")
 
 
+class Verified(NamedTuple):
+    """A verified file: `where` it is, for messages, and its path or content, for readers of Parquet."""
+
+    where: str
+    source: Any
+
+
 class Verifier:
-    """Remembers which files are verified. A file without a digest was written in an earlier format."""
+    """Remembers which files are verified. A file without a digest was written in an earlier format.
 
-    def __init__(self) -> None:
-        self._digests: dict[Path, str] = {}
+    `explain` is called if a file cannot be read; it may raise an error that gives the reason.
+    """
 
-    def content(self, file: Path, size: int, digest: str) -> bytes:
+    def __init__(self, files: Files, explain: Callable[[], None] = lambda: None) -> None:
+        self._files = files
+        self._explain = explain
+        self._digests: dict[str, str] = {}
+
+    def where(self, name: str) -> str:
+        return self._files.where(name)
+
+    def content(self, name: str, size: int, digest: str) -> bytes:
         """The bytes of a file. Raises StoreError if the file is corrupt."""
         try:
-            content = file.read_bytes()
+            content = self._files.read(name)
         except OSError as error:
-            raise unreadable(file, error) from None
-        _expect_size(file, len(content), size)
-        if file not in self._digests:
-            self._expect(file, hashlib.sha256(content).hexdigest(), digest)
+            self._explain()
+            raise _unreadable(self.where(name), error) from None
+        self._expect_size(name, len(content), size)
+        if name not in self._digests:
+            self._expect(name, hashlib.sha256(content).hexdigest(), digest)
         return content
 
-    def verify(self, file: Path, size: int, digest: str) -> str:
+    def verify(self, name: str, size: int, digest: str) -> str:
         """The digest of a file that others will read. Raises StoreError if the file is corrupt."""
-        if file not in self._digests:
+        if name not in self._digests:
             try:
-                found_size, found = digest_of_file(file)
+                found_size, found = self._files.digest(name)
             except OSError as error:
-                raise unreadable(file, error) from None
-            _expect_size(file, found_size, size)
-            self._expect(file, found, digest)
-        return self._digests[file]
+                self._explain()
+                raise _unreadable(self.where(name), error) from None
+            self._expect_size(name, found_size, size)
+            self._expect(name, found, digest)
+        return self._digests[name]
 
-    def forget(self, file: Path) -> None:
+    def verified(self, name: str, size: int, digest: str) -> Verified:
+        """A file to read in pieces. Raises StoreError if it is corrupt."""
+        if self._files.folder is None:
+            return Verified(self.where(name), pa.BufferReader(self.content(name, size, digest)))
+        self.verify(name, size, digest)
+        return Verified(self.where(name), self._files.folder / name)
+
+    def forget(self, name: str) -> None:
         """Forget a file that is about to be rewritten."""
-        self._digests.pop(file, None)
+        self._digests.pop(name, None)
 
-    def _expect(self, file: Path, found: str, digest: str) -> None:
+    def _expect(self, name: str, found: str, digest: str) -> None:
         if digest and found != digest:
-            raise corrupt(file, "its digest differs from the manifest")
-        self._digests[file] = found
+            raise corrupt(self.where(name), "its digest differs from the manifest")
+        self._digests[name] = found
 
-
-def _expect_size(file: Path, found: int, size: int) -> None:
-    if found != size:
-        raise corrupt(file, f"its size differs from the manifest ({found:,} bytes instead of {size:,})")
-
-
-def digest_of_file(file: Path) -> tuple[int, str]:
-    """Size and digest of a file, read in chunks."""
-    digest = hashlib.sha256()
-    size = 0
-    with file.open("rb") as content:
-        while part := content.read(_CHUNK):
-            digest.update(part)
-            size += len(part)
-    return size, digest.hexdigest()
+    def _expect_size(self, name: str, found: int, size: int) -> None:
+        if found != size:
+            raise corrupt(
+                self.where(name),
+                f"its size differs from the manifest ({found:,} bytes instead of {size:,})",
+            )

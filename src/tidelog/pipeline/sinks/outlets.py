@@ -19,6 +19,7 @@ from tidelog.pipeline.sources.intake import stored_frame, verified_reader
 from tidelog.pipeline.sources.paths import as_pattern
 from tidelog.pipeline.sources.reading import spark_schema
 from tidelog.pipeline.spec import Spec
+from tidelog.pipeline.stored import segments_frame
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Session
 from tidelog.store.durable import Store
@@ -158,7 +159,12 @@ class Outlets:
 
     def _changes(self, relation: Relation) -> DataFrame:
         """The changes of the last commit, from the store."""
-        sign = sign_column(relation)
-        file = self._store.changes_file(relation.name)
-        assert file is not None, "a sink is written only if its relation has changes"
-        return verified_reader(self._spark).parquet(as_pattern(file)).withColumnRenamed(SIGN, sign)
+        segment = self._store.changes_segment(relation.name)
+        assert segment is not None, "a sink is written only if its relation has changes"
+        file = None if self._store.at.folder is None else self._store.changes_file(relation.name)
+        if file is None:
+            schema = spark_schema(relation, sign=True)
+            rows = segments_frame(self._spark, self._store.at, relation, [segment], schema)
+        else:
+            rows = verified_reader(self._spark).parquet(as_pattern(file))
+        return rows.withColumnRenamed(SIGN, sign_column(relation))

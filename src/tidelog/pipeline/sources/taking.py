@@ -32,6 +32,7 @@ from tidelog.pipeline.sources.reading import (
     spark_schema,
 )
 from tidelog.pipeline.spec import Source
+from tidelog.pipeline.stored import segments_frame
 from tidelog.program.typed import Relation
 from tidelog.store.durable import Store
 from tidelog.store.manifest import Batch
@@ -164,7 +165,7 @@ class Taking:
 
     def large_difference(self, relation: Relation, new: DataFrame) -> tuple[Any, Any]:
         """The same of a DataFrame, by Spark."""
-        if not self.store.files(relation.name):
+        if not self.store.segments(relation.name):
             return to_table(relation, new.distinct()), to_table(relation, [])
         old = stored_frame(self.spark, self.store, relation)
         return to_table(relation, new.subtract(old)), to_table(relation, old.subtract(new))
@@ -177,11 +178,14 @@ def verified_reader(spark: SparkSession) -> DataFrameReader:
 
 def stored_frame(spark: SparkSession, store: Store, relation: Relation) -> DataFrame:
     """The stored rows of a relation, as a DataFrame."""
-    files = [as_pattern(file) for file in store.files(relation.name)]
-    if not files:
+    segments = store.segments(relation.name)
+    if not segments:
         return spark.createDataFrame(spark_schema(relation).empty_table())
     names = [sf.col(f"`{name}`") for name in spark_schema(relation).names]
-    frame = verified_reader(spark).parquet(*files)
-    if len(files) > 1:
+    if store.at.folder is None:
+        frame = segments_frame(spark, store.at, relation, segments, spark_schema(relation, sign=True))
+    else:
+        frame = verified_reader(spark).parquet(*map(as_pattern, store.files(relation.name)))
+    if len(segments) > 1:
         frame = frame.groupBy(*names).agg(sf.sum(f"`{SIGN}`").alias(SIGN)).where(f"`{SIGN}` > 0")
     return frame.select(*names)

@@ -19,7 +19,7 @@ import numpy as np
 
 from tidelog import __version__
 from tidelog.engine import local
-from tidelog.engine.local.storage.record import map_record, write_record
+from tidelog.engine.local.storage.record import map_record, read_record, write_record
 from tidelog.program.model import Program
 from tidelog.session.session import Session
 
@@ -66,9 +66,10 @@ def can_save(session: Session) -> bool:
 def save(session: Session, out: Any) -> None:
     """Write the state of a session at its last commit, without its program."""
     with session._state.still():
-        write_record(out, session._state.saved().record())
+        write_record(out, session._state.saved().record(), compressed=True)
 
 
-def resume(session: Session, program: Program, file: Path) -> bool:
-    """Switch a session to a program and its saved state; returns whether that is possible."""
-    return session._state.resume(program, map_record(file))
+def resume(session: Session, program: Program, state: Path | bytes) -> bool:
+    """Switch a session to a program and its saved state, a file or its content; returns whether it fits."""
+    record = read_record(state) if isinstance(state, bytes) else map_record(state)
+    return session._state.resume(program, record)

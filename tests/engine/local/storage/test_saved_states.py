@@ -66,9 +66,9 @@ def worked(kind: str) -> LocalReasoner:
     return made
 
 
-def bytes_of(engine: LocalEngine) -> bytes:
+def bytes_of(engine: LocalEngine, *, compressed: bool = False) -> bytes:
     out = io.BytesIO()
-    write_record(out, Saved(engine, {}).record())
+    write_record(out, Saved(engine, {}).record(), compressed=compressed)
     return out.getvalue()
 
 
@@ -86,10 +86,11 @@ def go_on(reasoner: LocalReasoner, content: bytes, kind: str) -> None:
             other.commit(PROGRAM, facts(seed), Limits(max_iterations=500))
 
 
+@pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_state_with_any_flipped_bit_is_refused_or_used_without_harm(kind: str) -> None:
+def test_a_state_with_any_flipped_bit_is_refused_or_used_without_harm(kind: str, compressed: bool) -> None:
     reasoner = worked(kind)
-    whole = bytes_of(reasoner.engine)
+    whole = bytes_of(reasoner.engine, compressed=compressed)
     dice = random.Random(kind)
     refused = 0
     tries = size(40, 5000)
@@ -105,10 +106,11 @@ def test_a_state_with_any_flipped_bit_is_refused_or_used_without_harm(kind: str)
     tally("states with flipped bits", tries)
 
 
+@pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_state_that_is_cut_short_or_longer_is_refused(kind: str) -> None:
+def test_a_state_that_is_cut_short_or_longer_is_refused(kind: str, compressed: bool) -> None:
     reasoner = worked(kind)
-    whole = bytes_of(reasoner.engine)
+    whole = bytes_of(reasoner.engine, compressed=compressed)
     for content in (b"", whole[:5], whole[:20], whole[: len(whole) // 2], whole[:-1], whole + b"\0"):
         with pytest.raises(Corrupt):
             restored(read_record(content), reasoner.flat)

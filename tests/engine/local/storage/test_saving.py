@@ -27,7 +27,7 @@ RUNS: list[Callable[[LocalEngine], Scheduler]] = [Scheduler, lambda engine: Sche
 def renew(reasoner: LocalReasoner, run: Callable[[LocalEngine], Scheduler], file: Path | None) -> None:
     """Put what a file (or bytes) brings back in the place of a reasoner's engine."""
     out = io.BytesIO()
-    write_record(out, Saved(reasoner.engine, {}).record())
+    write_record(out, Saved(reasoner.engine, {}).record(), compressed=file is None)
     if file is not None:
         file.write_bytes(out.getvalue())
     record = read_record(out.getvalue()) if file is None else map_record(file)

@@ -1,8 +1,9 @@
 """A file of plain values and arrays: JSON, followed by the arrays in their memory layout.
 
-A local file is read by memory-mapping it: pages are read on first access and copied on first write. Reading
-yields only numbers, texts, lists and arrays. An array must have the type and shape that the reader expects,
-otherwise `Corrupt` is raised. The owners of the numbers check what they mean.
+A local file is read by memory-mapping it: pages are read on first access and copied on first write. In a file
+that is kept for long, or elsewhere, each array is compressed. Reading yields only numbers, texts, lists and
+arrays. An array must have the type and shape that the reader expects, otherwise `Corrupt` is raised. The
+owners of the numbers check what they mean.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 __all__ = [
     "Corrupt",
@@ -33,6 +35,9 @@ __all__ = [
 _MAGIC: Final = b"TIDELOG\x05"
 _ALIGNED: Final = 64
 _LENGTH: Final = struct.Struct("<q")
+_CODEC: Final = pa.Codec("zstd", 1)
+_MOST: Final = 1 << 40  # bytes of an array
+_WORTH: Final = 1 << 10  # bytes from which on an array is compressed
 _TYPES: Final = frozenset(["|u1", "<i4", "<i8", "<u8"])
 
 Array = npt.NDArray[Any]
@@ -83,20 +88,32 @@ class Record:
         return found
 
 
-# -- files: a magic number, the length of the header, the header (array types, shapes, values), the arrays
+# -- files: a magic number, the length of the header, the header (array types, shapes, values), the arrays.
+# For a compressed array, the header also has the number of its bytes in the file.
 
 
-def write_record(out: Any, record: Record) -> None:
-    kinds = [[array.dtype.str, list(array.shape)] for array in record.arrays]
+def write_record(out: Any, record: Record, *, compressed: bool = False) -> None:
+    kinds: list[list[Any]] = []
+    contents: list[Any] = []
+    for array in record.arrays:
+        content: Any = array.reshape(-1).view(np.uint8).data if array.nbytes else b""
+        packed = _packed(content) if compressed else content
+        is_smaller = len(packed) < len(content)
+        kinds.append([array.dtype.str, list(array.shape), *([len(packed)] if is_smaller else [])])
+        contents.append(packed if is_smaller else content)
     head = json.dumps({"arrays": kinds, "values": record.values}).encode()
     out.write(_MAGIC + _LENGTH.pack(len(head)) + head)
     at = len(_MAGIC) + _LENGTH.size + len(head)
-    for array in record.arrays:
+    for content in contents:
         padding = -at % _ALIGNED
         out.write(bytes(padding))
-        if array.nbytes:
-            out.write(array.reshape(-1).view(np.uint8).data)
-        at += padding + array.nbytes
+        if len(content):
+            out.write(content)
+        at += padding + len(content)
+
+
+def _packed(content: Any) -> Any:
+    return content if len(content) < _WORTH else _CODEC.compress(content, asbytes=True)
 
 
 def map_record(path: Path) -> Record:
@@ -124,19 +141,34 @@ def _read(content: memoryview) -> Record:
     arrays: list[Array] = []
     at = start + length
     for kind in kinds:
-        dtype, shape = _kind(kind)
+        dtype, shape, packed = _kind(kind)
         at += -at % _ALIGNED
         size = math.prod(shape) * dtype.itemsize
-        expect(at + size <= len(content), "truncated")
-        arrays.append(np.ndarray(shape, dtype, content, at) if size else np.empty(shape, dtype))
-        at += size
+        stored = size if packed is None else packed
+        expect(at + stored <= len(content), "truncated")
+        part = content[at : at + stored] if packed is None else _unpacked(content[at : at + stored], size)
+        arrays.append(np.ndarray(shape, dtype, part) if size else np.empty(shape, dtype))
+        at += stored
     expect(at == len(content), "extra bytes at the end")
     return Record(values, arrays)
 
 
-def _kind(kind: Any) -> tuple[np.dtype[Any], Sequence[int]]:
-    expect(isinstance(kind, list) and len(kind) == 2, "invalid array type")
-    name, shape = kind
+def _unpacked(content: memoryview, size: int) -> Any:
+    """The bytes of a compressed array, which may be modified."""
+    expect(size <= _MOST, "invalid shape")
+    try:
+        found = _CODEC.decompress(content, decompressed_size=size)
+    except (OSError, ValueError, MemoryError):
+        raise Corrupt("invalid compressed array") from None
+    expect(len(found) == size, "truncated")
+    return found
+
+
+def _kind(kind: Any) -> tuple[np.dtype[Any], Sequence[int], int | None]:
+    """The type and shape of an array, and its compressed size, if it is compressed."""
+    expect(isinstance(kind, list) and len(kind) in (2, 3), "invalid array type")
+    name, shape, packed = kind if len(kind) == 3 else (*kind, None)
+    expect(packed is None or (type(packed) is int and packed > 0), "invalid size")
     expect(isinstance(name, str) and name in _TYPES and isinstance(shape, list), "invalid array type")
     expect(all(type(n) is int and 0 <= n < 1 << 62 for n in shape) and len(shape) in (1, 2), "invalid shape")
-    return np.dtype(name), shape
+    return np.dtype(name), shape, packed
