@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BRIEF", "session"]
 
-# Java without its optimizing compiler, which takes a third of the time of tests and more than it saves
-BRIEF = "-Xmx4g -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Java without its optimizing compiler, which takes a third of the time of tests and more than it saves, and
+# with half the memory, since several processes test at once
+BRIEF = "-XX:MaxRAMPercentage=15 -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def session() -> Iterator[SparkSession]:

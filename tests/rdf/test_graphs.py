@@ -56,5 +56,5 @@ def test_every_public_name_is_there() -> None:
     for name in rdf.__all__:
         assert getattr(rdf, name) is not None
     assert dir(rdf) == sorted(rdf.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'sparql'"):
-        _ = rdf.sparql
+    with pytest.raises(AttributeError, match="no attribute 'reason'"):
+        _ = rdf.reason

@@ -53,8 +53,8 @@ def commented(draw: st.DrawFn) -> tuple[tree.Program, str]:
 
 
 def _are_one(left: Token | None, right: Token) -> bool:
-    """Whether two tokens mean something else with a blank in between: methods and arguments of types."""
-    return left is not None and left.end == right.start and (left.text == "." or right.text in "<(")
+    """Whether two tokens mean something else with a blank in between: methods, arguments, primes."""
+    return left is not None and left.end == right.start and (left.text == "." or right.text in "<('")
 
 
 both: SearchStrategy[tuple[tree.Program, str]] = commented()
