@@ -14,7 +14,7 @@ PREDICATES: Final = ["p", "q", "r"]
 LITERALS: Final = [
     *(f'"{n}"^^<{XSD}integer>' for n in (1, 2, 3, 10)),
     f'"2.5"^^<{XSD}decimal>',
-    f'"2.0E0"^^<{XSD}double>',
+    f'"2"^^<{XSD}double>',  # as Oxigraph writes it
     f'"true"^^<{XSD}boolean>',
     f'"2024-01-02T03:04:05Z"^^<{XSD}dateTime>',
     '"one"',
