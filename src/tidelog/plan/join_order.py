@@ -33,6 +33,7 @@ from tidelog.plan.cost import (
     knows,
 )
 from tidelog.plan.flat import FlatLiteral, FlatRule
+from tidelog.program.elaborate.ordering import in_order_of_need
 from tidelog.program.typed import (
     Absent,
     Binary,
@@ -43,6 +44,8 @@ from tidelog.program.typed import (
     Term,
     Test,
     Var,
+    expressions,
+    variables,
 )
 
 __all__ = [
@@ -148,8 +151,16 @@ def rows_after_each(
 
 
 def values_first(literals: Iterable[tuple[int, FlatLiteral]]) -> list[tuple[int, FlatLiteral]]:
-    """Literals with their positions, with those that bind variables before all others."""
-    return sorted(literals, key=lambda found: not isinstance(found[1], Bind | Each))
+    """Literals with their positions: those that bind variables, each after what it reads, then all others."""
+    found = list(literals)
+    names = {x.variable.name for _, x in found if isinstance(x, Bind | Each)}
+    definers = [
+        ((i, x), (x.variable.name,), names & {v.name for e in expressions(x) for v in variables(e)})
+        for i, x in found
+        if isinstance(x, Bind | Each)
+    ]
+    others = [(i, x) for i, x in found if not isinstance(x, Bind | Each)]
+    return [*in_order_of_need(definers), *others]
 
 
 class _Ordering:

@@ -233,6 +233,28 @@ KEPT = {
             Step((Delete("In1", ((2, 0),)), Insert("In0", ((2,), (7,))))),
         ),
     ),
+    "an option that fails, tested in a negated body of two alternatives": Case(
+        declarations=(
+            "input relation In0(c0: int)",
+            "input relation In1(c0: int)",
+            "output relation D0(c0: int)",
+        ),
+        rules=(
+            RuleText(
+                ("D0(x)",),
+                (
+                    "In1(x)",
+                    "not (In0(_), v == some(1); x > 5, In0(_))",
+                    'var v = unwrap(get(["a"], x - 2)) as option<int>',
+                ),
+            ),
+        ),
+        steps=(
+            Step((Insert("In1", ((3,),)),)),
+            Step((Insert("In1", ((2,),)),)),
+            Step((Insert("In0", ((1,),)), Insert("In1", ((2,), (7,))))),
+        ),
+    ),
 }
 
 
