@@ -88,17 +88,17 @@ class Draft:
 
     def load(self, text: str, name: str = "<text>", line: int = 1) -> tuple[Rule, ...]:
         """Add the declarations and rules of a text; return its rules, new or not. An error adds nothing."""
-        return tuple(self._load(Source(name, text, line), one=False))
+        return tuple(self._load(self._source(text, name, line), one=False))
 
     def read(self, text: str, name: str = "<text>", line: int = 1) -> tuple[Rule, ...]:
         """The rules of a text, equal ones too, which are not added. Raises ProgramError."""
-        _, rules, problems = self._elaborate(Source(name, text, line), keeps_all=True)
+        _, rules, problems = self._elaborate(self._source(text, name, line), keeps_all=True)
         _raise_errors(problems)
         return tuple(rules)
 
     def add_rule(self, text: str, name: str = "<rule>") -> Rule:
         """Add one rule."""
-        return self._load(Source(name, text), one=True)[0]
+        return self._load(self._source(text, name), one=True)[0]
 
     def remove_rule(self, rule: Rule | str) -> Rule:
         """Remove a rule, given as itself, its identity or its text. Raises ProgramError if it is unknown."""
@@ -159,7 +159,7 @@ class Draft:
     ) -> Query:
         """The rule body of a text as a query. It is not added to the draft."""
         problems = Problems()
-        query = elaborate_query(Source(name, text), self._declared, problems, parameters)
+        query = elaborate_query(self._source(text, name), self._declared, problems, parameters)
         _raise_errors(problems)
         assert query is not None
         return query
@@ -173,8 +173,11 @@ class Draft:
 
     # -- internals
 
+    def _source(self, text: str, name: str, line: int = 1) -> Source:
+        return Source(name, text, line, self._declared.names.prefixes)
+
     def _one_rule(self, text: str) -> Rule:
-        _, rules, problems = self._elaborate(Source("<rule>", text))
+        _, rules, problems = self._elaborate(self._source(text, "<rule>"))
         _raise_errors(problems)
         _expect_one(rules, text)
         return rules[0]
@@ -243,6 +246,7 @@ class Draft:
             self._declared.rows,
             self._declared.indexes,
             self._declared.folds,
+            names=self._declared.names,
         )
 
     def _strata(self, rules: Mapping[str, Rule], problems: Problems) -> Strata:
@@ -310,6 +314,7 @@ def _declarations(program: Program) -> Declarations:
     declared = Declarations(types=types, templates=dict(program.templates), rows=dict(program.rows))
     declared.indexes |= program.indexes
     declared.folds |= program.folds
+    declared.names = program.names
     declared.recursive |= {name for group in recursive_templates(program.templates)[0] for name in group}
     for relation in program.relations.values():
         declared.add_relation(relation)

@@ -152,6 +152,8 @@ class _Loader:
                     self._expect_name(item, module)
                 case tree.Import():
                     self._import(item, module)
+                case tree.Prefix():
+                    continue
                 case _:
                     break
         self._open.pop()

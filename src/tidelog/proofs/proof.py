@@ -44,6 +44,7 @@ class Proof(Drawing):
         self._state = state
         self._limit = limit
         self._wording = Wording(state.program)
+        self.names = state.program.names
 
     def check(self) -> None:
         """Verify each step against the rows of the commit that it is about; SessionError if one fails."""

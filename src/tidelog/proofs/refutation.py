@@ -57,6 +57,7 @@ class Refutation(Drawing):
         self._state = state
         self._limit = limit
         self._wording = Wording(state.program)
+        self.names = state.program.names
 
     def check(self) -> None:
         """Verify it against the rows of the commit that it is about; SessionError if it does not hold."""

@@ -24,6 +24,7 @@ from tidelog.syntax.headers import expect_at_start, header, is_header
 from tidelog.syntax.imperative import head, imperative_rule, is_loop
 from tidelog.syntax.indexes import index, is_index
 from tidelog.syntax.lexer import tokenize
+from tidelog.syntax.prefixes import prefix, with_short_names
 from tidelog.syntax.quoting import STARTS
 
 __all__ = ["First", "is_file_name", "parse", "read", "read_body", "read_first"]
@@ -78,6 +79,7 @@ def is_file_name(text: str) -> bool:
 
 def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
     tokens, comments, problems = tokenize(source, again=again)
+    tokens = with_short_names(source, tokens, problems)
     unreadable = sorted(p.span.start for p in problems)
     cursor = Cursor(source, tokens, problems)
     items: list[tree.Item] = []
@@ -111,6 +113,7 @@ def _not_a_text(source: Source) -> Diagnostic:
 def read_body(source: Source) -> tuple[tuple[tree.Literal, ...], list[Diagnostic]]:
     """The literals of a text that is a rule body, with an optional full stop, and its syntax errors."""
     tokens, _, problems = tokenize(source)
+    tokens = with_short_names(source, tokens, problems)
     cursor = Cursor(source, tokens, problems)
     try:
         body = literals(cursor)
@@ -142,6 +145,7 @@ class First:
 def read_first(source: Source, start: int, *, is_query: bool = False) -> First:
     """The first item from an offset on, or the first query, with an optional full stop."""
     tokens, _, problems = tokenize(source, start)
+    tokens = with_short_names(source, tokens, problems)
     cursor = Cursor(source, tokens, problems)
     item: tree.Item | None = None
     try:
@@ -249,6 +253,8 @@ def _item(c: Cursor) -> tree.Item:
         return relation(c)
     if c.at("#["):
         return attributed(c)
+    if c.token.kind == "prefix":
+        return prefix(c)
     if is_header(c):
         return header(c)
     if is_index(c):

@@ -9,7 +9,7 @@ parsed it as a whole.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -61,7 +61,7 @@ class Document:
         self.path = path
         self.version = version
         self.source = Source(name, text)
-        self.blocks, problems = _parsed(text, name)
+        self.blocks, problems = _parsed(text, name, {})
         self.is_settled = True
         self.has_errors = bool(problems)
         self._starts: list[int] | None = None
@@ -86,8 +86,8 @@ class Document:
         begin = self.starts[first]
         old = self.blocks[first:last]
         stop = begin + sum(b.length for b in old) + len(text) - len(self.text)
-        made, problems = _parsed(text[begin:stop], self.name)
-        if problems or any(b.has_errors for b in old):
+        made, problems = _parsed(text[begin:stop], self.name, _prefixes(self.blocks))
+        if problems or any(b.has_errors for b in old) or _prefixes(old) != _prefixes(made):
             self.is_settled = False
         self.blocks[first:last] = made
         self.has_errors = any(b.has_errors for b in self.blocks)
@@ -102,7 +102,7 @@ class Document:
     def settle(self) -> None:
         """Parse the whole text, if an edit may have left wrong items."""
         if not self.is_settled:
-            self.blocks, problems = _parsed(self.text, self.name)
+            self.blocks, problems = _parsed(self.text, self.name, {})
             self.is_settled, self.has_errors = True, bool(problems)
             self._changed(self.text)
 
@@ -187,9 +187,14 @@ def _moved(name: Occurrence, by: int) -> Occurrence:
     return replace(name, start=name.start + by, end=name.end + by)
 
 
-def _parsed(text: str, name: str) -> tuple[list[Block], list[Diagnostic]]:
-    """The blocks of a text. One without items is one block."""
-    program, problems = read(Source(name, text))
+def _prefixes(blocks: Iterable[Block]) -> dict[str, str]:
+    items = (b.item for b in blocks)
+    return {item.name: item.namespace for item in items if isinstance(item, tree.Prefix)}
+
+
+def _parsed(text: str, name: str, prefixes: Mapping[str, str]) -> tuple[list[Block], list[Diagnostic]]:
+    """The blocks of a text. One without items is one block. `prefixes` are declared in other blocks."""
+    program, problems = read(Source(name, text, prefixes=prefixes))
     starts = [item.span.start for item in program.items]
     places = [0, *starts[1:], len(text)] if starts else [0, len(text)]
     wrong = sorted(p.span.start for p in problems)

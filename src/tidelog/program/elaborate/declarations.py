@@ -8,10 +8,11 @@ further errors. A column of unknown type has the type None, in `Signature` only.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from tidelog.data import types
+from tidelog.data.short_names import NO_NAMES, WELL_KNOWN, ShortNames
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE
 from tidelog.program.elaborate.attributes import file_options
@@ -66,6 +67,7 @@ class Declarations:
     indexes: dict[str, Index] = field(default_factory=dict)
     folds: dict[str, tree.Fold] = field(default_factory=dict)
     recursive: set[str] = field(default_factory=set)
+    names: ShortNames = NO_NAMES
 
     def copy(self) -> Declarations:
         return Declarations(
@@ -79,6 +81,7 @@ class Declarations:
             dict(self.indexes),
             dict(self.folds),
             set(self.recursive),
+            self.names,
         )
 
     def add_relation(self, relation: Relation) -> None:
@@ -87,6 +90,12 @@ class Declarations:
             columns = tuple(tree.Column(c.name, type_tree(c.type)) for c in relation.columns)
             self.rows[relation.name] = _row_definition(relation.name, columns)
         self.known[relation.name] = Signature(tuple((c.name, c.type) for c in relation.columns))
+
+    def add_prefixes(self, prefixes: Mapping[str, str]) -> None:
+        """Show terms by these prefixes, too, in all relations."""
+        self.names = ShortNames({**WELL_KNOWN, **self.names.prefixes, **prefixes})
+        for name, relation in self.relations.items():
+            self.relations[name] = replace(relation, names=self.names)
 
     def add_function(self, function: Function | PythonFunction) -> None:
         self.functions[function.name] = function
@@ -100,6 +109,9 @@ class Declarations:
 def declare(items: Iterable[tree.Item], known: Declarations, problems: Problems) -> list[tree.Function]:
     """Add all declarations among the items; return the functions whose bodies are still to be typed."""
     items = list(items)
+    prefixes = {item.name: item.namespace for item in items if isinstance(item, tree.Prefix)}
+    if prefixes:
+        known.add_prefixes(prefixes)
     for item in items:
         if isinstance(item, tree.Relation) and item.row is None and item.name not in known.relations:
             known.rows[item.name] = _row_definition(item.name, item.columns)
@@ -158,7 +170,7 @@ def _declare_relation(item: tree.Relation, known: Declarations, problems: Proble
         return
     kind = RelationKind(item.kind) if item.kind else RelationKind.SET
     _expect_weights(item, len(columns), problems)
-    relation = Relation(item.name, sound, role, key, item.span, options, row, kind)
+    relation = Relation(item.name, sound, role, key, item.span, options, row, kind, known.names)
     before = known.relations.get(item.name)
     if before is None:
         known.add_relation(relation)

@@ -32,6 +32,7 @@ __all__ = [
     "Index",
     "Item",
     "Module",
+    "Prefix",
     "Program",
     "Relation",
     "Rule",
@@ -167,6 +168,15 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
+class Prefix:
+    """`prefix ex: <http://example.org/>`"""
+
+    name: str
+    namespace: str
+    span: Span = spanned()
+
+
+@dataclass(frozen=True, slots=True)
 class Index:
     """`index Name(parameters) on Relation(arguments)`"""
 
@@ -178,7 +188,7 @@ class Index:
 
 
 Item: TypeAlias = (
-    Relation | Alias | TypeDefinition | Function | Fold | Rule | RuleLoop | Module | Import | Index
+    Relation | Alias | TypeDefinition | Function | Fold | Rule | RuleLoop | Module | Import | Prefix | Index
 )
 
 
