@@ -42,6 +42,8 @@ from tidelog.syntax.parser import read
 
 __all__ = ["Draft", "check", "examined", "load"]
 
+Elaborate = Callable[[tree.Rule, Declarations, Problems], Rule | None]
+
 # After one of these errors, a name that looks unused may only be misspelt where it is used.
 _UNKNOWN_NAMES = frozenset(["E101", "E103", "E108", "E118"])
 _OF_NAMES = _UNKNOWN_NAMES | {"E406"}
@@ -171,6 +173,18 @@ class Draft:
         _raise_errors(problems)
         return program
 
+    # -- for texts that are edited
+
+    def declarations(self) -> Declarations:
+        """A copy of what is declared."""
+        return self._declared.copy()
+
+    def examined(self, declared: Declarations, rules: Iterable[Rule], problems: Problems) -> Program:
+        """The program with these declarations and rules, which may have errors. It is not added."""
+        draft = self.copy()
+        draft._accept(declared, rules, problems)
+        return draft._program(problems)
+
     # -- internals
 
     def _source(self, text: str, name: str, line: int = 1) -> Source:
@@ -280,12 +294,8 @@ class Draft:
         makes_instances = bool(declared.recursive) or any(f.type_parameters for f in declared.folds.values())
         if not is_rules or makes_instances or needed_row_types(program.items, declared):
             declared = declared.copy()
-            functions = declare(program.items, declared, problems)
-            functions += declare_folds(program.items, declared, problems)
-            elaborate_functions(functions, declared, problems)
-            check_folds(program.items, declared, problems)
-            declare_indexes(program.items, declared, problems)
-        rules = _elaborate_rules(expansion, declared, problems, keeps_all=keeps_all)
+            declare_all(program.items, declared, problems)
+        rules = elaborate_rules(expansion, declared, problems, keeps_all=keeps_all)
         if declared.recursive:
             add_cycles(declared)
         if any(d.code in _UNKNOWN_MODULES for d in unresolved):
@@ -294,13 +304,27 @@ class Draft:
                 d for d in problems.found if d.code not in _UNKNOWN_NAMES or "::" not in d.message
             ]
         if unread:
-            problems.found = _without_unread(problems.found, source)
-        if not unread and not any(d.code in _UNKNOWN_NAMES for d in problems.found):
+            problems.found = without_unread(problems.found, source)
+        if not unread and knows_all_names(problems):
             _warn(program, source, problems)
         return declared, rules, problems
 
 
-def _without_unread(found: Iterable[Diagnostic], source: Source) -> list[Diagnostic]:
+def declare_all(items: Sequence[tree.Item], declared: Declarations, problems: Problems) -> None:
+    """Add everything that the items declare."""
+    functions = declare(items, declared, problems)
+    functions += declare_folds(items, declared, problems)
+    elaborate_functions(functions, declared, problems)
+    check_folds(items, declared, problems)
+    declare_indexes(items, declared, problems)
+
+
+def knows_all_names(problems: Problems) -> bool:
+    """Whether no name is unknown; otherwise a name that looks unused may only be misspelt."""
+    return not any(d.code in _UNKNOWN_NAMES for d in problems.found)
+
+
+def without_unread(found: Iterable[Diagnostic], source: Source) -> list[Diagnostic]:
     """The diagnostics but those about names whose declarations have syntax errors."""
     declared = {name.strip("`") for name in _DECLARED.findall(source.text)}
     unknown = {f"`{name}`" for name in declared}
@@ -338,15 +362,21 @@ def _expect_one(rules: Sequence[Rule], text: str) -> None:
         raise ProgramError([Diagnostic("E003", NOWHERE, message, hint=hint)])
 
 
-def _elaborate_rules(
-    expansion: Expansion, declared: Declarations, problems: Problems, *, keeps_all: bool
+def elaborate_rules(
+    expansion: Expansion,
+    declared: Declarations,
+    problems: Problems,
+    *,
+    keeps_all: bool = False,
+    elaborate: Elaborate = elaborate_rule,
 ) -> list[Rule]:
+    """The rules among the items. `elaborate` makes one, or remembers it."""
     rules: dict[str, Rule] = {}
     found: list[Rule] = []
     for item in expansion.items:
         if not isinstance(item, tree.Rule):
             continue
-        rule = elaborate_rule(item, declared, problems)
+        rule = elaborate(item, declared, problems)
         if rule is None:
             # a rule that is left out without a report would be a wrong answer
             assert any(d.severity is Severity.ERROR for d in problems.found), item.span.text

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from operator import attrgetter
+
 from tidelog.syntax.cursor import Cursor
 
 __all__ = [
@@ -109,8 +112,9 @@ def operator_hint(c: Cursor) -> str | None:
 
 def statement_hint(c: Cursor, start: int) -> str | None:
     """What to write instead of a statement that begins with the word at an offset."""
-    first = next((token.text for token in c.tokens if token.start == start), "")
-    return _STATEMENTS.get(first)
+    place = bisect_left(c.tokens, start, key=attrgetter("start"))
+    first = c.tokens[place]
+    return _STATEMENTS.get(first.text) if first.start == start else None
 
 
 def argument_hint(c: Cursor) -> str | None:

@@ -24,7 +24,7 @@ from tidelog.syntax.headers import expect_at_start, header, is_header
 from tidelog.syntax.imperative import head, imperative_rule, is_loop
 from tidelog.syntax.indexes import index, is_index
 from tidelog.syntax.lexer import tokenize
-from tidelog.syntax.prefixes import prefix, with_short_names
+from tidelog.syntax.prefixes import declared_prefixes, prefix, with_short_names
 from tidelog.syntax.quoting import STARTS
 
 __all__ = ["First", "is_file_name", "parse", "read", "read_body", "read_first"]
@@ -79,6 +79,7 @@ def is_file_name(text: str) -> bool:
 
 def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
     tokens, comments, problems = tokenize(source, again=again)
+    prefixes = {**source.prefixes, **declared_prefixes(tokens)}
     tokens = with_short_names(source, tokens, problems)
     unreadable = sorted(p.span.start for p in problems)
     cursor = Cursor(source, tokens, problems)
@@ -99,7 +100,7 @@ def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
             if left_out == bisect_right(unreadable, cursor.token.start):
                 problems.append(unexpected.diagnostic)
             _recover(cursor, start)
-    return tree.Program(tuple(items), tuple(comments)), problems
+    return tree.Program(tuple(items), tuple(comments), prefixes), problems
 
 
 def _not_a_text(source: Source) -> Diagnostic:

@@ -8,7 +8,7 @@ further errors. A column of unknown type has the type None, in `Signature` only.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidelog.data import types
@@ -121,11 +121,15 @@ def declare(items: Iterable[tree.Item], known: Declarations, problems: Problems)
             _declare_relation(item, known, problems)
             _expect_other_name(item, known.calls, "function", problems)
     functions: dict[str, tree.Function] = {}
+    forms: dict[str, list[tree.Function]] = {}
+    for item in items:
+        if isinstance(item, tree.Function):
+            forms.setdefault(item.name, []).append(item)
     sound: list[tree.Function] = []
     for item in items:
         if isinstance(item, tree.Function):
             _expect_other_name(item, known.known, "relation", problems)
-            if _is_template(item, items, known):
+            if _is_template(item, forms[item.name], known):
                 sound += _declare_template(item, known, problems)
                 continue
             if _declare_function(item, functions.get(item.name), known, problems):
@@ -308,10 +312,10 @@ def _mentioned(part: object) -> Iterator[str]:
 # -- templates
 
 
-def _is_template(item: tree.Function, items: Iterable[tree.Item], known: Declarations) -> bool:
+def _is_template(item: tree.Function, same: Sequence[tree.Function], known: Declarations) -> bool:
+    """Whether a function is expanded where it is called; `same` are all of its name."""
     if item.type_parameters or item.name in known.templates:
         return True
-    same = [x for x in items if isinstance(x, tree.Function) and x.name == item.name]
     forms = {tuple(p.type for p in x.parameters) for x in same}
     return len(forms) > 1 or any(p.type.name == "||" for x in same for p in x.parameters)
 

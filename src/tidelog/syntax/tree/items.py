@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -203,7 +204,8 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The items of a text. Comments are kept for the printer and ignored by equality."""
+    """The items of a text. Comments are kept for the printer, and `prefixes` are all that it knows."""
 
     items: tuple[Item, ...]
     comments: tuple[Comment, ...] = field(default=(), compare=False, repr=False)
+    prefixes: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
