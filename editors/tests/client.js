@@ -86,10 +86,16 @@ async function main() {
   assert.deepStrictEqual(formatted.map((each) => each.newText), [" "]);
 
   await shown.commands["tidelog.restart"]();
+  await new Promise((done) => setTimeout(done, 1000)); // the server before has ended meanwhile
   assert.deepStrictEqual(shown.warnings, []);
   const unknown = new Document("file:///none.dl", "");
   assert.deepStrictEqual(await providers.symbols.provideDocumentSymbols(unknown), []);
   await extension.deactivate();
+
+  const wrong = editor(folder, ["/no/such/tidelog", "lsp"]);
+  Object.assign(api, wrong.api);
+  await extension.activate({ subscriptions: [] });
+  assert.match(wrong.shown.warnings[0], /ENOENT.*pip install 'tidelog\[lsp\]'/);
   console.log("the extension and the language server understand each other");
 }
 
