@@ -27,14 +27,14 @@ PAGES: Final = [
 ]
 KINDS: Final = {
     "console": "commands with what they print",
-    "dl error": "a program with an error, on the page of error codes",
+    "tidelog-error": "a program with an error, on the page of error codes",
     "ipython": "a cell of a notebook",
     "mermaid": "a diagram",
     "python": "code",
     "sh": "commands that install or build something",
     "sql": "a query, for DuckDB",
     "text": "what the block before it prints, or a file",
-    "text error": "what is printed for the error code of its section",
+    "text-error": "what is printed for the error code of its section",
     "tidelog": "a program",
     "toml": "a pipeline, or a part of one",
 }

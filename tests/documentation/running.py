@@ -58,7 +58,7 @@ class Reading:
                 assert printed is not None, "a text is what the block before it prints, or has a title"
                 assert block.follows, "the text of an output comes right after the block that prints it"
                 expect(block.text, printed)
-            case "text error" | "dl error":
+            case "text-error" | "tidelog-error":
                 _expect_golden(block)
             case "tidelog":
                 _check_program(block)
@@ -88,7 +88,7 @@ class Reading:
 def _expect_golden(block: Block) -> None:
     """The program of an error code, or what is printed for it, is that of its golden case."""
     code = block.section.partition(":")[0]
-    name = "program.dl" if block.kind == "dl error" else "expected.txt"
+    name = "program.dl" if block.kind == "tidelog-error" else "expected.txt"
     text = (_GOLDEN / code / name).read_text()
     assert block.text.strip() in text, f"{code}: not from {name} of its golden case"
 

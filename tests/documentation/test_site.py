@@ -27,4 +27,6 @@ def test_the_site_builds_without_network(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     pages = "".join(page.read_text() for page in (tmp_path / "site").rglob("*.html"))
+    assert "<p>```" not in pages, "a fence that the site does not understand"
+    assert "<p>|" not in pages, "a table that the site does not understand"
     assert re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="https?:[^"]*"', pages) == []
