@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,7 @@ def test_explanations_and_pictures_have_short_names(db: tidelog.Session) -> None
     for drawing in (proof, absence):
         for text in (str(drawing), drawing.to_html(), drawing.to_svg(), explanation(drawing).svg):
             assert "http://e/" not in text
+        assert "http://e/" not in repr(drawing)
     assert "it would be there if T(:zoe, rdf:type, :Person) were asserted" in str(absence)
     proof.check()
     absence.check()
@@ -165,6 +167,21 @@ def test_an_unknown_prefix_is_reported_at_its_place(text: str, place: str) -> No
         tidelog.open(text=text)
     assert caught.value.diagnostics[0].code == "E135"
     assert repr(caught.value.diagnostics[0].span).endswith(place)
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("prefix ex: http://x/\n", "prefixes are declared as in `prefix ex: <http://example.org/>`"),
+        ("relation A(x: string)\nA(ex:b).", "for short names, declare prefixes at the top"),
+        ("relation A(x: string)\nA(:b).", "for short names, declare prefixes at the top"),
+        ("relation A(x: string)\nA(x) :- A(x), x == ex:b.", "for short names, declare prefixes at the top"),
+        ("prefix a: <http://1/>\nprefix a: <http://2/>", "the prefix `a:` already has a namespace"),
+    ],
+)
+def test_a_mistake_in_a_prefix_is_reported_with_its_remedy(text: str, remedy: str) -> None:
+    with pytest.raises(ProgramError, match=re.escape(remedy)):
+        tidelog.open(text=text)
 
 
 @pytest.mark.parametrize(

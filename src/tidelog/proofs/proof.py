@@ -178,7 +178,7 @@ class Proof(Drawing):
             yield Line(f"… and {more:,} more", "more")
 
     def __repr__(self) -> str:
-        return f"<proof of {self._wording.fact(self.goal)}: {len(self.steps):,} steps>"
+        return self.names.in_text(f"<proof of {self._wording.fact(self.goal)}: {len(self.steps):,} steps>")
 
     def to_dict(self) -> dict[str, Any]:
         """The steps as plain data: facts are numbered, and steps refer to them by number."""

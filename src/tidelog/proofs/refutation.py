@@ -169,7 +169,9 @@ class Refutation(Drawing):
                 assert_never(change)
 
     def __repr__(self) -> str:
-        return f"<refutation of {self._wording.pattern(self.goal)}: {len(self.obstacles):,} obstacles>"
+        return self.names.in_text(
+            f"<refutation of {self._wording.pattern(self.goal)}: {len(self.obstacles):,} obstacles>"
+        )
 
     # -- as data
 

@@ -40,7 +40,8 @@ _BEGINNINGS = {
 }
 _FUNCTION = "functions are declared with `function`: `function double(x: int): int { x * 2 }`"
 _TYPE = "types are declared with `typedef`: `typedef Shape = Circle{radius: int} | Square{side: int}`"
-_DECLARED = {"fn": _FUNCTION, "def": _FUNCTION, "func": _FUNCTION} | dict.fromkeys(
+_PREFIX = "prefixes are declared as in `prefix ex: <http://example.org/>`"
+_DECLARED = {"prefix": _PREFIX, "fn": _FUNCTION, "def": _FUNCTION, "func": _FUNCTION} | dict.fromkeys(
     ["struct", "enum", "type", "data"], _TYPE
 )
 
@@ -270,7 +271,9 @@ def _item(c: Cursor) -> tree.Item:
         capital = c.token.text[0].upper() + c.token.text[1:]
         message = f"`{c.token.text}` cannot be a relation: relation names must be capitalised"
         raise Unexpected(Diagnostic("E005", c.span(c.token), message, hint=f"write `{capital}`"))
-    word = _DECLARED.get(c.token.text) if c.peek().kind in ("name", "Name") else None
+    word = (
+        _DECLARED.get(c.token.text) if c.peek().kind in ("name", "Name") or c.token.text == "prefix" else None
+    )
     if word is not None:
         raise c.unexpected(f"expected a declaration or a rule, found {describe(c.token)}", word)
     message = f"expected a declaration or a rule, found {describe(c.token)}"

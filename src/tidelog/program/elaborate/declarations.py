@@ -109,7 +109,7 @@ class Declarations:
 def declare(items: Iterable[tree.Item], known: Declarations, problems: Problems) -> list[tree.Function]:
     """Add all declarations among the items; return the functions whose bodies are still to be typed."""
     items = list(items)
-    prefixes = {item.name: item.namespace for item in items if isinstance(item, tree.Prefix)}
+    prefixes = _prefixes(items, problems)
     if prefixes:
         known.add_prefixes(prefixes)
     for item in items:
@@ -136,6 +136,18 @@ def declare(items: Iterable[tree.Item], known: Declarations, problems: Problems)
                 sound.append(item)
             functions.setdefault(item.name, item)
     return sound
+
+
+def _prefixes(items: Iterable[tree.Item], problems: Problems) -> dict[str, str]:
+    """The prefixes with their namespaces. In one file, each has one."""
+    found: dict[str, tree.Prefix] = {}
+    for item in items:
+        if isinstance(item, tree.Prefix):
+            before = found.setdefault(item.name, item)
+            if before.namespace != item.namespace and before.span.source is item.span.source:
+                problems.report("E111", item.span, f"the prefix `{item.name}:` already has a namespace")
+            found[item.name] = item
+    return {name: item.namespace for name, item in found.items()}
 
 
 def _expect_other_name(
