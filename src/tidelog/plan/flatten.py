@@ -21,10 +21,12 @@ from tidelog.plan.flat import (
     Stratum,
 )
 from tidelog.plan.nested import Done, alternatives, always_failing, broken, keys_of, turn
+from tidelog.plan.per_binding import per_binding
 from tidelog.plan.totals import TotalsPlan
 from tidelog.program import typed
-from tidelog.program.analysis.nesting import demanded, own_bodies, support
+from tidelog.program.analysis.nesting import demanded, own_bodies, sources, support
 from tidelog.program.analysis.order import Order, components
+from tidelog.program.analysis.strata import is_special
 from tidelog.program.analysis.totals import contributions
 from tidelog.program.folds import shown_aggregate
 from tidelog.program.library.catalog import constant_argument
@@ -70,10 +72,15 @@ class _Flattener(Assembly):
     def __init__(self, program: Program, before: FlatProgram | None = None) -> None:
         super().__init__(before or FlatProgram())
         self.program = program
-        extrema = [s for s in _special(program) if s.best]
+        special = _special(program)
+        extrema = [s for s in special if s.best]
         self.best: dict[str, Best] = {name: b for s in extrema for name, b in s.best}
         self.meant = {(rule.id, name): rule for s in extrema for rule in s.rules for name in s.relations}
-        self.totals = {name: s for s in _special(program) if s.totals for name in s.relations}
+        self.totals = {name: s for s in special if s.totals for name in s.relations}
+        self.cycles: dict[str, set[str]] = {}  # of rules with nested bodies that test what these derive
+        for stratum in special:
+            for rule_id in stratum.per_binding:
+                self.cycles.setdefault(rule_id, set()).update(stratum.relations)
         self.plans: dict[frozenset[str], tuple[TotalsPlan, list[FlatRule]]] = {}
         self.texts: dict[str, str] = {}
         self.made_rules: list[str] = []
@@ -123,7 +130,7 @@ class _Flattener(Assembly):
         return self._finish(order)
 
     def _changed_strata(self, before: Program) -> list[list[typed.Stratum]]:
-        """The strata that keep one row per key and that only the old or only the new program has."""
+        """The special strata that only the old or only the new program has."""
         kept = [_special(program) for program in (before, self.program)]
         same = set(map(id, kept[0])) & set(map(id, kept[1]))
         return [[s for s in part if id(s) not in same] for part in kept]
@@ -131,7 +138,7 @@ class _Flattener(Assembly):
     def _changed_rules(self, before: Program, strata: Sequence[typed.Stratum]) -> tuple[list[str], list[str]]:
         """The rules to take out and to flatten: those that differ, and those of strata whose meaning differs.
 
-        What a rule means depends on its stratum where that keeps one row per key.
+        What a rule becomes depends on its stratum where that is special.
         """
         old, new = before.rules, self.program.rules
         added, removed = rule_changes(before, self.program)
@@ -305,11 +312,28 @@ class _Flattener(Assembly):
     def _add(self, rule: Rule, part: str, head: str, values: tuple[Expr, ...], body: Body) -> None:
         """Add the flat rules of a body, one for each choice that its nested aggregates leave."""
         mark = mark_of(body) if (rule.id, head) in self.meant else ""
+        body, places = self._per_binding(rule, body)
+        mark += f", per binding {places}" if places else ""
         for number, flat in enumerate(self._bodies(rule, f"{part}{mark}", body)):
             choice = f", choice {number}" if number else ""
             id_ = f"{rule.id} [{part}{mark}{choice}]"
             self._put(FlatRule(id_, head, values, flat, self._text(rule), rule.span))
             self.made_rules.append(id_)
+
+    def _per_binding(self, rule: Rule, body: Body) -> tuple[Body, str]:
+        """The body without nested bodies that test values from the recursion, and where these were."""
+        cycle = self.cycles.get(rule.id)
+        if cycle is None:
+            return body, ""
+        made: list[typed.Literal] = []
+        places: list[str] = []
+        for number, literal in enumerate(body):
+            if isinstance(literal, Nested | Without) and not cycle.isdisjoint(sources(literal, body)):
+                made += per_binding(literal, f"${number}")
+                places.append(str(number))
+            else:
+                made.append(literal)
+        return tuple(made), " ".join(places)
 
     def _bodies(self, rule: Rule, part: str, body: Body) -> list[FlatBody]:
         """A body without nested bodies, as alternatives."""
@@ -516,7 +540,7 @@ def _parts_of(stratum: typed.Stratum) -> str:
 
 
 def _special(program: Program) -> Sequence[typed.Stratum]:
-    """The strata that keep one row per key: best values or totals."""
+    """The strata in which rules become something else: they keep one row per key, or evaluate per binding."""
     if program.index is not None:
-        return program.index.strata.extrema
-    return [stratum for stratum in program.strata if stratum.best or stratum.totals]
+        return program.index.strata.special
+    return list(filter(is_special, program.strata))
