@@ -21,10 +21,10 @@ from tidelog.plan.flat import (
     Stratum,
 )
 from tidelog.plan.nested import Done, alternatives, always_failing, broken, keys_of, turn
-from tidelog.plan.per_binding import per_binding
+from tidelog.plan.per_binding import cycles_of, without_cycles
 from tidelog.plan.totals import TotalsPlan
 from tidelog.program import typed
-from tidelog.program.analysis.nesting import demanded, own_bodies, sources, support
+from tidelog.program.analysis.nesting import demanded, own_bodies, support
 from tidelog.program.analysis.order import Order, components
 from tidelog.program.analysis.strata import is_special
 from tidelog.program.analysis.totals import contributions
@@ -77,10 +77,7 @@ class _Flattener(Assembly):
         self.best: dict[str, Best] = {name: b for s in extrema for name, b in s.best}
         self.meant = {(rule.id, name): rule for s in extrema for rule in s.rules for name in s.relations}
         self.totals = {name: s for s in special if s.totals for name in s.relations}
-        self.cycles: dict[str, set[str]] = {}  # of rules with nested bodies that test what these derive
-        for stratum in special:
-            for rule_id in stratum.per_binding:
-                self.cycles.setdefault(rule_id, set()).update(stratum.relations)
+        self.cycles = cycles_of(special)
         self.plans: dict[frozenset[str], tuple[TotalsPlan, list[FlatRule]]] = {}
         self.texts: dict[str, str] = {}
         self.made_rules: list[str] = []
@@ -312,28 +309,14 @@ class _Flattener(Assembly):
     def _add(self, rule: Rule, part: str, head: str, values: tuple[Expr, ...], body: Body) -> None:
         """Add the flat rules of a body, one for each choice that its nested aggregates leave."""
         mark = mark_of(body) if (rule.id, head) in self.meant else ""
-        body, places = self._per_binding(rule, body)
-        mark += f", per binding {places}" if places else ""
+        if rule.id in self.cycles:
+            body, places = without_cycles(body, self.cycles[rule.id])
+            mark += f", per binding {places}" if places else ""
         for number, flat in enumerate(self._bodies(rule, f"{part}{mark}", body)):
             choice = f", choice {number}" if number else ""
             id_ = f"{rule.id} [{part}{mark}{choice}]"
             self._put(FlatRule(id_, head, values, flat, self._text(rule), rule.span))
             self.made_rules.append(id_)
-
-    def _per_binding(self, rule: Rule, body: Body) -> tuple[Body, str]:
-        """The body without nested bodies that test values from the recursion, and where these were."""
-        cycle = self.cycles.get(rule.id)
-        if cycle is None:
-            return body, ""
-        made: list[typed.Literal] = []
-        places: list[str] = []
-        for number, literal in enumerate(body):
-            if isinstance(literal, Nested | Without) and not cycle.isdisjoint(sources(literal, body)):
-                made += per_binding(literal, f"${number}")
-                places.append(str(number))
-            else:
-                made.append(literal)
-        return tuple(made), " ".join(places)
 
     def _bodies(self, rule: Rule, part: str, body: Body) -> list[FlatBody]:
         """A body without nested bodies, as alternatives."""

@@ -26,6 +26,7 @@ from typing import Final, assert_never
 from tidelog.data.types import BOOL, INT, Tuple, Type, Vec
 from tidelog.program import typed
 from tidelog.program.analysis.failing import may_fail
+from tidelog.program.analysis.nesting import sources
 from tidelog.program.library.catalog import NONE_OF
 from tidelog.program.library.nothing import over_nothing
 from tidelog.program.typed import (
@@ -43,6 +44,7 @@ from tidelog.program.typed import (
     Nested,
     Over,
     Source,
+    Stratum,
     Term,
     Test,
     Var,
@@ -50,14 +52,32 @@ from tidelog.program.typed import (
     Without,
 )
 
-__all__ = ["per_binding"]
+__all__ = ["cycles_of", "without_cycles"]
 
 _NOTHING: Final = Constant(0, INT)
 
 
-def per_binding(literal: Nested | Without, name: str) -> Body:
-    """The literals that mean the same as a nested body; new variables begin with `name`."""
-    return _Rewriting(name).rewritten(literal, {p.name for p in literal.parameters})
+def cycles_of(strata: Iterable[Stratum]) -> dict[str, set[str]]:
+    """The relations of the recursion of each rule with a nested body that tests values from it."""
+    found: dict[str, set[str]] = {}
+    for stratum in strata:
+        for rule_id in stratum.per_binding:
+            found.setdefault(rule_id, set()).update(stratum.relations)
+    return found
+
+
+def without_cycles(body: Body, cycle: Set[str]) -> tuple[Body, str]:
+    """The body without nested bodies that test values from these relations, and where these bodies were."""
+    made: list[Literal] = []
+    places: list[str] = []
+    for number, literal in enumerate(body):
+        if isinstance(literal, Nested | Without) and not cycle.isdisjoint(sources(literal, body)):
+            known = {p.name for p in literal.parameters}
+            made += _Rewriting(f"${number}").rewritten(literal, known)
+            places.append(str(number))
+        else:
+            made.append(literal)
+    return tuple(made), " ".join(places)
 
 
 @dataclass
@@ -70,6 +90,8 @@ class _Split:
 
 
 class _Rewriting:
+    """Makes expressions of a nested body and of those inside it; new variables begin with `name`."""
+
     def __init__(self, name: str) -> None:
         self._name = name
         self._numbers = count()
@@ -78,12 +100,12 @@ class _Rewriting:
         """What stands for a literal; only `known` parameters can be keys of what is collected."""
         args = literal.args if isinstance(literal, Nested) else ()
         made: list[Literal] = []
-        sources: list[Source] = []
+        ranges: list[Source] = []
         for body in literal.bodies:
             below, source = self._source(literal, body, args, known)
             made += below
-            sources.append(source)
-        return (*made, _value(literal, tuple(sources)))
+            ranges.append(source)
+        return (*made, _value(literal, tuple(ranges)))
 
     def _fresh(self, name: str, type_: Type) -> Var:
         return Var(f"{self._name}.{next(self._numbers)} {name}", type_)
@@ -214,15 +236,15 @@ def _in_order(literals: Sequence[Literal], known: Iterable[str]) -> tuple[Test |
     return tuple(made)
 
 
-def _value(literal: Nested | Without, sources: tuple[Source, ...]) -> Literal:
+def _value(literal: Nested | Without, ranges: tuple[Source, ...]) -> Literal:
     """The literal that evaluates the instances of all bodies."""
     match literal:
         case Without(parameters):
-            return Test(Over(NONE_OF, False, parameters, sources, None, BOOL))
+            return Test(Over(NONE_OF, False, parameters, ranges, None, BOOL))
         case Nested(result, function, _, distinct, parameters):
             nothing = over_nothing(function, result.type)
             type_ = result.type if nothing is not None else Vec(result.type)
-            over = Over(function, distinct, parameters, sources, nothing, type_)
+            over = Over(function, distinct, parameters, ranges, nothing, type_)
             return Bind(result, over) if nothing is not None else Each(result, over)
         case _:
             assert_never(literal)
