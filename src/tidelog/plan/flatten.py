@@ -83,6 +83,7 @@ class _Flattener(Assembly):
         self.made_rules: list[str] = []
         self.made_relations: list[str] = []
         self.columns: dict[str, tuple[Expr, ...]] = {}  # of the instances of groups
+        self.shown: dict[str, str] = {}  # what rows are collected for, by the variable of these
 
     def all_rules(self) -> FlatProgram:
         for relation in self.program.relations.values():
@@ -204,7 +205,7 @@ class _Flattener(Assembly):
 
     def _flatten(self, rule: Rule) -> None:
         """Flatten a rule, and remember what it became."""
-        self.made_rules, self.made_relations = [], []
+        self.made_rules, self.made_relations, self.shown = [], [], {}
         self._rule(rule)
         self.parts[rule.id] = Parts(tuple(self.made_rules), tuple(self.made_relations))
 
@@ -310,8 +311,9 @@ class _Flattener(Assembly):
         """Add the flat rules of a body, one for each choice that its nested aggregates leave."""
         mark = mark_of(body) if (rule.id, head) in self.meant else ""
         if rule.id in self.cycles:
-            body, places = without_cycles(body, self.cycles[rule.id])
-            mark += f", per binding {places}" if places else ""
+            made = without_cycles(body, self.cycles[rule.id])
+            body, self.shown = made.body, {**self.shown, **made.shown}
+            mark += f", per binding {made.places}" if made.places else ""
         for number, flat in enumerate(self._bodies(rule, f"{part}{mark}", body)):
             choice = f", choice {number}" if number else ""
             id_ = f"{rule.id} [{part}{mark}{choice}]"
@@ -421,7 +423,9 @@ class _Flattener(Assembly):
     def _nested(self, rule: Rule, part: str, literal: Nested, around: Body, done: Done) -> list[FlatBody]:
         """The results of a group by the parameters, and the value over nothing where there is none."""
         names = (f"{rule.id} [{part}, instances]", f"{rule.id} [{part}, results]")
-        place = f"`{shown_aggregate(literal.function)} {{ … }}` in `{print_heads(rule)} :- …`"
+        what = self.shown.get(literal.result.name)
+        place = f"what `{what}` reads" if what else f"`{shown_aggregate(literal.function)} {{ … }}`"
+        place += f" in `{print_heads(rule)} :- …`"
         aggregate = Aggregate(literal.result, literal.function, literal.args, literal.distinct)
         keys, same = keys_of(literal, part)
         group = Group(keys, (aggregate,))

@@ -27,6 +27,7 @@ from tidelog.data.types import BOOL, INT, Tuple, Type, Vec
 from tidelog.program import typed
 from tidelog.program.analysis.failing import may_fail
 from tidelog.program.analysis.nesting import sources
+from tidelog.program.folds import shown_aggregate
 from tidelog.program.library.catalog import NONE_OF
 from tidelog.program.library.nothing import over_nothing
 from tidelog.program.typed import (
@@ -52,7 +53,7 @@ from tidelog.program.typed import (
     Without,
 )
 
-__all__ = ["cycles_of", "without_cycles"]
+__all__ = ["Rewritten", "cycles_of", "without_cycles"]
 
 _NOTHING: Final = Constant(0, INT)
 
@@ -66,18 +67,31 @@ def cycles_of(strata: Iterable[Stratum]) -> dict[str, set[str]]:
     return found
 
 
-def without_cycles(body: Body, cycle: Set[str]) -> tuple[Body, str]:
-    """The body without nested bodies that test values from these relations, and where these bodies were."""
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A body without nested bodies that test values from the recursion, and the places of these bodies.
+
+    `shown` is what rows are collected for, by the name of the variable that has them.
+    """
+
+    body: Body
+    places: str
+    shown: dict[str, str]
+
+
+def without_cycles(body: Body, cycle: Set[str]) -> Rewritten:
+    """The body without nested bodies that test values from these relations."""
     made: list[Literal] = []
     places: list[str] = []
+    shown: dict[str, str] = {}
     for number, literal in enumerate(body):
         if isinstance(literal, Nested | Without) and not cycle.isdisjoint(sources(literal, body)):
-            known = {p.name for p in literal.parameters}
-            made += _Rewriting(f"${number}").rewritten(literal, known)
+            rewriting = _Rewriting(f"${number}", shown)
+            made += rewriting.rewritten(literal, {p.name for p in literal.parameters})
             places.append(str(number))
         else:
             made.append(literal)
-    return tuple(made), " ".join(places)
+    return Rewritten(tuple(made), " ".join(places), shown)
 
 
 @dataclass
@@ -92,8 +106,9 @@ class _Split:
 class _Rewriting:
     """Makes expressions of a nested body and of those inside it; new variables begin with `name`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, shown: dict[str, str]) -> None:
         self._name = name
+        self._shown = shown
         self._numbers = count()
 
     def rewritten(self, literal: Nested | Without, known: Set[str]) -> Body:
@@ -103,6 +118,8 @@ class _Rewriting:
         ranges: list[Source] = []
         for body in literal.bodies:
             below, source = self._source(literal, body, args, known)
+            for collecting in below:
+                self._shown[collecting.result.name] = _shown(literal)
             made += below
             ranges.append(source)
         return (*made, _value(literal, tuple(ranges)))
@@ -211,6 +228,10 @@ class _Rewriting:
                 known.add(variable.name)
                 made.append(literal)
         return made
+
+
+def _shown(literal: Nested | Without) -> str:
+    return f"{shown_aggregate(literal.function)} {{ … }}" if isinstance(literal, Nested) else "not (…)"
 
 
 def _defining(literal: Bind | Each, variable: Var) -> Bind | Each:

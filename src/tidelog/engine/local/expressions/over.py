@@ -33,7 +33,7 @@ from tidelog.program.typed import Bind, Each, Expr, Over, Source, Test, Var, var
 
 __all__ = ["Overs"]
 
-_PORTION: Final = 1 << 20  # items that are evaluated together
+_PORTION: Final = 1 << 16  # items that are evaluated together; more do not stay in the caches
 _Evaluate: TypeAlias = Callable[[Expr, Scope], Vector]
 
 
