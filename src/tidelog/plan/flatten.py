@@ -22,6 +22,7 @@ from tidelog.plan.flat import (
 )
 from tidelog.plan.nested import Done, alternatives, always_failing, broken, keys_of, turn
 from tidelog.plan.per_binding import cycles_of, without_cycles
+from tidelog.plan.results import number_of, results_of, rows_of
 from tidelog.plan.totals import TotalsPlan
 from tidelog.program import typed
 from tidelog.program.analysis.nesting import demanded, own_bodies, support
@@ -47,7 +48,6 @@ from tidelog.program.typed import (
     Nested,
     Rule,
     Stage,
-    Term,
     Test,
     Var,
     Wildcard,
@@ -298,7 +298,7 @@ class _Flattener(Assembly):
             return contributions(rule)
         if rule.group is None:
             return rule.bodies
-        results = _results(rule, rule.group) if made else self._grouping(rule, rule.group)
+        results = results_of(rule, rule.group) if made else self._grouping(rule, rule.group)
         return [(results, *body) for body in rule.after]
 
     # -- parts of rules
@@ -343,7 +343,7 @@ class _Flattener(Assembly):
         """A literal of a recursion with totals, which has no nested bodies."""
         assert not isinstance(literal, Nested | Without)
         if isinstance(literal, Stage):
-            return _rows(rule, literal)
+            return rows_of(rule, literal)
         return self._absent(literal) if isinstance(literal, Absent) else literal
 
     def _text(self, rule: Rule) -> str:
@@ -354,7 +354,7 @@ class _Flattener(Assembly):
 
     def _grouping(self, rule: Rule, group: Group) -> Match:
         """Create the hidden relations of a group of a rule; returns the atom for its results."""
-        known = _results(rule, group)
+        known = results_of(rule, group)
         if known.relation in self.made_relations:  # another head of the rule needs it, too
             return known
         heads = f"`{print_heads(rule)} :- …`"
@@ -368,10 +368,10 @@ class _Flattener(Assembly):
 
     def _stage(self, rule: Rule, stage: Stage) -> Match:
         """Create the hidden relations of an earlier stage of a rule; returns the atom for its results."""
-        known = _rows(rule, stage)
+        known = rows_of(rule, stage)
         if known.relation in self.made_relations:
             return known
-        place = f"stage {_number(stage)}"
+        place = f"stage {number_of(stage)}"
         heads = f"`{print_heads(rule)} :- …`"
         names = (f"{rule.id} [{place}, instances]", known.relation)
         titles = (f"instances of {place} of {heads}", f"groups of {place} of {heads}")
@@ -490,35 +490,6 @@ class _Flattener(Assembly):
         columns = tuple(i for i, t in enumerate(literal.terms) if not isinstance(t, Wildcard))
         name = self._projection(literal.relation, columns)
         return Absent(name, tuple(literal.terms[i] for i in columns))
-
-    def _projection(self, relation: str, columns: tuple[int, ...]) -> str:
-        name = f"{relation} [columns {', '.join(map(str, columns))}]"
-        if name not in self.relations:
-            source = self.relations[relation]
-            kept = {i: Var(source.columns[i], source.types[i]) for i in columns}
-            values = tuple(kept[i] for i in columns)
-            shown = ", ".join(v.name for v in values) or "no column"
-            title = f"projection of {source.title or relation} on {shown}"
-            self._store(hidden(name, Kind.PROJECTION, values, title))
-            terms: tuple[Term, ...] = tuple(kept.get(i, Wildcard()) for i in range(len(source.types)))
-            self._put(FlatRule(name, name, values, (Match(relation, terms),), title))
-        return name
-
-
-def _results(rule: Rule, group: Group) -> Match:
-    """The atom for the results of a rule's group."""
-    return Match(f"{rule.id} [results]", group.columns)
-
-
-def _rows(rule: Rule, stage: Stage) -> Match:
-    """The atom for the results of an earlier stage of a rule."""
-    return Match(f"{rule.id} [stage {_number(stage)}, results]", stage.columns)
-
-
-def _number(stage: Stage) -> int:
-    """The number of a stage: those of a rule form a chain."""
-    before = next((x for body in stage.bodies for x in body[:1] if isinstance(x, Stage)), None)
-    return 1 if before is None else _number(before) + 1
 
 
 def _parts_of(stratum: typed.Stratum) -> str:
