@@ -23,7 +23,7 @@ from tidelog.plan.flat import (
 from tidelog.plan.nested import Done, alternatives, always_failing, broken, keys_of, turn
 from tidelog.plan.per_binding import cycles_of, without_cycles
 from tidelog.plan.results import number_of, results_of, rows_of
-from tidelog.plan.totals import TotalsPlan
+from tidelog.plan.totals import TotalsPlan, parts_of
 from tidelog.program import typed
 from tidelog.program.analysis.nesting import demanded, own_bodies, support
 from tidelog.program.analysis.order import Order, components
@@ -259,12 +259,12 @@ class _Flattener(Assembly):
         for name in plan.kept:
             self.groupings[name] = plan.grouping(name)
             self.touched[name] = None
-        self.parts[_parts_of(stratum)] = Parts(tuple(self.made_rules), tuple(self.made_relations))
+        self.parts[parts_of(stratum)] = Parts(tuple(self.made_rules), tuple(self.made_relations))
 
     def _forget_totals(self, stratum: typed.Stratum) -> None:
         if stratum.totals is None:
             return
-        self._take_out(_parts_of(stratum))
+        self._take_out(parts_of(stratum))
         for name in stratum.relations:
             self.groupings.pop(name, None)
             self.touched[name] = None
@@ -490,11 +490,6 @@ class _Flattener(Assembly):
         columns = tuple(i for i, t in enumerate(literal.terms) if not isinstance(t, Wildcard))
         name = self._projection(literal.relation, columns)
         return Absent(name, tuple(literal.terms[i] for i in columns))
-
-
-def _parts_of(stratum: typed.Stratum) -> str:
-    """The name under which the parts of a stratum with totals are remembered."""
-    return f"{', '.join(sorted(stratum.relations))} [totals]"
 
 
 def _special(program: Program) -> Sequence[typed.Stratum]:
