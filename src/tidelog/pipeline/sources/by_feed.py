@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import functions as sf
 
 from tidelog.errors import PipelineError
+from tidelog.pipeline.bulk import counting
 from tidelog.pipeline.source_spec import Source
 from tidelog.pipeline.sources import taking
 from tidelog.pipeline.sources.delta import State, Tables
@@ -107,14 +107,10 @@ class ByFeed:
         if now.size <= taking.SMALL:
             rows = to_table(relation, self._taking.small_rows(source, raw))
             difference = self._taking.difference(relation, rows)
-            often = counted(rows)
+            made = settled_whole(described, counted(rows))
         else:
             with self._taking.checked(source, raw) as frame:
-                names = spark_schema(relation).names
                 difference = self._taking.large_difference(relation, frame)
-                groups = frame.groupBy(*(sf.col(f"`{n}`") for n in names)).agg(sf.count("*").alias(COUNT))
-                several = groups.where(f"`{COUNT}` > 1").toArrow()
-            facts = to_table(relation, several.select(names))
-            often = facts.append_column(pa.field(COUNT, pa.int64(), nullable=False), several[COUNT])
-        self._taking.found.sidecars[relation.name] = settled_whole(described, often)
+                made = counting.settled_whole(self._taking.frames, relation, described, frame)
+        self._taking.found.sidecars[relation.name] = made
         self._taking.report(relation, *difference, note=note)
