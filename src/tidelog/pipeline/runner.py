@@ -105,13 +105,13 @@ class Pipeline:
         """Bring the results up to date; `reread` reads all sources, even if they look unchanged."""
         self.finish()
         found = Found()
-        with self._jobs.named("Tidelog pipeline"):
-            for name, source in self.spec.sources.items():
-                self.intake.take(found, source, self.program.relations[name], reread=reread)
-        if self._is_current(found):
+        try:
+            with self._jobs.named("Tidelog pipeline"):
+                for name, source in self.spec.sources.items():
+                    self.intake.take(found, source, self.program.relations[name], reread=reread)
+            return self._outcome() if self._is_current(found) else self.commit(found)
+        finally:
             found.release()
-            return self._outcome()
-        return self.commit(found)
 
     def finish(self) -> None:
         """Finish an earlier run that was interrupted after its commit."""
@@ -122,10 +122,7 @@ class Pipeline:
     def commit(self, found: Found) -> Outcome:
         """Apply the changes, make them durable and show them."""
         with self._jobs.named("Tidelog pipeline"):
-            try:
-                return self._commit(found)
-            finally:
-                found.release()
+            return self._commit(found)
 
     def _commit(self, found: Found) -> Outcome:
         try:

@@ -20,6 +20,7 @@ from tidelog.errors import PipelineError
 from tidelog.pipeline.bulk import counting
 from tidelog.pipeline.bulk.counting import BulkSettling
 from tidelog.pipeline.bulk.rows import Bulk, as_frame, is_large, quoted
+from tidelog.pipeline.failures import naming
 from tidelog.pipeline.sources import taking
 from tidelog.pipeline.sources.fingerprints import Changed, File, Listing, Look, look
 from tidelog.pipeline.sources.ledger import (
@@ -91,7 +92,8 @@ class ByFiles:
         is_bulk = isinstance(added, Bulk) or is_large(rows.rows_at_most(removed))
         settle = self._settled_in_frames if is_bulk else self._settled
         try:
-            made = settle(relation, now.described, added, removed, (rows, surplus))
+            with naming(f"sources.{relation.name}"):
+                made = settle(relation, now.described, added, removed, (rows, surplus))
         except Inconsistent:
             return _WRONG
         self._taking.found.sidecars[relation.name] = made

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
@@ -67,7 +67,7 @@ class Found:
 
     def settled(self, changes: Mapping[str, Any]) -> dict[str, Mapping[str, SidecarChange]]:
         """The changes of the sidecars after a commit with these changes."""
-        return {name: _settled(made, changes[name]) for name, made in self.sidecars.items()}
+        return {name: _settled(name, made, changes[name]) for name, made in self.sidecars.items()}
 
     def release(self) -> None:
         """Release the frames that are not needed once the changes are committed, or given up."""
@@ -76,15 +76,18 @@ class Found:
 
 
 def _settled(
-    made: Settling | BulkSettling | Mapping[str, SidecarChange], changes: Any
+    name: str, made: Settling | BulkSettling | Mapping[str, SidecarChange], changes: Any
 ) -> Mapping[str, SidecarChange]:
     match made:
         case BulkSettling():
-            return made.settle(changes)
+            with naming(f"sources.{name}"):
+                return made.settle(changes)
         case Settling():
             return made.settle(as_table(changes))
-        case _:
+        case Mapping():
             return made
+        case _:
+            assert_never(made)
 
 
 class Taking:
