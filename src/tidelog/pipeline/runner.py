@@ -137,7 +137,8 @@ class Pipeline:
             state = self._opening.offer(session)
             sidecars = found.settled(changes)
             stored = self._stored()
-            workers = SparkWorkers(self.spark, self.store)
+            is_near = not any(session[name].is_frame for name in stored)
+            workers = SparkWorkers(self.spark, self.store, is_near=is_near)
             self.store.commit(
                 Update(self._text, stored, changes, known, streams, sinks, state, sidecars, workers)
             )

@@ -149,14 +149,15 @@ class Kept:
         """The rows with the values of one of the rows of `asked`, in tables."""
         return [rows for part in self.sidecar.parts for rows in matching(self._verified(part), asked)]
 
-    def rows_at_most(self, files: Iterable[int]) -> int:
-        """A bound for the number of rows of these files, from the metadata of row groups."""
+    def size_at_most(self, files: Iterable[int]) -> int:
+        """A bound for the size of the rows of these files in bytes, as far as row groups tell."""
         wanted = sorted(files)
-        parts = (part for part in self.sidecar.parts if not set(wanted) <= set(part.dead))
-        groups = (
-            group for part in parts for group in group_sizes(self._verified(part), partial(_may_have, wanted))
-        )
-        return sum(groups)
+        size = 0
+        for part in self.sidecar.parts:
+            if not set(wanted) <= set(part.dead):
+                rows = sum(group_sizes(self._verified(part), partial(_may_have, wanted)))
+                size += -(-part.size * rows // part.rows)
+        return size
 
     def live(self, part: Part) -> Any:
         """The rows of a part without those of its dead files."""
@@ -241,7 +242,8 @@ def with_change(
     rows = change.added.num_rows + sum(map(_live, merged))
     stem = f"{SIDECARS}/{file_name(name)}/{commit}-{kind}-{epoch}"
     verifier.forget(f"{stem}.parquet")
-    if workers is not None and kind in _DISTRIBUTED and workers.takes(rows):
+    is_bulk = workers is not None and kind in _DISTRIBUTED and workers.takes(rows)
+    if workers is not None and (is_bulk or isinstance(change.added, Distributed)):
         pieces = workers.consolidated(kind, change.added, merged).write(files, stem)
     else:
         kept = Kept(Sidecar(change.described, parts), verifier)

@@ -12,6 +12,7 @@ from pyspark.sql import functions as sf
 from tidelog.pipeline.bulk.rows import Bulk, as_frame, is_large, quoted, with_sign
 from tidelog.pipeline.stored import PART, parts_frame, segments_frame, summed
 from tidelog.program.typed import Relation
+from tidelog.session.backends.adaptive import BUDGET
 from tidelog.store.distributed import Distributed, Workers
 from tidelog.store.durable import Store
 from tidelog.store.segments import Segment
@@ -22,12 +23,15 @@ __all__ = ["SparkWorkers"]
 
 
 class SparkWorkers(Workers):
-    def __init__(self, spark: SparkSession, store: Store) -> None:
+    """If the session has its rows in this process (`is_near`), as many more have room here."""
+
+    def __init__(self, spark: SparkSession, store: Store, *, is_near: bool) -> None:
         self._spark = spark
         self._store = store
+        self._is_near = is_near
 
     def takes(self, rows: int) -> bool:
-        return is_large(rows)
+        return is_large(rows) and not (self._is_near and rows <= BUDGET)
 
     def base(self, relation: Relation, segments: Sequence[Segment]) -> Distributed:
         rows = segments_frame(self._spark, self._store, relation, segments)

@@ -25,7 +25,7 @@ from tidelog.pipeline.sources.prints import read_print, to_text
 from tidelog.pipeline.sources.reading import spark_schema
 from tidelog.pipeline.sources.taking import Taking
 from tidelog.program.typed import Relation
-from tidelog.store.sidecars import COUNT, COUNTS
+from tidelog.store.sidecars import COUNT, COUNTS, added_up
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import SIGN
 
@@ -83,7 +83,7 @@ class ByFeed:
         try:
             with self._taking.attempt(relation):
                 change = self._feed(source, relation, before.version + 1, now.version)
-                made = settling(before.described, change, surplus)
+                made = settling(before.described, added_up(change), surplus)
         except PipelineError as error:
             reason = str(error).splitlines()[0].removeprefix(f"sources.{relation.name}: ")
             what = f"its change feed could not be read from version {before.version + 1} on"

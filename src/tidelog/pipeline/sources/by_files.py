@@ -19,17 +19,18 @@ from pyspark.sql import functions as sf
 from tidelog.errors import PipelineError
 from tidelog.pipeline.bulk import counting
 from tidelog.pipeline.bulk.counting import BulkSettling
-from tidelog.pipeline.bulk.rows import Bulk, as_frame, is_large, quoted
+from tidelog.pipeline.bulk.rows import Bulk, as_frame, quoted
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.sources import taking
 from tidelog.pipeline.sources.fingerprints import Changed, File, Listing, Look, look
 from tidelog.pipeline.sources.ledger import (
     Inconsistent,
     Settling,
+    change_of_files,
     counted,
+    once,
     settled_whole,
     settling,
-    with_count,
 )
 from tidelog.pipeline.sources.paths import plain
 from tidelog.pipeline.sources.reading import Files, read_raw, spark_schema
@@ -40,7 +41,6 @@ from tidelog.program.typed import Relation
 from tidelog.store.sidecars import COUNTS, FILE, FILES, Dead, Kept
 from tidelog.tables.arrow import schema
 from tidelog.tables.given import to_table
-from tidelog.tables.grouping import grouped
 
 __all__ = ["ByFiles"]
 
@@ -89,7 +89,7 @@ class ByFiles:
         except PipelineError:  # reading all files succeeds, or reports the error
             return "read in full, since its new files could not be read alone"
         removed = frozenset(map(_number, changed.removed))
-        is_bulk = isinstance(added, Bulk) or is_large(rows.rows_at_most(removed))
+        is_bulk = isinstance(added, Bulk) or rows.size_at_most(removed) > taking.SMALL
         settle = self._settled_in_frames if is_bulk else self._settled
         try:
             with naming(f"sources.{relation.name}"):
@@ -106,9 +106,8 @@ class ByFiles:
     ) -> Settling | BulkSettling:
         rows, surplus = known
         lost, dead = rows.of_files(removed)
-        gained = with_count(added.drop_columns([FILE]), 1)
-        facts = [with_count(table.drop_columns([FILE]), -1).cast(gained.schema) for table in lost]
-        return settling(described, pa.concat_tables([gained, *facts]), surplus, added, dead)
+        change, files = change_of_files(added, lost)
+        return settling(described, change, surplus, files, dead)
 
     def _settled_in_frames(
         self,
@@ -124,6 +123,7 @@ class ByFiles:
         lost = frames.hold(parts_frame(spark, at, rows, counting.files_schema(relation), removed))
         counts = lost.groupBy(f"`{PART}`", f"`{FILE}`").count().collect()
         before = parts_frame(spark, at, surplus, counting.counts_schema(relation))
+        added = added if isinstance(added, Bulk) else once(added)
         changed = (as_frame(spark, added), lost, before)
         dead = {
             rows[place].file: Dead(
@@ -135,7 +135,7 @@ class ByFiles:
         return counting.settling(frames, relation, described, changed, added, dead)
 
     def _rows(self, source: Source, relation: Relation, now: Look, files: Mapping[str, File]) -> Any:
-        """The rows of these files, each once, with their files: a table or `Bulk`."""
+        """The rows of these files with their files: a table, or `Bulk` with each row once."""
         if not files:
             self._taking.set_aside(source, f"sources.{relation.name}", None)
             return _with_files(to_table(relation, []), pa.array([], pa.int64()))
@@ -171,7 +171,7 @@ class ByFiles:
             names = spark_schema(relation).names
             difference = self._taking.difference(relation, to_table(relation, rows.select(names)))
             if apart is not None:
-                self._keep(relation, apart, _numbered(relation, rows, apart.files))
+                self._keep(relation, apart, once(_numbered(relation, rows, apart.files)))
         else:
             with self._taking.checked(source, raw) as frame:
                 difference = self._whole_in_frames(relation, frame, apart)
@@ -206,18 +206,13 @@ def _number(print_: str) -> int:
 
 
 def _numbered(relation: Relation, rows: Any, files: Mapping[str, File]) -> Any:
-    """The rows of files, each once, with the numbers of their files instead of their paths."""
+    """The rows of files, with the numbers of their files instead of their paths."""
     numbers = _numbers(files)
     paths = rows[FILE].combine_chunks()
     known = pc.unique(paths)
     found = pa.array([_found(numbers, path) for path in known.to_pylist()], pa.int64())
     facts = to_table(relation, rows.select(spark_schema(relation).names))
-    numbered = _with_files(facts, found.take(pc.index_in(paths, known)))
-    return (
-        grouped(numbered, numbered.column_names, [(FILE, "count")])
-        .select(numbered.column_names)
-        .cast(numbered.schema)
-    )
+    return _with_files(facts, found.take(pc.index_in(paths, known)))
 
 
 def _numbers(files: Mapping[str, File]) -> dict[str, int]:
