@@ -212,8 +212,9 @@ class Pipeline:
             if current is None or current.program != self._text:
                 tx.replace_program(self._text, str(self.spec.program))
             for name in found.inserted:
-                tx.delete(name, given(found.deleted[name]))
-                tx.insert(name, given(found.inserted[name]))
+                for change, rows in ((tx.delete, found.deleted[name]), (tx.insert, found.inserted[name])):
+                    if rows.num_rows:
+                        change(name, given(rows))
         self.changes = tx.changes
         known = {} if current is None else current.relations
         return session, {
