@@ -295,6 +295,8 @@ def _python(function: typed.PythonFunction, pulse: Pulse) -> Operation:
             return checked(function.result, function.call(*arguments))
         except Undefined as problem:
             raise Undefined(f"{function.name}: {problem}") from None
+        except BadValue as problem:
+            raise Undefined(f"{function.name}: the result {problem}") from None
         except Exception as error:  # an error in user code affects only its row
             raise Undefined(f"{function.name}: {type(error).__name__}: {error}") from None
 
