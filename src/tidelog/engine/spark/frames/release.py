@@ -1,20 +1,71 @@
-"""Releases the blocks and files of checkpointed frames, with more of Spark than its public API.
+"""Writes frames to files, and releases their blocks and files, with more of Spark than its public API.
 
 `unpersist` does nothing for a checkpointed frame. Its blocks stay until Java's garbage collector finds them
 unused, which may be long after memory ran out. Its files stay forever, unless the user has set
-`spark.cleaner.referenceTracking.cleanCheckpoints`. On classic Spark, this module accesses the data behind the
-frame and drops it; over Connect that is left to Spark.
+`spark.cleaner.referenceTracking.cleanCheckpoints`; so do those of a frame whose job failed, which only Spark
+can name. On classic Spark, this module accesses the data behind the frame and drops it; over Connect that is
+left to Spark.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, Final
+from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
 from tidelog.engine.spark.runtime.failures import SPARK_ERRORS
 
-__all__ = ["delete_when_unused", "release"]
+__all__ = ["checkpointed", "release"]
+
+_ENDING: Final = 3.0  # seconds for the tasks of a job that failed
+
+
+def checkpointed(frame: DataFrame) -> DataFrame:
+    """A frame written to files, which are deleted when nothing can read them; if writing fails, at once."""
+    if getattr(frame, "_jdf", None) is None:  # over Connect
+        return frame.checkpoint()
+    context = frame.sparkSession.sparkContext
+    tag, first = f"tidelog-{uuid4().hex}", _context(frame).newRddId()
+    context.addJobTag(tag)
+    try:
+        held = frame.checkpoint()  # eager in any case: otherwise Spark would compute the rows twice
+    except BaseException:
+        with suppress(*SPARK_ERRORS):
+            _delete_unfinished(frame, tag, first)
+        raise
+    finally:
+        with suppress(*SPARK_ERRORS):
+            context.removeJobTag(tag)
+    _delete_when_unused(held)
+    return held
+
+
+def _delete_unfinished(frame: DataFrame, tag: str, first: int) -> None:
+    """Delete what jobs with a tag have written of a frame, whose data has a number above the `first`."""
+    spark = _context(frame)
+    spark.listenerBus().waitUntilEmpty()
+    stages = [
+        number
+        for job in spark.statusTracker().getJobIdsForTag(tag)
+        for number in _each(spark.statusStore().job(job).stageIds())
+    ]
+    end = time.monotonic() + _ENDING
+    for stage in stages:
+        while spark.statusStore().lastStageAttempt(stage).numActiveTasks() and time.monotonic() < end:
+            time.sleep(0.05)  # they would write files after these are deleted
+        for data in _each(spark.statusStore().lastStageAttempt(stage).rddIds()):
+            if data > first:
+                files, path = _located(frame, f"{spark.getCheckpointDir().get()}/rdd-{data}")
+                files.delete(path, True)
+
+
+def _each(sequence: Any) -> Iterator[Any]:
+    """The elements of a sequence of Scala."""
+    return (sequence.apply(i) for i in range(sequence.size()))
 
 
 def release(frame: DataFrame) -> None:
@@ -33,14 +84,12 @@ def release(frame: DataFrame) -> None:
         return
 
 
-def delete_when_unused(frame: DataFrame) -> None:
+def _delete_when_unused(frame: DataFrame) -> None:
     """Have the files of a checkpointed frame deleted when nothing can read them any more.
 
     That is when Java's garbage collector finds that no plan uses the frame, or when Java ends.
     """
     data = _data(frame)
-    if data is None:
-        return
     files, path = _located(frame, data.getCheckpointFile().get())
     files.deleteOnExit(path)
     cleaner = _context(frame).cleaner()
