@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from pyspark import TaskContext
@@ -43,5 +44,6 @@ def slowed(write: Callable[[Scratch, Record], str]) -> Callable[[Scratch, Record
 
 if __name__ == "__main__":
     warm_up()
-    Scratch.write = slowed(Scratch.write)  # type: ignore[method-assign]
+    wrapped: Any = slowed(Scratch.write)
+    Scratch.write = wrapped  # type: ignore[method-assign]
     manager()

@@ -10,7 +10,7 @@ left to Spark.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 from uuid import uuid4
@@ -21,46 +21,71 @@ from tidelog.engine.spark.runtime.failures import SPARK_ERRORS
 
 __all__ = ["checkpointed", "release"]
 
-_ENDING: Final = 3.0  # seconds for the tasks of a job that failed
+# seconds until tasks have ended that nobody waits for: of a job that failed, and those that others overtook
+_ENDING: Final = 3.0
+_OVERTAKEN: Final = 30.0
 
 
 def checkpointed(frame: DataFrame) -> DataFrame:
-    """A frame written to files, which are deleted when nothing can read them; if writing fails, at once."""
+    """A frame written to files, which are deleted when nothing can read them; if writing fails, at once.
+
+    With speculation, several attempts of a task may write. Where a file system lets a later one replace the
+    file of another, it must not do so between two readers: its rows may name another state. So nothing is
+    read before the last attempt has ended.
+    """
     if getattr(frame, "_jdf", None) is None:  # over Connect
         return frame.checkpoint()
-    context = frame.sparkSession.sparkContext
-    tag, first = f"tidelog-{uuid4().hex}", _context(frame).newRddId()
+    context, spark = frame.sparkSession.sparkContext, _context(frame)
+    tag, first = f"tidelog-{uuid4().hex}", spark.newRddId()
     context.addJobTag(tag)
     try:
         held = frame.checkpoint()  # eager in any case: otherwise Spark would compute the rows twice
     except BaseException:
         with suppress(*SPARK_ERRORS):
-            _delete_unfinished(frame, tag, first)
+            _delete_unfinished(frame, _ended(spark, tag, _ENDING), first)
         raise
     finally:
         with suppress(*SPARK_ERRORS):
             context.removeJobTag(tag)
+    if spark.conf().getBoolean("spark.speculation", False):
+        with suppress(*SPARK_ERRORS):
+            _ended(spark, tag, _OVERTAKEN)
     _delete_when_unused(held)
     return held
 
 
-def _delete_unfinished(frame: DataFrame, tag: str, first: int) -> None:
-    """Delete what jobs with a tag have written of a frame, whose data has a number above the `first`."""
-    spark = _context(frame)
+def _ended(spark: Any, tag: str, patience: float) -> list[int]:
+    """The stages of the jobs with a tag, when none of their tasks runs any more, or after some seconds."""
     spark.listenerBus().waitUntilEmpty()
-    stages = [
-        number
-        for job in spark.statusTracker().getJobIdsForTag(tag)
-        for number in _each(spark.statusStore().job(job).stageIds())
-    ]
-    end = time.monotonic() + _ENDING
+    store = spark.statusStore()
+    jobs = spark.statusTracker().getJobIdsForTag(tag)
+    stages = [stage for job in jobs for stage in _each(store.job(job).stageIds())]
+    end = time.monotonic() + patience
+    while time.monotonic() < end and any(_is_running(store, stage) for stage in stages):
+        time.sleep(0.05)
+    return stages
+
+
+def _is_running(store: Any, stage: int) -> bool:
+    """Whether tasks of a stage run."""
+    return any(attempt.numActiveTasks() for attempt in _attempts(store, stage))
+
+
+def _attempts(store: Any, stage: int) -> Iterator[Any]:
+    """What Spark knows of the attempts of a stage, without their tasks."""
+    statuses, quantiles = (getattr(store, f"stageData$default${number}")() for number in (3, 5))
+    return _each(store.stageData(stage, False, statuses, False, quantiles))
+
+
+def _delete_unfinished(frame: DataFrame, stages: Sequence[int], first: int) -> None:
+    """Delete what stages have written of a frame; the number of its data is above the `first`."""
+    spark = _context(frame)
     for stage in stages:
-        while spark.statusStore().lastStageAttempt(stage).numActiveTasks() and time.monotonic() < end:
-            time.sleep(0.05)  # they would write files after these are deleted
-        for data in _each(spark.statusStore().lastStageAttempt(stage).rddIds()):
-            if data > first:
-                files, path = _located(frame, f"{spark.getCheckpointDir().get()}/rdd-{data}")
-                files.delete(path, True)
+        for attempt in _attempts(spark.statusStore(), stage):
+            for data in _each(attempt.rddIds()):
+                if data > first:
+                    files, path = _located(frame, f"{spark.getCheckpointDir().get()}/rdd-{data}")
+                    files.delete(path, True)
 
 
 def _each(sequence: Any) -> Iterator[Any]:
