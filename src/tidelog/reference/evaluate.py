@@ -128,6 +128,8 @@ def _value(expr: Expr, env: Environment, context: _Context) -> Value:
             result = _execute(steps, dict(env), context)
             assert isinstance(result, _Returned)
             return result.value
+        case typed.Over():
+            raise AssertionError("only plans have aggregates as expressions")
         case _:
             assert_never(expr)
 
