@@ -120,12 +120,12 @@ class Cluster:
             "spark.executorEnv.PYTHONPATH": PATHS,
         }
 
-    def add_worker(self) -> None:
+    def add_worker(self, memory: str = "700m") -> None:
         """Start a worker of one core on an address that no other had; it will report to the master."""
         wait_for("the master", lambda: listens(self._port) or None)
         self._started += 1
         host = f"127.0.0.{self._started + 1}"
-        room = ["--cores", "1", "--memory", "700m", "--webui-port", "0", "--host", host]
+        room = ["--cores", "1", "--memory", memory, "--webui-port", "0", "--host", host]
         room += ["--work-dir", str(self.folder / f"work{self._started}")]
         self.workers.append(self._start("worker.Worker", host, "-Xmx128m", *room, self.url))
 
