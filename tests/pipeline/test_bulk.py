@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,14 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import tidelog
 from pipeline.days import added_up, fans, output
 from pipeline.places import MERGED_FAN, SPEC, Place, Rows, expected
 from pipeline.test_file_lists import Shop
 from sizes import size
 from tidelog import pipeline
 from tidelog.errors import PipelineError
+from tidelog.pipeline.sink_modes import Sink
 from tidelog.store.durable import Store, latest
 from tidelog.store.manifest import SEGMENTS
 
@@ -150,6 +153,46 @@ def test_a_disk_that_only_the_tasks_see_is_reported(tmp_path: Path) -> None:
 
     with pytest.raises(PipelineError, match="which this machine does not see; put the store on a disk that"):
         _expect_there(LocalFiles(tmp_path), Piece("segments/a", 1, 1, ""))
+
+
+# -- keys
+
+
+@pytest.mark.usefixtures("in_frames")
+def test_keys_and_partitions_are_checked_in_frames_as_in_tables(spark: SparkSession) -> None:
+    from tidelog.pipeline.bulk.rows import Bulk
+    from tidelog.pipeline.bulk.sessions import changes_of
+    from tidelog.pipeline.sinks.keys import expect_key, expect_partitions
+
+    text = "input relation R(k: string, v: option<int>)"
+    sink = Sink("outputs", "R", "delta", table="t", mode="merge", key_columns=("k",), partition_by=("k",))
+    histories = [
+        [[("a", 1), ("b", None)], [("a", 1), ("a", 2)], [("", 1)]],
+        [[("a", 1)], [("a", None)], [("b", 1), ("c", 1), ("b", 2)]],
+    ]
+    for history in histories[: size(1, 2)]:
+        here, there = tidelog.open(text=text), tidelog.open(text=text, spark=spark, placement="shuffled")
+        for rows in history:
+            said = []
+            for db in (here, there):
+                with db.transaction() as tx:
+                    tx.delete("R", list(db["R"]))
+                    tx.insert("R", rows)
+                changes = changes_of(tx.changes["R"])
+                assert isinstance(changes, Bulk) == (db is there)
+                for expect, is_new in product((expect_key, expect_partitions), (False, True)):
+                    said.append(refused(lambda: expect(sink, db["R"], changes, is_new=is_new)))  # noqa: B023
+            assert said[:4] == said[4:], rows
+            assert (said[0] != "") == (len({key for key, _ in rows}) < len(rows))
+            assert (said[2] != "") == any(not key for key, _ in rows)
+
+
+def refused(work: Callable[[], None]) -> str:
+    try:
+        work()
+    except PipelineError as error:
+        return str(error)
+    return ""
 
 
 # -- the driver
