@@ -166,14 +166,14 @@ def test_keys_and_partitions_are_checked_in_frames_as_in_tables(spark: SparkSess
 
     text = "input relation R(k: string, v: option<int>)"
     sink = Sink("outputs", "R", "delta", table="t", mode="merge", key_columns=("k",), partition_by=("k",))
-    histories = [
+    histories: list[list[list[tuple[str, int | None]]]] = [
         [[("a", 1), ("b", None)], [("a", 1), ("a", 2)], [("", 1)]],
         [[("a", 1)], [("a", None)], [("b", 1), ("c", 1), ("b", 2)]],
     ]
     for history in histories[: size(1, 2)]:
         here, there = tidelog.open(text=text), tidelog.open(text=text, spark=spark, placement="shuffled")
         for rows in history:
-            said = []
+            said: list[str] = []
             for db in (here, there):
                 with db.transaction() as tx:
                     tx.delete("R", list(db["R"]))
