@@ -26,6 +26,7 @@ def bound(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     """Sources are looked at in this process, or by Spark."""
     if request.param == "large":
         monkeypatch.setattr("tidelog.pipeline.sources.taking.SMALL", 0)
+        monkeypatch.setattr("tidelog.pipeline.bulk.rows.LARGE", 0)
     name: str = request.param
     return name
 

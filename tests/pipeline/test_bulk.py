@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,14 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import tidelog
 from pipeline.days import added_up, fans, output
 from pipeline.places import MERGED_FAN, SPEC, Place, Rows, expected
 from pipeline.test_file_lists import Shop
 from sizes import size
 from tidelog import pipeline
 from tidelog.errors import PipelineError
+from tidelog.pipeline.sink_modes import Sink
 from tidelog.store.durable import Store, latest
 from tidelog.store.manifest import SEGMENTS
 
@@ -53,7 +56,7 @@ def test_any_edits_of_files_give_what_all_files_give(seed: int, tmp_path: Path, 
         return [(dice.choice("abcd"), dice.choice([1, 2, None])) for _ in range(dice.randrange(1, 6))]
 
     shop.write("day=07/first", rows())
-    for step in range(size(4, 15)):
+    for step in range(size(2, 15)):
         for _ in range(dice.randrange(3)):
             names = sorted(shop.files)
             if len(names) > 1 and dice.random() < 0.4:
@@ -152,6 +155,46 @@ def test_a_disk_that_only_the_tasks_see_is_reported(tmp_path: Path) -> None:
         _expect_there(LocalFiles(tmp_path), Piece("segments/a", 1, 1, ""))
 
 
+# -- keys
+
+
+@pytest.mark.usefixtures("in_frames")
+def test_keys_and_partitions_are_checked_in_frames_as_in_tables(spark: SparkSession) -> None:
+    from tidelog.pipeline.bulk.rows import Bulk
+    from tidelog.pipeline.bulk.sessions import changes_of
+    from tidelog.pipeline.sinks.keys import expect_key, expect_partitions
+
+    text = "input relation R(k: string, v: option<int>)"
+    sink = Sink("outputs", "R", "delta", table="t", mode="merge", key_columns=("k",), partition_by=("k",))
+    histories: list[list[list[tuple[str, int | None]]]] = [
+        [[("a", 1), ("b", None)], [("a", 1), ("a", 2)], [("", 1)]],
+        [[("a", 1)], [("a", None)], [("b", 1), ("c", 1), ("b", 2)]],
+    ]
+    for history in histories[: size(1, 2)]:
+        here, there = tidelog.open(text=text), tidelog.open(text=text, spark=spark, placement="shuffled")
+        for rows in history:
+            said: list[str] = []
+            for db in (here, there):
+                with db.transaction() as tx:
+                    tx.delete("R", list(db["R"]))
+                    tx.insert("R", rows)
+                changes = changes_of(tx.changes["R"])
+                assert isinstance(changes, Bulk) == (db is there)
+                for expect, is_new in product((expect_key, expect_partitions), (False, True)):
+                    said.append(refused(lambda: expect(sink, db["R"], changes, is_new=is_new)))  # noqa: B023
+            assert said[:4] == said[4:], rows
+            assert (said[0] != "") == (len({key for key, _ in rows}) < len(rows))
+            assert (said[2] != "") == any(not key for key, _ in rows)
+
+
+def refused(work: Callable[[], None]) -> str:
+    try:
+        work()
+    except PipelineError as error:
+        return str(error)
+    return ""
+
+
 # -- the driver
 
 
@@ -195,14 +238,14 @@ def test_no_rows_come_to_the_driver(
         "program": "p.dl",
         "store": "store",
         "placement": "shuffled",
-        "sources": {"Sale": {"path": "in"}},
+        "sources": {"Sale": {"path": "in", "format": "parquet"}},
         "outputs": {"Dear": {"path": "out", "mode": "merge"}},
         "changes": {"Dear": {"path": "changes"}},
     }
     spec = pipeline.spec_from(tables, folder=tmp_path)
     (tmp_path / "in").mkdir()
     cents = np.arange(count, dtype=np.int64) % 100
-    for step in range(3):
+    for step in range(size(2, 3)):
         items = np.arange(count, dtype=np.int64) + (0, 2 * KEPT, 2 * KEPT)[step]
         name = ("a", "a", "b")[step]  # all rows, most of them others, more of the same
         parquet.write_table(pa.table({"item": items, "cents": cents}), tmp_path / "in" / f"{name}.parquet")

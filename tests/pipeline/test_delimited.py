@@ -35,6 +35,7 @@ def bound(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, spark
     spark.conf.set(name, BLOCK)
     if request.param == "large":
         monkeypatch.setattr("tidelog.pipeline.sources.taking.SMALL", 0)
+        monkeypatch.setattr("tidelog.pipeline.bulk.rows.LARGE", 0)
     yield
     spark.conf.set(name, before or "")
 

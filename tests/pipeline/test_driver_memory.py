@@ -40,6 +40,7 @@ placement = "shuffled"
 
 [sources.Sale]
 path = "in"
+format = "parquet"
 
 [outputs.Dear]
 path = "out"
@@ -89,7 +90,7 @@ def runs(folder: Path, cluster: Any) -> None:
         "spark.master": cluster.url,
         "spark.driver.memory": "1g",
         "spark.executor.memory": "1500m",
-        "spark.sql.shuffle.partitions": "16",
+        "spark.sql.shuffle.partitions": "8",
     }
     command = [
         sys.executable,
