@@ -214,7 +214,7 @@ class LocalEngine:
     def derive(self, step: Derive, rank: int) -> int:
         """Find a rule's instances and apply them to their heads; returns their number."""
         driver = self.driver(step)
-        if driver is not None and not len(driver):
+        if driver is not None and not len(driver) or self._reads_nothing(step):
             return 0
         before = self.runner.instances
         if not self._rediscover(step, driver, rank):
@@ -222,6 +222,16 @@ class LocalEngine:
             variant = self.variants.first(step.rule, step.driver, rows)
             self.runner.run(variant, step.views, driver, step.mode, rank)
         return self.runner.instances - before
+
+    def _reads_nothing(self, step: Derive) -> bool:
+        """Whether an atom reads the rows before the delta where there are none: if all are in it or later."""
+        if step.mode is not Mode.INSERT or View.REST not in step.views:
+            return False
+        for literal, view in zip(step.rule.body, step.views, strict=True):
+            if view is View.REST and isinstance(literal, Match) and literal.relation in self.pending:
+                if literal.relation not in self.dense.bits and self.pending[literal.relation].working.is_all_new:
+                    return True
+        return False
 
     def done_so_far(self, relation: str) -> tuple[int, int]:
         return self.runner.examined, self.change(relation).working.found_since

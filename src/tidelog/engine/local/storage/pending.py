@@ -106,6 +106,12 @@ class Working:
         return self._undo_log[: self.table.words[layout.UNDO_LENGTH]]
 
     @property
+    def is_all_new(self) -> bool:
+        """Whether each row is in the delta or was added to the worklist since, while rows are only inserted."""
+        words = self.table.words
+        return bool(words[layout.LISTED] - words[layout.DELTA_FROM] >= words[layout.ROWS])
+
+    @property
     def worklist(self) -> Rows:
         return self._worklist[: self.table.words[layout.LISTED]]
 
