@@ -107,7 +107,7 @@ class Working:
 
     @property
     def is_all_new(self) -> bool:
-        """Whether each row is in the delta or was added to the worklist since, while rows are only inserted."""
+        """Whether all rows are in the delta or later on the worklist, while rows are only inserted."""
         words = self.table.words
         return bool(words[layout.LISTED] - words[layout.DELTA_FROM] >= words[layout.ROWS])
 
