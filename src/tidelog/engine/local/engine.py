@@ -216,7 +216,7 @@ class LocalEngine:
     def derive(self, step: Derive, rank: int) -> int:
         """Find a rule's instances and apply them to their heads; returns their number."""
         driver = self.driver(step)
-        if driver is not None and not len(driver) or reads_nothing(step, self.pending, self.dense.bits):
+        if (driver is not None and not len(driver)) or reads_nothing(step, self.pending, self.dense.bits):
             return 0
         before = self.runner.instances
         if not self._rediscover(step, driver, rank):

@@ -119,9 +119,8 @@ def _finds_nothing(index, half):
 def gather(code, level, at, last):
     """Fill the block with rows from a position on; returns the position to go on with.
 
-    Begins to load where the second atom looks them up. If that is in a small index, rows that find nothing are
-    left out. The key of a row is not hashed again if it differs in one column at most, and has the value there
-    that the row before has.
+    Begins to load where the second atom looks them up. If that is in a small index, rows that find nothing
+    are left out. A key is not hashed again if only one of its values varies, and is that of the row before.
     """
     relation, mask, kind = load64(code, level + REL), load64(code, level + MASK), load64(code, level + KIND)
     cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)

@@ -385,14 +385,14 @@ NOT_BEGUN = -2  # a value of LEVEL
 # HASHED, each at the remainder of its position; a power of two
 MOST_HASHED = 16
 
-# the rows that `joins` works on, at JOINED: how many there are, and for each its position, its number, and
-# half the hash of the key that it looks up or of the tuple that it tests; JOINED is 0 if the last two levels are
-# of another kind
+# the rows that `joins` and `probes` work on, at JOINED: how many there are, and for each its position, its
+# number, and half the hash of the key that it looks up or of the tuple that it tests; JOINED is 0 if the last
+# two levels are of another kind
 JOINED_ROW, JOINED_HALF, JOINED_WIDTH, MOST_JOINED = 1, 2, 3, 32
 
-# where the values of the keys of these rows come from, at the BOUNDS of the second level: whether the first one
-# accepts all rows; the column of the only value that is not the same for all of them, or -1; and for each value
-# its column in the first level, or -1 if a slot has it
+# where the values of the keys of these rows come from, at the BOUNDS of the second level: whether the first
+# one accepts all rows; the column of the only value that is not the same for all of them, or -1; and for each
+# value its column in the first level, or -1 if a slot has it
 IS_PLAIN, VARYING, KEY_SOURCES = range(3)
 
 # SEARCHES says what is done with heads: apply them, or, in a thread that only searches, emit those that

@@ -1,4 +1,4 @@
-"""Joins the last two atoms of a rule if the last one is tested, for blocks of rows; part of the kernel `derive`.
+"""Joins the last two atoms of a rule if the last one is a test, for blocks of rows; part of `derive`.
 
 A block has some rows of the first of the two atoms. First the tuples to be tested are hashed for all of them,
 and their slots begin to be loaded. Then rows whose tuple has no slot are left out, and the rows of the others
@@ -7,12 +7,11 @@ begin to be loaded. Only then are heads made. The loop can stop before any head,
 
 from __future__ import annotations
 
-from tidelog.engine.local.kernels.cells import cell, larger, rank_of
+from tidelog.engine.local.kernels.cells import larger, rank_of
 from tidelog.engine.local.kernels.compiled import kernel
 from tidelog.engine.local.kernels.conditions import passes
 from tidelog.engine.local.kernels.joins import gather, matches
 from tidelog.engine.local.kernels.layout import (
-    BOUNDS,
     CELLS_AT,
     COL_FROM,
     COL_TO,
@@ -21,35 +20,25 @@ from tidelog.engine.local.kernels.layout import (
     END,
     FIL_FROM,
     FIL_TO,
-    GROUPED_AT,
     HEAD,
     HEADER,
     HIGHEST,
-    INDEX,
     INSTANCES,
     JOINED,
     JOINED_HALF,
     JOINED_ROW,
     JOINED_WIDTH,
-    KEY_CHECKS,
     KEY_FROM,
-    KEY_SLOT,
     KEY_TO,
-    KEY_WIDTH,
-    KIND,
     LEVEL,
     LEVEL_WIDTH,
-    LOOKUP,
     MASK,
-    MOST_JOINED,
     MOST_PENDING,
-    NONE,
     PAUSE,
     PENDING_TO,
     RANKED,
     REL,
     ROWS,
-    SCAN,
     SLOTS,
     SLOTS_AT,
     STEPS,
@@ -60,11 +49,10 @@ from tidelog.engine.local.kernels.layout import (
     WIDE,
     WIDTH,
 )
-from tidelog.engine.local.kernels.look_ahead import list_of
-from tidelog.engine.local.kernels.memory import load8, load32, load64, store64
+from tidelog.engine.local.kernels.memory import load8, load64, store64
 from tidelog.engine.local.kernels.pending import flush, next_pending, put_off
 from tidelog.engine.local.kernels.ranges import agrees
-from tidelog.engine.local.kernels.rows import CACHED, SEED, fetch_cells, fetch_slot, mix, place, upper
+from tidelog.engine.local.kernels.rows import CACHED, fetch_cells, place
 
 __all__ = ["probe"]
 
@@ -159,7 +147,7 @@ def _make_heads(code, level):
 
 @kernel
 def probe(code, number):
-    """Run the rest of the level of this number and the next one, which is the last and a test; keeps LEVEL."""
+    """Run the rest of the level of this number and the last one, which tests; keeps LEVEL."""
     level = HEADER + number * LEVEL_WIDTH
     at, end, status = load64(code, level + CURSOR), load64(code, level + END), DONE
     while at < end and status == DONE:

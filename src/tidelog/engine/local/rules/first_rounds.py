@@ -1,8 +1,8 @@
 """What is known of the first round of a recursion that is loaded: all rows of its relations are in the delta.
 
-Then no row is before the delta, so a rule that reads such rows finds nothing. And a rule that begins with the
-delta would look at all rows, although its first atom may have constants. If an index that other rules use finds
-these, the rule begins with the rows found there.
+Then no row is before the delta, so a rule that reads such rows finds nothing. And a rule that begins with
+the delta would look at all rows, although its first atom may have constants. If an index that other rules
+use finds these, the rule begins with the rows found there.
 """
 
 from __future__ import annotations
