@@ -410,7 +410,7 @@ class Bytecode:
         """
         if status == layout.GROW_INDEX:
             check(0)
-            cover_shared(self.tables.values(), threads)
+            cover_shared(((i, t) for t in self.tables.values() for i in t.indexes.values()), threads)
         make_room(status, target, check, self)
         if status == layout.PAUSE and threads > 1 and self._is_divisible:
             room = partial(make_room, target=target, check=check, bytecode=self)
