@@ -1,9 +1,10 @@
 """Estimates the size of a recursion before its first round, to decide whether it begins as bits.
 
 The largest strongly connected component is a lower bound, and the number of paths an upper one. If these do
-not decide, the number of pairs is estimated as in Cohen's size-estimation framework: every value draws random ranks, and each component keeps
-the smallest rank of all values that it is paired with, which takes one pass over the steps. The smallest of n
-uniform ranks is 1 / (n + 1) on average. So an estimate takes time and space by the steps, not by the pairs.
+not decide, the number of pairs is estimated as in Cohen's size-estimation framework: every value draws random
+ranks, and each component keeps the smallest rank of all values that it is paired with, which takes one pass
+over the steps. The smallest of n uniform ranks is 1 / (n + 1) on average. So an estimate takes time and space
+by the steps, not by the pairs.
 """
 
 from __future__ import annotations
