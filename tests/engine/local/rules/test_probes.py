@@ -147,7 +147,7 @@ def test_a_first_round_begins_with_the_rows_that_have_the_constants(
     made.engine.runner.threads = threads
     facts: set[Any] = set()
     for count in (90, 20, 50):
-        added = {tuple(map(int, row)) for row in random.integers(0, [12, 6, 12], (count, 3))}
+        added: set[Any] = {tuple(map(int, row)) for row in random.integers(0, [12, 6, 12], (count, 3))}
         gone = set(sorted(facts)[::3])
         made.commit(program, {"T": ZSet.of(added - facts) - ZSet.of(gone - added)})
         facts = (facts - gone) | added
