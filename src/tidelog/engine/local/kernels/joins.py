@@ -8,6 +8,8 @@ which goes on with the second one.
 
 from __future__ import annotations
 
+import numpy as np
+
 from tidelog.engine.local.kernels.cells import cell, larger, rank_of
 from tidelog.engine.local.kernels.compiled import inlined, kernel
 from tidelog.engine.local.kernels.conditions import passes
@@ -116,6 +118,27 @@ def _finds_nothing(index, half):
 
 
 @kernel
+def _half_of_rest(code, prefix, key, last_key, source, cells, at, wide):
+    """Half the hash of a key, given the hash of its first values; -1 if one of the others matches nothing."""
+    h, matches_nothing = np.uint64(prefix), False
+    for j in range(key, last_key, KEY_WIDTH):
+        column = load64(code, source)
+        v = cell(cells, at + column, wide) if column >= 0 else load64(code, load64(code, j + KEY_SLOT))
+        matches_nothing |= v == NONE and load64(code, j + KEY_CHECKS) != 0
+        h = mix(h, v)
+        source += 1
+    return -1 if matches_nothing else upper(h)
+
+
+@kernel
+def _is_accepted(code, level, cells, at, wide):
+    """Whether a row matches the terms and comparisons of its atom; binds its columns to slots."""
+    if not matches(code, cells, at, wide, load64(code, level + COL_FROM), load64(code, level + COL_TO)):
+        return False
+    return load64(code, level + FIL_FROM) == load64(code, level + FIL_TO) or passes(code, level) == 1
+
+
+@kernel
 def gather(code, level, at, last):
     """Fill the block with rows from a position on; returns the position to go on with.
 
@@ -129,8 +152,6 @@ def gather(code, level, at, last):
     sources, tests = load64(code, second + BOUNDS), load64(code, second + KIND) == MEMBER
     is_plain, varies = load64(code, sources + IS_PLAIN), load64(code, sources + VARYING)
     key, last_key = load64(code, second + KEY_FROM), load64(code, second + KEY_TO)
-    first, end = load64(code, level + COL_FROM), load64(code, level + COL_TO)
-    filters = load64(code, level + FIL_TO) - load64(code, level + FIL_FROM)
     index = load64(code, second + REL if tests else second + INDEX)
     is_large = not tests and load64(index, GROUPED) >= CACHED
     listed, own, last_own = 0, 0, 0
@@ -157,22 +178,13 @@ def gather(code, level, at, last):
         begin = row * stride
         if not (mask >> load8(tags, row)) & 1 or not agrees(code, cells, begin, wide, own, last_own):
             continue
-        if not is_plain:
-            if not matches(code, cells, begin, wide, first, end):
-                continue
-            if filters and passes(code, level) != 1:
-                continue
+        if not is_plain and not _is_accepted(code, level, cells, begin, wide):
+            continue
         value = cell(cells, begin + varies, wide) if varies >= 0 else NONE
         if value == NONE or value != before:
-            before, finds = value, True
-            h, source = prefix, column
-            for j in range(key, last_key, KEY_WIDTH):
-                c = load64(code, source)
-                v = cell(cells, begin + c, wide) if c >= 0 else load64(code, load64(code, j + KEY_SLOT))
-                finds &= not (v == NONE and load64(code, j + KEY_CHECKS))
-                h = mix(h, v)
-                source += 1
-            half = upper(h)
+            before = value
+            half = _half_of_rest(code, np.int64(prefix), key, last_key, column, cells, begin, wide)
+            finds = half >= 0
             if tests:
                 fetch_slot(index, half)
             elif is_large:

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from tidelog.engine.local.codes.codec import Codes
+from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import collect
 from tidelog.engine.local.rules.compiler import Level
 from tidelog.engine.local.storage.pending import Change, Working
@@ -25,13 +26,19 @@ __all__ = ["reads_nothing", "with_constants"]
 _MANY: Final = 4096  # rows that are worth a lookup
 
 
+def _are_all_new(working: Working) -> bool:
+    """Whether all rows are in the delta or later on the worklist, while rows are only inserted."""
+    words = working.table.words
+    return bool(words[layout.LISTED] - words[layout.DELTA_FROM] >= words[layout.ROWS])
+
+
 def reads_nothing(step: Derive, pending: Mapping[str, Change], as_bits: Container[str]) -> bool:
     """Whether an atom reads the rows before the delta where there are none."""
     if step.mode is not Mode.INSERT or View.REST not in step.views:
         return False
     read = [x for x, view in zip(step.rule.body, step.views, strict=True) if view is View.REST]
     names = [x.relation for x in read if isinstance(x, Match) and x.relation not in as_bits]
-    return any(name in pending and pending[name].working.is_all_new for name in names)
+    return any(name in pending and _are_all_new(pending[name].working) for name in names)
 
 
 def with_constants(level: Level, working: Working, slots: Codes, delta: Rows) -> Rows:
@@ -39,7 +46,7 @@ def with_constants(level: Level, working: Working, slots: Codes, delta: Rows) ->
 
     Later rows may be among them, which the atom does not show, and rows with other constants.
     """
-    if not level.keys or len(delta) < _MANY or not working.is_all_new:
+    if not level.keys or len(delta) < _MANY or not _are_all_new(working):
         return delta
     values, last = {column: slots[slot] for column, slot, _ in level.keys}, int(delta.max())
     indexes = working.table.indexes.items()

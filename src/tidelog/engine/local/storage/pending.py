@@ -106,12 +106,6 @@ class Working:
         return self._undo_log[: self.table.words[layout.UNDO_LENGTH]]
 
     @property
-    def is_all_new(self) -> bool:
-        """Whether all rows are in the delta or later on the worklist, while rows are only inserted."""
-        words = self.table.words
-        return bool(words[layout.LISTED] - words[layout.DELTA_FROM] >= words[layout.ROWS])
-
-    @property
     def worklist(self) -> Rows:
         return self._worklist[: self.table.words[layout.LISTED]]
 
