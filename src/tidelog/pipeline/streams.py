@@ -132,8 +132,11 @@ class _Following:
             return
         found = Found(streams={source.relation: batch})
         relation = self._pipeline.program.relations[source.relation]
-        self._pipeline.intake.take_batch(found, source, relation, raw)
-        self._report(self._pipeline.commit(found))
+        try:
+            self._pipeline.intake.take_batch(found, source, relation, raw)
+            self._report(self._pipeline.commit(found))
+        finally:
+            found.release()
 
     def _expect_well(self, query: Any) -> None:
         try:
