@@ -220,7 +220,7 @@ class Pipeline:
             return Outcome(current.commit, is_new=False, places=places)
         outputs = [r.name for r in self._stored().values() if r.role is not Role.INPUT]
         session = self.session()
-        reworked = "" if self._opened is None else self._opened.reworked
+        opened = self._opened or Opened(session)
         self._opened = Opened(session)  # reported only once
         return Outcome(
             current.commit,
@@ -231,7 +231,8 @@ class Pipeline:
             places=places,
             bad_rows=tuple(found.bad_rows),
             quarantine=self.spec.quarantine and shown_path(self.spec.quarantine),
-            reworked=reworked,
+            reworked=opened.reworked,
+            partly=opened.partly,
         )
 
 

@@ -59,6 +59,7 @@ __all__ = [
     "Settings",
     "answers",
     "collected",
+    "worker_of",
 ]
 
 HERE, PART, SIGN = "here", "part", "sign"
@@ -102,14 +103,16 @@ class Given:
 class Divided:
     """A stratum maintained in tasks: its programs since the base, and the files of each partition since then.
 
-    `through` are the columns by which its relations are divided; None if one task has it all. `moved` counts
-    the changes since the base and the instances found for them, `rows` are those in all states. `work` is the
-    work of its bootstrap (see `exchange`). If it is `unsettled`, the order in which tuples were found says
-    nothing about the support of some of them.
+    `through` are the columns by which its relations are divided; None if one task has it all. It has so many
+    `partitions`, also if the session uses another number by now. `moved` counts the changes since the base
+    and the instances found for them, `rows` are those in all states. `work` is the work of its bootstrap (see
+    `exchange`). If it is `unsettled`, the order in which tuples were found says nothing about the support of
+    some of them.
     """
 
     programs: tuple[FlatProgram, ...]
     through: Mapping[str, int] | None
+    partitions: int
     routes: Routes | None = None
     files: tuple[tuple[str, ...], ...] = ()
     moved: int = 0
@@ -208,7 +211,7 @@ def answers(
         settings,
         checkpoints.scratch,
     )
-    rows = _rows(given, task, by, checkpoints)
+    rows = _rows(given, task, checkpoints)
     made, told = checkpoints.told(rows.mapInArrow(task.run, task.answer_ddl), _NOTE)
     notes = [json.loads(note) for note in told]
     problem = next((note["problem"] for note in notes if note.get("problem")), None)
@@ -226,7 +229,9 @@ def answers(
     stats = _stats(program, notes)
     moved = 0 if is_base else moved + stats.instances
     rows_now = sum(note["rows"] for note in notes)
-    after = Divided(programs, by, before.routes, files, moved, before.work, unsettled, rows_now)
+    after = Divided(
+        programs, by, before.partitions, before.routes, files, moved, before.work, unsettled, rows_now
+    )
     sizes = {
         name: Changes(*(sum(note["sizes"][number][i] for note in notes) for i in range(len(_SIGNS))))
         for number, name in enumerate(task.made)
@@ -260,17 +265,15 @@ def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> StratumS
 # -- the input of tasks
 
 
-def _rows(
-    given: Mapping[str, Given], task: _Task, through: Mapping[str, int] | None, checkpoints: Checkpoints
-) -> DataFrame:
+def _rows(given: Mapping[str, Given], task: _Task, checkpoints: Checkpoints) -> DataFrame:
     """The changes of divided relations, such that every partition has a task, even without rows."""
+    through, parts = task.before.through, task.before.partitions
     tagged = [
         _tagged(checkpoint.frame, number, sign, None if through is None else through[name], task)
         for number, name in enumerate(task.divided)
         for checkpoint, sign in ((given[name].inserted, 1), (given[name].deleted, -1))
         if checkpoint is not None and checkpoint.size
     ]
-    parts = checkpoints.partitions if through is not None else 1
     if not tagged:
         return _marked(checkpoints.spark.range(0, parts, 1, parts), task).drop(PART)
     if not checkpoints.sessions.are_two:  # adaptive execution may be on, which starts no tasks without rows
@@ -458,22 +461,7 @@ class _Task:
 
     def _worker(self, files: Sequence[str]) -> Worker:
         """The worker in the state of the last commit."""
-        strategy, limits, _ = self.settings
-        steady = self.before.routes is not None
-        if not files:
-            return Worker(strategy, steady=steady)
-        base, *logs = files
-        try:
-            worker = Worker.of(self.scratch.read(base), self.before.programs[0], strategy, steady=steady)
-            for log, program in zip(logs, self.before.programs[1:], strict=True):
-                worker.advance(program, logged(self.scratch.read(log)), limits, _nothing)
-                worker.commit()
-        except Corrupt as problem:
-            raise EngineError(
-                f"a state that a task saved in {self.scratch.folder} is corrupt ({problem}); "
-                "reopen the session"
-            ) from None
-        return worker
+        return worker_of(self.before, files, self.settings, self.scratch)
 
     def _batches(
         self, which: int, sign: int, here: int, made: Mapping[str, Any], size: int, note: str | None
@@ -492,6 +480,25 @@ class _Task:
         table = pa.table([*numbers, *filled.values(), notes], names=[_WHICH, SIGN, HERE, *filled, _NOTE])
         batches: Iterator[Any] = iter(table.to_batches(max_chunksize=_BATCH))
         return batches
+
+
+def worker_of(before: Divided, files: Sequence[str], settings: Settings, scratch: Scratch) -> Worker:
+    """The worker of a partition in the state of the last commit, of which it left these files."""
+    strategy, limits, _ = settings
+    steady = before.routes is not None
+    if not files:
+        return Worker(strategy, steady=steady)
+    base, *logs = files
+    try:
+        worker = Worker.of(scratch.read(base), before.programs[0], strategy, steady=steady)
+        for log, program in zip(logs, before.programs[1:], strict=True):
+            worker.advance(program, logged(scratch.read(log)), limits, _nothing)
+            worker.commit()
+    except Corrupt as problem:
+        raise EngineError(
+            f"a state that a task saved in {scratch.folder} is corrupt ({problem}); reopen the session"
+        ) from None
+    return worker
 
 
 def _side_by_side(letter: str, kinds: Sequence[Any]) -> list[tuple[str, str]]:
