@@ -129,7 +129,9 @@ class Pipeline:
             state = self._opening.offer(session)
             sidecars = found.settled(changes)
             stored = self._stored()
-            self.store.commit(Update(self._text, stored, changes, known, streams, sinks, state, sidecars))
+            self.store.commit(
+                Update(self._text, stored, changes, known, streams, sinks, state, sidecars, found.positions)
+            )
         except BaseException:
             self._opened = None  # it may be ahead of the store
             raise
@@ -232,7 +234,7 @@ class Pipeline:
             bad_rows=tuple(found.bad_rows),
             quarantine=self.spec.quarantine and shown_path(self.spec.quarantine),
             reworked=opened.reworked,
-            partly=opened.partly,
+            partly=dict(opened.partly),
         )
 
 

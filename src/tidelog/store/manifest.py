@@ -43,7 +43,7 @@ D = TypeVar("D")
 
 FORMAT: Final = 6
 # 1 had no states, 1 and 2 no digests, 1 to 3 no origins of sinks, 1 to 4 no writers and sidecars,
-# 1 to 5 no states of several files
+# 1 to 5 no states of several files and positions of streams
 _READABLE: Final = (1, 2, 3, 4, 5, FORMAT)
 _WITH_DIGESTS: Final = 3
 MANIFESTS: Final = "manifests"
@@ -102,10 +102,16 @@ class StoredRelation:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The last committed batch of a stream; `stream` is the id that Spark assigned."""
+    """The last committed batch of a stream; `stream` is the id that Spark assigned.
+
+    `file` has what Spark needs to go on, with its size and digest; "" if Spark keeps that itself.
+    """
 
     stream: str
     number: int
+    file: str = ""
+    size: int = 0
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +170,7 @@ class Manifest:
         """All files of the store that this commit needs, by their names in it."""
         files = {f"{SEGMENTS}/{file}" for file in self.files}
         files.update(part.file for part in self.parts)
+        files.update(batch.file for batch in self.streams.values() if batch.file)
         return frozenset(files if self.state is None else files | self.state.files)
 
 
@@ -215,6 +222,7 @@ def _is_sound(manifest: Manifest, *, has_digests: bool) -> bool:
     """Whether a manifest names only files of the store, each with its digest."""
     is_named = all(_SEGMENT.fullmatch(s.file) and bool(s.digest) >= has_digests for s in manifest.segments)
     is_named = is_named and all(_SIDECAR.fullmatch(part.file) and part.digest for part in manifest.parts)
+    is_named = is_named and all(not b.file or _PART.fullmatch(b.file) for b in manifest.streams.values())
     state = manifest.state
     if state is None or not is_named:
         return is_named

@@ -421,7 +421,7 @@ class SparkEngine(LackingOperators):
                 return self.whole.in_tasks(stratum, *known, self._tell)
             why += "; by joins"
             self._placed[stratum.relations] = Placed("shuffled", why)
-        self.whole.leave(stratum)
+        self.whole.go(stratum)
         return None
 
     def _has_rows(self, stratum: Stratum) -> bool:

@@ -140,8 +140,9 @@ class InFrames(Protocol):
     """A backend that can have its data in DataFrames."""
 
     def resume_frames(self, program: Program, record: Record, parts: StateParts) -> Mapping[str, str]:
-        """Switch to a program and its saved state; returns why some strata will be bootstrapped, by names.
+        """Switch to a program and its saved state; returns why some strata are bootstrapped, by their names.
 
+        The next commits add to it, where a stratum turns out to be maintained in another way than before.
         Raises Unusable, Corrupt or EngineError if that is impossible; the backend is of no use then.
         """
         ...

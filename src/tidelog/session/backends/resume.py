@@ -13,12 +13,12 @@ import sys
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, cast
 
 import numpy as np
 
-from tidelog import __version__
-from tidelog.engine import local
+from tidelog import __version__, engine, plan
 from tidelog.engine.local.storage.record import Corrupt, map_record, read_record, write_record
 from tidelog.program.model import Program
 from tidelog.session.backends.protocol import InFrames
@@ -48,9 +48,14 @@ def stamp(functions: Iterable[Callable[..., object]] = ()) -> str:
 
 
 def _engine_print() -> str:
-    """A fingerprint of the engine's modules, which alone define what its arrays mean."""
-    files = sorted(Path(local.__file__).parent.rglob("*.py"))
+    """A fingerprint of the modules that define what arrays mean, and what relations a program has."""
+    files = sorted(file for package in (engine, plan) for file in _folder(package).rglob("*.py"))
     return hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()[:_DIGITS]
+
+
+def _folder(package: ModuleType) -> Path:
+    assert package.__file__ is not None, "a package with an __init__"
+    return Path(package.__file__).parent
 
 
 def _text(module: str) -> str:
@@ -71,8 +76,11 @@ def offer(
 
     def write_parts(files: Files, state: str) -> Sequence[StatePart]:
         progress("saving the state")
-        with session._state.still():
+        try:
             return saved.write_parts(files, state)
+        except OSError as error:
+            progress(f"the state was not saved: {error.strerror}")
+            raise
 
     def write(out: Output) -> None:
         with session._state.still():
@@ -92,7 +100,8 @@ def resume(
 ) -> Mapping[str, str]:
     """Switch a session to a program and its saved state.
 
-    Returns why some strata will be bootstrapped, by their names. Raises Unusable or an EngineError.
+    Returns why some strata are bootstrapped, by their names, also by the next commits. Raises Unusable or an
+    EngineError.
     """
     where = files.where(kept.file)
     state = usable_state(files, kept, stamp)

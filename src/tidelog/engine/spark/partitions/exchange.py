@@ -29,6 +29,7 @@ from tidelog.engine.protocol import Tell
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import columns
 from tidelog.engine.spark.joins.native import literal
+from tidelog.engine.spark.partitions.divided import Divided, Settings
 from tidelog.engine.spark.partitions.rerouting import arranged, received, sent
 from tidelog.engine.spark.partitions.routes import Pattern, Routes
 from tidelog.engine.spark.partitions.tasks import (
@@ -41,10 +42,8 @@ from tidelog.engine.spark.partitions.tasks import (
     SIGN,
     Answers,
     Changes,
-    Divided,
     Given,
     Late,
-    Settings,
     answers,
 )
 from tidelog.engine.statistics import StratumStats

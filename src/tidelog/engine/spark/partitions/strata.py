@@ -20,6 +20,7 @@ from tidelog.engine.protocol import Tell
 from tidelog.engine.spark.frames.checkpoints import BROADCAST, Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.relation_state import Work
 from tidelog.engine.spark.partitions.best_first import best_first
+from tidelog.engine.spark.partitions.divided import Divided, Settings
 from tidelog.engine.spark.partitions.exchange import (
     STEP,
     Deep,
@@ -40,7 +41,7 @@ from tidelog.engine.spark.partitions.rerouting import (
     without_new_rules,
 )
 from tidelog.engine.spark.partitions.routes import WIDE, Pattern, Routes, find_routes, named
-from tidelog.engine.spark.partitions.tasks import Divided, Failed, Given, Late, Settings, collected
+from tidelog.engine.spark.partitions.tasks import Failed, Given, Late, collected
 from tidelog.engine.spark.partitions.worker import Worker, program_of, read_by, signed_rows
 from tidelog.engine.spark.placement import passed_through
 from tidelog.engine.statistics import StratumStats
@@ -97,6 +98,7 @@ class LocalStrata:
     here: dict[Relations, Here] = field(default_factory=dict)
     _next_divided: dict[Relations, Divided] = field(default_factory=dict)
     _next_here: dict[Relations, Here] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)  # why states of strata were of no use, by their names
     late: dict[Relations, int] = field(default_factory=dict)  # rows deleted when an update was too costly
     _left: set[Relations] = field(default_factory=set)  # strata whose state is invalid after this commit
 
@@ -221,6 +223,7 @@ class LocalStrata:
         """The state of a stratum at the last commit, if it can be updated."""
         before = self.divided.get(stratum.relations)
         if before is None or before.through != divided or before.routes != routes:
+            self._lose(stratum, "it is divided in another way")
             return None
         if routes is None:
             return before
@@ -325,6 +328,8 @@ class LocalStrata:
         """Bring a stratum to its new state in the driver; None if it turns out not to fit."""
         program = program_of(stratum, relations, functions)
         known = self.here.get(stratum.relations)
+        if known is None:
+            self._lose(stratum, "it is evaluated in the driver now")
         given = _given(stratum, read_by(stratum), None if known is None else known.program, work)
         worker = Worker(self.strategy) if known is None else known.worker
         self.leave(stratum)
@@ -347,6 +352,16 @@ class LocalStrata:
             inserted, deleted = (self.checkpoints.table(types, rows) for rows in worker.changes(name))
             _take(work(name), inserted, deleted, is_new=known is None)
         return stats
+
+    def go(self, stratum: Stratum) -> None:
+        """Leave a stratum to frames."""
+        self._lose(stratum, "it is evaluated by joins now")
+        self.leave(stratum)
+
+    def _lose(self, stratum: Stratum, why: str) -> None:
+        """Note that the state of a stratum is of no use, if there is one."""
+        if not self.is_new(stratum):
+            self.lost[stratum.name] = why
 
     def leave(self, stratum: Stratum) -> None:
         """Invalidate the state of a stratum, which is brought to its new state in another way."""

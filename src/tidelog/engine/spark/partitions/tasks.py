@@ -28,18 +28,17 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidelog.engine.limits import Limits
-from tidelog.engine.local.storage.record import Corrupt, Record
+from tidelog.engine.local.storage.record import Record
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import arrow_schema, columns, spark_type, stored, whole
-from tidelog.engine.spark.partitions.packing import logged, packed, unpacked
+from tidelog.engine.spark.partitions.divided import Divided, Settings, worker_of
+from tidelog.engine.spark.partitions.packing import packed, unpacked
 from tidelog.engine.spark.partitions.rerouting import sent, through
 from tidelog.engine.spark.partitions.routes import Routes
 from tidelog.engine.spark.partitions.scratch import Scratch
 from tidelog.engine.spark.partitions.worker import Changed, Signed, Worker, signed_rows
 from tidelog.engine.statistics import StratumStats, at_the_same_time, rules_data, rules_from
 from tidelog.errors import EngineError, TidelogError
-from tidelog.maintain.strategy import Strategy
 from tidelog.plan.flat import FlatProgram
 
 __all__ = [
@@ -52,14 +51,11 @@ __all__ = [
     "SIGN",
     "Answers",
     "Changes",
-    "Divided",
     "Failed",
     "Given",
     "Late",
-    "Settings",
     "answers",
     "collected",
-    "worker_of",
 ]
 
 HERE, PART, SIGN = "here", "part", "sign"
@@ -69,14 +65,6 @@ _SIGNS: Final = (INSERTED, DELETED, MOVED, ASSERTED)
 _BATCH: Final = 200_000  # rows
 _LOGS: Final = 32
 _SHARE: Final = 0.25  # of the rows in all states: rows received and instances found since the last base
-
-
-class Settings(NamedTuple):
-    """The settings of workers; `most` limits the instances that a task may find."""
-
-    strategy: Strategy
-    limits: Limits
-    most: int | None = None
 
 
 class Late(Exception):
@@ -97,32 +85,6 @@ class Given:
     @property
     def size(self) -> int:
         return sum(checkpoint.size for checkpoint in (self.inserted, self.deleted) if checkpoint is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class Divided:
-    """A stratum maintained in tasks: its programs since the base, and the files of each partition since then.
-
-    `through` are the columns by which its relations are divided; None if one task has it all. It has so many
-    `partitions`, also if the session uses another number by now. `moved` counts the changes since the base
-    and the instances found for them, `rows` are those in all states. `work` is the work of its bootstrap (see
-    `exchange`). If it is `unsettled`, the order in which tuples were found says nothing about the support of
-    some of them.
-    """
-
-    programs: tuple[FlatProgram, ...]
-    through: Mapping[str, int] | None
-    partitions: int
-    routes: Routes | None = None
-    files: tuple[tuple[str, ...], ...] = ()
-    moved: int = 0
-    work: int = 0
-    unsettled: bool = False
-    rows: int = 0
-
-    @property
-    def all_files(self) -> Iterator[str]:
-        return (name for files in self.files for name in files)
 
 
 class Changes(NamedTuple):
@@ -480,25 +442,6 @@ class _Task:
         table = pa.table([*numbers, *filled.values(), notes], names=[_WHICH, SIGN, HERE, *filled, _NOTE])
         batches: Iterator[Any] = iter(table.to_batches(max_chunksize=_BATCH))
         return batches
-
-
-def worker_of(before: Divided, files: Sequence[str], settings: Settings, scratch: Scratch) -> Worker:
-    """The worker of a partition in the state of the last commit, of which it left these files."""
-    strategy, limits, _ = settings
-    steady = before.routes is not None
-    if not files:
-        return Worker(strategy, steady=steady)
-    base, *logs = files
-    try:
-        worker = Worker.of(scratch.read(base), before.programs[0], strategy, steady=steady)
-        for log, program in zip(logs, before.programs[1:], strict=True):
-            worker.advance(program, logged(scratch.read(log)), limits, _nothing)
-            worker.commit()
-    except Corrupt as problem:
-        raise EngineError(
-            f"a state that a task saved in {scratch.folder} is corrupt ({problem}); reopen the session"
-        ) from None
-    return worker
 
 
 def _side_by_side(letter: str, kinds: Sequence[Any]) -> list[tuple[str, str]]:

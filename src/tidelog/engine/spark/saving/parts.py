@@ -21,8 +21,8 @@ from pyspark.sql import DataFrame
 from tidelog.engine.local.storage.record import Corrupt, read_record, write_record
 from tidelog.engine.spark.frames.checkpoints import Checkpoints
 from tidelog.engine.spark.frames.layout import PROBLEM
+from tidelog.engine.spark.partitions.divided import Divided, Settings, worker_of
 from tidelog.engine.spark.partitions.scratch import Scratch
-from tidelog.engine.spark.partitions.tasks import Divided, Settings, worker_of
 from tidelog.errors import TidelogError
 from tidelog.store.files import Files, Output
 from tidelog.store.states import StatePart, StateParts, Unusable, part_name

@@ -1,7 +1,7 @@
 """Restores the state of a session in DataFrames from its files.
 
 The state is restored under the program that it was saved with, divided as it was; the next commit brings it
-to the present one. What cannot be used is left out and bootstrapped, which the caller is told:
+to the present one. What cannot be used is left out and bootstrapped when it is needed (`LocalStrata.lost`):
 
 - A stratum in tasks goes on with the number of partitions that it was saved with, unless the session now uses
   many times more or fewer.
@@ -12,7 +12,7 @@ to the present one. What cannot be used is left out and bootstrapped, which the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
@@ -25,9 +25,9 @@ from tidelog.engine.spark.frames.checkpoints import Checkpoint
 from tidelog.engine.spark.frames.layout import arrow_schema, columns
 from tidelog.engine.spark.frames.relation_state import COUNT, RelationState, empty_state
 from tidelog.engine.spark.joins.instances import RANK
+from tidelog.engine.spark.partitions.divided import Divided
 from tidelog.engine.spark.partitions.routes import Beside, Reading, Routes, named
 from tidelog.engine.spark.partitions.strata import Here
-from tidelog.engine.spark.partitions.tasks import Divided
 from tidelog.engine.spark.partitions.worker import Worker, program_of
 from tidelog.engine.spark.saving.parts import copied, read_rows, reading, rows_in
 from tidelog.engine.spark.saving.saved import print_of, seeded
@@ -44,7 +44,7 @@ _MOST: Final = 4  # times more or fewer partitions than the session uses now
 
 @dataclass(frozen=True, slots=True)
 class RestoredFrames:
-    """What was restored: the program that it belongs to, and why some strata will be bootstrapped, by names.
+    """What was restored: the program that it belongs to, and the costs of its strata.
 
     `is_other` says that the program differs from the one that the engine now makes of the same rules.
     """
@@ -52,7 +52,6 @@ class RestoredFrames:
     program: FlatProgram
     is_other: bool
     costs: Costs
-    lost: Mapping[str, str] = field(default_factory=dict)
 
 
 def restore(
@@ -82,7 +81,6 @@ class _Restoring:
         self.program = then
         rules = {stratum.relations: stratum.rules for stratum in now.strata}
         self._changed = {s.relations for s in then.strata if rules.get(s.relations, s.rules) != s.rules}
-        self.lost: dict[str, str] = {}
 
     def done(self) -> RestoredFrames:
         self._expect_fit()
@@ -94,7 +92,7 @@ class _Restoring:
         whole.deep = {frozenset(names) for names in values["deep"]}
         whole.late = {frozenset(names): int(rows) for names, rows in values["late"]}
         costs = {frozenset(map(str, names)): cost_from(cost) for names, cost in values["costs"]}
-        return RestoredFrames(self.program, self.is_other, costs, self.lost)
+        return RestoredFrames(self.program, self.is_other, costs)
 
     def _expect_fit(self) -> None:
         """Raise Unusable if the state belongs to another program, strategy or version of Spark."""
@@ -171,7 +169,7 @@ class _Restoring:
             stratum = self._stratum(saved["relations"])
             why = self._why_not(stratum, saved)
             if why:
-                self.lost[stratum.name] = why
+                self._engine.whole.lost[stratum.name] = why
             else:
                 usable.append((stratum, saved))
         frames = [
@@ -219,7 +217,7 @@ class _Restoring:
         for names, file in self._values["here"]:
             stratum = self._stratum(names)
             if stratum.relations in self._changed:
-                self.lost[stratum.name] = "its state is of another placement"
+                whole.lost[stratum.name] = "its state is of another placement"
                 continue
             program = program_of(stratum, self.program.relations, self.program.functions)
             worker = Worker.of(read_record(self._parts.content(file)), program, whole.strategy)

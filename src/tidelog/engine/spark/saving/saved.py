@@ -19,17 +19,17 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tidelog.engine.limits import Limits
 from tidelog.engine.local.storage.record import Record, write_record
 from tidelog.engine.local.storage.saved_state import Costs, described_types
 from tidelog.engine.spark.engine import SparkEngine
 from tidelog.engine.spark.frames.relation_state import COUNT, RelationState
 from tidelog.engine.spark.joins.instances import RANK
+from tidelog.engine.spark.partitions.divided import Divided, Settings
 from tidelog.engine.spark.partitions.routes import Routes
 from tidelog.engine.spark.partitions.strata import Here
-from tidelog.engine.spark.partitions.tasks import Divided, Settings
 from tidelog.engine.spark.saving.parts import Written, written, written_partitions, written_rows
 from tidelog.errors import EngineError
+from tidelog.maintain.strategy import ELASTIC
 from tidelog.plan.flat import FlatProgram, Kind
 from tidelog.store.files import Files
 from tidelog.store.states import StatePart, part_name
@@ -82,9 +82,10 @@ class SavedFrames:
                 if checkpoint.size and not (kind == _GIVEN and relation.is_given):
                     frame = checkpoint.frame.select(*wanted)
                     work.append(written_rows(frame, checkpoint.size, _label(kind, name), files, state))
-        settings = Settings(engine.whole.strategy, Limits())
         for relations, divided in engine.whole.divided.items():
             label = _label(_DIVIDED, *sorted(relations))
+            strategy = engine.whole.strategy if divided.routes is None else ELASTIC
+            settings = Settings(strategy, engine.whole.limits)
             work.append(written_partitions(divided, label, settings, engine.checkpoints, files, state))
         return engine.checkpoints.notes(work)
 

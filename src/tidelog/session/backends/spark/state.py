@@ -44,7 +44,7 @@ from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.interrupt import is_interrupted
 from tidelog.session.locks import AT_WORK, Locks
 from tidelog.session.profiles.observed import Observed, Size
-from tidelog.store.states import StateParts
+from tidelog.store.states import StateParts, Unusable
 
 __all__ = ["SparkBackend"]
 
@@ -208,7 +208,7 @@ class SparkBackend:
         return SavedFrames(self.engine, self.commits.program, costs, working)
 
     def resume(self, program: Program, record: object) -> bool:
-        return False
+        raise Unusable("the saved state is of data in the driver, and the placement is DataFrames")
 
     def resume_frames(self, program: Program, record: Record, parts: StateParts) -> Mapping[str, str]:
         with self.working("Tidelog · resuming"):
@@ -219,7 +219,7 @@ class SparkBackend:
             self.program = program
             self._is_adopted = found.is_other
             self.commit += 1
-        return found.lost
+        return self.engine.whole.lost
 
     def adopt(
         self,

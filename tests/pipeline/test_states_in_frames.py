@@ -1,0 +1,360 @@
+"""A pipeline whose data is in DataFrames and in tasks goes on where it was, in every placement.
+
+Every run has a session of its own. What it holds, what it stores and what it says has changed is compared
+with a computation from scratch, and a run that goes on has bootstrapped nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+import tidelog
+from oracle.generator import Generator
+from pipeline.histories import History, given_of, text_of
+from pipeline.places import PROGRAM, SPEC, Place
+from sizes import size
+from store.places import bucket
+from tidelog import pipeline
+from tidelog.engine.spark.frames.checkpoints import Checkpoints
+from tidelog.errors import StoreError
+from tidelog.session.backends.adaptive import AdaptiveBackend
+from tidelog.store.durable import Store, Update, latest
+from tidelog.store.manifest import Manifest
+from tidelog.store.states import IN_FRAMES, IN_THE_DRIVER, KeptState
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tidelog.pipeline.runner import Pipeline
+
+pytestmark = pytest.mark.spark
+
+# a recursion for each way: divided by a column, exchanged, by joins, and the least value; and no recursion
+WAYS = (
+    PROGRAM
+    + """
+output relation Hit(node: int)
+Hit(y) :- Edge(0, y).
+Hit(y) :- Hit(x), Edge(x, y), not Blocked(y).
+output relation Pair(a: int, b: int)
+Pair(x, y) :- Edge(x, y), Blocked(x).
+Pair(x, y) :- Pair(x, a), Pair(y, b), Edge(a, b).
+output relation Near(node: int, d: int)
+Near(y, d) :- Edge(0, y), var one = 1, var d = one.group_by(y).min().
+Near(y, d) :- Near(x, a), Edge(x, y), var d = (a + 1).group_by(y).min().
+output relation Two(a: int, b: int)
+Two(x, z) :- Edge(x, y), Edge(y, z).
+"""
+)
+CHAIN = {(i, i + 1) for i in range(12)}
+Edges = set[tuple[int, int]]
+
+
+def divided(spark: SparkSession, partitions: int) -> SparkSession:
+    """A session with so many partitions."""
+    other = spark.newSession()
+    other.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    return other
+
+
+class Runs:
+    """A pipeline that is opened for each run."""
+
+    def __init__(self, folder: Path, spark: SparkSession, program: str = WAYS, spec: str = SPEC) -> None:
+        self.place = Place(folder, spec, program)
+        self.spark = spark
+        self.program = program
+        self.spec = spec
+        self.told: list[object] = []
+
+    def run(
+        self, edges: Edges, blocked: set[int], placement: str = "tasks", partitions: int = 2
+    ) -> pipeline.Outcome:
+        """A run with these facts; what it leaves is compared with a computation from scratch."""
+        chosen = f'placement = "{placement}"\n' if placement else ""
+        self.place.spec.write_text(chosen + self.spec)
+        self.place.write(edges, blocked)
+        self.told.clear()
+        with pipeline.open(
+            self.place.spec, spark=divided(self.spark, partitions), progress=self.told.append
+        ) as work:
+            outcome = work.run()
+            self.expect(work, edges, blocked)
+        return outcome
+
+    def expect(self, work: Pipeline, edges: Edges, blocked: set[int]) -> None:
+        db = tidelog.open(text=self.program)
+        with db.transaction() as tx:
+            tx.insert("Edge", sorted(edges))
+            tx.insert("Blocked", [(node,) for node in sorted(blocked)])
+        for name, relation in work.program.relations.items():
+            wanted = set(db[name])
+            assert set(work.session()[name]) == wanted, name
+            stored = work.store.table(relation)
+            assert sorted(map(tuple, (row.values() for row in stored.to_pylist()))) == sorted(wanted), name
+        assert self.place.output(self.spark) == self.place.added_up(self.spark) == set(db["Reach"])
+
+    @property
+    def went_on(self) -> bool:
+        return "loading the store" not in self.told
+
+    @property
+    def manifest(self) -> Manifest:
+        found = latest(self.place.folder / "store")
+        assert found is not None
+        return found
+
+    @property
+    def state(self) -> KeptState:
+        found = self.manifest.state
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def runs(tmp_path: Path, spark: SparkSession) -> Runs:
+    return Runs(tmp_path, spark)
+
+
+def in_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tasks do what the driver does for few rows."""
+    monkeypatch.setattr(Checkpoints.__init__, "__defaults__", (3, None))
+
+
+def bootstrapped(work: Pipeline) -> set[str]:
+    """The strata that the last commit of a pipeline's session bootstrapped."""
+    return {stratum.name for stratum in work.session().stats.strata if stratum.strategy == "bootstrap"}
+
+
+@pytest.mark.parametrize("placement", ["tasks", "shuffled"])
+def test_a_second_run_bootstraps_nothing(runs: Runs, placement: str) -> None:
+    assert runs.run(CHAIN, {99}, placement).reworked == ""
+    assert runs.state.place == IN_FRAMES
+    assert runs.state.parts
+    runs.place.write(CHAIN | {(3, 1)}, {99})
+    with pipeline.open(runs.place.spec, spark=divided(runs.spark, 2), progress=runs.told.append) as work:
+        runs.expect(work, CHAIN, {99})
+        assert not work.session().stats.strata
+        outcome = work.run()
+        runs.expect(work, CHAIN | {(3, 1)}, {99})
+        assert {s.strategy for s in work.session().stats.strata} <= {"update", ""}
+        assert not bootstrapped(work)
+    assert (outcome.reworked, dict(outcome.partly)) == ("", {})
+    assert runs.went_on
+    told = pipeline.status(pipeline.read_spec(runs.place.spec)).splitlines()[-1]
+    assert told.startswith("  saved state: as of commit 0, ")
+
+
+def test_what_was_asserted_since_is_an_update(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidelog.store.states.MAX_SHARE", 1e9)
+    edges = set(CHAIN)
+    for number in range(3):
+        edges ^= {(number, 9 - number)}
+        assert runs.run(edges, {number}, "tasks").reworked == ""
+        assert runs.state.commit == 0
+    with pipeline.open(runs.place.spec, spark=divided(runs.spark, 2)) as work:
+        runs.expect(work, edges, {2})
+        assert not bootstrapped(work)
+
+
+def test_other_placements_and_numbers_of_partitions_go_on(runs: Runs) -> None:
+    edges, dice = set(CHAIN), Random(1)
+    ways = [("tasks", 2), ("shuffled", 2), ("shuffled", 3), ("tasks", 5), ("shuffled", 1), ("tasks", 2)]
+    for number, (placement, partitions) in enumerate(ways):
+        edges ^= {(dice.randrange(13), dice.randrange(13)) for _ in range(3)}
+        outcome = runs.run(edges, {dice.randrange(13)}, placement, partitions)
+        assert outcome.reworked == ""
+        assert runs.went_on == (number > 0) or number == 0
+
+
+def test_far_more_partitions_recompute_what_tasks_keep(runs: Runs) -> None:
+    runs.run(CHAIN, {99}, "tasks", 1)
+    outcome = runs.run(CHAIN | {(3, 1)}, {99}, "tasks", 5)
+    assert outcome.reworked == ""
+    assert "Reach" in outcome.partly
+    assert "its state has 1 partitions, and Spark now uses 5" in str(outcome)
+    outcome = runs.run(CHAIN, {99}, "tasks", 5)
+    assert (outcome.reworked, dict(outcome.partly)) == ("", {})
+
+
+def test_the_driver_and_dataframes_recompute_each_others_results(runs: Runs) -> None:
+    edges = set(CHAIN)
+    for number, placement in enumerate(["driver", "tasks", "tasks", "driver", "driver"]):
+        edges ^= {(number, 7)}
+        outcome = runs.run(edges, {99}, placement)
+        assert bool(outcome.reworked) == (number in (1, 3)), outcome.reworked
+    assert "is of data in the driver" in str(runs.run(edges ^ {(1, 5)}, {99}, "shuffled"))
+
+
+def test_data_that_outgrew_the_driver_stays_in_dataframes(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outgrown = partial(AdaptiveBackend, budget=60)  # strata with up to 6 rows stay in the driver
+    monkeypatch.setattr("tidelog.session.backends.choose.AdaptiveBackend", outgrown)
+    runs, edges = Runs(tmp_path, spark), {(0, 1), (1, 2)}
+    for number in range(5):
+        assert runs.run(edges, {99}, "").reworked == ""
+        assert runs.went_on or not number
+        assert runs.state.place == (IN_FRAMES if number else IN_THE_DRIVER)
+        edges ^= {(2, 3), (3, 4), (1, 5 + number)} if number != 1 else set(CHAIN)
+
+
+def missing(file: Path) -> None:
+    file.unlink()
+
+
+def damaged(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def cut_short(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-1])
+
+
+def swapped(file: Path) -> None:
+    """Another file of the store, which is intact."""
+    file.write_bytes(next(iter((file.parent.parent / "segments").rglob("*.parquet"))).read_bytes())
+
+
+@pytest.mark.parametrize("harm", [missing, damaged, cut_short, swapped])
+def test_a_harmed_state_is_done_without(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch, harm: Callable[[Path], None]
+) -> None:
+    """Whichever file is harmed, and whether the driver or a task reads it."""
+    if harm in (missing, swapped):
+        in_tasks(monkeypatch)
+    edges = set(CHAIN)
+    runs.run(edges, {99})
+    dice = Random(harm.__name__)
+    for _ in range(size(3, 12)):
+        name = dice.choice(sorted(runs.state.files))
+        harm(runs.place.folder / "store" / name)
+        edges ^= {(dice.randrange(13), dice.randrange(13))}
+        outcome = runs.run(edges, {99})
+        assert name in outcome.reworked
+        assert f"  all results were recomputed: {outcome.reworked}" in str(outcome).splitlines()
+        assert runs.state.commit == runs.manifest.commit
+        edges ^= {(dice.randrange(13), dice.randrange(13))}
+        assert runs.run(edges, {99}).reworked == ""
+
+
+def test_at_most_two_states_are_kept_and_nothing_else(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidelog.store.states.MAX_SHARE", 0.0)  # a state with each commit
+    named: list[frozenset[str]] = []
+    for number in range(4):
+        runs.run(CHAIN | {(number, 5)}, {99})
+        named.append(runs.state.files)
+        found = {f"states/{file.name}" for file in (runs.place.folder / "store" / "states").iterdir()}
+        assert found == frozenset().union(*named[-2:])
+
+
+class Died(BaseException):
+    """The process is gone."""
+
+
+def test_what_a_killed_run_has_written_is_never_read(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidelog.store.states.MAX_SHARE", 0.0)
+    runs.run(CHAIN, {99})
+    before = runs.state
+
+    def die(*_: object) -> None:
+        raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tidelog.store.claiming.LogWriter.append", die)
+        with pytest.raises(Died):
+            runs.run(CHAIN | {(5, 1)}, {99})
+    assert runs.state == before
+    found = {f"states/{file.name}" for file in (runs.place.folder / "store" / "states").iterdir()}
+    assert found > before.files
+    assert runs.run(CHAIN | {(7, 2)}, {99}).reworked == ""
+    left = {f"states/{file.name}" for file in (runs.place.folder / "store" / "states").iterdir()}
+    assert left == before.files | runs.state.files
+
+
+def test_a_disk_that_is_too_small_for_a_state_takes_the_commit(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = runs.place.folder / "store" / "states"
+    states.parent.mkdir()
+    states.write_text("in the way")
+    runs.run(CHAIN, {99})
+    assert runs.manifest.state is None
+    states.unlink()
+    runs.run(CHAIN | {(1, 5)}, {99})
+    assert runs.state.commit == 1
+
+
+# -- object stores
+
+
+@pytest.fixture(scope="module")
+def options() -> Iterator[dict[str, str]]:
+    with bucket() as made:
+        yield made("")._options
+
+
+def test_states_in_an_object_store(tmp_path: Path, spark: SparkSession, options: dict[str, str]) -> None:
+    listed = "".join(f'{key} = "{value}"\n' for key, value in options.items())
+    spec = SPEC.replace('"store"', f'"s3://tests/{tmp_path.name}"') + f"\n[store_options]\n{listed}"
+    runs, edges = Runs(tmp_path, spark, spec=spec), set(CHAIN)
+    for number, placement in enumerate(["tasks", "tasks", "shuffled"]):
+        edges ^= {(number, 7)}
+        assert runs.run(edges, {99}, placement).reworked == ""
+        assert runs.went_on or not number
+
+
+def test_a_run_that_is_overtaken_leaves_a_state_that_is_not_read(
+    tmp_path: Path, spark: SparkSession, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = "".join(f'{key} = "{value}"\n' for key, value in options.items())
+    spec = SPEC.replace('"store"', f'"s3://tests/{tmp_path.name}"') + f"\n[store_options]\n{listed}"
+    runs = Runs(tmp_path, spark, spec=spec)
+    runs.run(CHAIN, {99})
+    monkeypatch.setattr("tidelog.store.states.MAX_SHARE", 0.0)
+    commit = Store.commit
+
+    def overtaken(store: Store, update: Update) -> Manifest:
+        monkeypatch.setattr(Store, "commit", commit)
+        runs.run(CHAIN | {(7, 3)}, {99})
+        return commit(store, update)
+
+    monkeypatch.setattr(Store, "commit", overtaken)
+    with pytest.raises(StoreError, match="run again"):
+        runs.run(CHAIN | {(5, 1)}, {99})
+    assert runs.run(CHAIN | {(5, 1)}, {99}).reworked == ""
+    assert runs.went_on
+
+
+# -- histories
+
+
+@pytest.mark.parametrize("flavour", ["positive", "negated", "full", "typed"])
+@pytest.mark.parametrize("seed", range(size(1, 12)))
+def test_a_history_of_reopened_pipelines_is_that_of_a_session(
+    flavour: str, seed: int, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs change, too, and so do placements and numbers of partitions."""
+    dice = Random(f"{flavour} {seed}")
+    if dice.random() < 0.5:
+        monkeypatch.setattr("tidelog.store.states.MAX_SHARE", 1e9)
+    if dice.random() < 0.5:
+        in_tasks(monkeypatch)
+
+    def choose() -> tuple[str, SparkSession]:
+        return dice.choice(["tasks", "shuffled"]), divided(spark, dice.choice([1, 2, 3, 5]))
+
+    history = History(tmp_path, spark, choose)
+    for step in list(Generator(seed + 100, flavour).steps())[: size(5, 40)]:
+        if not history.commit(text_of(step), given_of(step)):
+            break
+    assert not any(history.reworked)
+    assert "loading the store" not in history.told
