@@ -71,7 +71,7 @@ def test_its_next_commit_is_of_the_new_format(folder: Path, relations: dict[str,
             new = to_table(relations["Edge"], sorted(EDGES | {(50, number)}))
             changes = {"Edge": difference(store.table(relations["Edge"]), new)}
             store.commit(Update(PROGRAM, relations, changes))
-        assert format_of(folder, number) == 5
+        assert format_of(folder, number) == 6
         found = latest(folder)
         assert found is not None
         assert found.state is None
