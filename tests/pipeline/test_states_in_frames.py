@@ -202,6 +202,18 @@ def test_far_more_partitions_recompute_what_tasks_keep(runs: Runs) -> None:
     assert "  Reach was recomputed: its state has 1 partitions, and Spark now uses 5" in str(outcome)
 
 
+def test_a_placement_without_the_same_seeds_recomputes_what_they_are_of(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.run(CHAIN, {99}, "tasks")
+    with monkeypatch.context() as patch:
+        patch.setattr("tidelog.engine.spark.engine.is_routable", lambda _: False)
+        outcome = runs.run(CHAIN | {(3, 1)}, {2}, "shuffled")
+        assert (outcome.reworked, outcome.partly) == ("", {"Reach": "its state is of another placement"})
+    outcome = runs.run(CHAIN, {99}, "tasks")
+    assert (outcome.reworked, outcome.partly) == ("", {})  # joins have no state of their own
+
+
 def test_the_driver_and_dataframes_recompute_each_others_results(runs: Runs) -> None:
     edges = set(CHAIN)
     for number, placement in enumerate(["driver", "tasks", "driver", "driver", "shuffled"][: size(3, 5)]):
@@ -215,7 +227,7 @@ def test_the_driver_and_dataframes_recompute_each_others_results(runs: Runs) -> 
 def test_data_that_outgrew_the_driver_stays_in_dataframes(
     runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outgrown = partial(AdaptiveBackend, budget=60)  # strata with up to 6 rows stay in the driver
+    outgrown = partial(AdaptiveBackend, budget=20)  # strata with up to 2 rows stay in the driver
     monkeypatch.setattr("tidelog.session.backends.choose.AdaptiveBackend", outgrown)
     for number, edges in enumerate([{(0, 1)}, CHAIN, {(0, 1), (1, 3)}, {(0, 1), (3, 1)}][: size(3, 4)]):
         assert runs.run(edges, {99}, "").reworked == ""
