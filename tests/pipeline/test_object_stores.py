@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from pipeline.places import SPEC, Place, expected, rows
 from pipeline.test_streaming import SPEC as STREAMING
 from pipeline.test_streaming import Stopped, agrees, arrive, follow
+from sizes import size
 from store.places import bucket
 from tidelog import pipeline
 from tidelog.cli import main
@@ -130,7 +131,7 @@ def streaming(tmp_path: Path, options: dict[str, str]) -> Place:
     return place
 
 
-@pytest.mark.parametrize("placement", ["driver", "tasks"])
+@pytest.mark.parametrize("placement", ["driver", "tasks"][: size(1, 2)])
 def test_streams_go_on_from_an_object_store(
     streaming: Place, placement: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +144,7 @@ def test_streams_go_on_from_an_object_store(
     def stop(*_: object) -> None:
         raise Stopped
 
-    for number, method in enumerate(("commit", "mark_shown", "commit")):
+    for number, method in enumerate(("commit", "mark_shown", "commit")[: size(2, 3)]):
         arrive(place, f"b{number}", f"+,{number},7", "+,1,2")
         with monkeypatch.context() as patch:
             patch.setattr(f"tidelog.store.durable.Store.{method}", stop)
@@ -152,10 +153,7 @@ def test_streams_go_on_from_an_object_store(
         assert len(follow(place, spark)) == (method == "commit")
         assert agrees(place, spark, (1, 2), *((n, 7) for n in range(number + 1)))
     arrive(place, "c", "-,1,2")
-    arrive(place, "d", "+,1,2")
-    told = follow(place, spark)
-    assert [str(o.sources["Edge"]) for o in told] == ["0 added, 1 removed", "1 added, 0 removed"]
-    assert agrees(place, spark, (1, 2), (0, 7), (1, 7), (2, 7))
+    assert [str(o.sources["Edge"]) for o in follow(place, spark)] == ["0 added, 1 removed"]
     assert follow(place, spark) == []
     assert not list(place.folder.rglob("checkpoints"))
 
