@@ -199,7 +199,7 @@ def test_far_more_partitions_recompute_what_tasks_keep(runs: Runs) -> None:
     runs.run(CHAIN, {99}, "tasks", 1)
     outcome = runs.run(CHAIN | {(3, 1)}, {99}, "tasks", 5)
     assert (outcome.reworked, list(outcome.partly)) == ("", ["Reach"])
-    assert "  Reach was recomputed: its state has 1 partitions, and Spark now uses 5" in str(outcome)
+    assert "  Reach is recomputed: its state has 1 partitions, and Spark now uses 5" in str(outcome)
 
 
 def test_a_placement_without_the_same_seeds_recomputes_what_they_are_of(
