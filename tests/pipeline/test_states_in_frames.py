@@ -211,7 +211,7 @@ def test_a_placement_without_the_same_seeds_recomputes_what_they_are_of(
         outcome = runs.run(CHAIN | {(3, 1)}, {2}, "shuffled")
         assert (outcome.reworked, outcome.partly) == ("", {"Reach": "its state is of another placement"})
     outcome = runs.run(CHAIN, {99}, "tasks")
-    assert (outcome.reworked, outcome.partly) == ("", {})  # joins have no state of their own
+    assert (outcome.reworked, list(outcome.partly)) == ("", ["Reach"])
 
 
 def test_the_driver_and_dataframes_recompute_each_others_results(runs: Runs) -> None:

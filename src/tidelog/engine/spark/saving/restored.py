@@ -33,12 +33,13 @@ from tidelog.engine.spark.saving.parts import copied, read_rows, reading, rows_i
 from tidelog.engine.spark.saving.saved import print_of, seeded
 from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.plan.flatten import flatten
-from tidelog.plan.seeds import with_seeds
+from tidelog.plan.seeds import SEEDS, with_seeds
 from tidelog.program.model import Program
 from tidelog.store.states import StateParts, Unusable
 
 __all__ = ["RestoredFrames", "restore"]
 
+_ELSEWHERE: Final = "its state is of another placement"
 _MOST: Final = 4  # times more or fewer partitions than the session uses now
 
 
@@ -76,7 +77,7 @@ class _Restoring:
         self.is_other = sorted(seeded(now)) != values["seeded"]
         then = now
         if self.is_other:
-            apart = {name.removesuffix(" [seeds]") for name in values["seeded"]}
+            apart = {name.removesuffix(SEEDS) for name in values["seeded"]}
             then = with_seeds(flatten(program), lambda stratum: not apart.isdisjoint(stratum.relations))
         self.program = then
         rules = {stratum.relations: stratum.rules for stratum in now.strata}
@@ -88,6 +89,7 @@ class _Restoring:
         self._take_divided()
         self._take_here()
         whole, values = self._engine.whole, self._values
+        whole.lost |= {s.name: _ELSEWHERE for s in self.program.strata if s.relations in self._changed}
         whole.outgrown = {frozenset(names) for names in values["outgrown"]}
         whole.deep = {frozenset(names) for names in values["deep"]}
         whole.late = {frozenset(names): int(rows) for names, rows in values["late"]}
@@ -189,7 +191,7 @@ class _Restoring:
         before, now = saved["partitions"], self._checkpoints.partitions
         expect(before == len(saved["files"]) and before > 0, "missing partitions")
         if stratum.relations in self._changed:
-            return "its state is of another placement"
+            return _ELSEWHERE
         if saved["through"] is not None and not before <= _MOST * now <= _MOST * _MOST * before:
             return f"its state has {before:,} partitions, and Spark now uses {now:,}"
         return ""
@@ -217,7 +219,6 @@ class _Restoring:
         for names, file in self._values["here"]:
             stratum = self._stratum(names)
             if stratum.relations in self._changed:
-                whole.lost[stratum.name] = "its state is of another placement"
                 continue
             program = program_of(stratum, self.program.relations, self.program.functions)
             worker = Worker.of(read_record(self._parts.content(file)), program, whole.strategy)
