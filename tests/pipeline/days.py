@@ -21,7 +21,10 @@ def facts(day: int) -> tuple[Rows, set[int]]:
 
 
 def write(folder: Path, day: int) -> None:
-    Place(folder, spec=SPEC + MERGED_FAN).write(*facts(day))
+    """The pipeline, with the placement that a file in its folder may name, and the facts of a day."""
+    chosen = folder / "placement"
+    placement = f'placement = "{chosen.read_text()}"\n' if chosen.exists() else ""
+    Place(folder, spec=placement + SPEC + MERGED_FAN).write(*facts(day))
 
 
 def wanted(day: int) -> Rows:

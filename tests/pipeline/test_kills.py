@@ -18,7 +18,7 @@ from tally import tally
 
 pytestmark = pytest.mark.spark
 
-KILLS = size(1, 100)
+KILLS = {"driver": size(1, 100), "tasks": size(0, 30)}
 SCRIPT = Path(__file__).parent / "run_until_killed.py"
 
 
@@ -43,11 +43,13 @@ def kill(process: subprocess.Popen[str]) -> list[str]:
     return process.communicate()[0].split()
 
 
-def test_killed_pipelines_leave_whole_versions_and_go_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("placement", ["driver", "tasks"][: size(1, 2)])
+def test_killed_pipelines_leave_whole_versions_and_go_on(tmp_path: Path, placement: str) -> None:
+    (tmp_path / "placement").write_text(placement)
     dice = random.Random(2)
     write(tmp_path, 0)
     day, shown, run = 0, -1, 2.0
-    for _ in range(KILLS):
+    for _ in range(KILLS[placement]):
         process = started(tmp_path, day)
         assert process.stdout is not None
         begun = 0.0
@@ -73,4 +75,4 @@ def test_killed_pipelines_leave_whole_versions_and_go_on(tmp_path: Path) -> None
     assert last.returncode == 0, said
     assert output(tmp_path) == added_up(tmp_path) == wanted(day)
     assert fans(tmp_path) == wanted_fans(day)
-    tally("kills of pipelines", KILLS)
+    tally("kills of pipelines", KILLS[placement])
