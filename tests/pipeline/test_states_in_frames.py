@@ -141,6 +141,7 @@ def runs(tmp_path: Path, spark: SparkSession) -> Runs:
 
 def in_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let tasks do what the driver does for few rows."""
+    monkeypatch.setattr("tidelog.pipeline.bulk.rows.LARGE", 3)
     monkeypatch.setattr(Checkpoints.__init__, "__defaults__", (3, None))
 
 

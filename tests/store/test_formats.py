@@ -90,7 +90,7 @@ def test_what_was_without_a_digest_is_checked_from_then_on(
 ) -> None:
     with Store(folder) as store:
         store.commit(Update(PROGRAM, relations, {}))
-        file = store.files("Named")[0]
+        file = store.paths(store.segments("Named"))[0]
     file.write_bytes(file.read_bytes().replace(b"first", b"fIrst"))
     with Store(folder) as store, pytest.raises(StoreError, match="its digest differs from the manifest"):
         store.table(relations["Named"])

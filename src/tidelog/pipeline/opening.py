@@ -21,10 +21,10 @@ from tidelog.session import Session, open_session
 from tidelog.session.backends.resume import offer, resume, stamp
 from tidelog.store.manifest import Manifest
 from tidelog.store.reading import StoredVersion
-from tidelog.store.states import KeptState, Offer, Unusable
+from tidelog.store.states import IN_FRAMES, KeptState, Offer, Unusable
 from tidelog.tables.signed import SIGN
 
-__all__ = ["Opened", "Opening", "inputs"]
+__all__ = ["Opened", "Opening", "inputs", "lost_and_gained"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,11 @@ class Opened:
 
 
 class Opening:
-    """`report` receives the progress of sessions, `progress` that of all other steps."""
+    """`report` receives the progress of sessions, `progress` that of all other steps.
+
+    `facts` reads a relation from the store, as a table unless it is given. `since` reads what it lost and gained
+    since the saved state, for sessions in frames.
+    """
 
     def __init__(
         self,
@@ -50,8 +54,12 @@ class Opening:
         store: StoredVersion,
         report: Callable[[Any], object] | None,
         progress: Callable[[str], object],
+        facts: Callable[[Relation], Any] | None = None,
+        since: Callable[[Relation], tuple[Any, Any]] | None = None,
     ) -> None:
         self._spec = spec
+        self._facts = facts or store.table
+        self._since = since
         self._functions = functions
         self._spark = spark
         self._store = store
@@ -104,7 +112,7 @@ class Opening:
         with session.transaction() as tx:
             tx.load(current.program, str(self._spec.program))
             for relation in inputs(tx.relations.values()):
-                tx.insert(relation.name, self._store.table(relation))
+                tx.insert(relation.name, self._facts(relation))
         return session
 
     def _resumed(self, current: Manifest, kept: KeptState) -> Opened:
@@ -118,11 +126,21 @@ class Opening:
             if kept.program != current.program:
                 tx.replace_program(current.program, str(self._spec.program))
             for relation in relations:
-                rows = self._store.asserted_since(relation)
-                facts = rows.drop_columns([SIGN])
-                tx.delete(relation.name, facts.filter(pc.less(rows[SIGN], 0)))
-                tx.insert(relation.name, facts.filter(pc.greater(rows[SIGN], 0)))
+                gone, new = self._changes_since(relation, kept)
+                tx.delete(relation.name, gone)
+                tx.insert(relation.name, new)
         return Opened(session, partly=lost)
+
+    def _changes_since(self, relation: Relation, kept: KeptState) -> tuple[Any, Any]:
+        if self._since is not None and kept.place == IN_FRAMES:
+            return self._since(relation)
+        return lost_and_gained(self._store.asserted_since(relation))
+
+
+def lost_and_gained(rows: Any) -> tuple[Any, Any]:
+    """The rows that signed rows delete and insert."""
+    facts = rows.drop_columns([SIGN])
+    return facts.filter(pc.less(rows[SIGN], 0)), facts.filter(pc.greater(rows[SIGN], 0))
 
 
 def inputs(relations: Iterable[Relation]) -> Iterator[Relation]:

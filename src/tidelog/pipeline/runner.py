@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -23,6 +24,9 @@ from tidelog.engine.spark.runtime.filesystem import default_file_system
 from tidelog.engine.spark.runtime.job_names import JobNames
 from tidelog.engine.spark.runtime.session import local_session
 from tidelog.errors import ProgramError, StoreError
+from tidelog.pipeline.bulk.rows import Bulk
+from tidelog.pipeline.bulk.sessions import changes_of, contents_of, facts_since, given, stored_facts
+from tidelog.pipeline.bulk.workers import SparkWorkers
 from tidelog.pipeline.opening import Opened, Opening
 from tidelog.pipeline.programs import functions_of, program_text
 from tidelog.pipeline.report import Count, Outcome, SourceReport
@@ -37,7 +41,7 @@ from tidelog.program.typed import Relation, Role
 from tidelog.session import Changes, Session
 from tidelog.store.durable import Store, Update
 from tidelog.store.migration import expect_same, expect_similar
-from tidelog.tables.signed import SIGN, signed
+from tidelog.tables.signed import SIGN
 
 __all__ = ["Pipeline"]
 
@@ -76,7 +80,11 @@ class Pipeline:
         self._progress = self._naming(self._progress)
         self.intake = Intake(self.spark, self.store, self._progress)
         self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
-        self._opening = Opening(spec, self._functions, self.spark, self.store, self._report, self._progress)
+        facts = partial(stored_facts, self.spark, self.store, spec.placement)
+        since = partial(facts_since, self.spark, self.store)
+        self._opening = Opening(
+            spec, self._functions, self.spark, self.store, self._report, self._progress, facts, since
+        )
         self._opened: Opened | None = None
         self.changes: Changes | None = None  # what the last commit of this object changed
 
@@ -98,12 +106,13 @@ class Pipeline:
         """Bring the results up to date; `reread` reads all sources, even if they look unchanged."""
         self.finish()
         found = Found()
-        with self._jobs.named("Tidelog pipeline"):
-            for name, source in self.spec.sources.items():
-                self.intake.take(found, source, self.program.relations[name], reread=reread)
-        if self._is_current(found):
-            return self._outcome()
-        return self.commit(found)
+        try:
+            with self._jobs.named("Tidelog pipeline"):
+                for name, source in self.spec.sources.items():
+                    self.intake.take(found, source, self.program.relations[name], reread=reread)
+            return self._outcome() if self._is_current(found) else self.commit(found)
+        finally:
+            found.release()
 
     def finish(self) -> None:
         """Finish an earlier run that was interrupted after its commit."""
@@ -129,8 +138,21 @@ class Pipeline:
             state = self._opening.offer(session)
             sidecars = found.settled(changes)
             stored = self._stored()
+            is_near = not any(session[name].is_frame for name in stored)
+            workers = SparkWorkers(self.spark, self.store, is_near=is_near)
             self.store.commit(
-                Update(self._text, stored, changes, known, streams, sinks, state, sidecars, found.positions)
+                Update(
+                    self._text,
+                    stored,
+                    changes,
+                    known,
+                    streams,
+                    sinks,
+                    state,
+                    sidecars,
+                    workers,
+                    found.positions,
+                )
             )
         except BaseException:
             self._opened = None  # it may be ahead of the store
@@ -192,7 +214,7 @@ class Pipeline:
         )
 
     def _apply(self, found: Found) -> tuple[Session, Mapping[str, Any]]:
-        """Evaluate the changes; return those of the stored relations, as signed rows."""
+        """Evaluate the changes; return those of the stored relations, as signed rows: tables or `Bulk`."""
         current = self.store.current
         if self._opened is None and current is None:
             self._opened = self._opening.empty()
@@ -202,12 +224,13 @@ class Pipeline:
             if current is None or current.program != self._text:
                 tx.replace_program(self._text, str(self.spec.program))
             for name in found.inserted:
-                tx.delete(name, found.deleted[name])
-                tx.insert(name, found.inserted[name])
+                for change, rows in ((tx.delete, found.deleted[name]), (tx.insert, found.inserted[name])):
+                    if rows.num_rows:
+                        change(name, given(rows))
         self.changes = tx.changes
         known = {} if current is None else current.relations
         return session, {
-            name: _signed(tx.changes, name) if name in known else signed(session[name].to_arrow(), 1)
+            name: changes_of(tx.changes[name]) if name in known else contents_of(session[name])
             for name in self._stored()
         }
 
@@ -238,13 +261,8 @@ class Pipeline:
         )
 
 
-def _signed(changes: Changes, name: str) -> Any:
-    table = changes[name].to_arrow()
-    return table.rename_columns([*table.column_names[:-1], SIGN])
-
-
 def _count(rows: Any) -> Count:
-    inserted = rows.filter(pc.equal(rows[SIGN], 1)).num_rows
+    inserted = rows.inserted if isinstance(rows, Bulk) else rows.filter(pc.equal(rows[SIGN], 1)).num_rows
     return Count(inserted, rows.num_rows - inserted)
 
 

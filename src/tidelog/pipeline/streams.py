@@ -149,8 +149,11 @@ class _Following:
         if self._pipeline.store.at.folder is None:
             found.positions[source.relation] = packed(checkpoint)
         relation = self._pipeline.program.relations[source.relation]
-        self._pipeline.intake.take_batch(found, source, relation, raw)
-        self._report(self._pipeline.commit(found))
+        try:
+            self._pipeline.intake.take_batch(found, source, relation, raw)
+            self._report(self._pipeline.commit(found))
+        finally:
+            found.release()
 
     def _expect_well(self, query: Any) -> None:
         try:

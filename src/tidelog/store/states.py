@@ -150,9 +150,9 @@ def part_name(state: str) -> str:
     return f"{state}-{uuid4().hex}"
 
 
-def with_changes(kept: KeptState, changes: int, asserted: Mapping[str, Segment]) -> KeptState:
+def with_changes(kept: KeptState, changes: int, asserted: Mapping[str, tuple[Segment, ...]]) -> KeptState:
     """The same state, one commit later."""
-    log = {**kept.log, **{name: (*kept.log.get(name, ()), segment) for name, segment in asserted.items()}}
+    log = {**kept.log, **{name: (*kept.log.get(name, ()), *segments) for name, segments in asserted.items()}}
     return replace(kept, changes=kept.changes + changes, log=log)
 
 
