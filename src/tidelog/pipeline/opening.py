@@ -42,8 +42,8 @@ class Opened:
 class Opening:
     """`report` receives the progress of sessions, `progress` that of all other steps.
 
-    `facts` reads a relation from the store, as a table unless it is given. `since` reads what it lost and gained
-    since the saved state, for sessions in frames.
+    `facts` reads a relation from the store, as a table unless it is given. `since` reads what it lost and
+    gained since the saved state, for sessions in frames.
     """
 
     def __init__(
