@@ -169,7 +169,7 @@ def test_a_second_run_does_what_an_open_session_does(
     assert (outcome.reworked, dict(outcome.partly)) == ("", {})
     assert runs.went_on
     told = pipeline.status(pipeline.read_spec(runs.place.spec)).splitlines()[-1]
-    assert told.startswith("  saved state: as of commit 0, ")
+    assert told.startswith("  saved state: as of commit ")
 
 
 def stayed_open(runs: Runs, placement: str) -> tidelog.Session:
