@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from tidelog.program.typed import Relation
 from tidelog.store.files import Files
@@ -26,8 +27,7 @@ def segments_frame(
 ) -> DataFrame:
     """The rows of segments in an object store, with their signs; `schema` has the columns of the frame."""
     task = _Task(files, relation, tuple(segments), schema)
-    columns = spark.createDataFrame(schema.empty_table()).schema
-    return spark.range(0, len(segments), 1, len(segments)).mapInArrow(task.run, columns)
+    return spark.range(0, len(segments), 1, len(segments)).mapInArrow(task.run, from_arrow_schema(schema))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from tidelog.engine.spark.runtime.sessions import from_table
 from tidelog.errors import PipelineError
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.merged.layout import (
@@ -112,7 +113,7 @@ class Version:
         base = as_uri(self._folder / BASE)
         writer(self._sink, self._relation, contents.rows()).mode("overwrite").save(base)
         if not listed(self._folder, BASE):  # no rows, hence no partitions
-            empty = self._spark.createDataFrame(spark_schema(self._relation).empty_table())
+            empty = from_table(self._spark, spark_schema(self._relation).empty_table())
             plain = replace(self._sink, partition_by=())
             writer(plain, self._relation, empty.coalesce(1)).mode("overwrite").save(base)
         names = partition_names(self._sink, self._relation)
@@ -133,7 +134,7 @@ class Version:
     def _changes(self, number: int, table: Any) -> Part:
         """Write signed rows; the files of a commit have its number in their names."""
         written, prefix = self._folder / _WRITTEN, f"{number}-"
-        frame = self._spark.createDataFrame(table).withColumnRenamed(SIGN, self._sign).coalesce(1)
+        frame = from_table(self._spark, table).withColumnRenamed(SIGN, self._sign).coalesce(1)
         plain = replace(self._sink, partition_by=())
         writer(plain, self._relation, frame).mode("overwrite").save(as_uri(written))
         (self._folder / CHANGES).mkdir(exist_ok=True)

@@ -9,6 +9,7 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from tidelog.engine.spark.runtime.sessions import from_table
 from tidelog.pipeline.sink_modes import Sink
 from tidelog.pipeline.sinks.databases import merge_database
 from tidelog.pipeline.sinks.keys import expect_key, expect_partitions
@@ -95,7 +96,7 @@ class Outlets:
             return frame
         relation = self._relations[sink.relation]
         rows = signed(view.to_arrow(), 1) if changes is None else changes
-        made = self._spark.createDataFrame(cast_table(rows, spark_schema(relation, sign=True)))
+        made = from_table(self._spark, cast_table(rows, spark_schema(relation, sign=True)))
         return made.withColumnRenamed(SIGN, sign_column(relation))
 
     def quarantine(self, bad: Mapping[str, DataFrame]) -> None:

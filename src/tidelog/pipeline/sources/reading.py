@@ -137,7 +137,9 @@ def read_raw(
         folders = frozenset() if files is None else _in_folders(source, relation, files)
         inner = replace(relation, columns=tuple(c for c in relation.columns if c.name not in folders))
         layout = delimited(place, spark, source, inner) if form is Form.CELLS else None
-        if source.table is not None:
+        if source.frame is not None:
+            frame = source.frame
+        elif source.table is not None:
             frame = reader.options(**source.options).table(source.table)
         elif form in _LINES:
             frame = _load(reader.format("text").options(**_line_options(form, source)), part)

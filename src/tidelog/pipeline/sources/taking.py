@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as sf
 
+from tidelog.engine.spark.runtime.sessions import from_table
 from tidelog.errors import PipelineError
 from tidelog.formats.assembly import HEADER, OPEN_END
 from tidelog.formats.checking import PROBLEM
@@ -180,7 +181,7 @@ def stored_frame(spark: SparkSession, store: Store, relation: Relation) -> DataF
     """The stored rows of a relation, as a DataFrame."""
     segments = store.segments(relation.name)
     if not segments:
-        return spark.createDataFrame(spark_schema(relation).empty_table())
+        return from_table(spark, spark_schema(relation).empty_table())
     names = [sf.col(f"`{name}`") for name in spark_schema(relation).names]
     if store.at.folder is None:
         frame = segments_frame(spark, store.at, relation, segments, spark_schema(relation, sign=True))
