@@ -25,9 +25,11 @@ from tidelog.engine.spark.runtime.session import local_session
 from tidelog.errors import ProgramError, StoreError
 from tidelog.pipeline.opening import Opened, Opening
 from tidelog.pipeline.programs import functions_of, program_text
+from tidelog.pipeline.rebasing import expect_program, rebase
 from tidelog.pipeline.report import Count, Outcome, SourceReport
 from tidelog.pipeline.sinks.outlets import Outlets
 from tidelog.pipeline.sinks.writing import place
+from tidelog.pipeline.sources.frames import session_of, with_frames
 from tidelog.pipeline.sources.intake import Found, Intake
 from tidelog.pipeline.sources.paths import qualified_spec, shown_path
 from tidelog.pipeline.spec import Spec, expect_relations
@@ -36,8 +38,8 @@ from tidelog.program.model import Program
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Changes, Session
 from tidelog.store.durable import Store, Update
-from tidelog.store.migration import expect_same, expect_similar
-from tidelog.tables.signed import SIGN, signed
+from tidelog.store.migration import Breaks
+from tidelog.tables.signed import SIGN, difference, signed
 
 __all__ = ["Pipeline"]
 
@@ -65,10 +67,11 @@ class Pipeline:
         expect_relations(spec, self.program)
         self.store = Store(spec.store, history=spec.history)
         try:
-            self._expect_program()
+            self._breaks = self._expect_program()
             self._progress("starting Spark")
-            self.spark = spark if spark is not None else local_session("tidelog", conf=spec.spark or None)
-            self.spec = spec = qualified_spec(spec, default_file_system(self.spark))
+            given = spark if spark is not None else session_of(spec)
+            self.spark = given if given is not None else local_session("tidelog", conf=spec.spark or None)
+            self.spec = spec = qualified_spec(with_frames(spec, self.spark), default_file_system(self.spark))
         except BaseException:
             self.store.close()
             raise
@@ -78,6 +81,7 @@ class Pipeline:
         self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
         self._opening = Opening(spec, self._functions, self.spark, self.store, self._report, self._progress)
         self._opened: Opened | None = None
+        self._reworked = ""  # why all results are computed again by the next commit
         self.changes: Changes | None = None  # what the last commit of this object changed
 
     def close(self) -> None:
@@ -97,6 +101,7 @@ class Pipeline:
     def run(self, *, reread: bool = False) -> Outcome:
         """Bring the results up to date; `reread` reads all sources, even if they look unchanged."""
         self.finish()
+        self._migrate()
         found = Found()
         with self._jobs.named("Tidelog pipeline"):
             for name, source in self.spec.sources.items():
@@ -131,8 +136,10 @@ class Pipeline:
             stored = self._stored()
             self.store.commit(Update(self._text, stored, changes, known, streams, sinks, state, sidecars))
         except BaseException:
-            self._opened = None  # it may be ahead of the store
+            self._opened, self._reworked = None, ""  # it may be ahead of the store
+            self.store.restore()
             raise
+        self._breaks = None
         self._opening.committed()
         if self.store.is_last():  # otherwise the run that comes after shows it, and perhaps more
             self._outlets.show()
@@ -155,17 +162,23 @@ class Pipeline:
 
     # -- the program
 
-    def _expect_program(self) -> None:
-        """Raise StoreError if this program cannot replace the stored one, or the spec refuses changes."""
+    def _expect_program(self) -> Breaks | None:
+        """What takes a migration. Raises StoreError if this program cannot replace the stored one."""
         current = self.store.current
         if current is None or current.program == self._text:
-            return
+            return None
         try:
             before = load(current.program, "the stored program", self._functions)
         except ProgramError as error:
             raise StoreError(f"the program in the store {self.spec.store} cannot be read:\n{error}") from None
-        expect = expect_same if self.spec.program_changes == "refuse" else expect_similar
-        expect(before, self.program, str(self.spec.store))
+        return expect_program(self.spec, self.store, before, self.program)
+
+    def _migrate(self) -> None:
+        """Bring the stored facts into the form of this program; the next commit makes that durable."""
+        if self._breaks and not self._reworked:
+            self._progress("migrating the store")
+            rebase(self.spec, self.store, self._breaks, self._text)
+            self._opened, self._reworked = None, self._breaks.reason
 
     def _stored(self) -> dict[str, Relation]:
         """The relations to store."""
@@ -183,6 +196,7 @@ class Pipeline:
         current = self.store.current
         return (
             current is not None
+            and not self._reworked
             and current.program == self._text
             and found.prints == current.sources
             and not any(report.difference or report.bad for report in found.reports.values())
@@ -202,12 +216,17 @@ class Pipeline:
             for name in found.inserted:
                 tx.delete(name, found.deleted[name])
                 tx.insert(name, found.inserted[name])
-        self.changes = tx.changes
-        known = {} if current is None else current.relations
-        return session, {
-            name: _signed(tx.changes, name) if name in known else signed(session[name].to_arrow(), 1)
-            for name in self._stored()
-        }
+        self.changes = None if self._reworked else tx.changes
+        return session, {name: self._changed(session, tx.changes, r) for name, r in self._stored().items()}
+
+    def _changed(self, session: Session, changes: Changes, relation: Relation) -> Any:
+        """The changes of a stored relation, as signed rows."""
+        name, current = relation.name, self.store.current
+        if current is None or name not in current.relations:
+            return signed(session[name].to_arrow(), 1)
+        if self._reworked and relation.role is not Role.INPUT:
+            return difference(self.store.table(relation), session[name].to_arrow())
+        return _signed(changes, name)
 
     # -- the report
 
@@ -220,8 +239,8 @@ class Pipeline:
             return Outcome(current.commit, is_new=False, places=places)
         outputs = [r.name for r in self._stored().values() if r.role is not Role.INPUT]
         session = self.session()
-        reworked = "" if self._opened is None else self._opened.reworked
-        self._opened = Opened(session)  # reported only once
+        reworked = self._reworked or ("" if self._opened is None else self._opened.reworked)
+        self._opened, self._reworked = Opened(session), ""  # reported only once
         return Outcome(
             current.commit,
             is_new=True,

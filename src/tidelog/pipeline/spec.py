@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from tidelog.errors import PipelineError, StoreError
 from tidelog.pipeline.formats import format_of
+from tidelog.pipeline.migrations import Migration, problems_of_migration, read_migration
 from tidelog.pipeline.sink_modes import MODES, Sink, expect_mode, problems_of_columns
 from tidelog.pipeline.source_spec import BAD_ROWS, Source, describe_source, problems_of_events, read_source
 from tidelog.pipeline.spec_tables import Table
@@ -50,7 +51,8 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 class Spec:
     """A pipeline. `name` is its name in messages: usually the file.
 
-    The store keeps the facts of `history` earlier commits, so that their changes can be explained.
+    `text` is the program, if it is not in the file `program`, which is then only its name in messages. The
+    store keeps the facts of `history` earlier commits, so that their changes can be explained.
     """
 
     name: str
@@ -66,6 +68,8 @@ class Spec:
     spark: Mapping[str, str] = field(default_factory=dict)
     placement: str | None = None
     history: int = 0
+    text: str | None = None
+    migrations: Mapping[str, Migration] = field(default_factory=dict)
 
     @property
     def sinks(self) -> tuple[Sink, ...]:
@@ -123,7 +127,7 @@ def _store(table: Table, folder: Path) -> Place | None:
 
 
 def _spec(table: Table, folder: Path, name: str) -> Spec | None:
-    program = table.text("program", needed='write program = "FILE.dl"')
+    program, text = _program(table, folder)
     store = _store(table, folder)
     quarantine = table.text("quarantine")
     bad_rows = table.choice("bad_rows", BAD_ROWS, "quarantine" if quarantine else "fail")
@@ -136,6 +140,7 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
     spark = table.mapping("spark", table.setting)
     placement = table.choice_or_none("placement", PLACEMENTS)
     history = table.count("history")
+    migrations = {n: read_migration(t) for n, t in table.tables("migrations").items()}
     for relation in sorted(sources.keys() & streams.keys()):
         table.problem(
             f"streams.{relation}",
@@ -148,7 +153,7 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
         return None
     return Spec(
         name,
-        folder / program,
+        program,
         store,
         sources,
         streams,
@@ -160,7 +165,20 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
         spark,
         placement,
         history,
+        text,
+        migrations,
     )
+
+
+def _program(table: Table, folder: Path) -> tuple[Path | None, str | None]:
+    """The file of the program, or a name for it and its text; imports in it are relative to the folder."""
+    text = table.text("text")
+    program = table.text("program", needed=None if text else 'write program = "FILE.dl"')
+    if program is not None and text is not None:
+        table.problem("text", "cannot be combined with program; remove one of them")
+    if text is not None:
+        return folder / "<text>", text
+    return None if program is None else folder / program, None
 
 
 def _stream(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
@@ -220,6 +238,12 @@ def expect_relations(spec: Spec, program: Program) -> None:
             problems.append(f"{sink.name}: {_unknown(sink.relation, program, None)}")
         else:
             problems += problems_of_columns(sink, relation)
+    for name, migration in spec.migrations.items():
+        relation = program.relations.get(name)
+        if relation is None or relation.role is not Role.INPUT:
+            problems.append(f"migrations.{name}: {_unknown(name, program, Role.INPUT)}")
+        else:
+            problems += problems_of_migration(f"migrations.{name}", migration, relation)
     fed = {*spec.sources, *spec.streams}
     problems += [
         f"sources.{r.name}: is missing; {spec.program} declares this input relation; write [sources.{r.name}]"
