@@ -187,10 +187,19 @@ class Definition:
         progress: Callable[[Any], object] | None = None,
         once: bool = False,
         interval: float = 0.0,
+        with_sources: bool = False,
         report: Callable[[Outcome], object] | None = None,
     ) -> None:
         """Follow the streams, as `pipeline.stream`."""
-        stream(self, spark=spark, progress=progress, once=once, interval=interval, report=report)
+        stream(
+            self,
+            spark=spark,
+            progress=progress,
+            once=once,
+            interval=interval,
+            with_sources=with_sources,
+            report=report,
+        )
 
 
 def define(
@@ -208,6 +217,9 @@ def define(
     history: int | None = None,
     placement: Literal["driver", "tasks", "shuffled"] | None = None,
     spark_settings: Mapping[str, Setting] | None = None,
+    metrics: Path | None = None,
+    lineage: Mapping[str, Any] | None = None,
+    migrations: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Definition:
     """Begin to define a pipeline: its program, as a file or as `text`, and its store.
 
@@ -226,6 +238,9 @@ def define(
         "history": history,
         "placement": placement,
         "spark": spark_settings,
+        "metrics": _text(metrics),
+        "lineage": lineage,
+        "migrations": migrations,
     }
     return Definition({key: value for key, value in given.items() if value is not None}, folder, name)
 

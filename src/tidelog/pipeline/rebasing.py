@@ -22,7 +22,7 @@ from tidelog.program.typed import Relation
 from tidelog.store.durable import Store
 from tidelog.store.manifest import Manifest
 from tidelog.store.migration import Breaks, breaks, expect_no_new_inputs, expect_same, listed
-from tidelog.store.sidecars import KEYS
+from tidelog.store.sidecars import KEYS, Sidecar
 
 __all__ = ["expect_program", "rebase"]
 
@@ -82,7 +82,7 @@ def _positions(spec: Spec, before: Manifest, found: Breaks) -> dict[str, str]:
     return positions
 
 
-def _sidecars(before: Manifest, found: Breaks) -> dict[str, dict[str, object]]:
+def _sidecars(before: Manifest, found: Breaks) -> dict[str, dict[str, Sidecar]]:
     """What is known of rows: of relations with other columns, only the last events of their keys."""
     kept = {
         name: {kind: made for kind, made in kinds.items() if kind == KEYS or name not in found.inputs}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -23,21 +24,26 @@ from tidelog.engine.spark.runtime.filesystem import default_file_system
 from tidelog.engine.spark.runtime.job_names import JobNames
 from tidelog.engine.spark.runtime.session import local_session
 from tidelog.errors import ProgramError, StoreError
+from tidelog.pipeline.lineage.loading import lineage_of
+from tidelog.pipeline.metrics import MetricsFile
+from tidelog.pipeline.observing import Clock, Observer, observed
 from tidelog.pipeline.opening import Opened, Opening
 from tidelog.pipeline.programs import functions_of, program_text
 from tidelog.pipeline.rebasing import expect_program, rebase
-from tidelog.pipeline.report import Count, Outcome, SourceReport
+from tidelog.pipeline.report import Count, Outcome, SourceReport, Work
 from tidelog.pipeline.sinks.outlets import Outlets
 from tidelog.pipeline.sinks.writing import place
 from tidelog.pipeline.sources.frames import session_of, with_frames
 from tidelog.pipeline.sources.intake import Found, Intake
 from tidelog.pipeline.sources.paths import qualified_spec, shown_path
-from tidelog.pipeline.spec import Spec, expect_relations
+from tidelog.pipeline.sources.reading import Raw
+from tidelog.pipeline.spec import Source, Spec, expect_relations
 from tidelog.program.draft import load
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Changes, Session
 from tidelog.store.durable import Store, Update
+from tidelog.store.manifest import Batch
 from tidelog.store.migration import Breaks
 from tidelog.tables.signed import SIGN, difference, signed
 
@@ -80,6 +86,8 @@ class Pipeline:
         self.intake = Intake(self.spark, self.store, self._progress)
         self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
         self._opening = Opening(spec, self._functions, self.spark, self.store, self._report, self._progress)
+        self._clock = Clock()
+        self._observers = self._make_observers()
         self._opened: Opened | None = None
         self._reworked = ""  # why all results are computed again by the next commit
         self.changes: Changes | None = None  # what the last commit of this object changed
@@ -96,19 +104,55 @@ class Pipeline:
     ) -> None:
         self.close()
 
+    def _make_observers(self) -> list[Observer]:
+        observers: list[Observer] = []
+        if self.spec.metrics is not None:
+            observers.append(MetricsFile(self.spec.metrics, self.about))
+        if self.spec.lineage is not None:
+            observers.append(lineage_of(self.spec, self.spec.lineage, self.program, self.spark.version))
+        return observers
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What metrics call this pipeline."""
+        return {"pipeline": self.spec.name, "store": str(self.spec.store)}
+
     # -- a run
 
     def run(self, *, reread: bool = False) -> Outcome:
         """Bring the results up to date; `reread` reads all sources, even if they look unchanged."""
-        self.finish()
-        self._migrate()
-        found = Found()
-        with self._jobs.named("Tidelog pipeline"):
-            for name, source in self.spec.sources.items():
-                self.intake.take(found, source, self.program.relations[name], reread=reread)
-        if self._is_current(found):
-            return self._outcome()
-        return self.commit(found)
+
+        return self._observed(partial(self._take_sources, reread=reread))
+
+    def apply(self, source: Source, raw: Raw, batch: Batch, *, with_sources: bool = False) -> Outcome:
+        """Apply a batch of a stream as a commit, even if it changes nothing; perhaps with the sources."""
+
+        def take(found: Found) -> None:
+            if with_sources:
+                self._take_sources(found)
+            found.streams[source.relation] = batch
+            self.intake.take_batch(found, source, self.program.relations[source.relation], raw)
+
+        return self._observed(take)
+
+    def _take_sources(self, found: Found, *, reread: bool = False) -> None:
+        for name, source in self.spec.sources.items():
+            self.intake.take(found, source, self.program.relations[name], reread=reread)
+
+    def _observed(self, take: Callable[[Found], None]) -> Outcome:
+        """Take changes, and commit them if there are any."""
+
+        def work() -> Outcome:
+            self._clock.begin()
+            self.finish()
+            self._migrate()
+            found = Found()
+            with self._jobs.named("Tidelog pipeline"), self._clock.phase("reading"):
+                take(found)
+            made = self._outcome() if self._is_current(found) else self.commit(found)
+            return replace(made, work=self._work(made))
+
+        return observed(self._observers, work)
 
     def finish(self) -> None:
         """Finish an earlier run that was interrupted after its commit."""
@@ -123,10 +167,12 @@ class Pipeline:
 
     def _commit(self, found: Found) -> Outcome:
         try:
-            session, changes = self._apply(found)
-            self.store.claim()  # before files of this commit are written anywhere
-            sinks = self._outlets.prepare(session, changes)
-            self._outlets.quarantine(found.bad)
+            with self._clock.phase("evaluating"):
+                session, changes = self._apply(found)
+            with self._clock.phase("writing"):
+                self.store.claim()  # before files of this commit are written anywhere
+                sinks = self._outlets.prepare(session, changes)
+                self._outlets.quarantine(found.bad)
             current = self.store.current
             streams = {**({} if current is None else current.streams), **found.streams}
             prints = {**({} if current is None else current.sources), **found.prints}
@@ -134,15 +180,17 @@ class Pipeline:
             state = self._opening.offer(session)
             sidecars = found.settled(changes)
             stored = self._stored()
-            self.store.commit(Update(self._text, stored, changes, known, streams, sinks, state, sidecars))
+            with self._clock.phase("storing"):
+                self.store.commit(Update(self._text, stored, changes, known, streams, sinks, state, sidecars))
         except BaseException:
             self._opened, self._reworked = None, ""  # it may be ahead of the store
             self.store.restore()
             raise
         self._breaks = None
         self._opening.committed()
-        if self.store.is_last():  # otherwise the run that comes after shows it, and perhaps more
-            self._outlets.show()
+        with self._clock.phase("showing"):
+            if self.store.is_last():  # otherwise the run that comes after shows it, and perhaps more
+                self._outlets.show()
         return self._outcome(found, changes)
 
     def session(self) -> Session:
@@ -198,6 +246,7 @@ class Pipeline:
             current is not None
             and not self._reworked
             and current.program == self._text
+            and not found.streams
             and found.prints == current.sources
             and not any(report.difference or report.bad for report in found.reports.values())
             and all(sink.key in current.sinks for sink in self.spec.sinks)
@@ -251,7 +300,17 @@ class Pipeline:
             bad_rows=tuple(found.bad_rows),
             quarantine=self.spec.quarantine and shown_path(self.spec.quarantine),
             reworked=reworked,
+            batches={name: batch.number for name, batch in found.streams.items()},
         )
+
+    def _work(self, outcome: Outcome) -> Work:
+        """What a run that has just ended cost."""
+        began, seconds = self._clock.began, self._clock.seconds
+        if not outcome.is_new:
+            return Work(began, seconds)
+        manifest, stats = self.store.current, self.session().stats.to_dict()
+        assert manifest is not None, "a commit has been made"
+        return Work(began, seconds, manifest.new_bytes, stats["jobs"], tuple(stats["strata"]))
 
 
 def _signed(changes: Changes, name: str) -> Any:

@@ -61,15 +61,19 @@ def stream(
     progress: Callable[[Any], object] | None = None,
     once: bool = False,
     interval: float = 0.0,
+    with_sources: bool = False,
     report: Callable[[Outcome], object] | None = None,
 ) -> None:
     """Follow the streams of a pipeline until interrupted; with `once`, process the available data only.
 
     Every batch is a commit. `once` is Spark's trigger `availableNow`, and `interval` its `processingTime`, in
-    seconds. `report` is called after every commit.
+    seconds. With `with_sources`, each batch also takes what changed in the sources, in the same commit.
+    `report` is called after every commit.
     """
     with open_pipeline(spec, spark=spark, progress=progress) as pipeline:
-        on_spark("streams").follow(pipeline, once=once, interval=interval, report=report)
+        on_spark("streams").follow(
+            pipeline, once=once, interval=interval, with_sources=with_sources, report=report
+        )
 
 
 def on_spark(module: str) -> Any:

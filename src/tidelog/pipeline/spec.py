@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from tidelog.errors import PipelineError, StoreError
 from tidelog.pipeline.formats import format_of
+from tidelog.pipeline.lineage.spec import Lineage, read_lineage
 from tidelog.pipeline.migrations import Migration, problems_of_migration, read_migration
 from tidelog.pipeline.sink_modes import MODES, Sink, expect_mode, problems_of_columns
 from tidelog.pipeline.source_spec import BAD_ROWS, Source, describe_source, problems_of_events, read_source
@@ -70,6 +71,8 @@ class Spec:
     history: int = 0
     text: str | None = None
     migrations: Mapping[str, Migration] = field(default_factory=dict)
+    metrics: Path | None = None
+    lineage: Lineage | None = None
 
     @property
     def sinks(self) -> tuple[Sink, ...]:
@@ -140,6 +143,8 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
     spark = table.mapping("spark", table.setting)
     placement = table.choice_or_none("placement", PLACEMENTS)
     history = table.count("history")
+    metrics = _metrics(table, folder)
+    lineage = read_lineage(table)
     migrations = {n: read_migration(t) for n, t in table.tables("migrations").items()}
     for relation in sorted(sources.keys() & streams.keys()):
         table.problem(
@@ -167,7 +172,16 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
         history,
         text,
         migrations,
+        metrics,
+        lineage,
     )
+
+
+def _metrics(table: Table, folder: Path) -> Path | None:
+    path = table.text("metrics")
+    if path is not None and has_scheme(path):
+        table.problem("metrics", f"is {path!r}; write the path of a local file")
+    return None if path is None else folder / path
 
 
 def _program(table: Table, folder: Path) -> tuple[Path | None, str | None]:

@@ -104,6 +104,13 @@ class Table:
         self.problem(key, f"is {value!r}; give a DataFrame or an Arrow table in Python, or write path = …")
         return None
 
+    def table(self, key: str) -> Table | None:
+        value = self._take(key)
+        if value is not None and not isinstance(value, Mapping):
+            self.problem(key, f"is {value!r}; write a table, [{self._full(key)}]")
+            return None
+        return None if value is None else Table(value, self._full(key), self._problems)
+
     def end(self) -> None:
         """Report the keys that remain as unknown."""
         for key in self._content:

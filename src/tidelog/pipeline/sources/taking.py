@@ -98,8 +98,8 @@ class Taking:
         """Note the changes of a relation; `files` are the numbers of new and of removed files."""
         found, name = self.found, relation.name
         found.inserted[name], found.deleted[name] = inserted, deleted
-        count = Count(inserted.num_rows, deleted.num_rows)
-        found.reports[name] = SourceReport(True, count, found.reports[name].bad, *files, note)
+        count, before = Count(inserted.num_rows, deleted.num_rows), found.reports[name]
+        found.reports[name] = SourceReport(True, count, before.bad, *files, note, before.rows)
 
     @contextmanager
     def attempt(self, relation: Relation) -> Iterator[None]:
@@ -118,7 +118,7 @@ class Taking:
         """The good rows of a small source, as a table with what the layout adds to the relation's columns."""
         with naming(raw.place):
             good, bad = collected(raw, forgives_deletions=forgives_deletions)
-        self.set_aside(source, raw.place, bad)
+        self.set_aside(source, raw.place, bad, good.num_rows + bad.num_rows)
         return good
 
     @contextmanager
@@ -127,21 +127,22 @@ class Taking:
         with naming(raw.place):
             frame = checked(in_blocks(raw)).persist()
             try:
-                if not frame.where(sf.col(f"`{PROBLEM}`") == OPEN_END).isEmpty():
+                rows, is_bad, is_open = _counts(frame)
+                if is_open:
                     frame.unpersist()
                     raw = in_whole_files(raw)
                     frame = checked(raw).persist()
-                is_bad = not frame.where(f"`{PROBLEM}` is not null").isEmpty()
+                    rows, is_bad, _ = _counts(frame)
                 bad = bad_rows(raw, frame).orderBy("file", "row").toArrow() if is_bad else None
-                self.set_aside(source, raw.place, bad)
+                self.set_aside(source, raw.place, bad, rows)
                 yield good_rows(frame, raw.layout)
             finally:
                 frame.unpersist()
 
-    def set_aside(self, source: Source, place: str, bad: Any) -> None:
-        """Count the bad rows of a source and collect them for the quarantine; raises PipelineError."""
+    def set_aside(self, source: Source, place: str, bad: Any, rows: int | None = None) -> None:
+        """Count the bad rows among so many, and collect them for the quarantine; raises PipelineError."""
         count = 0 if bad is None else bad.num_rows
-        self.found.reports[source.relation] = SourceReport(is_read=True, bad=count)
+        self.found.reports[source.relation] = SourceReport(is_read=True, bad=count, rows=rows)
         if not count:
             return
         for number, field_name in enumerate(source.sequence):
@@ -170,6 +171,14 @@ class Taking:
             return to_table(relation, new.distinct()), to_table(relation, [])
         old = stored_frame(self.spark, self.store, relation)
         return to_table(relation, new.subtract(old)), to_table(relation, old.subtract(new))
+
+
+def _counts(frame: DataFrame) -> tuple[int, int, int]:
+    """The number of checked rows, of those with a problem, and of those whose record has no end."""
+    problem = sf.col(f"`{PROBLEM}`")
+    counts = [sf.count(sf.lit(1)), sf.count(problem), sf.count(sf.when(problem == OPEN_END, 1))]
+    [(rows, bad, unended)] = frame.agg(*(c.alias(f"c{i}") for i, c in enumerate(counts))).collect()
+    return rows, bad, unended
 
 
 def verified_reader(spark: SparkSession) -> DataFrameReader:
