@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,9 @@ from sizes import size
 from tidelog import pipeline
 from tidelog.errors import PipelineError, StoreError
 from tidelog.pipeline.migrations import Migration, migrated, unexplained
+from tidelog.pipeline.sources.by_offsets import repositioned
+from tidelog.pipeline.sources.fingerprints import digest
+from tidelog.pipeline.spec import Source
 from tidelog.program.draft import load
 from tidelog.program.text import print_relation
 from tidelog.program.typed import Relation
@@ -150,6 +155,14 @@ extra = 1
         "migrations.Edge.renamed.dst: unknown column too of Edge; did you mean `to`?",
         "migrations.Edge.removed: Edge still has src; remove it from the declaration",
     ]
+
+
+def test_a_topic_keeps_its_position() -> None:
+    source, old, new = Source("Edge", "kafka"), edge("src: int"), edge("src: int, km: int")
+    known = json.dumps({"described": digest(source, old), "offsets": {"t": {"0": 7}}})
+    moved = json.loads(repositioned(known, source, old, new))
+    assert moved == {"described": digest(source, new), "offsets": {"t": {"0": 7}}}
+    assert not repositioned(known, replace(source, columns={"src": "from"}), old, new)
 
 
 # -- stores
