@@ -83,7 +83,7 @@ def test_a_line_for_each_run(tmp_path: Path, spark: SparkSession) -> None:
         "note": "",
     }
     assert first["relations"]["Reach"] == {"rows": 3, "added": 3, "removed": 0}
-    phases = ["reading", "evaluating", "writing", "storing", "showing", "total"]
+    phases = ["migrating", "reading", "evaluating", "writing", "storing", "showing", "total"]
     assert list(first["seconds"]) == phases
     assert sum(first["seconds"][name] for name in phases[:-1]) <= first["seconds"]["total"]
     segments = [f.stat().st_size for f in (tmp_path / "store" / "segments").rglob("*.parquet")]

@@ -78,6 +78,7 @@ class Pipeline:
             given = spark if spark is not None else session_of(spec)
             self.spark = given if given is not None else local_session("tidelog", conf=spec.spark or None)
             self.spec = spec = qualified_spec(with_frames(spec, self.spark), default_file_system(self.spark))
+            self._observers = self._make_observers()
         except BaseException:
             self.store.close()
             raise
@@ -87,7 +88,6 @@ class Pipeline:
         self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
         self._opening = Opening(spec, self._functions, self.spark, self.store, self._report, self._progress)
         self._clock = Clock()
-        self._observers = self._make_observers()
         self._opened: Opened | None = None
         self._reworked = ""  # why all results are computed again by the next commit
         self.changes: Changes | None = None  # what the last commit of this object changed
@@ -121,7 +121,6 @@ class Pipeline:
 
     def run(self, *, reread: bool = False) -> Outcome:
         """Bring the results up to date; `reread` reads all sources, even if they look unchanged."""
-
         return self._observed(partial(self._take_sources, reread=reread))
 
     def apply(self, source: Source, raw: Raw, batch: Batch, *, with_sources: bool = False) -> Outcome:
@@ -145,10 +144,12 @@ class Pipeline:
         def work() -> Outcome:
             self._clock.begin()
             self.finish()
-            self._migrate()
             found = Found()
-            with self._jobs.named("Tidelog pipeline"), self._clock.phase("reading"):
-                take(found)
+            with self._jobs.named("Tidelog pipeline"):
+                with self._clock.phase("migrating"):
+                    self._migrate()
+                with self._clock.phase("reading"):
+                    take(found)
             made = self._outcome() if self._is_current(found) else self.commit(found)
             return replace(made, work=self._work(made))
 
