@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from pipeline.places import PROGRAM, SPEC, Place, expected, rows
-from tidelog import pipeline
+from tidelog import build, pipeline
+from tidelog.build import variables
 from tidelog.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -136,6 +137,13 @@ key = "src"
     assert of_the_file[0] == ': program: is missing; write program = "FILE.dl"'
     (said,) = problems(definition.source("Edge", "f.csv"))
     assert said == "mine: sources.Edge: is given twice; remove one of them"
+
+
+def test_a_program_may_be_built() -> None:
+    x = variables("x")
+    given, made = build.input("P", x=int), build.output("Q", x=int)
+    built = build.program(made[x] <= given[x])
+    assert pipeline.define(text=built, store="s").spec().text == str(built)
 
 
 def test_a_definition_is_a_value() -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from tidelog.errors import PipelineError
 from tidelog.pipeline.running import open_pipeline, run, stream
 from tidelog.pipeline.spec import Spec, spec_from
+from tidelog.syntax.written import Written
 
 if TYPE_CHECKING:
     from tidelog.pipeline.report import Outcome
@@ -205,7 +206,7 @@ class Definition:
 def define(
     *,
     program: Path | None = None,
-    text: str | None = None,
+    text: str | Written | None = None,
     store: Path,
     folder: Path = ".",
     name: str = "<pipeline>",
@@ -221,14 +222,14 @@ def define(
     lineage: Mapping[str, Any] | None = None,
     migrations: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Definition:
-    """Begin to define a pipeline: its program, as a file or as `text`, and its store.
+    """Begin to define a pipeline: its program, as a file, a text, or from `tidelog.build`, and its store.
 
     The arguments are the keys of a TOML file; `spark_settings` is its table `[spark]`. `folder` is what paths
     are relative to, and `name` what messages call the pipeline.
     """
     given = {
         "program": _text(program),
-        "text": text,
+        "text": str(text) if isinstance(text, Written) else text,
         "store": _text(store),
         "store_options": store_options,
         "quarantine": _text(quarantine),
