@@ -15,7 +15,9 @@ from pipeline.places import Place, Rows, rows
 from sizes import size
 from tidelog import pipeline
 from tidelog.errors import PipelineError, StoreError
-from tidelog.pipeline.migrations import Migration, migrated, unexplained
+from tidelog.pipeline.expecting import expect_relations
+from tidelog.pipeline.migrating import migrated, unexplained
+from tidelog.pipeline.migrations import Migration
 from tidelog.pipeline.sources.by_offsets import repositioned
 from tidelog.pipeline.sources.fingerprints import digest
 from tidelog.pipeline.spec import Source
@@ -145,7 +147,7 @@ extra = 1
         place.spec.read_text().replace("extra = 1", "").replace("[sources", "[migrations.X]\n[sources")
     )
     with pytest.raises(PipelineError) as error:
-        pipeline.spec.expect_relations(pipeline.read_spec(place.spec), load(NEW))
+        expect_relations(pipeline.read_spec(place.spec), load(NEW))
     said = [line.removeprefix(f"{place.spec}: ") for line in str(error.value).splitlines()]
     assert said[2].startswith("migrations.Edge.added.km: 'far' is not of type int; give an int")
     assert said == [

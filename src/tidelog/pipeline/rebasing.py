@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tidelog.errors import StoreError
-from tidelog.pipeline.migrations import Migration, migrated, unexplained
+from tidelog.pipeline.migrating import migrated, unexplained
+from tidelog.pipeline.migrations import Migration
 from tidelog.pipeline.sources.by_offsets import repositioned
 from tidelog.pipeline.spec import Spec
 from tidelog.program.model import Program

@@ -24,6 +24,7 @@ from tidelog.engine.spark.runtime.filesystem import default_file_system
 from tidelog.engine.spark.runtime.job_names import JobNames
 from tidelog.engine.spark.runtime.session import local_session
 from tidelog.errors import ProgramError, StoreError
+from tidelog.pipeline.expecting import expect_relations
 from tidelog.pipeline.lineage.loading import lineage_of
 from tidelog.pipeline.metrics import MetricsFile
 from tidelog.pipeline.observing import Clock, Observer, observed
@@ -37,7 +38,7 @@ from tidelog.pipeline.sources.frames import session_of, with_frames
 from tidelog.pipeline.sources.intake import Found, Intake
 from tidelog.pipeline.sources.paths import qualified_spec, shown_path
 from tidelog.pipeline.sources.reading import Raw
-from tidelog.pipeline.spec import Source, Spec, expect_relations
+from tidelog.pipeline.spec import Source, Spec
 from tidelog.program.draft import load
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation, Role
