@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars
 import pyarrow as pa
 import pytest
 
@@ -155,6 +156,10 @@ def test_a_definition_is_a_value() -> None:
 def test_rows_are_only_given_in_place_of_a_path(tmp_path: Path) -> None:
     table = pa.table({"node": [1]})
     base = pipeline.define(text=PROGRAM, store="s", name="mine")
+    watched = base.source("Blocked", table, watermark="node")
+    assert problems(watched) == [
+        "mine: sources.Blocked.watermark: is for databases, tables of Spark and DataFrames: remove it"
+    ]
     assert problems(base.source("Blocked", table, format="csv", options={"sep": ";"})) == [
         "mine: sources.Blocked.frame: cannot be combined with path, table or format; remove them",
         "mine: sources.Blocked.options: are those of a reader, and a DataFrame has been read; remove them",
@@ -174,7 +179,7 @@ def test_rows_are_only_given_in_place_of_a_path(tmp_path: Path) -> None:
 def test_frames_of_the_users_session_are_sources(tmp_path: Path, spark: SparkSession) -> None:
     def outcome(edges: set[tuple[int, int]], blocked: list[int]) -> pipeline.Outcome:
         frame = spark.createDataFrame(sorted(edges), "a int, b long, other string")
-        given = pa.table({"node": pa.array(blocked, pa.int32())})
+        given = polars.DataFrame({"node": blocked, "note": ["x"] * len(blocked)}, {"node": polars.UInt8})
         return (
             pipeline.define(text=PROGRAM, store="store", folder=tmp_path)
             .source("Edge", frame, columns={"src": "a", "dst": "b"})
@@ -204,6 +209,11 @@ def test_bad_rows_and_sessions_of_frames_are_reported(tmp_path: Path, spark: Spa
     base = pipeline.define(text=PROGRAM, store="store", folder=tmp_path, name="mine").source(
         "Blocked", pa.table({"node": [1]})
     )
+    edges = spark.createDataFrame([(1, 2)], "src long, dst long")
+    odd = pipeline.define(text=PROGRAM, store="store", folder=tmp_path).source("Edge", edges)
+    odd = odd.source("Blocked", pa.table({"node": [1, None]}))
+    with pytest.raises(PipelineError, match=r"sources\.Blocked, row 2, column node: a missing value"):
+        odd.run()
     wrong = spark.sql("select 1L as src, cast(null as long) as dst")
     with pytest.raises(PipelineError, match=r"sources\.Edge: 1 row does not match the schema"):
         base.source("Edge", wrong).run(spark=spark)

@@ -34,7 +34,7 @@ from tidelog.pipeline.rebasing import expect_program, rebase
 from tidelog.pipeline.report import Count, Outcome, SourceReport, Work
 from tidelog.pipeline.sinks.outlets import Outlets
 from tidelog.pipeline.sinks.writing import place
-from tidelog.pipeline.sources.frames import session_of, with_frames
+from tidelog.pipeline.sources.frames import expect_session, session_of
 from tidelog.pipeline.sources.intake import Found, Intake
 from tidelog.pipeline.sources.paths import qualified_spec, shown_path
 from tidelog.pipeline.sources.reading import Raw
@@ -78,7 +78,8 @@ class Pipeline:
             self._progress("starting Spark")
             given = spark if spark is not None else session_of(spec)
             self.spark = given if given is not None else local_session("tidelog", conf=spec.spark or None)
-            self.spec = spec = qualified_spec(with_frames(spec, self.spark), default_file_system(self.spark))
+            expect_session(spec, self.spark)
+            self.spec = spec = qualified_spec(spec, default_file_system(self.spark))
             self._observers = self._make_observers()
         except BaseException:
             self.store.close()

@@ -194,7 +194,9 @@ def _problems_of_watermark(source: Source, *, is_stream: bool) -> Iterator[tuple
         return
     if is_stream:
         yield "watermark", "belongs to a source; a stream knows its own position: remove it"
-    if source.paths or source.format in ("kafka", "delta"):
+    if source.frame is not None and not hasattr(source.frame, "sparkSession"):
+        yield "watermark", "is for databases, tables of Spark and DataFrames: remove it"
+    elif source.paths or source.format in ("kafka", "delta"):
         what = "files are read by their list" if source.paths else f"{source.format} knows its own position"
         yield "watermark", f"is for databases and tables; {what}: remove it"
 
