@@ -129,6 +129,39 @@ def test_rows_get_the_new_columns(
     assert migrated(to_table(old, []), old, new, migration).num_rows == 0
 
 
+@pytest.mark.parametrize("seed", range(size(40, 400)))
+def test_rows_are_converted_as_dictionaries_would_be(seed: int) -> None:
+    dice = random.Random(seed)
+    kinds = {
+        "int": lambda: dice.randrange(3),
+        "string": lambda: dice.choice("xy"),
+        "option<int>": lambda: None,
+    }
+    before = {name: dice.choice([*kinds]) for name in dice.sample("abcdef", dice.randrange(1, 5))}
+    renamed = {name: name.upper() for name in before if dice.random() < 0.3}
+    removed = tuple(name for name in before if name not in renamed and dice.random() < 0.3)
+    added = {name: dice.choice([*kinds]) for name in dice.sample("uvw", dice.randrange(3))}
+    values = {name: dice.choice(kinds[kind][:1]) for name, kind in added.items()}
+    kept = {renamed.get(n, n): kind for n, kind in before.items() if n not in removed}
+    after = dice.sample([*{**kept, **added}.items()], len(kept) + len(added))
+    old = edge(", ".join(f"{name}: {kind}" for name, kind in before.items()))
+    new = edge(", ".join(f"{name}: {kind}" for name, kind in after))
+    given = {n: v for n, v in values.items() if v is not None}
+    migration = Migration(given, renamed, removed)
+    assert not unexplained(old, new, migration)
+    rows = [{name: dice.choice(kinds[kind]) for name, kind in before.items()} for _ in range(6)]
+    wanted = {
+        tuple({**{renamed.get(n, n): v for n, v in row.items()}, **values}[name] for name, _ in after)
+        for row in rows
+    }
+    table = to_table(old, [*{tuple(row.values()) for row in rows}])
+    made = migrated(table, old, new, migration)
+    db = tidelog.open(text=f"input relation Edge({', '.join(f'{n}: {kind}' for n, kind in after)})")
+    with db.transaction() as tx:
+        tx.insert("Edge", made)
+    assert (set(db["Edge"]), made.num_rows) == (wanted, len(wanted))
+
+
 def test_a_migration_must_fit_the_program(tmp_path: Path) -> None:
     place = Place(tmp_path, SPEC, NEW)
     place.spec.write_text(
