@@ -191,7 +191,8 @@ def test_a_run_tells_what_it_read_and_wrote(tmp_path: Path, spark: SparkSession)
 @pytest.mark.spark
 def test_no_event_breaks_a_run(tmp_path: Path, spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
     spec = SPEC.replace(
-        'type = "file", log_file_path = "LOG", append = true', 'type = "http", url = "http://127.0.0.1:1"'
+        'type = "file", log_file_path = "LOG", append = true',
+        'type = "http", url = "http://127.0.0.1:1", retry = { total = 0 }',
     )
     case = Case(tmp_path, spec)
     with caplog.at_level(logging.WARNING, "tidelog"):
