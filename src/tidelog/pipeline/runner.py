@@ -74,7 +74,7 @@ class Pipeline:
         expect_relations(spec, self.program)
         self.store = Store(spec.store, history=spec.history)
         try:
-            self._breaks = self._expect_program()
+            self._expect_program()
             self._progress("starting Spark")
             given = spark if spark is not None else session_of(spec)
             self.spark = given if given is not None else local_session("tidelog", conf=spec.spark or None)
@@ -189,7 +189,6 @@ class Pipeline:
             self._opened, self._reworked = None, ""  # it may be ahead of the store
             self.store.restore()
             raise
-        self._breaks = None
         self._opening.committed()
         with self._clock.phase("showing"):
             if self.store.is_last():  # otherwise the run that comes after shows it, and perhaps more
@@ -226,10 +225,11 @@ class Pipeline:
 
     def _migrate(self) -> None:
         """Bring the stored facts into the form of this program; the next commit makes that durable."""
-        if self._breaks and not self._reworked:
+        found = None if self._reworked else self._expect_program()
+        if found:
             self._progress("migrating the store")
-            rebase(self.spec, self.store, self._breaks, self._text)
-            self._opened, self._reworked = None, self._breaks.reason
+            rebase(self.spec, self.store, found, self._text)
+            self._opened, self._reworked = None, found.reason
 
     def _stored(self) -> dict[str, Relation]:
         """The relations to store."""
