@@ -179,7 +179,9 @@ def test_rows_are_only_given_in_place_of_a_path(tmp_path: Path) -> None:
 def test_frames_of_the_users_session_are_sources(tmp_path: Path, spark: SparkSession) -> None:
     def outcome(edges: set[tuple[int, int]], blocked: list[int]) -> pipeline.Outcome:
         frame = spark.createDataFrame(sorted(edges), "a int, b long, other string")
-        given = polars.DataFrame({"node": blocked, "note": ["x"] * len(blocked)}, {"node": polars.UInt8})
+        given = polars.DataFrame(
+            {"node": blocked, "note": ["x"] * len(blocked)}, schema_overrides={"node": polars.UInt8}
+        )
         return (
             pipeline.define(text=PROGRAM, store="store", folder=tmp_path)
             .source("Edge", frame, columns={"src": "a", "dst": "b"})

@@ -49,6 +49,7 @@ Fan(x, n) :- Reach(x, y, _), var n = y.group_by(x).count().
 """
 SPEC = """program = "reach.dl"
 store = "store"
+history = 30
 
 [streams.Edge]
 format = "json"
