@@ -113,7 +113,6 @@ CODES: dict[str, str] = {
     "E302": "wildcard used as a value",
     "E303": "variable assigned twice",
     "E304": "too many alternatives",
-    "E305": "parameter from the recursion",
     "E401": "misplaced aggregate",
     "E403": "group by an expression",
     "E404": "variable not in group_by",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import decimal
 import gzip
 import math
+import os
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -457,3 +459,39 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None
         write_facts(to_table(EDGE, [("new\t", 1)]), path)
     assert path.read_text() == "old\t1\n"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_and_the_permissions_of_its_file_too(tmp_path: Path) -> None:
+    shape = relation(types.INT)
+    (tmp_path / "data").mkdir()
+    file, link = tmp_path / "data" / "real.csv", tmp_path / "out.csv"
+    file.write_text("old")
+    file.chmod(0o600)
+    link.symlink_to(file)
+    write_facts(to_table(shape, [(7,)]), link)
+    assert link.is_symlink()
+    assert contents(shape, read_facts(shape, file)) == [("7",)]
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [p.name for p in file.parent.iterdir()] == ["real.csv"]
+
+
+@pytest.mark.parametrize("form", [".csv", ".jsonl", ".arrow"])
+def test_a_pipe_is_written_to_and_stays(tmp_path: Path, form: str) -> None:
+    shape, pipe = relation(types.INT), tmp_path / f"pipe{form}"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as threads:
+        reading = threads.submit(pipe.read_bytes)
+        write_facts(to_table(shape, [(7,)]), pipe)
+        file = tmp_path / f"read{form}"
+        file.write_bytes(reading.result(timeout=30))
+    assert pipe.is_fifo()
+    assert contents(shape, read_facts(shape, file)) == [("7",)]
+
+
+def test_a_device_is_written_to_and_stays() -> None:
+    full = Path("/dev/full")
+    if not full.is_char_device():
+        return
+    with pytest.raises(DataError, match="No space left on device"):
+        write_facts(to_table(relation(types.INT), [(7,)]), full, form=".csv")
+    assert full.is_char_device()

@@ -37,7 +37,7 @@ def place(tmp_path: Path, options: dict[str, str]) -> Place:
 
 
 def test_runs_go_on_from_a_store_in_an_object_store(place: Place, spark: SparkSession) -> None:
-    from tidelog.pipeline.sources.intake import stored_frame
+    from tidelog.pipeline.stored import stored_frame
 
     edges: set[tuple[int, ...]] = {(n, n + 1) for n in range(30)}
     blocked = set[int]()

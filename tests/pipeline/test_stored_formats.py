@@ -56,7 +56,8 @@ def test_a_pipeline_goes_on_with_a_store_of_format_2(
 def test_spark_is_not_given_a_segment_that_is_corrupt(
     spec: dict[str, object], tmp_path: Path, spark: SparkSession
 ) -> None:
-    from tidelog.pipeline.sources.intake import Found, stored_frame
+    from tidelog.pipeline.sources.intake import Found
+    from tidelog.pipeline.stored import stored_frame
 
     with pipeline.open(spec, spark=spark) as work:
         relation = work.program.relations["Reach"]

@@ -384,6 +384,6 @@ def test_a_python_function_gives_a_canonical_value_of_its_type() -> None:
 
 def test_what_a_python_function_does_wrong_is_a_failure() -> None:
     assert python(lambda x: x // 0) == Failure("f: ZeroDivisionError: integer division or modulo by zero")
-    assert python(lambda x: "no", INT) == Failure("f: BadValue: 'no' is not of type int")
+    assert python(lambda x: "no", INT) == Failure("f: the result 'no' is not of type int")
     assert isinstance(python(lambda x: None), Failure)
     assert isinstance(python(lambda x: 1 << 2_000_000, BIGINT), Failure)

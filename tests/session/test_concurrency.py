@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -123,3 +125,33 @@ def test_callbacks_run_in_the_order_of_commits(writers: int) -> None:
 
     in_threads(*(lambda name=f"w{n}": work(name) for n in range(writers)))
     assert heard == list(range(2, 2 + 10 * writers))
+
+
+@pytest.mark.parametrize("end", [tidelog.Transaction.commit, tidelog.Transaction.rollback])
+def test_data_that_comes_too_late_for_a_transaction_is_an_error(
+    end: Callable[[tidelog.Transaction], object],
+) -> None:
+    db = reach(("a", "b"))
+    tx = db.transaction()
+    begun, ended = threading.Event(), threading.Event()
+
+    def rows() -> Iterator[tuple[str, str]]:
+        begun.set()
+        assert ended.wait(30)
+        yield "b", "c"
+
+    def load() -> str:
+        with pytest.raises(tidelog.SessionError, match="ended while data was being loaded") as failed:
+            tx.insert("Edge", rows())
+        return str(failed.value)
+
+    with ThreadPoolExecutor(1) as threads:
+        loading = threads.submit(load)
+        assert begun.wait(30)
+        end(tx)
+        ended.set()
+        loading.result()
+    assert ("b", "c") not in db["Edge"]
+    with db.transaction() as again:
+        again.insert("Edge", [("b", "c")])
+    assert ("a", "c") in db["Reach"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import tidelog
@@ -125,6 +127,23 @@ def test_views_become_frames() -> None:
     assert view.to_arrow().to_pylist() == [{"id": 2, "name": "Bob", "age": None}]
     assert view.to_pandas()["name"].tolist() == ["Bob"]
     assert view.to_polars().rows() == [(2, "Bob", None)]
+
+
+@pytest.mark.parametrize(
+    ("type_", "values"),
+    [
+        ("option<int>", [2**63 - 1, 2**53 + 1, None]),
+        ("option<bit<64>>", [2**64 - 1, None]),
+        ("vec<option<int>>", [[2**53 + 1, None]]),
+        ("(option<int>, int)", [(2**53 + 1, 1), (None, 2)]),
+        ("map<int, option<int>>", [{1: 2**53 + 1, 2: None}]),
+    ],
+)
+def test_integers_beside_missing_values_are_not_rounded_in_pandas(type_: str, values: list[Any]) -> None:
+    text = f"input relation P(v: {type_})"
+    db = tidelog.open(text=text, facts={"P": [(value,) for value in values]})
+    again = tidelog.open(text=text, facts={"P": db["P"].to_pandas()})
+    assert sorted(again["P"], key=repr) == sorted(db["P"], key=repr)
 
 
 def test_a_view_can_be_looked_at() -> None:

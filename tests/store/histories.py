@@ -83,10 +83,10 @@ def content(store: Store) -> Content:
     current = store.current
     if current is None or current.state is None:
         raise NoContent
-    files = {name: store.changes_segment(name) for name in BOTH}
+    files = {name: store.changes_segments(name) for name in BOTH}
     if store.at.folder is not None:
         for name in BOTH:
-            store.changes_file(name)
+            store.paths(files[name])
     try:
         found = usable_state(store.at, current.state, STAMP)
         state = found if isinstance(found, bytes) else found.read_bytes()
@@ -95,7 +95,7 @@ def content(store: Store) -> Content:
     return Content(
         current.commit,
         {name: rows(store.table(relation)) for name, relation in BOTH.items()},
-        {name: rows(_segment(store, file.file)) for name, file in files.items() if file is not None},
+        {name: rows(_segment(store, file.file)) for name, found in files.items() for file in found},
         rows(store.asserted_since(EDGE)),
         state,
     )

@@ -126,10 +126,9 @@ def test_the_changes_of_the_last_commit_are_kept_apart(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.commit(change(store, {"Edge": {(1, 2), (2, 3)}, "Node": set()}))
         store.commit(change(store, {"Edge": {(1, 2), (4, 5)}, "Node": set()}))
-        file = store.changes_file("Edge")
-        assert file is not None
+        [file] = store.paths(store.changes_segments("Edge"))
         assert rows(pa.parquet.read_table(file)) == {(4, 5, 1), (2, 3, -1)}
-        assert store.changes_file("Node") is None
+        assert not store.changes_segments("Node")
 
 
 def test_segments_stay_few_and_nothing_is_left_over(tmp_path: Path) -> None:
@@ -300,7 +299,7 @@ def test_a_corrupt_manifest_is_reported_and_the_version_before_is_there(tmp_path
 def test_a_segment_that_is_missing_or_corrupt_is_reported(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.commit(change(store, {"Edge": {(1, 2)}, "Node": set()}))
-        file = store.files("Edge")[0]
+        [file] = store.paths(store.segments("Edge"))
     content = file.read_bytes()
     for damaged, said in (
         (content[:-1], "its size differs from the manifest"),
@@ -313,15 +312,15 @@ def test_a_segment_that_is_missing_or_corrupt_is_reported(tmp_path: Path) -> Non
                 with pytest.raises(StoreError, match=said):
                     store.table(EDGE)
                 with pytest.raises(StoreError, match=said):
-                    store.files("Edge")
+                    store.paths(store.segments("Edge"))
                 with pytest.raises(StoreError, match=said):
-                    store.changes_file("Edge")
+                    store.paths(store.changes_segments("Edge"))
 
 
 def test_a_store_of_a_later_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as later:
-        later.setattr("tidelog.store.manifest.FORMAT", 6)
-        later.setattr("tidelog.store.manifest._READABLE", (6,))
+        later.setattr("tidelog.store.manifest.FORMAT", 7)
+        later.setattr("tidelog.store.manifest._READABLE", (7,))
         with Store(tmp_path) as store:
             store.commit(Update("", {}, {}))
     with pytest.raises(StoreError, match="another version of Tidelog"):

@@ -71,7 +71,7 @@ def test_its_next_commit_is_of_the_new_format(folder: Path, relations: dict[str,
             new = to_table(relations["Edge"], sorted(EDGES | {(50, number)}))
             changes = {"Edge": difference(store.table(relations["Edge"]), new)}
             store.commit(Update(PROGRAM, relations, changes))
-        assert format_of(folder, number) == 5
+        assert format_of(folder, number) == 6
         found = latest(folder)
         assert found is not None
         assert found.state is None
@@ -87,7 +87,7 @@ def test_what_was_without_a_digest_is_checked_from_then_on(
 ) -> None:
     with Store(folder) as store:
         store.commit(Update(PROGRAM, relations, {}))
-        file = store.files("Named")[0]
+        file = store.paths(store.segments("Named"))[0]
     file.write_bytes(file.read_bytes().replace(b"first", b"fIrst"))
     with Store(folder) as store, pytest.raises(StoreError, match="its digest differs from the manifest"):
         store.table(relations["Named"])

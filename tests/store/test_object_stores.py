@@ -35,9 +35,9 @@ def read_all(store: Store) -> None:
     for relation in BOTH.values():
         store.table(relation)
         store.asserted_since(relation)
-    segment = store.changes_segment("Edge")
-    assert segment is not None
-    store._read(EDGE, [segment])
+    segments = store.changes_segments("Edge")
+    assert segments
+    store._read(EDGE, segments)
 
 
 # -- the interface

@@ -42,11 +42,10 @@ def write_for_ever(files: Files, log: Path) -> None:
 
 def _show(store: Store, log: Path) -> None:
     assert store.current is not None
-    segment = store.changes_segment("Edge")
     changes = []
-    if segment is not None:
+    for segment in store.changes_segments("Edge"):
         content = store.at.read(f"{SEGMENTS}/{segment.file}")
-        changes = sorted(rows(parquet.read_table(pa.BufferReader(content))))
+        changes += sorted(rows(parquet.read_table(pa.BufferReader(content))))
     unfinished = log / "unfinished"
     unfinished.write_text(json.dumps(changes))
     unfinished.replace(log / f"{store.current.commit}.json")

@@ -1,6 +1,6 @@
 """The ranges of pyproject.toml hold: the lowest and the newest versions, and every Spark, pass a smoke test.
 
-Each set of versions gets an environment of its own, from PyPI. Only in the nightly size.
+Each set of versions gets an environment of its own, from PyPI (see `environments`). Only in the nightly size.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from sizes import size
+from versions.environments import installed, kept, run
 
 ROOT = Path(__file__).parent.parent.parent
+TESTS = ROOT / "tests"
 SMOKE = Path(__file__).parent / "smoke.py"
 CONSTRAINTS = ROOT / "constraints.txt"
 SPARKS = ("4.0", "4.1", "4.2", "4.3")
@@ -42,7 +44,7 @@ def pinned(but: str) -> list[str]:
 CASES = {
     "lowest": lowest(),
     "newest": declared(),
-    **{f"Spark {v}": [*pinned("pyspark"), f"pyspark=={v}.*"] for v in SPARKS},
+    **{f"Spark {v}": [*pinned("pyspark"), f"pyspark[connect]=={v}.*"] for v in SPARKS},
 }
 
 
@@ -66,28 +68,29 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(built)
 
 
-def _installed(folder: Path, *requirements: str) -> Path:
-    """A Python with these requirements and nothing else."""
-    python = folder / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *requirements], check=True)
-    return python
-
-
-def _run(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    env = {"PATH": "/usr/bin:/bin", "HOME": str(python.parent)}
-    return subprocess.run(
-        [str(python), *arguments], capture_output=True, text=True, env=env, cwd=python.parent, check=False
-    )
-
-
 @pytest.mark.parametrize("case", CASES)
-def test_a_set_of_versions_works(case: str, wheel: str, tmp_path: Path) -> None:
-    done = _run(_installed(tmp_path, wheel, *CASES[case]), str(SMOKE))
+def test_a_set_of_versions_works(case: str, wheel: str) -> None:
+    with kept(wheel, CASES[case]) as python:
+        done = run(python, str(SMOKE))
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("how", ["in process", "over Connect"])
+@pytest.mark.parametrize("version", SPARKS)
+def test_sessions_pipelines_and_streams_work_with_every_spark(version: str, how: str, wheel: str) -> None:
+    with kept(wheel, CASES[f"Spark {version}"]) as python:
+        done = run(python, "-m", "versions.spark_smoke", how, modules=TESTS)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), (done.stdout + done.stderr)[-3000:]
+
+
+def test_every_minor_version_of_spark_is_tried() -> None:
+    """Those that PyPI has: a new one belongs into `SPARKS`, and one that is gone into docs/spark.md."""
+    command = [sys.executable, "-m", "pip", "index", "versions", "pyspark"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert set(SPARKS) == set(re.findall(r"\b4\.\d+(?=\.\d)", listed))
 
 
 def test_a_wheel_needs_no_compiler_and_nothing_but_its_dependencies(wheel: str, tmp_path: Path) -> None:
     assert Path(wheel).name.split("-")[2:4] == ["py3", "none"]
-    done = _run(_installed(tmp_path, wheel), "-c", FIRST)
+    done = run(installed(tmp_path, wheel), "-c", FIRST)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")

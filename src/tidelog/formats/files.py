@@ -18,9 +18,11 @@ from __future__ import annotations
 import gzip
 import os
 import secrets
+import shutil
+import stat
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -221,13 +223,32 @@ def _write_parts(parts: Iterator[bytes], out: BinaryIO, *, packed: bool) -> None
 
 @contextmanager
 def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """A new file that replaces the old one once it is complete and synced to disk."""
+    """A new file that replaces the old one, with its permissions, once it is complete and synced to disk.
+
+    A link stays, and the file that it leads to is replaced. A device or pipe is written to as it is.
+    """
+    if _is_special(file):
+        with file.open("wb") as out:
+            yield out
+        return
+    file = file.resolve()
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(6)}.tmp")
     try:
         with temporary.open("xb") as out:
+            with suppress(FileNotFoundError):
+                shutil.copymode(file, temporary)
             yield out
             out.flush()
             os.fsync(out.fileno())
         temporary.replace(file)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _is_special(file: Path) -> bool:
+    """Whether a path leads to something that is neither a file nor a folder."""
+    try:
+        mode = file.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

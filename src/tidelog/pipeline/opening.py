@@ -39,7 +39,10 @@ class Opened:
 
 
 class Opening:
-    """`report` receives the progress of sessions, `progress` that of all other steps."""
+    """`report` receives the progress of sessions, `progress` that of all other steps.
+
+    `facts` reads a relation from the store, as a table unless it is given.
+    """
 
     def __init__(
         self,
@@ -49,8 +52,10 @@ class Opening:
         store: StoredVersion,
         report: Callable[[Any], object] | None,
         progress: Callable[[str], object],
+        facts: Callable[[Relation], Any] | None = None,
     ) -> None:
         self._spec = spec
+        self._facts = facts or store.table
         self._functions = functions
         self._spark = spark
         self._store = store
@@ -110,7 +115,7 @@ class Opening:
         with session.transaction() as tx:
             tx.load(current.program, str(self._spec.program))
             for relation in inputs(tx.relations.values()):
-                tx.insert(relation.name, self._store.table(relation))
+                tx.insert(relation.name, self._facts(relation))
         return session
 
     def _resumed(self, current: Manifest, kept: KeptState) -> Session:

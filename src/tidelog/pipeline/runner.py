@@ -24,6 +24,9 @@ from tidelog.engine.spark.runtime.filesystem import default_file_system
 from tidelog.engine.spark.runtime.job_names import JobNames
 from tidelog.engine.spark.runtime.session import local_session
 from tidelog.errors import ProgramError, StoreError
+from tidelog.pipeline.bulk.rows import Bulk
+from tidelog.pipeline.bulk.sessions import changes_of, contents_of, given, stored_facts
+from tidelog.pipeline.bulk.workers import SparkWorkers
 from tidelog.pipeline.expecting import expect_relations
 from tidelog.pipeline.lineage.loading import lineage_of
 from tidelog.pipeline.metrics import MetricsFile
@@ -46,7 +49,7 @@ from tidelog.session import Changes, Session
 from tidelog.store.durable import Store, Update
 from tidelog.store.manifest import Batch
 from tidelog.store.migration import Breaks
-from tidelog.tables.signed import SIGN, difference, signed
+from tidelog.tables.signed import SIGN, difference
 
 __all__ = ["Pipeline"]
 
@@ -88,7 +91,10 @@ class Pipeline:
         self._progress = self._naming(self._progress)
         self.intake = Intake(self.spark, self.store, self._progress)
         self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
-        self._opening = Opening(spec, self._functions, self.spark, self.store, self._report, self._progress)
+        facts = partial(stored_facts, self.spark, self.store, spec.placement)
+        self._opening = Opening(
+            spec, self._functions, self.spark, self.store, self._report, self._progress, facts
+        )
         self._clock = Clock()
         self._opened: Opened | None = None
         self._reworked = ""  # why all results are computed again by the next commit
@@ -147,13 +153,16 @@ class Pipeline:
             self._clock.begin()
             self.finish()
             found = Found()
-            with self._jobs.named("Tidelog pipeline"):
-                with self._clock.phase("migrating"):
-                    self._migrate()
-                with self._clock.phase("reading"):
-                    take(found)
-            made = self._outcome() if self._is_current(found) else self.commit(found)
-            return replace(made, work=self._work(made))
+            try:
+                with self._jobs.named("Tidelog pipeline"):
+                    with self._clock.phase("migrating"):
+                        self._migrate()
+                    with self._clock.phase("reading"):
+                        take(found)
+                made = self._outcome() if self._is_current(found) else self.commit(found)
+                return replace(made, work=self._work(made))
+            finally:
+                found.release()
 
         return observed(self._observers, work)
 
@@ -183,8 +192,11 @@ class Pipeline:
             state = self._opening.offer(session)
             sidecars = found.settled(changes)
             stored = self._stored()
+            is_near = not any(session[name].is_frame for name in stored)
+            workers = SparkWorkers(self.spark, self.store, is_near=is_near)
+            update = Update(self._text, stored, changes, known, streams, sinks, state, sidecars, workers)
             with self._clock.phase("storing"):
-                self.store.commit(Update(self._text, stored, changes, known, streams, sinks, state, sidecars))
+                self.store.commit(update)
         except BaseException:
             self._opened, self._reworked = None, ""  # it may be ahead of the store
             self.store.restore()
@@ -256,7 +268,7 @@ class Pipeline:
         )
 
     def _apply(self, found: Found) -> tuple[Session, Mapping[str, Any]]:
-        """Evaluate the changes; return those of the stored relations, as signed rows."""
+        """Evaluate the changes; return those of the stored relations, as signed rows: tables or `Bulk`."""
         current = self.store.current
         if self._opened is None and current is None:
             self._opened = self._opening.empty()
@@ -266,19 +278,20 @@ class Pipeline:
             if current is None or current.program != self._text:
                 tx.replace_program(self._text, str(self.spec.program))
             for name in found.inserted:
-                tx.delete(name, found.deleted[name])
-                tx.insert(name, found.inserted[name])
+                for change, rows in ((tx.delete, found.deleted[name]), (tx.insert, found.inserted[name])):
+                    if rows.num_rows:
+                        change(name, given(rows))
         self.changes = None if self._reworked else tx.changes
         return session, {name: self._changed(session, tx.changes, r) for name, r in self._stored().items()}
 
     def _changed(self, session: Session, changes: Changes, relation: Relation) -> Any:
-        """The changes of a stored relation, as signed rows."""
+        """The changes of a stored relation, as signed rows: a table or `Bulk`."""
         name, current = relation.name, self.store.current
         if current is None or name not in current.relations:
-            return signed(session[name].to_arrow(), 1)
+            return contents_of(session[name])
         if self._reworked and relation.role is not Role.INPUT:
             return difference(self.store.table(relation), session[name].to_arrow())
-        return _signed(changes, name)
+        return changes_of(changes[name])
 
     # -- the report
 
@@ -316,13 +329,8 @@ class Pipeline:
         return Work(began, seconds, manifest.new_bytes, stats["jobs"], tuple(stats["strata"]))
 
 
-def _signed(changes: Changes, name: str) -> Any:
-    table = changes[name].to_arrow()
-    return table.rename_columns([*table.column_names[:-1], SIGN])
-
-
 def _count(rows: Any) -> Count:
-    inserted = rows.filter(pc.equal(rows[SIGN], 1)).num_rows
+    inserted = rows.inserted if isinstance(rows, Bulk) else rows.filter(pc.equal(rows[SIGN], 1)).num_rows
     return Count(inserted, rows.num_rows - inserted)
 
 

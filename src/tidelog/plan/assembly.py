@@ -12,7 +12,18 @@ from tidelog.data.overlay import copied
 from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Stored
 from tidelog.program.library.catalog import NUMBER
 from tidelog.program.text import print_value
-from tidelog.program.typed import Body, Call, Expr, Relation, expressions, subexpressions
+from tidelog.program.typed import (
+    Body,
+    Call,
+    Expr,
+    Match,
+    Relation,
+    Term,
+    Var,
+    Wildcard,
+    expressions,
+    subexpressions,
+)
 
 __all__ = ["Assembly", "declared", "hidden", "mark_of"]
 
@@ -74,6 +85,20 @@ class Assembly:
             self._remove(self.rules[name])
             self._update_readers(name)
             self._drop(name)
+
+    def _projection(self, relation: str, columns: tuple[int, ...]) -> str:
+        """The projection of a relation on some columns, which is created if there is none."""
+        name = f"{relation} [columns {', '.join(map(str, columns))}]"
+        if name not in self.relations:
+            source = self.relations[relation]
+            kept = {i: Var(source.columns[i], source.types[i]) for i in columns}
+            values = tuple(kept[i] for i in columns)
+            shown = ", ".join(v.name for v in values) or "no column"
+            title = f"projection of {source.title or relation} on {shown}"
+            self._store(hidden(name, Kind.PROJECTION, values, title))
+            terms: tuple[Term, ...] = tuple(kept.get(i, Wildcard()) for i in range(len(source.types)))
+            self._put(FlatRule(name, name, values, (Match(relation, terms),), title))
+        return name
 
     def _projections(self) -> list[str]:
         """The projections that a rule reads or read that was changed."""

@@ -9,7 +9,8 @@ a stratum of its own:
 - A negated atom with wildcards is the negation of a *projection* onto its other columns.
 - A negated body is the negation of a relation of the parameters for which the body holds; an aggregate over
   a body is a group whose keys are its parameters. Parameters that a body only tests are supplied by a
-  relation of their values in the rule around it, the *demand*.
+  relation of their values in the rule around it, the *demand*. If these come from the recursion, the body is
+  an expression (`typed.Over`) over vecs of what it reads.
 - The starting tuples of a recursion may be a relation of *seeds* (see `plan.seeds`).
 - Each relation of a recursion with totals has *asserted* rows, *instances*, *groups* and *dependencies* (see
   `Totals`).

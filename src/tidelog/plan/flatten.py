@@ -21,10 +21,13 @@ from tidelog.plan.flat import (
     Stratum,
 )
 from tidelog.plan.nested import Done, alternatives, always_failing, broken, keys_of, turn
-from tidelog.plan.totals import TotalsPlan
+from tidelog.plan.per_binding import cycles_of, without_cycles
+from tidelog.plan.results import number_of, results_of, rows_of
+from tidelog.plan.totals import TotalsPlan, parts_of
 from tidelog.program import typed
 from tidelog.program.analysis.nesting import demanded, own_bodies, support
 from tidelog.program.analysis.order import Order, components
+from tidelog.program.analysis.strata import is_special
 from tidelog.program.analysis.totals import contributions
 from tidelog.program.folds import shown_aggregate
 from tidelog.program.library.catalog import constant_argument
@@ -45,7 +48,6 @@ from tidelog.program.typed import (
     Nested,
     Rule,
     Stage,
-    Term,
     Test,
     Var,
     Wildcard,
@@ -70,15 +72,18 @@ class _Flattener(Assembly):
     def __init__(self, program: Program, before: FlatProgram | None = None) -> None:
         super().__init__(before or FlatProgram())
         self.program = program
-        extrema = [s for s in _special(program) if s.best]
+        special = _special(program)
+        extrema = [s for s in special if s.best]
         self.best: dict[str, Best] = {name: b for s in extrema for name, b in s.best}
         self.meant = {(rule.id, name): rule for s in extrema for rule in s.rules for name in s.relations}
-        self.totals = {name: s for s in _special(program) if s.totals for name in s.relations}
+        self.totals = {name: s for s in special if s.totals for name in s.relations}
+        self.cycles = cycles_of(special)
         self.plans: dict[frozenset[str], tuple[TotalsPlan, list[FlatRule]]] = {}
         self.texts: dict[str, str] = {}
         self.made_rules: list[str] = []
         self.made_relations: list[str] = []
         self.columns: dict[str, tuple[Expr, ...]] = {}  # of the instances of groups
+        self.shown: dict[str, str] = {}  # what rows are collected for, by the variable of these
 
     def all_rules(self) -> FlatProgram:
         for relation in self.program.relations.values():
@@ -123,7 +128,7 @@ class _Flattener(Assembly):
         return self._finish(order)
 
     def _changed_strata(self, before: Program) -> list[list[typed.Stratum]]:
-        """The strata that keep one row per key and that only the old or only the new program has."""
+        """The special strata that only the old or only the new program has."""
         kept = [_special(program) for program in (before, self.program)]
         same = set(map(id, kept[0])) & set(map(id, kept[1]))
         return [[s for s in part if id(s) not in same] for part in kept]
@@ -131,7 +136,7 @@ class _Flattener(Assembly):
     def _changed_rules(self, before: Program, strata: Sequence[typed.Stratum]) -> tuple[list[str], list[str]]:
         """The rules to take out and to flatten: those that differ, and those of strata whose meaning differs.
 
-        What a rule means depends on its stratum where that keeps one row per key.
+        What a rule becomes depends on its stratum where that is special.
         """
         old, new = before.rules, self.program.rules
         added, removed = rule_changes(before, self.program)
@@ -200,7 +205,7 @@ class _Flattener(Assembly):
 
     def _flatten(self, rule: Rule) -> None:
         """Flatten a rule, and remember what it became."""
-        self.made_rules, self.made_relations = [], []
+        self.made_rules, self.made_relations, self.shown = [], [], {}
         self._rule(rule)
         self.parts[rule.id] = Parts(tuple(self.made_rules), tuple(self.made_relations))
 
@@ -254,12 +259,12 @@ class _Flattener(Assembly):
         for name in plan.kept:
             self.groupings[name] = plan.grouping(name)
             self.touched[name] = None
-        self.parts[_parts_of(stratum)] = Parts(tuple(self.made_rules), tuple(self.made_relations))
+        self.parts[parts_of(stratum)] = Parts(tuple(self.made_rules), tuple(self.made_relations))
 
     def _forget_totals(self, stratum: typed.Stratum) -> None:
         if stratum.totals is None:
             return
-        self._take_out(_parts_of(stratum))
+        self._take_out(parts_of(stratum))
         for name in stratum.relations:
             self.groupings.pop(name, None)
             self.touched[name] = None
@@ -293,7 +298,7 @@ class _Flattener(Assembly):
             return contributions(rule)
         if rule.group is None:
             return rule.bodies
-        results = _results(rule, rule.group) if made else self._grouping(rule, rule.group)
+        results = results_of(rule, rule.group) if made else self._grouping(rule, rule.group)
         return [(results, *body) for body in rule.after]
 
     # -- parts of rules
@@ -305,6 +310,10 @@ class _Flattener(Assembly):
     def _add(self, rule: Rule, part: str, head: str, values: tuple[Expr, ...], body: Body) -> None:
         """Add the flat rules of a body, one for each choice that its nested aggregates leave."""
         mark = mark_of(body) if (rule.id, head) in self.meant else ""
+        if rule.id in self.cycles:
+            made = without_cycles(body, self.cycles[rule.id])
+            body, self.shown = made.body, {**self.shown, **made.shown}
+            mark += f", per binding {made.places}" if made.places else ""
         for number, flat in enumerate(self._bodies(rule, f"{part}{mark}", body)):
             choice = f", choice {number}" if number else ""
             id_ = f"{rule.id} [{part}{mark}{choice}]"
@@ -334,7 +343,7 @@ class _Flattener(Assembly):
         """A literal of a recursion with totals, which has no nested bodies."""
         assert not isinstance(literal, Nested | Without)
         if isinstance(literal, Stage):
-            return _rows(rule, literal)
+            return rows_of(rule, literal)
         return self._absent(literal) if isinstance(literal, Absent) else literal
 
     def _text(self, rule: Rule) -> str:
@@ -345,7 +354,7 @@ class _Flattener(Assembly):
 
     def _grouping(self, rule: Rule, group: Group) -> Match:
         """Create the hidden relations of a group of a rule; returns the atom for its results."""
-        known = _results(rule, group)
+        known = results_of(rule, group)
         if known.relation in self.made_relations:  # another head of the rule needs it, too
             return known
         heads = f"`{print_heads(rule)} :- …`"
@@ -359,10 +368,10 @@ class _Flattener(Assembly):
 
     def _stage(self, rule: Rule, stage: Stage) -> Match:
         """Create the hidden relations of an earlier stage of a rule; returns the atom for its results."""
-        known = _rows(rule, stage)
+        known = rows_of(rule, stage)
         if known.relation in self.made_relations:
             return known
-        place = f"stage {_number(stage)}"
+        place = f"stage {number_of(stage)}"
         heads = f"`{print_heads(rule)} :- …`"
         names = (f"{rule.id} [{place}, instances]", known.relation)
         titles = (f"instances of {place} of {heads}", f"groups of {place} of {heads}")
@@ -414,7 +423,9 @@ class _Flattener(Assembly):
     def _nested(self, rule: Rule, part: str, literal: Nested, around: Body, done: Done) -> list[FlatBody]:
         """The results of a group by the parameters, and the value over nothing where there is none."""
         names = (f"{rule.id} [{part}, instances]", f"{rule.id} [{part}, results]")
-        place = f"`{shown_aggregate(literal.function)} {{ … }}` in `{print_heads(rule)} :- …`"
+        what = self.shown.get(literal.result.name)
+        place = f"what `{what}` reads" if what else f"`{shown_aggregate(literal.function)} {{ … }}`"
+        place += f" in `{print_heads(rule)} :- …`"
         aggregate = Aggregate(literal.result, literal.function, literal.args, literal.distinct)
         keys, same = keys_of(literal, part)
         group = Group(keys, (aggregate,))
@@ -480,43 +491,9 @@ class _Flattener(Assembly):
         name = self._projection(literal.relation, columns)
         return Absent(name, tuple(literal.terms[i] for i in columns))
 
-    def _projection(self, relation: str, columns: tuple[int, ...]) -> str:
-        name = f"{relation} [columns {', '.join(map(str, columns))}]"
-        if name not in self.relations:
-            source = self.relations[relation]
-            kept = {i: Var(source.columns[i], source.types[i]) for i in columns}
-            values = tuple(kept[i] for i in columns)
-            shown = ", ".join(v.name for v in values) or "no column"
-            title = f"projection of {source.title or relation} on {shown}"
-            self._store(hidden(name, Kind.PROJECTION, values, title))
-            terms: tuple[Term, ...] = tuple(kept.get(i, Wildcard()) for i in range(len(source.types)))
-            self._put(FlatRule(name, name, values, (Match(relation, terms),), title))
-        return name
-
-
-def _results(rule: Rule, group: Group) -> Match:
-    """The atom for the results of a rule's group."""
-    return Match(f"{rule.id} [results]", group.columns)
-
-
-def _rows(rule: Rule, stage: Stage) -> Match:
-    """The atom for the results of an earlier stage of a rule."""
-    return Match(f"{rule.id} [stage {_number(stage)}, results]", stage.columns)
-
-
-def _number(stage: Stage) -> int:
-    """The number of a stage: those of a rule form a chain."""
-    before = next((x for body in stage.bodies for x in body[:1] if isinstance(x, Stage)), None)
-    return 1 if before is None else _number(before) + 1
-
-
-def _parts_of(stratum: typed.Stratum) -> str:
-    """The name under which the parts of a stratum with totals are remembered."""
-    return f"{', '.join(sorted(stratum.relations))} [totals]"
-
 
 def _special(program: Program) -> Sequence[typed.Stratum]:
-    """The strata that keep one row per key: best values or totals."""
+    """The strata in which rules become something else: they keep one row per key, or evaluate per binding."""
     if program.index is not None:
-        return program.index.strata.extrema
-    return [stratum for stratum in program.strata if stratum.best or stratum.totals]
+        return program.index.strata.special
+    return list(filter(is_special, program.strata))

@@ -33,6 +33,7 @@ from tidelog.program.typed import (
     Listing,
     Make,
     Match,
+    Over,
     Unary,
     Var,
     variables,
@@ -95,6 +96,7 @@ class _Followed:
                 | Is()
                 | Listing()
                 | Block()
+                | Over()
             ):
                 parts = map(self.strict_in, variables(expr))
                 return frozenset() if all(part == frozenset() for part in parts) else None

@@ -18,12 +18,17 @@ from tidelog.program import typed
 from tidelog.program.analysis.totals import GroupRule, group_columns, groups_of, rule_of_groups
 from tidelog.program.typed import Aggregate, Body, Expr, Match, Nested, Relation, Stage, Var, Without
 
-__all__ = ["TotalsPlan", "asserted_rows"]
+__all__ = ["TotalsPlan", "asserted_rows", "parts_of"]
 
 
 def asserted_rows(relation: str) -> str:
     """The name of the hidden relation of a relation's asserted rows."""
     return f"{relation} [asserted]"
+
+
+def parts_of(stratum: typed.Stratum) -> str:
+    """The name under which the parts of a stratum with totals are remembered."""
+    return f"{', '.join(sorted(stratum.relations))} [totals]"
 
 
 class TotalsPlan:

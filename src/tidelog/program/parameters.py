@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, TypeVar
 
 from tidelog.data.values import BadValue
@@ -78,6 +79,11 @@ def _expect_unbound(part: Any, values: Mapping[str, object]) -> None:
 
 def _literal(name: str, value: object, span: Span) -> tree.Expr:
     try:
-        return literal(value, span)
+        made = literal(value, span)
     except BadValue as bad:
         raise SessionError(f"the parameter `{name}` is {shown(value)}, which cannot be used: {bad}") from None
+    match made:
+        case tree.Cast(tree.StringLiteral(text), tree.TypeName("double")):  # not finite
+            return tree.FractionLiteral(Decimal(text), span)
+        case _:
+            return made

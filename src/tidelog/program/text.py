@@ -243,8 +243,21 @@ def _expr(expr: typed.Expr, names: Names) -> tree.Expr:
             return tree.Steps(_steps(steps, names, set()), None)
         case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
             return _structured(expr, names)
+        case typed.Over(function, distinct, sources=sources):  # not in the language
+            counts = distinct and function == "count"
+            aggregated = tuple(_expr(a, names) for a in sources[0].args)
+            bodies = tuple(_source(source, names) for source in sources)
+            written = "count_distinct" if counts else written_name(function)
+            return tree.SubAggregate(written, aggregated, bodies)
         case _:
             assert_never(expr)
+
+
+def _source(source: typed.Source, names: Names) -> tuple[tree.Literal, ...]:
+    columns: list[tree.Expr] = [tree.Variable(names[v.name]) for v in source.columns]
+    columns += [tree.Wildcard()] * (2 - len(columns))  # as the tuples have it
+    items = tree.Generator(tree.TupleValue(tuple(columns)), _expr(source.rows, names))
+    return (items, *(_literal(x, names) for x in source.body))
 
 
 def _steps(steps: Steps, names: Names, known: set[str]) -> tuple[tree.Statement, ...]:

@@ -63,11 +63,13 @@ __all__ = [
     "Make",
     "Match",
     "Nested",
+    "Over",
     "PythonFunction",
     "Relation",
     "RelationKind",
     "Role",
     "Rule",
+    "Source",
     "Stage",
     "Stratum",
     "Term",
@@ -215,7 +217,40 @@ class Block:
     type: Type
 
 
-Expr: TypeAlias = Constant | Var | Unary | Binary | If | Let | Call | Cast | Make | Get | Is | Listing | Block
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Instances of a body: the items of `rows` for which the literals of `body` hold.
+
+    An item is a tuple that begins with the values of `columns`. An instance fails if one of its literals or
+    `args` fails and all others hold.
+    """
+
+    rows: Expr
+    columns: tuple[Var, ...]
+    body: tuple[Test | Bind | Each, ...]
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """An aggregate over instances; made by `plan.per_binding` of a nested body.
+
+    Over nothing, the value is that of `nothing`; if that is None, `type` is a vec of at most one result. The
+    function `none` says whether there is no instance. Any other fails if an instance or one of the
+    `parameters` fails.
+    """
+
+    function: str
+    distinct: bool
+    parameters: tuple[Var, ...]
+    sources: tuple[Source, ...]
+    nothing: Expr | None
+    type: Type
+
+
+Expr: TypeAlias = (
+    Constant | Var | Unary | Binary | If | Let | Call | Cast | Make | Get | Is | Listing | Block | Over
+)
 
 
 # -- literals
@@ -493,6 +528,7 @@ class Stratum:
     """Mutually dependent relations with the rules that derive them, as rewritten for this stratum.
 
     `best` names the relations that keep only the best value per key. `totals` are recursive sums and counts.
+    `per_binding` are the rules with nested bodies that test values from the recursion, by their identities.
     """
 
     relations: frozenset[str]
@@ -500,6 +536,7 @@ class Stratum:
     recursive: bool
     best: tuple[tuple[str, Best], ...] = ()
     totals: Totals | None = None
+    per_binding: frozenset[str] = frozenset()
 
 
 # -- traversal
@@ -526,6 +563,9 @@ def subexpressions(expr: Expr) -> tuple[Expr, ...]:
             return (operand,)
         case Block(inside):
             return tuple(steps.parts(inside))
+        case Over(parameters=parameters, sources=sources, nothing=nothing):
+            inner = (part for source in sources for part in _parts(source))
+            return (*parameters, *inner, *(() if nothing is None else (nothing,)))
         case _:
             assert_never(expr)
 
@@ -548,11 +588,22 @@ def variables(expr: Expr) -> Iterator[Var]:
             own = {v.name for v in steps.assigned(inside)}
             for part in steps.parts(inside):
                 yield from (v for v in variables(part) if v.name not in own)
+        case Over(parameters=parameters, sources=sources):
+            yield from parameters
+            for source in sources:
+                own = {v.name for v in source.columns}
+                own.update(x.variable.name for x in source.body if isinstance(x, Bind | Each))
+                yield from (v for part in _parts(source) for v in variables(part) if v.name not in own)
         case Constant() | Unary() | Binary() | If() | Cast() | Make() | Get() | Is() | Listing():
             for sub in subexpressions(expr):
                 yield from variables(sub)
         case _:
             assert_never(expr)
+
+
+def _parts(source: Source) -> tuple[Expr, ...]:
+    """The expressions of a source."""
+    return (source.rows, *(e for literal in source.body for e in expressions(literal)), *source.args)
 
 
 def expressions(literal: Literal) -> tuple[Expr, ...]:

@@ -43,7 +43,7 @@ class Calculator:
     def __init__(self, functions: Functions) -> None:
         self._codec = Codec()
         self._evaluator = Evaluator(self._codec, functions)
-        self._folds = Folds(self._codec, functions)
+        self._folds = Folds(Evaluator(self._codec, functions))
 
     def value(self, expr: Expr, known: Mapping[str, Value]) -> Computed:
         """The value of an expression for these values of its variables."""

@@ -128,6 +128,8 @@ def _value(expr: Expr, env: Environment, context: _Context) -> Value:
             result = _execute(steps, dict(env), context)
             assert isinstance(result, _Returned)
             return result.value
+        case typed.Over():
+            raise AssertionError("only plans have aggregates as expressions")
         case _:
             assert_never(expr)
 
@@ -210,6 +212,8 @@ def _call_python(function: typed.PythonFunction, arguments: list[Value]) -> Valu
         return checked(function.result, function.call(*arguments))
     except Undefined as problem:
         raise Undefined(f"{function.name}: {problem}") from None
+    except BadValue as problem:
+        raise Undefined(f"{function.name}: the result {problem}") from None
     except Exception as error:
         raise Undefined(f"{function.name}: {type(error).__name__}: {error}") from None
 

@@ -28,6 +28,8 @@ _RELATIONS: Final = 20  # on a page
 class RelationChanges(Tabular):
     """The change of one relation: iterates as (row, sign), inserted rows (1) before deleted ones (-1)."""
 
+    is_frame = False  # whether the rows are in DataFrames, which `to_spark` unites
+
     def __init__(self, relation: Relation, inserted: Facts, deleted: Facts) -> None:
         self.relation = relation
         self._inserted = inserted

@@ -26,6 +26,7 @@ Fact: TypeAlias = tuple[Any, ...]
 
 class Facts(Tabular):
     is_near = False  # whether rows are looked up in this process
+    is_frame = False  # whether they are in a DataFrame, which `to_spark` returns as it is
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tidelog.errors import SessionError
 from tidelog.program.typed import Relation
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = ["Tabular"]
+
+_NULLABLE: Final = {f"{u}int{n}": f"{u.upper()}Int{n}Dtype" for u in ("", "u") for n in (8, 16, 32, 64)}
 
 
 class Tabular(ABC):
@@ -37,8 +39,13 @@ class Tabular(ABC):
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> pandas.DataFrame:
-        _expect_installed("pandas")
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        """A DataFrame of the exact values: an integer column with missing ones is nullable (`Int64`, …)."""
+        library = _expect_installed("pandas")
+        table = self.to_arrow()
+        frame: pandas.DataFrame = table.to_pandas(integer_object_nulls=True)  # not as floats, which round
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if column.null_count and (nullable := _NULLABLE.get(str(column.type))):
+                frame[name] = column.to_pandas(types_mapper=lambda _, to=nullable: getattr(library, to)())
         return frame
 
     def to_polars(self) -> polars.DataFrame:

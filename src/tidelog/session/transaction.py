@@ -7,7 +7,8 @@ stratified is checked at the commit.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -47,6 +48,7 @@ class Transaction:
         self._finished: Program | None = None  # the finished draft, if known
         self._staged: dict[str, Staging] = {}
         self._is_open = True
+        self._is_ending = False  # set before the staged data is taken
         self._changes: Changes | None = None
 
     # -- facts
@@ -56,23 +58,28 @@ class Transaction:
 
         With a primary key, a row with the key of another row is an error.
         """
-        self._facts(self._declared(relation)).insert(data)
+        with self._loading():
+            self._facts(self._declared(relation)).insert(data)
 
     def delete(self, relation: str, data: object) -> None:
         """Retract asserted facts; facts that rules derive remain."""
-        self._facts(self._declared(relation)).delete(data)
+        with self._loading():
+            self._facts(self._declared(relation)).delete(data)
 
     def upsert(self, relation: str, data: object) -> None:
         """Assert facts, replacing those with the same primary keys."""
-        self._facts(self._keyed(relation)).upsert(data)
+        with self._loading():
+            self._facts(self._keyed(relation)).upsert(data)
 
     def delete_keys(self, relation: str, keys: object) -> None:
         """Retract the facts with these primary keys: single values, tuples, or anything `insert` accepts."""
-        self._facts(self._keyed(relation)).delete_keys(keys)
+        with self._loading():
+            self._facts(self._keyed(relation)).delete_keys(keys)
 
     def clear(self, relation: str) -> None:
         """Retract all asserted facts of a relation."""
-        self._facts(self._declared(relation)).delete_all()
+        with self._loading():
+            self._facts(self._declared(relation)).delete_all()
 
     def insert_folder(
         self, folder: str | Path, *, allow_missing: bool = False, header: bool = True
@@ -213,6 +220,7 @@ class Transaction:
     def commit(self) -> Changes:
         """Commit; returns the changes. If it raises, nothing has changed, and the transaction is over."""
         self._expect_open()
+        self._is_ending = True
         before = self._state.program
         with interrupts_noted() as check:
             try:
@@ -270,6 +278,7 @@ class Transaction:
     # -- implementation
 
     def _end(self) -> None:
+        self._is_ending = True
         self._is_open = False
         self._staged = {}
         self._session._release()
@@ -277,6 +286,16 @@ class Transaction:
     def _expect_open(self) -> None:
         if not self._is_open:
             raise SessionError("the transaction is over; begin another with db.transaction()")
+
+    @contextmanager
+    def _loading(self) -> Iterator[None]:
+        """Raise SessionError if the transaction ends while data is loaded, which may be too late for it."""
+        yield
+        if self._is_ending:
+            raise SessionError(
+                "the transaction ended while data was being loaded, which may not be part of it;"
+                " commit when all threads have loaded their data"
+            )
 
     def _edited(self) -> Draft:
         if self._draft is None:

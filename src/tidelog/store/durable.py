@@ -33,6 +33,7 @@ from tidelog.errors import StoreError
 from tidelog.program.text import print_relation
 from tidelog.program.typed import Relation, Role
 from tidelog.store.claiming import LogWriter
+from tidelog.store.distributed import Workers
 from tidelog.store.files import Files, Uncertain
 from tidelog.store.history import History, Remembered
 from tidelog.store.log import Slot, find_slots, last_manifests
@@ -57,7 +58,7 @@ from tidelog.store.marker import (
 )
 from tidelog.store.places import Place
 from tidelog.store.reading import StoredVersion, latest, lost, opened, unopened
-from tidelog.store.segments import Segment, is_long, write_segment
+from tidelog.store.segments import Segment, is_long, write_segments
 from tidelog.store.sidecars import SIDECARS, Sidecar, SidecarChange, with_change
 from tidelog.store.states import STATES, KeptState, Offer, is_old, with_changes, write_state
 from tidelog.store.verifying import Verifier
@@ -71,11 +72,13 @@ _ANY: Final = 1 << 62  # of any epoch
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """The content of a commit: `changes` are signed rows; relations without changes stay as they are.
+    """The content of a commit: `changes` are signed rows, tables or distributed; relations without changes
+    stay as they are.
 
     `relations` are all relations of the store after the commit; any other relation is dropped. `state` is
     saved if a new one is due. `sidecars` are changes to those of some input relations, by their kinds: a
-    relation that is named loses the kinds that aren't, and all others keep theirs.
+    relation that is named loses the kinds that aren't, and all others keep theirs. `workers` do what takes
+    too many rows for this process, if there are any.
     """
 
     program: str
@@ -86,6 +89,7 @@ class Update:
     sinks: Mapping[str, Written] = field(default_factory=dict)
     state: Offer | None = None
     sidecars: Mapping[str, Mapping[str, SidecarChange]] = field(default_factory=dict)
+    workers: Workers | None = None
 
 
 class _Obsolete(NamedTuple):
@@ -212,7 +216,7 @@ class Store(StoredVersion):
         try:
             self._claim()
             relations = {
-                name: StoredRelation(print_relation(relation), self._base(relation, rows))
+                name: StoredRelation(print_relation(relation), self._base(manifest.commit, relation, rows))
                 for name, (relation, rows) in contents.items()
             }
         except OSError as error:
@@ -223,8 +227,9 @@ class Store(StoredVersion):
         """Continue from the last commit."""
         self.current = self._log.manifest
 
-    def _base(self, relation: Relation, rows: Any) -> tuple[Segment, ...]:
-        return (self._write(self.next_commit, relation.name, "base", signed(rows, 1)),) if len(rows) else ()
+    def _base(self, number: int, relation: Relation, rows: Any) -> tuple[Segment, ...]:
+        """A new base as of an earlier commit: the next one may write another."""
+        return self._write(number, relation.name, "base", signed(rows, 1)) if len(rows) else ()
 
     def is_last(self) -> bool:
         """Whether no other run has claimed a commit since the last one, as far as can be known."""
@@ -263,7 +268,8 @@ class Store(StoredVersion):
         written = {name: self._write(number, name, "changes", rows) for name, rows in changes.items()}
         relations = {
             name: StoredRelation(
-                print_relation(relation), self._extended(number, relation, written.get(name))
+                print_relation(relation),
+                self._extended(number, relation, written.get(name, ()), update.workers),
             )
             for name, relation in update.relations.items()
         }
@@ -293,6 +299,7 @@ class Store(StoredVersion):
                     before.get(name, {}).get(kind),
                     change,
                     self.verifier,
+                    update.workers,
                 )
                 for kind, change in changes.items()
             }
@@ -325,18 +332,21 @@ class Store(StoredVersion):
                 f"written: {error.strerror or error}; the next run writes the sinks again"
             ) from None
 
-    def _extended(self, number: int, relation: Relation, change: Segment | None) -> tuple[Segment, ...]:
+    def _extended(
+        self, number: int, relation: Relation, change: tuple[Segment, ...], workers: Workers | None
+    ) -> tuple[Segment, ...]:
         """The segments of a relation after a change, merged into a new base if they are many."""
         before = tuple(map(self._with_digest, self.segments(relation.name)))
-        if change is None:
+        segments = (*before, *change)
+        if not change:
             return before
-        segments = (*before, change)
         if not before:
-            return (replace(change, is_base=True),)
+            return tuple(replace(segment, is_base=True) for segment in change)
         if not is_long(segments):
             return segments
-        whole = signed(self._read(relation, segments), 1)
-        return (self._write(number, relation.name, "base", whole),)
+        if workers is not None and workers.takes(sum(segment.rows for segment in segments)):
+            return self._write(number, relation.name, "base", workers.base(relation, segments))
+        return self._write(number, relation.name, "base", signed(self._read(relation, segments), 1))
 
     def _with_digest(self, segment: Segment) -> Segment:
         """The segment with its digest, which earlier formats did not have."""
@@ -349,7 +359,7 @@ class Store(StoredVersion):
         self,
         update: Update,
         relations: Mapping[str, StoredRelation],
-        written: Mapping[str, Segment],
+        written: Mapping[str, tuple[Segment, ...]],
     ) -> KeptState | None:
         """The state to resume from after this commit: the existing one with a longer log, or a new one.
 
@@ -360,7 +370,7 @@ class Store(StoredVersion):
         before = None if current is None else current.state
         if current is not None and before is not None and before.digest and not is_missed:
             asserted = {n: s for n, s in written.items() if update.relations[n].role is Role.INPUT}
-            kept = with_changes(before, sum(s.rows for s in written.values()), asserted)
+            kept = with_changes(before, sum(s.rows for found in written.values() for s in found), asserted)
             if _declared(relations) == _declared(current.relations) and not is_old(kept, number):
                 return kept
         if update.state is None:
@@ -369,10 +379,10 @@ class Store(StoredVersion):
         file = f"{STATES}/{number:012}-{self._log.epoch}"
         return write_state(self.at, file, update.state, commit=number, program=update.program, rows=rows)
 
-    def _write(self, number: int, name: str, kind: str, rows: Any) -> Segment:
-        file = f"{file_name(name)}/{number:012}-{kind}-{self._log.epoch}.parquet"
-        self.verifier.forget(f"{SEGMENTS}/{file}")
-        return write_segment(self.at, file, rows, is_base=kind == "base")
+    def _write(self, number: int, name: str, kind: str, rows: Any) -> tuple[Segment, ...]:
+        stem = f"{file_name(name)}/{number:012}-{kind}-{self._log.epoch}"
+        self.verifier.forget(f"{SEGMENTS}/{stem}.parquet")
+        return write_segments(self.at, stem, rows, is_base=kind == "base")
 
     def _sweep(self, epoch: int) -> None:
         """Remove what no retained version needs and writers up to an epoch have made."""

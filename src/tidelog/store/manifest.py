@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, TypeAlias, TypeVar, assert_never
 
 from tidelog.store.disk import UNFINISHED
+from tidelog.store.distributed import PIECE
 from tidelog.store.sealing import sealed
 from tidelog.store.segments import SEGMENTS, Segment
 from tidelog.store.sidecars import SIDECARS, Part, Sidecar
@@ -42,9 +43,10 @@ __all__ = [
 
 D = TypeVar("D")
 
-FORMAT: Final = 5
-# 1 had no states, 1 and 2 no digests, 1 to 3 no origins of sinks, 1 to 4 no writers and sidecars
-_READABLE: Final = (1, 2, 3, 4, FORMAT)
+FORMAT: Final = 6
+# 1 had no states, 1 and 2 no digests, 1 to 3 no origins of sinks, 1 to 4 no writers and sidecars, 1 to 5 one
+# file for the changes of a relation
+_READABLE: Final = (1, 2, 3, 4, 5, FORMAT)
 _WITH_DIGESTS: Final = 3
 MANIFESTS: Final = "manifests"
 HISTORY: Final = "history"
@@ -52,9 +54,9 @@ _DIGITS: Final = 12
 _PLAIN: Final = {"str": str, "int": int, "bool": bool}
 _INPUT: Final = re.compile(r"^input ", re.MULTILINE)  # attributes may stand on the lines before
 _STATE: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}(?:-(\d+))?")
-_SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(?:changes|base)(?:-(\d+))?\.parquet")
+_SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(?:changes|base)(?:-(\d+))?{PIECE}\.parquet")
 _SIDECAR: Final = re.compile(
-    rf"{SIDECARS}/[^./][^/]*/\d{{{_DIGITS}}}-(?:files|counts|keys)(?:-(\d+))?\.parquet"
+    rf"{SIDECARS}/[^./][^/]*/\d{{{_DIGITS}}}-(?:files|counts|keys)(?:-(\d+))?{PIECE}\.parquet"
 )
 _FILE: Final = re.compile(
     rf"(?:{SEGMENTS}/{_SEGMENT.pattern}|{_STATE.pattern}|{_SIDECAR.pattern})(?:{re.escape(UNFINISHED)})?"
@@ -129,7 +131,7 @@ class Manifest:
     commit: int
     program: str
     relations: Mapping[str, StoredRelation] = field(default_factory=dict)
-    changes: Mapping[str, Segment] = field(default_factory=dict)
+    changes: Mapping[str, tuple[Segment, ...]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     streams: Mapping[str, Batch] = field(default_factory=dict)
     sinks: Mapping[str, Written] = field(default_factory=dict)
@@ -149,7 +151,8 @@ class Manifest:
         """The segments that this commit needs, possibly with duplicates."""
         for stored in self.relations.values():
             yield from stored.segments
-        yield from self.changes.values()
+        for changes in self.changes.values():
+            yield from changes
         for log in () if self.state is None else self.state.log.values():
             yield from log
 
@@ -231,7 +234,7 @@ def _from_json(content: Mapping[str, Any]) -> Manifest:
     """Raises KeyError, TypeError, ValueError or AttributeError if the content is not a manifest."""
     made = {
         "relations": {n: _relation(r) for n, r in content["relations"].items()},
-        "changes": {n: _plain(Segment, s) for n, s in content["changes"].items()},
+        "changes": {n: _changes(found) for n, found in content["changes"].items()},
         "streams": {n: _plain(Batch, b) for n, b in content["streams"].items()},
         "sinks": {n: _plain(Written, w) for n, w in content["sinks"].items()},
         "sources": {n: _text(fingerprint) for n, fingerprint in content["sources"].items()},
@@ -244,6 +247,11 @@ def _from_json(content: Mapping[str, Any]) -> Manifest:
 
 def _relation(content: Mapping[str, Any]) -> StoredRelation:
     return StoredRelation(_text(content["declaration"]), _segments(content["segments"]))
+
+
+def _changes(content: Any) -> tuple[Segment, ...]:
+    """The changes of a relation; earlier formats had one file for them."""
+    return _segments([content] if isinstance(content, Mapping) else content)
 
 
 def _segments(content: Iterable[Mapping[str, Any]]) -> tuple[Segment, ...]:

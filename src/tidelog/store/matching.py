@@ -16,7 +16,7 @@ from tidelog.store.verifying import Verified, corrupt
 from tidelog.tables import compute as pc
 from tidelog.tables.grouping import grouped
 
-__all__ = ["matching", "row_groups", "those_in"]
+__all__ = ["group_sizes", "matching", "row_groups", "those_in"]
 
 _PLACE: Final = "#place"
 _ASKED: Final = -1
@@ -31,6 +31,16 @@ def row_groups(file: Verified, chooses: Callable[[Any], bool] = lambda _: True) 
                     yield source.read_row_group(number)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise corrupt(file.where, f"it cannot be parsed ({error})") from None
+
+
+def group_sizes(file: Verified, chooses: Callable[[Any], bool]) -> list[int]:
+    """The numbers of rows in row groups; `chooses` gets the metadata of each one."""
+    try:
+        metadata = parquet.read_metadata(file.source)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise corrupt(file.where, f"it cannot be parsed ({error})") from None
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    return [group.num_rows for group in groups if chooses(group)]
 
 
 def matching(file: Verified, asked: Any) -> Iterator[Any]:

@@ -66,23 +66,18 @@ class StoredVersion:
         """The content of a relation at the last commit."""
         return self._read(relation, self.segments(relation.name))
 
-    def files(self, name: str) -> tuple[Path, ...]:
-        """The verified segments of a relation in a local store, for other Parquet readers."""
-        return tuple(self._verified(segment) for segment in self.segments(name))
-
-    def changes_file(self, name: str) -> Path | None:
-        """The segment with the changes of the last commit in a local store; None if there are none."""
-        found = self.changes_segment(name)
-        return None if found is None else self._verified(found)
+    def paths(self, segments: Sequence[Segment]) -> tuple[Path, ...]:
+        """Segments of a local store, verified, for other Parquet readers."""
+        return tuple(map(self._verified, segments))
 
     def segments(self, name: str) -> tuple[Segment, ...]:
         """The segments of a relation."""
         stored = self.current.relations.get(name) if self.current is not None else None
         return () if stored is None else stored.segments
 
-    def changes_segment(self, name: str) -> Segment | None:
-        """The segment with the changes of the last commit to a relation; None if there are none."""
-        return self.current.changes.get(name) if self.current is not None else None
+    def changes_segments(self, name: str) -> tuple[Segment, ...]:
+        """The segments with the changes of the last commit to a relation; none if there are no changes."""
+        return self.current.changes.get(name, ()) if self.current is not None else ()
 
     def asserted_since(self, relation: Relation) -> Any:
         """The changes of a relation's asserted facts since the saved state, as signed rows."""

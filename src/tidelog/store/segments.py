@@ -5,8 +5,9 @@ A relation is a *base* and the *changes* since, in commit order. All segments ha
 signs add up to 1, and they always add up to 0 or 1. Column names starting with `#` are free for other data
 about a row, since no column of a relation can have such a name.
 
-Each change becomes a segment. If there are many segments, or the changes are large relative to the base, the
-sum is written as a new base. This costs time proportional to the relation's size, but happens rarely.
+Each change becomes a segment, or several if others than this process write it (see `distributed`). If there
+are segments of many commits, or the changes are large relative to the base, the sum is written as a new base.
+This costs time proportional to the relation's size, but happens rarely.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pyarrow import parquet
 
 from tidelog.errors import StoreError
 from tidelog.program.typed import Relation
+from tidelog.store.distributed import Distributed, Piece, unit_of
 from tidelog.store.files import Files, Output
 from tidelog.store.verifying import Verifier, corrupt
 from tidelog.tables.arrow import schema
@@ -33,7 +35,7 @@ __all__ = [
     "is_long",
     "read_changes",
     "read_segments",
-    "write_segment",
+    "write_segments",
 ]
 
 SEGMENTS: Final = "segments"
@@ -55,10 +57,17 @@ class Segment:
     digest: str = ""
 
 
-def write_segment(files: Files, file: str, table: Any, *, is_base: bool) -> Segment:
-    """Write signed rows to a new file."""
-    size, digest = files.put(f"{SEGMENTS}/{file}", partial(_write, table))
-    return Segment(file, table.num_rows, size, is_base, digest)
+def write_segments(files: Files, stem: str, rows: Any, *, is_base: bool) -> tuple[Segment, ...]:
+    """Write signed rows, a table or distributed, to new files, whose names begin with `stem`."""
+    name = f"{SEGMENTS}/{stem}"
+    if isinstance(rows, Distributed):
+        pieces = rows.write(files, name)
+    else:
+        file = f"{name}.parquet"
+        pieces = [Piece(file, rows.num_rows, *files.put(file, partial(_write, rows)))]
+    return tuple(
+        Segment(p.file.removeprefix(f"{SEGMENTS}/"), p.rows, p.size, is_base, p.digest) for p in pieces
+    )
 
 
 def _write(table: Any, out: Output) -> None:
@@ -104,4 +113,4 @@ def is_long(segments: Sequence[Segment]) -> bool:
     """Whether a new base is due."""
     base = sum(s.rows for s in segments if s.is_base)
     changes = sum(s.rows for s in segments if not s.is_base)
-    return len(segments) > MAX_SEGMENTS or changes > MAX_SHARE * base
+    return len({unit_of(s.file) for s in segments}) > MAX_SEGMENTS or changes > MAX_SHARE * base

@@ -11,7 +11,8 @@ pipeline also needs to know why:
 A sidecar is a bag of immutable Parquet files, its *parts*, which the manifest names. Their meaning doesn't
 depend on their order: rows of files are united, counts are added, and of the events of a key the last one
 wins. So a commit writes a part with what is new, and merges small parts into it: a part of up to twice its
-size is read and written again, so there are only logarithmically many. Rows of removed files are not
+size is read and written again, so there are only logarithmically many. (What others than this process
+write is several files, which count as one here; see `distributed`.) Rows of removed files are not
 rewritten: the manifest lists the *dead* files of each part, and a part is rewritten once half of its rows are
 dead.
 """
@@ -19,7 +20,7 @@ dead.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -28,8 +29,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tidelog.data.file_names import file_name
+from tidelog.store.distributed import Distributed, Piece, Workers, unit_of
 from tidelog.store.files import Files, Output
-from tidelog.store.matching import matching, row_groups
+from tidelog.store.matching import group_sizes, matching, row_groups
 from tidelog.store.verifying import Verified, Verifier
 from tidelog.tables import compute as pc
 from tidelog.tables.grouping import grouped
@@ -100,7 +102,10 @@ class Dead:
 
 @dataclass(frozen=True, slots=True)
 class SidecarChange:
-    """`added` are new rows, `dead` the removed files of each part; with `is_whole` all is replaced."""
+    """`added` are new rows, a table or distributed, `dead` the removed files of each part.
+
+    With `is_whole` all is replaced.
+    """
 
     described: str
     added: Any
@@ -125,7 +130,7 @@ class Kept:
         dead: dict[str, Dead] = {}
         for part in self.sidecar.parts:
             alive = sorted(set(wanted) - set(part.dead))
-            found = self._rows_of(part, alive)
+            found = list(self._rows_of(part, alive))
             tables += found
             rows = sum(table.num_rows for table in found)
             if rows:
@@ -133,24 +138,39 @@ class Kept:
                 dead[part.file] = Dead(tuple(sorted(present)), rows)
         return tables, dead
 
-    def _rows_of(self, part: Part, files: list[int]) -> list[Any]:
-        if not files:
-            return []
+    def _rows_of(self, part: Part, files: list[int]) -> Iterator[Any]:
         wanted = pa.array(files, pa.int64())
-        groups = row_groups(self._verified(part), partial(_may_have, files))
-        found = (rows.filter(pc.is_in(rows[FILE], value_set=wanted)) for rows in groups)
-        return [rows for rows in found if rows.num_rows]
+        for rows in row_groups(self._verified(part), partial(_may_have, files)) if files else ():
+            found = rows.filter(pc.is_in(rows[FILE], value_set=wanted))
+            if found.num_rows:
+                yield found
 
     def matching(self, asked: Any) -> list[Any]:
         """The rows with the values of one of the rows of `asked`, in tables."""
         return [rows for part in self.sidecar.parts for rows in matching(self._verified(part), asked)]
 
+    def size_at_most(self, files: Iterable[int]) -> int:
+        """A bound for the size of the rows of these files in bytes, as far as row groups tell."""
+        wanted = sorted(files)
+        size = 0
+        for part in self.sidecar.parts:
+            if not set(wanted) <= set(part.dead):
+                rows = sum(group_sizes(self._verified(part), partial(_may_have, wanted)))
+                size += -(-part.size * rows // part.rows)
+        return size
+
     def live(self, part: Part) -> Any:
         """The rows of a part without those of its dead files."""
-        rows = pa.concat_tables(row_groups(self._verified(part)))
-        if not part.dead:
-            return rows
-        return rows.filter(pc.invert(pc.is_in(rows[FILE], value_set=pa.array(part.dead, pa.int64()))))
+        return pa.concat_tables(self.live_groups(part))
+
+    def live_groups(self, part: Part, wanted: Iterable[int] | None = None) -> Iterator[Any]:
+        """The same, row group by row group; only rows of the files `wanted`, if given."""
+        if wanted is not None:
+            yield from self._rows_of(part, sorted(set(wanted) - set(part.dead)))
+            return
+        dead = pa.array(part.dead, pa.int64())
+        for rows in row_groups(self._verified(part)):
+            yield rows.filter(pc.invert(pc.is_in(rows[FILE], value_set=dead))) if part.dead else rows
 
     def _verified(self, part: Part) -> Verified:
         return self._verifier.verified(part.file, part.size, part.digest)
@@ -196,6 +216,8 @@ _CONSOLIDATED: Final[Mapping[str, Callable[[Any], Any]]] = {
     COUNTS: added_up,
     KEYS: last_events,
 }
+# those that workers can consolidate, too
+_DISTRIBUTED: Final = (FILES, COUNTS)
 
 
 # -- writing
@@ -207,6 +229,7 @@ def with_change(
     before: Sidecar | None,
     change: SidecarChange,
     verifier: Verifier,
+    workers: Workers | None = None,
 ) -> Sidecar:
     """The sidecar after a change; `place` are commit, relation, kind and epoch, which name the new file."""
     commit, name, kind, epoch = place
@@ -215,16 +238,27 @@ def with_change(
     merged = _merged(parts, change.added.num_rows)
     if not merged and not change.added.num_rows:
         return Sidecar(change.described, parts)
-    kept = Kept(Sidecar(change.described, parts), verifier)
-    rows = pa.concat_tables([change.added, *(kept.live(part).cast(change.added.schema) for part in merged)])
     rest = tuple(part for part in parts if part not in merged)
-    whole = _CONSOLIDATED[kind](rows)
+    rows = change.added.num_rows + sum(map(_live, merged))
+    stem = f"{SIDECARS}/{file_name(name)}/{commit}-{kind}-{epoch}"
+    verifier.forget(f"{stem}.parquet")
+    is_bulk = workers is not None and kind in _DISTRIBUTED and workers.takes(rows)
+    if workers is not None and (is_bulk or isinstance(change.added, Distributed)):
+        pieces = workers.consolidated(kind, change.added, merged).write(files, stem)
+    else:
+        kept = Kept(Sidecar(change.described, parts), verifier)
+        pieces = _written(files, stem, kind, change.added, [kept.live(part) for part in merged])
+    return Sidecar(change.described, (*rest, *(Part(*piece) for piece in pieces)))
+
+
+def _written(files: Files, stem: str, kind: str, added: Any, others: list[Any]) -> list[Piece]:
+    """Write rows together with others to a file, if there are any."""
+    assert not isinstance(added, Distributed), "workers write what is distributed"
+    whole = _CONSOLIDATED[kind](pa.concat_tables([added, *(rows.cast(added.schema) for rows in others)]))
     if not whole.num_rows:
-        return Sidecar(change.described, rest)
-    file = f"{SIDECARS}/{file_name(name)}/{commit}-{kind}-{epoch}.parquet"
-    verifier.forget(file)
-    size, digest = files.put(file, partial(_write, whole))
-    return Sidecar(change.described, (*rest, Part(file, whole.num_rows, size, digest)))
+        return []
+    file = f"{stem}.parquet"
+    return [Piece(file, whole.num_rows, *files.put(file, partial(_write, whole)))]
 
 
 def _with_dead(part: Part, dead: Dead | None) -> Part:
@@ -236,13 +270,22 @@ def _with_dead(part: Part, dead: Dead | None) -> Part:
 
 def _merged(parts: Iterable[Part], rows: int) -> list[Part]:
     """The parts to write again: small ones, and those with mostly dead rows."""
-    merged: list[Part] = []
-    for part in sorted(parts, key=lambda p: p.rows - p.dead_rows):
-        live = part.rows - part.dead_rows
-        if part.dead_rows * 2 > part.rows or (rows and live <= _MERGED * rows):
-            merged.append(part)
+    merged = [part for part in parts if part.dead_rows * 2 > part.rows]
+    rows += sum(map(_live, merged))
+    units: dict[str, list[Part]] = {}
+    for part in parts:
+        if part not in merged:
+            units.setdefault(unit_of(part.file), []).append(part)
+    for unit in sorted(units.values(), key=lambda unit: sum(map(_live, unit))):
+        live = sum(map(_live, unit))
+        if rows and live <= _MERGED * rows:
+            merged += unit
             rows += live
     return merged
+
+
+def _live(part: Part) -> int:
+    return part.rows - part.dead_rows
 
 
 def _write(table: Any, out: Output) -> None:

@@ -80,9 +80,9 @@ def write_state(
     return KeptState(file, size, digest, offer.stamp, commit, program, rows)
 
 
-def with_changes(kept: KeptState, changes: int, asserted: Mapping[str, Segment]) -> KeptState:
+def with_changes(kept: KeptState, changes: int, asserted: Mapping[str, tuple[Segment, ...]]) -> KeptState:
     """The same state, one commit later."""
-    log = {**kept.log, **{name: (*kept.log.get(name, ()), segment) for name, segment in asserted.items()}}
+    log = {**kept.log, **{name: (*kept.log.get(name, ()), *segments) for name, segments in asserted.items()}}
     return replace(kept, changes=kept.changes + changes, log=log)
 
 

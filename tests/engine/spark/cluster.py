@@ -31,7 +31,38 @@ HOST = "127.0.0.1"
 PATIENCE = 120.0  # seconds without progress; only so that a failure ends
 ALIVE = 5.0  # seconds of work that all processes together do in that time, unless they only wait
 AT_MOST = 1800.0  # seconds
-TESTS = Path(__file__).parents[2]
+PATHS = os.pathsep.join([str(Path(__file__).parents[2]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+
+QUICK = {
+    "spark.executor.memory": "512m",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.locality.wait": "0",
+    "spark.task.maxFailures": "3",
+    "spark.shuffle.io.maxRetries": "1",
+    "spark.shuffle.io.retryWait": "100ms",
+}
+SPECULATIVE = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "50ms",
+    "spark.speculation.minTaskRuntime": "50ms",
+    "spark.speculation.task.duration.threshold": "200ms",
+}
+# a lost executor's blocks go to others before it ends
+DECOMMISSIONED = {
+    "spark.decommission.enabled": "true",
+    "spark.storage.decommission.enabled": "true",
+    "spark.storage.decommission.shuffleBlocks.enabled": "true",
+    "spark.storage.decommission.rddBlocks.enabled": "true",
+}
+# whatever is killed how often: no job gives up
+PATIENT = {"spark.task.maxFailures": "100", "spark.stage.maxConsecutiveAttempts": "100"}
+# every step has tasks that are slow after they have written their state (see `slow_daemon`)
+SLOW = {
+    "spark.python.daemon.module": "engine.spark.slow_daemon",
+    "spark.speculation.quantile": "0.1",
+    "spark.speculation.multiplier": "1.01",
+}
 
 Found = TypeVar("Found")
 
@@ -69,6 +100,7 @@ class Cluster:
         self.folder = folder
         self.java_home = java_home_in(folder / "java")
         self.workers: list[subprocess.Popen[bytes]] = []
+        self.retired: list[subprocess.Popen[bytes]] = []
         self._started = 0
         self._port = free_port()
         names = ["--host", HOST, "--port", str(self._port), "--webui-port", "0"]
@@ -78,12 +110,22 @@ class Cluster:
     def url(self) -> str:
         return f"spark://{HOST}:{self._port}"
 
-    def add_worker(self) -> None:
+    @property
+    def conf(self) -> dict[str, str]:
+        """The settings of drivers."""
+        return {
+            "spark.master": self.url,
+            "spark.driver.extraJavaOptions": BRIEF,
+            "spark.executor.extraJavaOptions": BRIEF,
+            "spark.executorEnv.PYTHONPATH": PATHS,
+        }
+
+    def add_worker(self, memory: str = "700m") -> None:
         """Start a worker of one core on an address that no other had; it will report to the master."""
         wait_for("the master", lambda: listens(self._port) or None)
         self._started += 1
         host = f"127.0.0.{self._started + 1}"
-        room = ["--cores", "1", "--memory", "700m", "--webui-port", "0", "--host", host]
+        room = ["--cores", "1", "--memory", memory, "--webui-port", "0", "--host", host]
         room += ["--work-dir", str(self.folder / f"work{self._started}")]
         self.workers.append(self._start("worker.Worker", host, "-Xmx128m", *room, self.url))
 
@@ -98,6 +140,26 @@ class Cluster:
         worker.wait()
         self.workers.remove(worker)
 
+    def kill_python(self, number: int) -> bool:
+        """Kill one of the Python processes of a worker's executors; whether there was any."""
+        with suppress(psutil.Error):
+            started = psutil.Process(self.workers[number % len(self.workers)].pid).children(recursive=True)
+            pythons = [process for process in started if "python" in process.name()]
+            if pythons:
+                pythons[number % len(pythons)].kill()
+                return True
+        return False
+
+    def decommission(self, number: int) -> None:
+        """Take a worker out of service, as an administrator would; another one takes its place."""
+        for retired in self.retired:  # its executors have ended meanwhile
+            retired.terminate()
+            retired.wait()
+        worker = self.workers.pop(number % len(self.workers))
+        self.retired = [worker]
+        self.add_worker()
+        worker.send_signal(signal.SIGPWR)
+
     def kill_executor(self, number: int) -> bool:
         """Kill all that one of the workers has started; whether there was anything."""
         from engine.spark.runtime.session_probe import descendants
@@ -108,7 +170,7 @@ class Cluster:
         return bool(doomed)
 
     def stop(self) -> None:
-        for process in (*self.workers, self._master):
+        for process in (*self.workers, *self.retired, self._master):
             process.terminate()
             process.wait()
 
@@ -116,7 +178,7 @@ class Cluster:
 
     def _start(self, main: str, host: str, heap: str, *arguments: str) -> subprocess.Popen[bytes]:
         java = self.java_home / "bin" / "java"
-        options = [heap, *shlex.split(BRIEF), *MODULE_OPTIONS]
+        options = [heap, *shlex.split(BRIEF), *MODULE_OPTIONS, "-Dspark.decommission.enabled=true"]
         command = [str(java), "-cp", class_path(), *options, f"org.apache.spark.deploy.{main}"]
         here = {
             "JAVA_HOME": str(self.java_home),
@@ -140,16 +202,8 @@ class Driver:
     def __init__(self, cluster: Cluster, marks: Path, conf: dict[str, str]) -> None:
         marks.mkdir()
         self.marks = marks
-        path = os.pathsep.join([str(TESTS), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
-        here = {"PYTHONPATH": path, "JAVA_HOME": str(cluster.java_home)}
-        executors = {"PYTHONPATH": path, "TIDELOG_MARKS": str(marks)}
-        conf = {
-            "spark.master": cluster.url,
-            "spark.driver.extraJavaOptions": BRIEF,
-            "spark.executor.extraJavaOptions": BRIEF,
-            **{f"spark.executorEnv.{name}": value for name, value in executors.items()},
-            **conf,
-        }
+        here = {"PYTHONPATH": PATHS, "JAVA_HOME": str(cluster.java_home)}
+        conf = {**cluster.conf, "spark.executorEnv.TIDELOG_MARKS": str(marks), **conf}
         self._process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("cluster_probe.py")), json.dumps(conf)],
             env={**os.environ, **here},
@@ -158,7 +212,13 @@ class Driver:
             text=True,
         )
 
-    def ask(self, what: str, *arguments: str) -> None:
+    def __enter__(self) -> Driver:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def ask(self, what: str, *arguments: str | int) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps([what, *arguments]) + "\n")
         self._process.stdin.flush()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 
 import tidelog
 from engine.spark.cluster_functions import passed
+from engine.spark.histories import SHAPES, play, random_moments, wanted
 from tidelog.engine.spark.runtime.session import local_session
 
 PROGRAM = """
@@ -35,6 +37,7 @@ EDITS: list[list[tuple[int, str, list[tuple[int, ...]]]]] = [
     [(1, "Begin", [(0,)]), (1, "Edge", [(n, n + 1) for n in range(8)])],
     [(-1, "Edge", [(3, 4)]), (1, "Edge", [(1, 6)])],
 ]
+CALM = 2.0  # seconds after which attempts that Spark has killed are gone
 FIRST, NEXT = [(0, 1), (1, 2), (2, 3), (5, 1)], [(3, 4)]
 
 
@@ -113,7 +116,41 @@ def exchanged(db: Any) -> list[Any]:
     return seen
 
 
+def history(spark: SparkSession, name: str, seed: int, commits: int, marks: str) -> list[Any]:
+    """What a random history comes to, on Spark and computed from scratch, and the files left over.
+
+    The last commit comes when nothing disturbs it: the mark `calm` is there.
+    """
+    shape = SHAPES[name]
+    moments = random_moments(shape, seed, commits + 1)
+    db: Any = tidelog.open(text=shape.text, spark=spark, placement=shape.placement)
+    db._state.checkpoints.small = 0
+    seen = []
+    for number, found in enumerate(play(shape, db, moments)):
+        seen.append(found)
+        if number == commits - 1:
+            (Path(marks) / "disturbed").touch()
+            settle(spark, Path(marks) / "calm")
+    return [seen, list(wanted(shape, moments)), files_beyond(db)]
+
+
+def settle(spark: SparkSession, mark: Path) -> None:
+    """Wait until nothing disturbs any more, and until no task runs that nobody waits for."""
+    while not mark.exists() or spark.sparkContext.statusTracker().getActiveStageIds():
+        time.sleep(0.05)
+    time.sleep(CALM)
+
+
+def files_beyond(db: Any) -> list[str]:
+    """The files of tasks that the state of no partition needs."""
+    divided = db._state.engine._whole._divided.values()
+    needed = {name for one in divided for name in one.all_files}
+    folder = Path(db._state.checkpoints.scratch.folder)
+    return sorted({file.name for file in folder.iterdir()} - needed) if folder.exists() else []
+
+
 COMMANDS: dict[str, Any] = {
+    "history": history,
     "exchange": exchange,
     "refused": refused,
     "set folder": set_folder,

@@ -14,6 +14,8 @@ import sparks
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from engine.spark.cluster import Cluster
+
 HERE = Path(__file__).parent
 
 # PySpark 4.2 says it of every pandas 3, wherever it first needs pandas.
@@ -30,6 +32,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark() -> Iterator[SparkSession]:
     """The session that Tidelog makes, in this process."""
     yield from sparks.session()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A master and two workers."""
+    made: Cluster = import_module("engine.spark.cluster").Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        for _ in range(2):
+            made.add_worker()
+        yield made
+    finally:
+        made.stop()
 
 
 @pytest.fixture

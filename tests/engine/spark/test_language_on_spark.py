@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from oracle.language.case import Case, Insert, RuleText, Step
+from oracle.language.case import Case, Delete, Insert, RuleText, Step
 from oracle.language.gallery import gallery
 from oracle.language.on_spark import PLACES, difference_on, without_conflicts
 from sizes import size
@@ -62,6 +62,29 @@ KEPT = {
         declarations=("input relation P(x: int)", "input relation N(x: int)", "output relation Q(x: int)"),
         rules=(RuleText(("Q(y)",), ("P(x)", "var y = 7", "not N(y)")),),
         steps=(Step((Insert("P", ((1,),)),)), Step((Insert("N", ((2,),)),)), Step((Insert("N", ((7,),)),))),
+    ),
+    "nested bodies that test the recursion around them": Case(
+        declarations=(
+            "input relation E(a: int, b: int)",
+            "input relation L(a: int, k: int)",
+            "output relation R(x: int, n: int)",
+        ),
+        rules=(
+            RuleText(("R(x, 0)",), ("E(x, _)", "x < 2")),
+            RuleText(
+                ("R(x, n)",),
+                (
+                    "R(y, m)",
+                    "E(y, x)",
+                    "var n = count { L(y, k), k > m }",
+                    "not (L(_, k), k < m, 12 / k > y)",
+                ),
+            ),
+        ),
+        steps=(
+            Step((Insert("E", ((1, 2), (2, 3), (3, 1), (3, 4))), Insert("L", ((1, 5), (2, 4), (2, 7))))),
+            Step((Insert("L", ((3, 1),)), Delete("L", ((2, 7),)))),
+        ),
     ),
 }
 

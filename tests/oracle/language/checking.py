@@ -30,6 +30,7 @@ from oracle.language.case import (
     Step,
     Upsert,
 )
+from oracle.language.libraries import taken_back
 from oracle.language.model import MAX_ROUNDS, Change, Contents, Outcome, outcomes
 from tidelog.data.structs import Struct
 from tidelog.engine.limits import Limits
@@ -253,6 +254,13 @@ class Subject:
 
     def end(self) -> str | None:
         """What is wrong with the session after all steps."""
+        if self.name != "recompute":  # once for each case
+            return None
+        library, again = taken_back(self.session, "\n".join(self.case.declarations), self.case.seed)
+        for name in self.session:
+            found, wanted = shown(again[name].given), shown(self.session[name])
+            if found != wanted:
+                return f"contents of {name} by {library} are\n    {found}\nand should be\n    {wanted}"
         return None
 
     # -- doing it

@@ -46,8 +46,12 @@ def _source(literal: Literal) -> Expr:
     match literal:
         case Bind(value=value) | Each(collection=value):
             return value
-        case Nested(result, "count" | "any" | "all"):  # there are finitely many bodies of instances below
+        case Nested(result, "any" | "all"):
             return typed.Constant(False, result.type)
+        case Nested(result, "count") if not _has_generators(literal):
+            return typed.Constant(False, result.type)  # there are finitely many instances below
+        case Nested(result, "min" | "max", (Var() as value,)) if _is_matched(literal, value):
+            return typed.Constant(False, result.type)  # one of finitely many values below
         case Nested(result, parameters=parameters):
             return (
                 typed.Make("", (*parameters, result), result.type)
@@ -56,6 +60,16 @@ def _source(literal: Literal) -> Expr:
             )
         case _:
             raise AssertionError(literal)
+
+
+def _has_generators(literal: Nested) -> bool:
+    """Whether the number of instances may depend on values from outside."""
+    inner = [x for body in literal.bodies for x in body]
+    return any(isinstance(x, Each) or (isinstance(x, Nested) and _has_generators(x)) for x in inner)
+
+
+def _is_matched(literal: Nested, value: Var) -> bool:
+    return all(any(isinstance(x, Match) and value in x.terms for x in body) for body in literal.bodies)
 
 
 def _is_bounded(expr: Expr, body: Body) -> bool:

@@ -182,12 +182,18 @@ class _Generator:
     def _write_rules(self, count: int) -> None:
         maker = Rules(self.random, self.expressions, self.relations)
         for _ in range(12 * count):
-            rule = (maker.failing() if self.random.random() < 0.12 else None) or maker.rule()
+            rule = self._written(maker, 0.12)
             if rule not in self.rules and self._elaborates([*self.rules, rule]):
                 self.rules.append(rule)
                 count -= 1
                 if count <= 0:
                     return
+
+    def _written(self, maker: Rules, failing: float) -> RuleText:
+        draw = self.random.random()
+        if draw < failing and (rule := maker.failing()) is not None:
+            return rule
+        return maker.recursive() if draw > 0.85 else maker.rule()
 
     # -- the history
 
@@ -279,7 +285,7 @@ class _Generator:
             rules.remove(edits[0].rule)  # type: ignore[union-attr]
         if not edits or self.random.random() < 0.5:
             for _ in range(8):
-                rule = (self._maker.failing() if self.random.random() < 0.15 else None) or self._maker.rule()
+                rule = self._written(self._maker, 0.15)
                 if rule not in rules and (self._elaborates([*rules, rule]) or self.random.random() < 0.02):
                     edits.append(AddRule(rule))
                     break

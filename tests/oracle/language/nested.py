@@ -68,6 +68,7 @@ class Literals:
         self.expressions = expressions
         self.name = name
         self.condition = condition
+        self._tests = False  # whether bodies test variables from outside rather than bind them
 
     # -- patterns
 
@@ -128,6 +129,26 @@ class Literals:
         with self._safely():
             return f"not ({self._alternatives(relations, outer)})"
 
+    def testing_negation(self, relations: Sequence[Relation], outer: Scope) -> str:
+        """A negated body that tests variables from outside."""
+        with self._testing():
+            return self.negated(relations, outer)
+
+    def testing_aggregate(
+        self, relations: Sequence[Relation], outer: Scope, wanted: Sequence[Type]
+    ) -> tuple[str, Type]:
+        """An aggregate over a body that tests variables from outside, and the type of its result."""
+        with self._testing():
+            return self.aggregate(relations, outer, wanted)
+
+    @contextmanager
+    def _testing(self) -> Iterator[None]:
+        self._tests = True
+        try:
+            yield
+        finally:
+            self._tests = False
+
     @contextmanager
     def _safely(self) -> Iterator[None]:
         """While a nested body is made: what fails there may be an error for rows that need it not."""
@@ -174,7 +195,7 @@ class Literals:
             inner.literals.append(self.condition(inner.scope))
         if self.random.random() < 0.1:
             inner.literals.append(self._absent(self.random.choice(relations), inner.scope))
-        if inner.outer and self.random.random() < 0.2:
+        if inner.outer and self.random.random() < (0.9 if self._tests else 0.2):
             inner.literals.append(self._test(inner))
         if not depth and self.random.random() < 0.15:
             self._deeper(relations, inner)
@@ -206,7 +227,7 @@ class Literals:
         for type_ in relation.types:
             names = sorted(n for n, t in inner.scope.items() if t == type_)
             draw = self.random.random()
-            if names and draw < 0.45:
+            if names and draw < (0.15 if self._tests else 0.45):
                 terms.append(self.random.choice(names))
             elif draw < 0.65:
                 terms.append("_")

@@ -144,6 +144,36 @@ def _mutual(random: Random, item: Type, number: Type) -> Pattern:
     return relations, rules
 
 
+def _tested(random: Random, item: Type, number: Type) -> Pattern:
+    """A recursion in which nested bodies test what the recursion finds."""
+    relations = [
+        RelationText("Start", (item,), "input", 0),
+        RelationText("Edge", (item, item), "input", 0),
+        RelationText("Limit", (item, types.INT), "input", 0),
+        RelationText("Reach", (item, types.INT), "output", 1),
+        RelationText("Out", (item,), "output", 2),
+    ]
+    nested = random.choice(
+        [
+            ("var n = count { Limit(_, k), k < m }",),
+            ("var n = count { Limit(y, k), k != m }",),
+            ("var n = min(k) { Limit(z, k), z != y, k >= m }",),
+            ("var n = max(k) { Limit(x, k), k <= m; Limit(y, k), k > m }",),
+            ("not (Limit(z, _), z > x)", "var n = m"),
+            ("not (Limit(z, k), z != x, not Edge(z, y), k <= m)", "var n = m"),
+            ("var n = count { Limit(z, k), not (Edge(w, z), w < y), k != m }",),
+            ("var n = count { Limit(z, _), var j = count { Limit(z, k), k < m }, j > 0 }",),
+            ("not (Edge(y, z), var j = count { Limit(z, k), k > m }, j > 0)", "var n = m"),
+        ]
+    )
+    rules = [
+        _rule("Reach(x, 1)", "Start(x)"),
+        _rule("Reach(x, n)", "Reach(y, m)", "Edge(y, x)", *nested),
+        _rule("Out(x)", "Reach(x, n)", "not (Reach(x, k), k > n)"),
+    ]
+    return relations, rules
+
+
 _PATTERNS: Final[tuple[Callable[[Random, Type, Type], Pattern], ...]] = (
     _closure,
     _closure,
@@ -153,4 +183,5 @@ _PATTERNS: Final[tuple[Callable[[Random, Type, Type], Pattern], ...]] = (
     _total,
     _count,
     _mutual,
+    _tested,
 )

@@ -76,6 +76,29 @@ class Rules:
             heads.append(self._head(other, body.scope))
         return RuleText(tuple(heads), self._shuffled(body.literals))
 
+    def recursive(self) -> RuleText:
+        """A recursive rule with nested bodies that test what comes from the recursion."""
+        self._fresh = 0
+        self.expressions.risky = False
+        head = self.random.choice([r for r in self.relations if r.level])
+        below = [r for r in self.relations if r.level < head.level]
+        body = _Body()
+        others = [self.random.choice(below)] if self._chance(0.6) else []
+        placed = [(relation, self._terms(relation, body.matched)) for relation in (head, *others)]
+        for _ in range(self.random.choice([1, 1, 1, 2])):
+            if self._chance(0.45):
+                body.literals.append(self._structured.testing_negation(below, body.scope))
+            else:
+                name = self._name("n")
+                text, type_ = self._structured.testing_aggregate(below, body.scope, head.types)
+                body.literals.append(f"var {name} = {text}")
+                body.assigned[name] = type_
+        body.literals += [self._atom(relation, terms, body) for relation, terms in placed]
+        if self._chance(0.3):
+            body.literals.append(self._condition(body.scope))
+        heads = (self._head(head, body.scope),)
+        return RuleText(heads, self._shuffled(body.literals))
+
     def failing(self) -> RuleText | None:
         """A rule that computes something that some of the rows have no value for."""
         self._fresh = 0

@@ -6,7 +6,7 @@ from math import inf, nan
 
 import pytest
 
-from oracle.language.case import AddRule, Case, Delete, Insert, RuleText, Step
+from oracle.language.case import AddRule, Case, Delete, Insert, RemoveRule, RuleText, Step
 from oracle.language.checking import difference
 
 KEPT = {
@@ -253,6 +253,93 @@ KEPT = {
             Step((Insert("In1", ((3,),)),)),
             Step((Insert("In1", ((2,),)),)),
             Step((Insert("In0", ((1,),)), Insert("In1", ((2,), (7,))))),
+        ),
+    ),
+    "what fails in nested bodies that test the recursion": Case(
+        declarations=(
+            "input relation Start(a: int)",
+            "input relation Edge(a: int, b: int)",
+            "input relation Part(a: int, b: int)",
+            "output relation D0(a: int, n: int)",
+            "output relation D1(a: int)",
+        ),
+        rules=(
+            RuleText(("D0(x, 0)",), ("Start(x)",)),
+            RuleText(
+                ("D0(x, n)",),
+                ("D0(y, m)", "Edge(y, x)", "var n = sum(12 / z) { Part(y, z), z < 9, 7 / z > m }", "x > 0"),
+            ),
+            RuleText(("D1(x)",), ("Start(x)",)),
+            RuleText(
+                ("D1(x)",),
+                (
+                    "D1(y)",
+                    "Edge(y, x)",
+                    "var v = 10 / y",
+                    "not (Part(z, w), var u = 6 / w, u > v, z != y; Part(y, w), v == 2)",
+                    "x > 0",
+                ),
+            ),
+        ),
+        steps=(
+            Step((Insert("Start", ((1,),)), Insert("Edge", ((1, 2), (2, 3), (3, -1), (3, 5))))),
+            Step((Insert("Part", ((1, 3), (2, 4), (3, 9), (9, 2))),)),
+            Step((Insert("Part", ((3, 0),)),)),
+            Step((Delete("Edge", ((3, 5),)), Insert("Part", ((-1, 0), (4, 0))))),
+            Step((Insert("Edge", ((3, 0), (0, -5))), Insert("Start", ((0,),)))),
+            Step((Delete("Part", ((2, 4), (9, 2))),)),
+            Step((Insert("Edge", ((0, 4),)),)),
+        ),
+    ),
+    "a nested body whose parameters begin to come from a recursion, and no longer do": Case(
+        declarations=(
+            "input relation In0(a: int, b: int)",
+            "input relation In1(a: int)",
+            "relation D0(a: int, b: int)",
+            "output relation D1(a: int, n: int)",
+            "output relation D2(a: int)",
+        ),
+        rules=(
+            RuleText(("D0(x, y)",), ("In0(x, y)",)),
+            RuleText(("D1(x, n)", "D2(n)"), ("D0(x, y)", "var n = count { In1(z), z < y }", "n < 9")),
+        ),
+        steps=(
+            Step((Insert("In0", ((1, 2), (2, 3), (3, 7))), Insert("In1", ((1,), (2,), (5,))))),
+            Step((AddRule(RuleText(("D0(y, n)",), ("D1(x, n)", "In0(x, y)"))),)),
+            Step((Insert("In1", ((0,), (6,))), Delete("In1", ((2,),)))),
+            Step(
+                (
+                    RemoveRule(RuleText(("D0(y, n)",), ("D1(x, n)", "In0(x, y)"))),
+                    Insert("In1", ((3,),)),
+                )
+            ),
+            Step((Insert("In0", ((4, 6),)), Delete("In1", ((5,),)))),
+        ),
+    ),
+    "options that nested bodies of a recursion test": Case(
+        declarations=(
+            "input relation In0(a: option<int>, b: option<int>)",
+            "input relation In1(a: option<int>, b: int)",
+            "output relation D0(a: option<int>, n: int)",
+            "output relation D1(a: option<int>)",
+        ),
+        rules=(
+            RuleText(("D0(p, 0)",), ("In0(p, _)",)),
+            RuleText(
+                ("D0(q, n)",),
+                ("D0(p, m)", "In0(p, q)", "var n = count { In1(p, k), k > m; In1(r, _), p == r, m == 0 }"),
+            ),
+            RuleText(("D1(p)",), ("In0(p, _)", "is_none(p)")),
+            RuleText(
+                ("D1(some(k))",), ("D1(p)", "In1(_, k)", "not (In1(q, j), is_none(p), j > k, is_some(q))")
+            ),
+            RuleText(("D1(q)",), ("D1(p)", "In0(_, q)", "not (not In1(p, 1), not In1(q, 1))")),
+        ),
+        steps=(
+            Step((Insert("In0", ((None, 1), (1, 2), (2, None))), Insert("In1", ((None, 1), (1, 4), (2, 2))))),
+            Step((Delete("In1", ((1, 4),)), Insert("In1", ((2, 1),)))),
+            Step((Insert("In1", ((1, 1), (None, 3))),)),
+            Step((Delete("In0", ((None, 1),)),)),
         ),
     ),
 }

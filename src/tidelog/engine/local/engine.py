@@ -17,7 +17,7 @@ from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.local.codes.garbage import Collector
 from tidelog.engine.local.dense.claims import DenseForms
 from tidelog.engine.local.estimates import Estimates
-from tidelog.engine.local.expressions.evaluator import Functions
+from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
 from tidelog.engine.local.expressions.folds import Folds
 from tidelog.engine.local.extrema.operators import LocalExtrema
 from tidelog.engine.local.kernels import layout
@@ -69,7 +69,7 @@ class LocalEngine:
         self.extrema = LocalExtrema(self)
         self.totals = LocalTotals(self)
         self.fusion = FusedLoops(self)
-        self.folds, self.trials = Folds(self.codec, {}), Trials()
+        self.folds, self.trials = Folds(Evaluator(self.codec, {})), Trials()
 
     # -- relations
 
@@ -89,7 +89,10 @@ class LocalEngine:
     def _evaluate_with(self, functions: Functions) -> None:
         """Use these functions, and the codes of now, in rules and aggregates."""
         self.runner.evaluate_with(functions)
-        self.folds = Folds(self.codec, functions, lambda: self.runner.check(0))
+        self.folds = Folds(Evaluator(self.codec, functions, check=self._check), self._check)
+
+    def _check(self) -> None:
+        self.runner.check(0)
 
     def _make_tables(self, program: FlatProgram) -> None:
         for name in program.since(self._program or FlatProgram()).relations:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from tidelog.engine.spark.runtime.sessions import from_table
 from tidelog.errors import PipelineError
+from tidelog.pipeline.bulk.rows import Bulk, Frames, quoted
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.merged.layout import (
     BASE,
@@ -34,7 +36,7 @@ from tidelog.pipeline.merged.layout import (
 from tidelog.pipeline.merged.reading import rows_of
 from tidelog.pipeline.sink_modes import Sink
 from tidelog.pipeline.sinks.writing import HOLDS, partition_names, sign_column, writer
-from tidelog.pipeline.sources.paths import as_uri, local
+from tidelog.pipeline.sources.paths import as_pattern, as_uri, local
 from tidelog.pipeline.sources.reading import spark_schema
 from tidelog.pipeline.versions import sync, version
 from tidelog.program.typed import Relation
@@ -52,7 +54,7 @@ _WRITTEN: Final = "_written"
 class Contents:
     """What a version must hold: the changes since the commit `before` (None: all rows), and all rows.
 
-    `origin` is that of the sink.
+    `changes` are a table or `Bulk`. `origin` is that of the sink.
     """
 
     number: int
@@ -79,6 +81,7 @@ class Version:
         self._relation = relation
         self._folder = folder
         self._sign = sign_column(relation)
+        self._frames = Frames(spark)
 
     def write(self, root: Path, contents: Contents) -> None:
         basis = None if contents.before is None else root / version(contents.before)
@@ -89,6 +92,7 @@ class Version:
                 made = self._whole(contents)
             else:
                 made = self._extended(basis, merged, contents)
+        self._frames.release()
         shutil.rmtree(self._folder / _WRITTEN, ignore_errors=True)
         Disk().create(self._folder / MANIFEST, lambda out: out.write(to_bytes(made)))
         sync(self._folder)
@@ -124,23 +128,41 @@ class Version:
         count = len(merged.changes) - folded(merged.changes, contents.changes.num_rows)
         kept = merged.changes[:count]
         _link(basis, self._folder, [f for part in (merged.base, *kept) for f in part.files])
-        target = spark_schema(self._relation, sign=True)
-        added = cast_table(contents.changes, target)
-        if count < len(merged.changes):
-            added = total(pa.concat_tables([rows_of(basis, merged.changes[count:], target), added]))
-        changes = (*kept, self._changes(contents.number, added)) if added.num_rows else kept
+        add = self._added_in_frames if isinstance(contents.changes, Bulk) else self._added
+        added, rows = add(basis, merged.changes[count:], contents.changes)
+        changes = (*kept, self._changes(contents.number, added, rows)) if rows else kept
         return replace(merged, commit=contents.number, changes=changes)
 
-    def _changes(self, number: int, table: Any) -> Part:
+    def _added(self, basis: Path, parts: Sequence[Part], changes: Any) -> tuple[DataFrame, int]:
+        """Changes together with those of earlier parts, and their number."""
+        target = spark_schema(self._relation, sign=True)
+        added = cast_table(changes, target)
+        if parts:
+            added = total(pa.concat_tables([rows_of(basis, parts, target), added]))
+        return from_table(self._spark, added).coalesce(1), added.num_rows
+
+    def _added_in_frames(self, basis: Path, parts: Sequence[Part], changes: Bulk) -> tuple[DataFrame, int]:
+        """The same of many changes."""
+        if not parts:
+            return changes.frame, changes.num_rows
+        *names, _ = spark_schema(self._relation, sign=True).names
+        files = [as_pattern(basis / file) for part in parts for file in part.files]
+        earlier = self._spark.read.parquet(*files).toDF(*names, SIGN)
+        both = changes.frame.select(*quoted([*names, SIGN])).unionByName(earlier)
+        sums = both.groupBy(*quoted(names)).agg(sf.sum(f"`{SIGN}`").cast("tinyint").alias(SIGN))
+        added = self._frames.hold(sums.where(f"`{SIGN}` <> 0"))
+        return added, added.count()
+
+    def _changes(self, number: int, frame: DataFrame, rows: int) -> Part:
         """Write signed rows; the files of a commit have its number in their names."""
         written, prefix = self._folder / _WRITTEN, f"{number}-"
-        frame = from_table(self._spark, table).withColumnRenamed(SIGN, self._sign).coalesce(1)
+        named = frame.withColumnRenamed(SIGN, self._sign)
         plain = replace(self._sink, partition_by=())
-        writer(plain, self._relation, frame).mode("overwrite").save(as_uri(written))
+        writer(plain, self._relation, named).mode("overwrite").save(as_uri(written))
         (self._folder / CHANGES).mkdir(exist_ok=True)
         for file in written.glob("*.parquet"):
             file.rename(self._folder / CHANGES / f"{prefix}{file.name}")
-        return Part(number, table.num_rows, listed(self._folder, CHANGES, prefix))
+        return Part(number, rows, listed(self._folder, CHANGES, prefix))
 
 
 def _link(basis: Path, folder: Path, files: Iterable[str]) -> None:

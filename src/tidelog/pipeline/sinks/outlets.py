@@ -9,23 +9,19 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from tidelog.engine.spark.runtime.sessions import from_table
+from tidelog.pipeline.bulk.rows import as_frame, is_large, with_sign
 from tidelog.pipeline.sink_modes import Sink
 from tidelog.pipeline.sinks.databases import merge_database
 from tidelog.pipeline.sinks.keys import expect_key, expect_partitions
 from tidelog.pipeline.sinks.merging import Contents, prepare_merged
 from tidelog.pipeline.sinks.tables import create_table, exists, merge_table
 from tidelog.pipeline.sinks.writing import deliver, discard, prepare, show, sign_column
-from tidelog.pipeline.sources.intake import stored_frame, verified_reader
-from tidelog.pipeline.sources.paths import as_pattern
-from tidelog.pipeline.sources.reading import spark_schema
 from tidelog.pipeline.spec import Spec
-from tidelog.pipeline.stored import segments_frame
+from tidelog.pipeline.stored import segments_frame, stored_frame
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Session
 from tidelog.store.durable import Store
 from tidelog.store.manifest import Written
-from tidelog.tables.casting import cast_table
 from tidelog.tables.signed import SIGN, signed
 
 __all__ = ["Outlets"]
@@ -94,10 +90,13 @@ class Outlets:
         if sink.kind == "outputs":
             frame: DataFrame = view.to_spark()
             return frame
-        relation = self._relations[sink.relation]
-        rows = signed(view.to_arrow(), 1) if changes is None else changes
-        made = from_table(self._spark, cast_table(rows, spark_schema(relation, sign=True)))
-        return made.withColumnRenamed(SIGN, sign_column(relation))
+        if changes is not None:
+            made = as_frame(self._spark, changes)
+        elif view.is_frame and is_large(len(view)):
+            made = with_sign(view.to_spark(), 1)
+        else:
+            made = as_frame(self._spark, signed(view.to_arrow(), 1))
+        return made.withColumnRenamed(SIGN, sign_column(self._relations[sink.relation]))
 
     def quarantine(self, bad: Mapping[str, DataFrame]) -> None:
         """Write the bad rows of each source."""
@@ -160,12 +159,7 @@ class Outlets:
 
     def _changes(self, relation: Relation) -> DataFrame:
         """The changes of the last commit, from the store."""
-        segment = self._store.changes_segment(relation.name)
-        assert segment is not None, "a sink is written only if its relation has changes"
-        file = None if self._store.at.folder is None else self._store.changes_file(relation.name)
-        if file is None:
-            schema = spark_schema(relation, sign=True)
-            rows = segments_frame(self._spark, self._store.at, relation, [segment], schema)
-        else:
-            rows = verified_reader(self._spark).parquet(as_pattern(file))
+        segments = self._store.changes_segments(relation.name)
+        assert segments, "a sink is written only if its relation has changes"
+        rows = segments_frame(self._spark, self._store, relation, segments)
         return rows.withColumnRenamed(SIGN, sign_column(relation))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import functions as sf
 
 from tidelog.errors import PipelineError
+from tidelog.pipeline.bulk import counting
 from tidelog.pipeline.source_spec import Source
 from tidelog.pipeline.sources import taking
 from tidelog.pipeline.sources.delta import State, Tables
@@ -25,7 +25,7 @@ from tidelog.pipeline.sources.prints import read_print, to_text
 from tidelog.pipeline.sources.reading import spark_schema
 from tidelog.pipeline.sources.taking import Taking
 from tidelog.program.typed import Relation
-from tidelog.store.sidecars import COUNT, COUNTS
+from tidelog.store.sidecars import COUNT, COUNTS, added_up
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import SIGN
 
@@ -83,7 +83,7 @@ class ByFeed:
         try:
             with self._taking.attempt(relation):
                 change = self._feed(source, relation, before.version + 1, now.version)
-                made = settling(before.described, change, surplus)
+                made = settling(before.described, added_up(change), surplus)
         except PipelineError as error:
             reason = str(error).splitlines()[0].removeprefix(f"sources.{relation.name}: ")
             what = f"its change feed could not be read from version {before.version + 1} on"
@@ -107,14 +107,10 @@ class ByFeed:
         if now.size <= taking.SMALL:
             rows = to_table(relation, self._taking.small_rows(source, raw))
             difference = self._taking.difference(relation, rows)
-            often = counted(rows)
+            made = settled_whole(described, counted(rows))
         else:
             with self._taking.checked(source, raw) as frame:
-                names = spark_schema(relation).names
                 difference = self._taking.large_difference(relation, frame)
-                groups = frame.groupBy(*(sf.col(f"`{n}`") for n in names)).agg(sf.count("*").alias(COUNT))
-                several = groups.where(f"`{COUNT}` > 1").toArrow()
-            facts = to_table(relation, several.select(names))
-            often = facts.append_column(pa.field(COUNT, pa.int64(), nullable=False), several[COUNT])
-        self._taking.found.sidecars[relation.name] = settled_whole(described, often)
+                made = counting.settled_whole(self._taking.frames, relation, described, frame)
+        self._taking.found.sidecars[relation.name] = made
         self._taking.report(relation, *difference, note=note)

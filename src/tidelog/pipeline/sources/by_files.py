@@ -17,17 +17,30 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from tidelog.errors import PipelineError
+from tidelog.pipeline.bulk import counting
+from tidelog.pipeline.bulk.counting import BulkSettling
+from tidelog.pipeline.bulk.rows import Bulk, as_frame, quoted
+from tidelog.pipeline.failures import naming
 from tidelog.pipeline.sources import taking
 from tidelog.pipeline.sources.fingerprints import Changed, File, Listing, Look, look
-from tidelog.pipeline.sources.ledger import Inconsistent, counted, settled_whole, settling, with_count
+from tidelog.pipeline.sources.ledger import (
+    Inconsistent,
+    Settling,
+    change_of_files,
+    counted,
+    once,
+    settled_whole,
+    settling,
+)
 from tidelog.pipeline.sources.paths import plain
 from tidelog.pipeline.sources.reading import Files, read_raw, spark_schema
 from tidelog.pipeline.sources.taking import Taking
 from tidelog.pipeline.spec import Source
+from tidelog.pipeline.stored import PART, parts_frame
 from tidelog.program.typed import Relation
-from tidelog.store.sidecars import COUNTS, FILE, FILES
+from tidelog.store.sidecars import COUNTS, FILE, FILES, Dead, Kept
+from tidelog.tables.arrow import schema
 from tidelog.tables.given import to_table
-from tidelog.tables.grouping import grouped
 
 __all__ = ["ByFiles"]
 
@@ -75,12 +88,12 @@ class ByFiles:
                 added = self._rows(source, relation, now, changed.added)
         except PipelineError:  # reading all files succeeds, or reports the error
             return "read in full, since its new files could not be read alone"
-        lost, dead = rows.of_files(map(_number, changed.removed))
-        facts = [with_count(table.drop_columns([FILE]), -1) for table in lost]
-        gained = with_count(added.drop_columns([FILE]), 1)
+        removed = frozenset(map(_number, changed.removed))
+        is_bulk = isinstance(added, Bulk) or rows.size_at_most(removed) > taking.SMALL
+        settle = self._settled_in_frames if is_bulk else self._settled
         try:
-            change = pa.concat_tables([gained, *(table.cast(gained.schema) for table in facts)])
-            made = settling(now.described, change, surplus, added, dead)
+            with naming(f"sources.{relation.name}"):
+                made = settle(relation, now.described, added, removed, (rows, surplus))
         except Inconsistent:
             return _WRONG
         self._taking.found.sidecars[relation.name] = made
@@ -88,8 +101,41 @@ class ByFiles:
         self._taking.report(relation, made.inserted, made.deleted, files=files)
         return ""
 
+    def _settled(
+        self, _: Relation, described: str, added: Any, removed: frozenset[int], known: tuple[Kept, Kept]
+    ) -> Settling | BulkSettling:
+        rows, surplus = known
+        lost, dead = rows.of_files(removed)
+        change, files = change_of_files(added, lost)
+        return settling(described, change, surplus, files, dead)
+
+    def _settled_in_frames(
+        self,
+        relation: Relation,
+        described: str,
+        added: Any,
+        removed: frozenset[int],
+        known: tuple[Kept, Kept],
+    ) -> Settling | BulkSettling:
+        """The same, of many rows."""
+        rows, surplus = (kept.sidecar.parts for kept in known)
+        spark, frames, at = self._taking.spark, self._taking.frames, self._taking.store.at
+        lost = frames.hold(parts_frame(spark, at, rows, counting.files_schema(relation), removed))
+        counts = lost.groupBy(f"`{PART}`", f"`{FILE}`").count().collect()
+        before = parts_frame(spark, at, surplus, counting.counts_schema(relation))
+        added = added if isinstance(added, Bulk) else once(added)
+        changed = (as_frame(spark, added), lost, before)
+        dead = {
+            rows[place].file: Dead(
+                tuple(sorted(row[1] for row in counts if row[0] == place)),
+                sum(row[2] for row in counts if row[0] == place),
+            )
+            for place in {row[0] for row in counts}
+        }
+        return counting.settling(frames, relation, described, changed, added, dead)
+
     def _rows(self, source: Source, relation: Relation, now: Look, files: Mapping[str, File]) -> Any:
-        """The rows of these files, each once, with their files."""
+        """The rows of these files with their files: a table, or `Bulk` with each row once."""
         if not files:
             self._taking.set_aside(source, f"sources.{relation.name}", None)
             return _with_files(to_table(relation, []), pa.array([], pa.int64()))
@@ -98,18 +144,17 @@ class ByFiles:
         if sum(file.size for file in files.values()) <= taking.SMALL:
             return _numbered(relation, self._taking.small_rows(source, raw), files)
         with self._taking.checked(source, raw) as frame:
-            return self._large(relation, frame, files)
+            return self._taking.frames.rows(self._large(frame, files), counting.files_schema(relation))
 
-    def _large(self, relation: Relation, frame: DataFrame, files: Mapping[str, File]) -> Any:
+    def _large(self, frame: DataFrame, files: Mapping[str, File]) -> DataFrame:
         """The same, numbered and made distinct by Spark."""
         file = f"`{FILE}`"
         paths = [row[0] for row in frame.select(file).distinct().collect()]
         numbers = _numbers(files)
         pairs = [(path, _found(numbers, path)) for path in paths]
         known = self._taking.spark.createDataFrame(pairs, f"{file} string, `{_NUMBER}` bigint")
-        named = frame.join(sf.broadcast(known), FILE).drop(FILE).distinct().toArrow()
-        facts = to_table(relation, named.select(spark_schema(relation).names))
-        return _with_files(facts, named[_NUMBER].cast(pa.int64()))
+        named = frame.join(sf.broadcast(known), FILE).drop(FILE).withColumnRenamed(_NUMBER, FILE)
+        return named.distinct()
 
     # -- all rows
 
@@ -126,17 +171,33 @@ class ByFiles:
             names = spark_schema(relation).names
             difference = self._taking.difference(relation, to_table(relation, rows.select(names)))
             if apart is not None:
-                self._keep(relation, apart, _numbered(relation, rows, apart.files))
+                self._keep(relation, apart, once(_numbered(relation, rows, apart.files)))
         else:
             with self._taking.checked(source, raw) as frame:
-                names = [sf.col(f"`{name}`") for name in spark_schema(relation).names]
-                difference = self._taking.large_difference(relation, frame.select(*names))
-                if apart is not None:
-                    self._keep(relation, apart, self._large(relation, frame, apart.files))
+                difference = self._whole_in_frames(relation, frame, apart)
         self._taking.report(relation, *difference, note=note)
 
+    def _whole_in_frames(self, relation: Relation, frame: DataFrame, apart: Look | None) -> tuple[Any, Any]:
+        """The difference of many rows; their files are kept, if they are read apart."""
+        facts = quoted(spark_schema(relation).names)
+        if apart is None:
+            return self._taking.large_difference(relation, frame.select(*facts))
+        frames = self._taking.frames
+        rows = frames.rows(self._large(frame, apart.files), counting.files_schema(relation))
+        self._keep(relation, apart, rows)
+        if not isinstance(rows, Bulk):
+            return self._taking.difference(relation, rows.drop_columns([FILE]))
+        if not self._taking.store.segments(relation.name):  # the session drops rows that it has
+            return Bulk(rows.frame.select(*facts), rows.num_rows, schema(relation)), to_table(relation, [])
+        return self._taking.large_difference(relation, rows.frame.select(*facts))
+
     def _keep(self, relation: Relation, now: Look, rows: Any) -> None:
-        self._taking.found.sidecars[relation.name] = settled_whole(now.described, counted(rows), rows)
+        made = (
+            counting.settled_whole(self._taking.frames, relation, now.described, rows.frame, rows)
+            if isinstance(rows, Bulk)
+            else settled_whole(now.described, counted(rows), rows)
+        )
+        self._taking.found.sidecars[relation.name] = made
 
 
 def _number(print_: str) -> int:
@@ -145,18 +206,13 @@ def _number(print_: str) -> int:
 
 
 def _numbered(relation: Relation, rows: Any, files: Mapping[str, File]) -> Any:
-    """The rows of files, each once, with the numbers of their files instead of their paths."""
+    """The rows of files, with the numbers of their files instead of their paths."""
     numbers = _numbers(files)
     paths = rows[FILE].combine_chunks()
     known = pc.unique(paths)
     found = pa.array([_found(numbers, path) for path in known.to_pylist()], pa.int64())
     facts = to_table(relation, rows.select(spark_schema(relation).names))
-    numbered = _with_files(facts, found.take(pc.index_in(paths, known)))
-    return (
-        grouped(numbered, numbered.column_names, [(FILE, "count")])
-        .select(numbered.column_names)
-        .cast(numbered.schema)
-    )
+    return _with_files(facts, found.take(pc.index_in(paths, known)))
 
 
 def _numbers(files: Mapping[str, File]) -> dict[str, int]:

@@ -16,7 +16,7 @@ from tidelog.pipeline.sources.delta import Delta, is_followed
 from tidelog.pipeline.sources.listing import spark_listing
 from tidelog.pipeline.sources.reading import Raw
 from tidelog.pipeline.sources.sequencing import sequenced
-from tidelog.pipeline.sources.taking import Found, Taking, stored_frame, verified_reader
+from tidelog.pipeline.sources.taking import Found, Taking
 from tidelog.pipeline.spec import Source
 from tidelog.program.typed import Relation
 from tidelog.store.durable import Store
@@ -24,7 +24,7 @@ from tidelog.store.sidecars import KEYS
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import SIGN, sums
 
-__all__ = ["Found", "Intake", "stored_frame", "verified_reader"]
+__all__ = ["Found", "Intake"]
 
 
 class Intake:

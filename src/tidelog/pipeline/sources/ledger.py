@@ -27,9 +27,19 @@ from tidelog.tables import compute as pc
 from tidelog.tables.grouping import grouped
 from tidelog.tables.signed import SIGN
 
-__all__ = ["Inconsistent", "Settling", "counted", "settled_whole", "settling", "with_count"]
+__all__ = [
+    "Inconsistent",
+    "Settling",
+    "change_of_files",
+    "counted",
+    "once",
+    "settled_whole",
+    "settling",
+]
 
 _PLACE: Final = "#place"
+_GAINED: Final = "#gained"
+_LOST: Final = "#lost"
 
 
 class Inconsistent(Exception):
@@ -55,7 +65,7 @@ class Settling:
     def settle(self, changes: Any) -> dict[str, SidecarChange]:
         """The changes of the sidecars; `changes` are the signed rows that the commit changed."""
         inserted = changes.filter(pc.greater(changes[SIGN], 0)).drop_columns([SIGN])
-        new = with_count(those_in(inserted, self.gained.drop_columns([COUNT])), -1)
+        new = _with_count(those_in(inserted, self.gained.drop_columns([COUNT])), -1)
         rows = pa.concat_tables([self.surplus, self.gained, new.cast(self.surplus.schema)])
         made = {COUNTS: SidecarChange(self.described, added_up(rows))}
         if self.files is not None:
@@ -81,8 +91,7 @@ def settling(
     files: Any = None,
     dead: Mapping[str, Dead] | None = None,
 ) -> Settling:
-    """What a change of a source, as a count for each row, does to the relation. Raises Inconsistent."""
-    change = added_up(change)
+    """What a change of a source does to the relation: a count for each row, not 0. Raises Inconsistent."""
     facts = change.drop_columns([COUNT])
     known = [] if surplus is None else surplus.matching(facts)
     before = _looked_up(change, known)
@@ -106,13 +115,52 @@ def settling(
     )
 
 
+def once(rows: Any) -> Any:
+    """The distinct rows of a table."""
+    found = grouped(rows, rows.column_names, [(rows.column_names[-1], "count")])
+    return found.select(rows.column_names).cast(rows.schema)
+
+
+def change_of_files(added: Any, lost: list[Any]) -> tuple[Any, Any]:
+    """The count of each row if files are added and lost, and the rows of added files, each once.
+
+    `added` are rows with their files, `lost` tables of distinct ones. A single added file is the usual case:
+    then one pass over all rows is enough for both.
+    """
+    files = pc.unique(added[FILE])
+    if len(files) != 1:
+        added = once(added)
+    facts = added.drop_columns([FILE])
+    names = facts.column_names
+    parts = [_sided(facts, 1), *(_sided(table.drop_columns([FILE]).cast(facts.schema), -1) for table in lost)]
+    gained = (_GAINED, "max" if len(files) == 1 else "sum")
+    sums = grouped(pa.concat_tables(parts), names, [gained, (_LOST, "sum")])
+    gains = sums[f"{_GAINED}_{gained[1]}"]
+    counts = pc.add(gains, sums[f"{_LOST}_sum"])
+    change = pa.Table.from_arrays([*(sums[name] for name in names), counts], names=[*names, COUNT])
+    change = change.filter(pc.not_equal(counts, 0)).cast(_with_count(facts.slice(0, 0), 1).schema)
+    if len(files) == 1:
+        there = sums.filter(pc.greater(gains, 0)).select(names).cast(facts.schema)
+        numbers = pa.repeat(files[0], there.num_rows)
+        added = there.append_column(added.schema.field(FILE), numbers)
+    return change, added
+
+
+def _sided(facts: Any, sign: int) -> Any:
+    """Rows that files gain (1) or lose (-1)."""
+    for name, count in ((_GAINED, max(sign, 0)), (_LOST, min(sign, 0))):
+        counts = pa.repeat(pa.scalar(count, pa.int64()), facts.num_rows)
+        facts = facts.append_column(pa.field(name, pa.int64(), nullable=False), counts)
+    return facts
+
+
 def _looked_up(change: Any, known: list[Any]) -> Any:
     """The surplus of each row of a change, in its order."""
     found = np.zeros(change.num_rows, np.int64)
     if not known:
         return found
     names = [name for name in change.column_names if name != COUNT]
-    surplus = added_up(pa.concat_tables([with_count(change.select(names).slice(0, 0), 0), *known]))
+    surplus = added_up(pa.concat_tables([_with_count(change.select(names).slice(0, 0), 0), *known]))
     places = pa.array(range(change.num_rows), pa.int64())
     asked = change.select(names).append_column(_PLACE, places).append_column(COUNT, _zeros(change.num_rows))
     told = surplus.select(names).append_column(_PLACE, pa.nulls(surplus.num_rows, pa.int64()))
@@ -127,7 +175,7 @@ def _zeros(rows: int) -> Any:
     return pa.repeat(pa.scalar(0, pa.int64()), rows)
 
 
-def with_count(facts: Any, count: int) -> Any:
+def _with_count(facts: Any, count: int) -> Any:
     """The rows, each with the same count."""
     counts = pa.repeat(pa.scalar(count, pa.int64()), facts.num_rows)
     return facts.append_column(pa.field(COUNT, pa.int64(), nullable=False), counts)
@@ -140,4 +188,4 @@ def _with_counts(facts: Any, counts: Any, schema: Any) -> Any:
 def counted(rows: Any) -> Any:
     """Each row once, with how often the table has it."""
     facts = rows.drop_columns([FILE]) if FILE in rows.column_names else rows
-    return added_up(with_count(facts, 1))
+    return added_up(_with_count(facts, 1))

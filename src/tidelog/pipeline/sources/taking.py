@@ -6,20 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from tidelog.engine.spark.runtime.sessions import from_table
 from tidelog.errors import PipelineError
 from tidelog.formats.assembly import HEADER, OPEN_END
 from tidelog.formats.checking import PROBLEM
+from tidelog.pipeline.bulk import counting
+from tidelog.pipeline.bulk.counting import BulkSettling
+from tidelog.pipeline.bulk.rows import Frames, as_frame, as_table, is_large
 from tidelog.pipeline.failures import naming
 from tidelog.pipeline.report import SHOWN, Count, SourceReport, too_bad
 from tidelog.pipeline.sources.ledger import Settling
-from tidelog.pipeline.sources.paths import as_pattern
 from tidelog.pipeline.sources.reading import (
     BadRow,
     Raw,
@@ -30,18 +31,17 @@ from tidelog.pipeline.sources.reading import (
     in_blocks,
     in_whole_files,
     shown_file,
-    spark_schema,
 )
 from tidelog.pipeline.spec import Source
-from tidelog.pipeline.stored import segments_frame
+from tidelog.pipeline.stored import stored_frame
 from tidelog.program.typed import Relation
 from tidelog.store.durable import Store
 from tidelog.store.manifest import Batch
 from tidelog.store.sidecars import SEQUENCE, SidecarChange
-from tidelog.tables.given import to_table
+from tidelog.tables.arrow import schema
 from tidelog.tables.signed import SIGN, difference
 
-__all__ = ["SMALL", "Found", "Taking", "stored_frame", "verified_reader"]
+__all__ = ["SMALL", "Found", "Taking"]
 
 SMALL: Final = 32 << 20  # bytes; up to this size, files are read in one job and compared in this process
 
@@ -50,8 +50,9 @@ SMALL: Final = 32 << 20  # bytes; up to this size, files are read in one job and
 class Found:
     """The changes of one commit: the inserted and deleted facts of each source, and its bad rows.
 
-    `sidecars` are the changes of what the store keeps beside the relations, or what yields them once the
-    commit's changes are known. A relation with none of them loses what it has.
+    Facts are tables, or `Bulk` if they are many; `frames` holds what these need until `release`. `sidecars`
+    are the changes of what the store keeps beside the relations, or what yields them once those of the commit
+    are known. A relation with none of them loses what it has.
     """
 
     inserted: dict[str, Any] = field(default_factory=dict)
@@ -59,16 +60,34 @@ class Found:
     reports: dict[str, SourceReport] = field(default_factory=dict)
     prints: dict[str, str] = field(default_factory=dict)
     streams: dict[str, Batch] = field(default_factory=dict)
-    sidecars: dict[str, Settling | Mapping[str, SidecarChange]] = field(default_factory=dict)
+    sidecars: dict[str, Settling | BulkSettling | Mapping[str, SidecarChange]] = field(default_factory=dict)
     bad: dict[str, DataFrame] = field(default_factory=dict)
     bad_rows: list[BadRow] = field(default_factory=list)
+    frames: Frames | None = None
 
     def settled(self, changes: Mapping[str, Any]) -> dict[str, Mapping[str, SidecarChange]]:
         """The changes of the sidecars after a commit with these changes."""
-        return {
-            name: made.settle(changes[name]) if isinstance(made, Settling) else made
-            for name, made in self.sidecars.items()
-        }
+        return {name: _settled(name, made, changes[name]) for name, made in self.sidecars.items()}
+
+    def release(self) -> None:
+        """Release the frames that are not needed once the changes are committed, or given up."""
+        if self.frames is not None:
+            self.frames.release()
+
+
+def _settled(
+    name: str, made: Settling | BulkSettling | Mapping[str, SidecarChange], changes: Any
+) -> Mapping[str, SidecarChange]:
+    match made:
+        case BulkSettling():
+            with naming(f"sources.{name}"):
+                return made.settle(changes)
+        case Settling():
+            return made.settle(as_table(changes))
+        case Mapping():
+            return made
+        case _:
+            assert_never(made)
 
 
 class Taking:
@@ -78,6 +97,9 @@ class Taking:
         self.spark = spark
         self.store = store
         self.found = found
+        if found.frames is None:
+            found.frames = Frames(spark)
+        self.frames = found.frames
 
     def before(self, relation: Relation) -> str:
         """The fingerprint of a source at the last commit."""
@@ -125,23 +147,44 @@ class Taking:
     def checked(self, source: Source, raw: Raw) -> Iterator[DataFrame]:
         """The good rows of a source; its bad rows are counted in the same pass."""
         with naming(raw.place):
-            frame = checked(in_blocks(raw)).persist()
+            frame = self.frames.hold(checked(in_blocks(raw)))
             try:
                 rows, is_bad, is_open = _counts(frame)
                 if is_open:
-                    frame.unpersist()
+                    self.frames.release(frame)
                     raw = in_whole_files(raw)
-                    frame = checked(raw).persist()
+                    frame = self.frames.hold(checked(raw))
                     rows, is_bad, _ = _counts(frame)
-                bad = bad_rows(raw, frame).orderBy("file", "row").toArrow() if is_bad else None
-                self.set_aside(source, raw.place, bad, rows)
+                self._set_aside_all(source, raw, frame, rows, is_bad)
                 yield good_rows(frame, raw.layout)
             finally:
-                frame.unpersist()
+                self.frames.release(frame)
 
-    def set_aside(self, source: Source, place: str, bad: Any, rows: int | None = None) -> None:
-        """Count the bad rows among so many, and collect them for the quarantine; raises PipelineError."""
-        count = 0 if bad is None else bad.num_rows
+    def _set_aside_all(self, source: Source, raw: Raw, frame: DataFrame, rows: int, is_bad: int) -> None:
+        """Count the bad rows of a checked source, which may be many, among so many rows."""
+        if not is_bad:
+            self.set_aside(source, raw.place, None, rows)
+            return
+        bad = self.frames.hold(bad_rows(raw, frame))
+        count = bad.count()
+        first = bad.orderBy("file", "row")
+        if not is_large(count):
+            self.set_aside(source, raw.place, first.toArrow(), rows)
+            self.frames.release(bad)
+            return
+        header = first.where(sf.col("problem").startswith(HEADER)).limit(1).toArrow()
+        shown = header if header.num_rows else first.limit(SHOWN).toArrow()
+        self.set_aside(source, raw.place, shown, rows, count)
+        self.found.bad[source.relation] = _with_names(source, bad)
+
+    def set_aside(
+        self, source: Source, place: str, bad: Any, rows: int | None = None, count: int | None = None
+    ) -> None:
+        """Count the bad rows among so many, and collect them for the quarantine; raises PipelineError.
+
+        If there are more of them than `bad` has, `count` is their number.
+        """
+        count = count or (0 if bad is None else bad.num_rows)
         self.found.reports[source.relation] = SourceReport(is_read=True, bad=count, rows=rows)
         if not count:
             return
@@ -160,17 +203,19 @@ class Taking:
     # -- against the store
 
     def difference(self, relation: Relation, new: Any) -> tuple[Any, Any]:
-        """The rows of a table to insert, and those to delete, since the last commit."""
+        """The rows of a table to insert, and those to delete, since the last commit; tables or `Bulk`."""
+        if sum(segment.size for segment in self.store.segments(relation.name)) > SMALL:
+            return self.large_difference(relation, as_frame(self.spark, new))
         rows = difference(self.store.table(relation), new)
         signs, facts = rows[SIGN].to_numpy(), rows.drop_columns([SIGN])
         return facts.filter(signs > 0), facts.filter(signs < 0)
 
     def large_difference(self, relation: Relation, new: DataFrame) -> tuple[Any, Any]:
-        """The same of a DataFrame, by Spark."""
+        """The same of a DataFrame, by Spark; tables or `Bulk`."""
+        nothing = schema(relation).empty_table()
         if not self.store.segments(relation.name):
-            return to_table(relation, new.distinct()), to_table(relation, [])
-        old = stored_frame(self.spark, self.store, relation)
-        return to_table(relation, new.subtract(old)), to_table(relation, old.subtract(new))
+            return self.frames.rows(new.distinct(), schema(relation)), nothing
+        return counting.difference(self.frames, relation, stored_frame(self.spark, self.store, relation), new)
 
 
 def _counts(frame: DataFrame) -> tuple[int, int, int]:
@@ -181,21 +226,9 @@ def _counts(frame: DataFrame) -> tuple[int, int, int]:
     return rows, bad, unended
 
 
-def verified_reader(spark: SparkSession) -> DataFrameReader:
-    """A reader of the store's segments that verifies the checksum of every page."""
-    return spark.read.option("parquet.page.verify-checksum.enabled", "true")
-
-
-def stored_frame(spark: SparkSession, store: Store, relation: Relation) -> DataFrame:
-    """The stored rows of a relation, as a DataFrame."""
-    segments = store.segments(relation.name)
-    if not segments:
-        return from_table(spark, spark_schema(relation).empty_table())
-    names = [sf.col(f"`{name}`") for name in spark_schema(relation).names]
-    if store.at.folder is None:
-        frame = segments_frame(spark, store.at, relation, segments, spark_schema(relation, sign=True))
-    else:
-        frame = verified_reader(spark).parquet(*map(as_pattern, store.files(relation.name)))
-    if len(segments) > 1:
-        frame = frame.groupBy(*names).agg(sf.sum(f"`{SIGN}`").alias(SIGN)).where(f"`{SIGN}` > 0")
-    return frame.select(*names)
+def _with_names(source: Source, bad: DataFrame) -> DataFrame:
+    """Bad rows whose problems name the fields of the source's sequence."""
+    for number, name in enumerate(source.sequence):
+        replaced = sf.replace("problem", sf.lit(f"{SEQUENCE}{number}"), sf.lit(name))
+        bad = bad.withColumn("problem", replaced)
+    return bad

@@ -26,6 +26,7 @@ from tidelog.program.typed import (
     Literal,
     Make,
     Nested,
+    Over,
     Unary,
     Var,
 )
@@ -58,7 +59,7 @@ def _fails_itself(expr: Expr) -> bool:
             return function not in _SAFE_FUNCTIONS
         case Get(operand):
             return isinstance(operand.type, types.Named) and len(operand.type.constructors) > 1
-        case Cast():
+        case Cast() | Over():
             return True
         case _:
             assert_never(expr)

@@ -30,6 +30,7 @@ from tidelog.program.typed import (
     Let,
     Listing,
     Make,
+    Over,
     Unary,
     Var,
     variables,
@@ -235,7 +236,7 @@ class _Execution:
                 return self._made(replace(expr, fields=tuple(map(go, fields))))
             case Listing(items=items):
                 return self._made(replace(expr, items=tuple(map(go, items))))
-            case Call() | Block():
+            case Call() | Block() | Over():
                 raise _TooHard
             case _:
                 assert_never(expr)

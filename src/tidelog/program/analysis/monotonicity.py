@@ -171,7 +171,7 @@ def _numbers(expr: Expr, names: Iterable[str]) -> Expr:
             return replace(expr, args=tuple(_numbers(a, followed) for a in args))
         case typed.Cast(operand, type_):
             return typed.Cast(_numbers(operand, followed), type_)
-        case typed.Make() | typed.Get() | typed.Is() | typed.Listing() | typed.Block():
+        case typed.Make() | typed.Get() | typed.Is() | typed.Listing() | typed.Block() | typed.Over():
             return expr  # no value of the recursion passes through them
         case _ as never:
             assert_never(never)
@@ -295,7 +295,7 @@ def _direction(expr: Expr, directions: Mapping[str, int]) -> int:
             return _direction(operand, directions)
         case typed.Constant() | typed.Unary() | typed.If() | typed.Call() | typed.Cast():
             raise _NotMonotone(f"{_operation(expr)} does not preserve the order of values")
-        case typed.Make() | typed.Get() | typed.Is() | typed.Listing() | typed.Block():
+        case typed.Make() | typed.Get() | typed.Is() | typed.Listing() | typed.Block() | typed.Over():
             raise _NotMonotone(f"{_operation(expr)} does not preserve the order of values")
         case _:
             assert_never(expr)
@@ -364,6 +364,8 @@ def _operation(expr: Expr) -> str:
             return "`[…]`"
         case typed.Block():
             return "a block of statements"
+        case typed.Over():
+            return "an aggregate over a body"
         case typed.Constant() | typed.Var() | typed.Let():
             return "this expression"
         case _:

@@ -14,7 +14,7 @@ from tidelog.program.analysis.failing import fails, may_fail, succeeds
 from tidelog.program.elaborate.ordering import definers_in_order
 from tidelog.program.typed import Binary, Bind, Body, Each, Literal, Match, Nested, Stage, Test, Var, Without
 
-__all__ = ["bound_variables", "demanded", "own_bodies", "support"]
+__all__ = ["bound_variables", "demanded", "own_bodies", "sources", "support"]
 
 
 def bound_variables(body: Iterable[Literal], given: Iterable[str] = ()) -> set[str]:
@@ -82,6 +82,14 @@ def demanded(literal: Nested | Without) -> tuple[Var, ...]:
     for body in literal.bodies:
         wanted |= names - bound_variables(_with_bindings(body, names, set()))
     return tuple(p for p in literal.parameters if p.name in wanted)
+
+
+def sources(literal: Nested | Without, around: Body) -> set[str]:
+    """The relations that give the parameters their values that a literal does not bind, if there are any."""
+    wanted = demanded(literal)
+    if not wanted:
+        return set()
+    return {x.relation for x in support(around, wanted) if isinstance(x, Match) and not x.delay}
 
 
 def support(body: Body, parameters: Iterable[Var]) -> Body:

@@ -15,7 +15,7 @@ from typing import Final, assert_never
 
 from tidelog.data.overlay import copied
 from tidelog.program.analysis.monotonicity import best_relations, check_monotone, in_order
-from tidelog.program.analysis.nesting import demanded, support
+from tidelog.program.analysis.nesting import sources
 from tidelog.program.analysis.order import Order, components
 from tidelog.program.analysis.totals import report_mixture, report_nested, total_relations, totals_of
 from tidelog.program.elaborate.problems import Problems
@@ -36,7 +36,7 @@ from tidelog.program.typed import (
     Without,
 )
 
-__all__ = ["Strata", "reads", "restratify", "stratify"]
+__all__ = ["Strata", "is_special", "reads", "restratify", "stratify"]
 
 
 _OVER_BODY: Final = " { … }"  # ends the name of an aggregate over a nested body
@@ -108,7 +108,8 @@ class Strata:
     """The strata of a program in evaluation order, with what is needed to keep them up to date.
 
     `deriving` are the rules of each relation, by their identities. `sequence` numbers all rules in the order
-    in which they were added, up to `following`. `extrema` are the strata that keep best values or totals.
+    in which they were added, up to `following`. `special` are the strata that keep best values or totals, or
+    evaluate nested bodies per binding.
     """
 
     strata: tuple[Stratum, ...] = ()
@@ -116,7 +117,7 @@ class Strata:
     deriving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sequence: Mapping[str, int] = field(default_factory=dict)
     following: int = 0
-    extrema: tuple[Stratum, ...] = ()
+    special: tuple[Stratum, ...] = ()
 
 
 def stratify(relations: Iterable[str], rules: Mapping[str, Rule], problems: Problems) -> Strata:
@@ -172,19 +173,19 @@ def restratify(
         for number in numbers:
             strata[number] = stratum(number, order.groups[number])
         old = {id(before.strata[number]) for number in numbers}
-        extrema = [s for s in before.extrema if id(s) not in old]
-        extrema += [strata[number] for number in sorted(numbers) if _keeps_one(strata[number])]
-        return replace(found, strata=tuple(strata), extrema=tuple(extrema))
+        special = [s for s in before.special if id(s) not in old]
+        special += [strata[number] for number in sorted(numbers) if is_special(strata[number])]
+        return replace(found, strata=tuple(strata), special=tuple(special))
     return _with_strata(found, [stratum(number, group) for number, group in enumerate(order.groups)])
 
 
 def _with_strata(found: Strata, strata: Sequence[Stratum]) -> Strata:
-    return replace(found, strata=tuple(strata), extrema=tuple(filter(_keeps_one, strata)))
+    return replace(found, strata=tuple(strata), special=tuple(filter(is_special, strata)))
 
 
-def _keeps_one(stratum: Stratum) -> bool:
-    """Whether relations of the stratum keep one row per key, so that its rules have another meaning."""
-    return bool(stratum.best or stratum.totals)
+def is_special(stratum: Stratum) -> bool:
+    """Whether what a rule of the stratum becomes in a plan depends on the stratum."""
+    return bool(stratum.best or stratum.totals or stratum.per_binding)
 
 
 def _heads(rule: Rule) -> list[str]:
@@ -254,12 +255,11 @@ def _stratum(
             rules = tuple(in_order(rule, best) for rule in rules)
     if blocked is not None:
         _report_cycle(blocked, turns, problems)
-    for turn in turns:
-        _report_demand(turn.rule, relations, problems)
     if kept:
         report_nested(rules, min(kept), problems)
     totals = totals_of(relations, rules, kept) if kept and not best and blocked is None else None
-    return Stratum(relations, rules, bool(turns), tuple(sorted(best.items())), totals)
+    per_binding = frozenset(turn.rule.id for turn in turns if _tests_recursion(turn.rule, relations))
+    return Stratum(relations, rules, bool(turns), tuple(sorted(best.items())), totals, per_binding)
 
 
 def _edge(turns: Iterable[_Turn], wanted: Callable[[str], bool], allowed: Container[str] = ()) -> Edge | None:
@@ -278,27 +278,13 @@ def _aggregated(turns: Iterable[_Turn]) -> frozenset[str]:
     return frozenset(head for turn in through for head in turn.heads)
 
 
-def _report_demand(rule: Rule, relations: frozenset[str], problems: Problems) -> None:
-    """Report parameters of nested bodies whose values come from the recursion itself.
-
-    The nested body must be complete before the rule runs, so it cannot wait for these values.
-    """
-    for body in (*rule.bodies, *rule.after):
-        for literal in body:
-            if not isinstance(literal, Nested | Without) or not (wanted := demanded(literal)):
-                continue
-            read = [x.relation for x in support(body, wanted) if isinstance(x, Match)]
-            cycle = next((name for name in read if name in relations), None)
-            if cycle is not None:
-                name = wanted[0].name
-                problems.report(
-                    "E305",
-                    rule.span,
-                    f"the nested body only tests `{name}`, whose values come from the recursion",
-                    note=f"`{name}` is bound by `{cycle}`, which this rule derives",
-                    hint=f"bind `{name}` inside the nested body, by an atom that has all its values",
-                )
-                return
+def _tests_recursion(rule: Rule, relations: frozenset[str]) -> bool:
+    """Whether a nested body only tests values that come from the recursion through these relations."""
+    return any(
+        isinstance(literal, Nested | Without) and not relations.isdisjoint(sources(literal, body))
+        for body in (*rule.bodies, *rule.after)
+        for literal in body
+    )
 
 
 # -- reporting a cycle

@@ -144,7 +144,7 @@ class Typer(Statements):
         type_ = _number_type(expr, self._present(wanted))
         try:
             value: Value = float(expr.value) if types.is_float(type_) else expr.value
-            if isinstance(value, float) and math.isinf(value):
+            if isinstance(value, float) and math.isinf(value) and value != expr.value:
                 raise OverflowError
             return Constant(canonical(type_, value), type_)
         except OverflowError:

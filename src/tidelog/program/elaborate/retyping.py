@@ -22,6 +22,7 @@ from tidelog.program.typed import (
     Let,
     Listing,
     Make,
+    Over,
     Unary,
     Var,
     subexpressions,
@@ -82,5 +83,7 @@ def rewritten(
             return change(replace(expr, items=tuple(map(go, items))))
         case Block(steps):
             return change(replace(expr, steps=with_parts(steps, go, parameter)))
+        case Over():
+            raise AssertionError("functions have no aggregates over bodies")
         case _:
             assert_never(expr)

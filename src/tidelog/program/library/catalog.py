@@ -46,6 +46,7 @@ __all__ = [
     "MAX_DISTANCE_WORK",
     "MAX_ITEMS",
     "MAX_TEXT",
+    "NONE_OF",
     "NO_NUMBER",
     "NUMBER",
     "OPTION_T",
@@ -79,6 +80,7 @@ MAX_CALL_DEPTH: Final = 1000  # calls of a recursive function inside each other
 TOO_DEEP: Final = f"`{{}}` calls itself more than {MAX_CALL_DEPTH:,} levels deep"  # with its name
 FAILS: Final = "$fails"  # internal function: whether its argument has no value, which is then no failure
 NUMBER: Final = "$number"  # internal function: returns its argument, a float, and fails if it is NaN
+NONE_OF: Final = "none"  # the function of `typed.Over` that says whether there is no instance
 NO_NUMBER: Final = "the result is not a number (NaN), so a recursive `min` or `max` cannot compare it"
 
 

@@ -43,6 +43,7 @@ from tidelog.program.typed import (
     Make,
     Match,
     Nested,
+    Over,
     Rule,
     Stage,
     Term,
@@ -209,6 +210,8 @@ def _rename(expr: Expr, names: Mapping[str, str]) -> Expr:
             own = {v.name for v in steps.assigned(inside)}
             others = {old: new for old, new in names.items() if old not in own}
             return replace(expr, steps=steps.with_parts(inside, lambda part: _rename(part, others)))
+        case Over():
+            raise AssertionError("a clause has no nested bodies")
         case _:
             assert_never(expr)
 

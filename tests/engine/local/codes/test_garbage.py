@@ -14,6 +14,7 @@ from oracle.generator import Generator
 from session.routes import home
 from tidelog.data.types import STRING
 from tidelog.engine.local.codes import garbage as collecting
+from tidelog.engine.local.codes.pools import Pool
 from tidelog.errors import EngineError
 from tidelog.reference.chibi import Chibi
 
@@ -78,3 +79,25 @@ def test_random_histories_go_on_with_new_codes_after_every_commit(flavour: str) 
             engine.forget_values({item: np.flatnonzero(mark) for item, mark in marks.items()})
             check_state(reasoner)
             assert reasoner.contents == reference.contents, (flavour, seed)
+
+
+def test_long_collections_are_forgotten_although_they_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collecting, "SMALLEST", 2_000)
+    db = tidelog.open(
+        text="""
+        input relation Limit(k: int)
+        input relation Next(a: int, b: int)
+        output relation Reach(a: int, n: int)
+        Reach(a, 0) :- Next(a, _).
+        Reach(b, n) :- Reach(a, m), Next(a, b), var n = count { Limit(k), k > m }.
+        """
+    )
+    with db.transaction() as tx:
+        tx.insert("Limit", [(k,) for k in range(300)])
+        tx.insert("Next", [(1, 2)])
+    for k in range(300, 350):
+        with db.transaction() as tx:
+            tx.insert("Limit", [(k,)])
+    engine = home(db).engine
+    assert max(d.total for d in engine.codec.dictionaries.values() if isinstance(d, Pool)) < 2_500
+    assert set(db["Reach"]) == {(1, 0), (2, 349)}

@@ -123,6 +123,19 @@ def test_files_of_a_commit_that_failed_are_gone_after_the_next(spark: SparkSessi
     assert not held(in_files)
 
 
+def test_a_frame_whose_job_fails_leaves_no_files(spark: SparkSession, in_files: Path) -> None:
+    holding = import_module("tidelog.engine.spark.frames.persistence").Holding(str(in_files))
+    errors = import_module("tidelog.engine.spark.runtime.failures").SPARK_ERRORS
+    numbers = holding.hold(spark.range(0, 4, 1, 2))
+    before = held(in_files)
+    for frame in (numbers, numbers.repartition(2)):  # what it is made of is in the same stage, or in another
+        with pytest.raises(errors, match="a bad row"):
+            holding.hold(frame.selectExpr("if(id = 3, raise_error('a bad row'), id) as n"))
+        assert held(in_files) == before
+    assert len(before) == 1
+    assert numbers.count() == 4
+
+
 def test_files_go_when_nobody_can_read_them_any_more(spark: SparkSession, in_files: Path) -> None:
     db = tidelog.open(text=PROGRAM, spark=spark, placement="tasks")
     with db.transaction() as tx:

@@ -18,6 +18,8 @@ import numpy.typing as npt
 from tidelog.data import types
 from tidelog.data.types import Type, present
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes, containing
+from tidelog.engine.local.codes.interning import Dictionary
+from tidelog.engine.local.codes.pools import Pool
 from tidelog.engine.local.codes.structures import Structures
 from tidelog.engine.local.dense.matrix import BitRelation
 from tidelog.engine.local.storage.table import Table
@@ -26,7 +28,15 @@ __all__ = ["Collector"]
 
 Marks: TypeAlias = npt.NDArray[np.bool_]
 
-SMALLEST: Final = 100_000  # dictionaries with fewer values are never collected
+SMALLEST: Final = 100_000  # dictionaries with fewer values, items of collections included, are kept
+
+
+def _size(dictionary: Dictionary, codes: Codes | None = None) -> int:
+    """The number of values, and of items of collections: of all of them, or of those with these codes."""
+    count = len(dictionary) if codes is None else len(codes)
+    if not isinstance(dictionary, Pool):
+        return count
+    return count + (dictionary.total if codes is None else int(dictionary.lengths(codes).sum()))
 
 
 class Collector:
@@ -48,10 +58,10 @@ class Collector:
         """The codes in use, for each type most of whose values are unused.
 
         A type is examined when it has twice as many values as were in use at its last examination, or when
-        the number of rows has more than halved.
+        the number of rows has more than halved. Items of collections count, too.
         """
         found: dict[types.Item, Codes] = {}
-        if all(len(dictionary) < SMALLEST for dictionary in list(codec.dictionaries.values())):
+        if all(_size(dictionary) < SMALLEST for dictionary in list(codec.dictionaries.values())):
             return found
         rows = sum(table.live for table in self._tables.values())
         fewer = 2 * rows < self._rows
@@ -59,14 +69,15 @@ class Collector:
         held = list(codec.dictionaries.items())  # readers may add a type meanwhile
         marks: dict[types.Item, Marks] | None = None
         for item, dictionary in held:
-            size = len(dictionary)
+            size = _size(dictionary)
             if size < SMALLEST or (size < self._enough.get(item, SMALLEST) and not fewer):
                 continue
             if marks is None and any(isinstance(d, Structures) for _, d in held):
                 marks = self.in_use(codec)
-            used = self._used(item, size) if marks is None else np.flatnonzero(marks[item])
-            self._enough[item] = max(SMALLEST, 2 * len(used))
-            if 2 * len(used) < size:
+            used = self._used(item, len(dictionary)) if marks is None else np.flatnonzero(marks[item])
+            left = _size(dictionary, used)
+            self._enough[item] = max(SMALLEST, 2 * left)
+            if 2 * left < size:
                 found[item] = used
         if marks is not None and found:
             found |= {item: np.flatnonzero(marks[item]) for item in containing(marks, found)}

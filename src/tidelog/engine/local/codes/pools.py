@@ -19,6 +19,7 @@ from tidelog.engine.local.codes.interning import Codes
 from tidelog.engine.local.codes.order import arrange_sequences, keys
 from tidelog.engine.local.codes.parts import Part
 from tidelog.engine.local.codes.structures import Rows, Structures
+from tidelog.engine.local.kernels import layout
 
 __all__ = ["Pool", "flat_places", "lengths_to_starts"]
 
@@ -54,6 +55,12 @@ class Pool(Structures):
     def step(self) -> int:
         """The number of codes of an item: 2 in a map."""
         return len(self.parts)
+
+    @property
+    def total(self) -> int:
+        """How many items all collections have together."""
+        count: int = self._view[layout.ITEMS] // self.step
+        return count
 
     def lengths(self, codes: Codes) -> Codes:
         """How many items collections have."""

@@ -8,6 +8,7 @@
 - Calls of a function of the language with arguments known to be equal are evaluated once (see `sharing`).
 - Statements are executed by all rows together (see `blocks`), and calls of recursive functions level by level
   (see `recursion`).
+- An aggregate over instances evaluates the literals of a nested body (see `over`).
 - A Python function is called once for each distinct combination of its arguments in an operation. What it
   raises is a failure.
 
@@ -35,6 +36,7 @@ from tidelog.engine.local.expressions.conversions import conversion
 from tidelog.engine.local.expressions.durations import is_temporal, negated, temporal
 from tidelog.engine.local.expressions.functions import concat, standard
 from tidelog.engine.local.expressions.operations import Ledger, Operation, Pulse, Undefined, checked
+from tidelog.engine.local.expressions.over import Overs
 from tidelog.engine.local.expressions.recursion import Recursion
 from tidelog.engine.local.expressions.scopes import Name, Scope, Selection
 from tidelog.engine.local.expressions.sharing import Sharing
@@ -71,6 +73,7 @@ class Evaluator:
         self._closures = Closures(codec, self._value)
         self._blocks = Blocks(self._value, self._read, self._items, self._pulse)
         self._recursion = Recursion(self._body, self.reasons)
+        self._overs = Overs(self, self._value, check)
         self._operations: dict[tuple[object, ...], Operation] = {}
 
     def reason(self, number: int) -> str:
@@ -88,12 +91,14 @@ class Evaluator:
         `failures` holds the failures of columns that are themselves outcomes.
         """
         known = failures or {}
-        self._sharing = Sharing(self._read)
+        before, self._sharing = self._sharing, Sharing(self._read)
         names = {name: Name(None, None, Vector(codes, known.get(name))) for name, codes in columns.items()}
         try:
             found = self._value(expr, Scope(names, size))
         except RecursionError:  # elaboration limits the depth of a function, not of the calls between them
             found = self._failed("functions call each other too deeply")
+        finally:
+            self._sharing = before
         return found.outcome(size, self.reasons)
 
     def _value(self, expr: Expr, scope: Scope) -> Vector:
@@ -129,6 +134,8 @@ class Evaluator:
                 return self._cast(operand.type, type_, self._value(operand, scope))
             case typed.Block():
                 return self._blocks.value(expr, scope)
+            case typed.Over():
+                return self._overs.value(expr, scope)
             case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
                 parts = [self._value(part, scope) for part in typed.subexpressions(expr)]
                 return self._ledger.run(self._structural(expr), parts)
@@ -288,6 +295,8 @@ def _python(function: typed.PythonFunction, pulse: Pulse) -> Operation:
             return checked(function.result, function.call(*arguments))
         except Undefined as problem:
             raise Undefined(f"{function.name}: {problem}") from None
+        except BadValue as problem:
+            raise Undefined(f"{function.name}: the result {problem}") from None
         except Exception as error:  # an error in user code affects only its row
             raise Undefined(f"{function.name}: {type(error).__name__}: {error}") from None
 

@@ -8,10 +8,10 @@ helps any.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,12 +22,11 @@ from tidelog.engine.local.codes.codec import Codec, Codes, is_direct
 from tidelog.engine.local.expressions.aggregates import exact_sums
 from tidelog.engine.local.expressions.arithmetic import limits
 from tidelog.engine.local.expressions.comparisons import keys
-from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
 from tidelog.engine.local.expressions.operations import Ledger, Pulse, Undefined, checked
 from tidelog.engine.local.expressions.vectors import Failures, Mask, Outcome, Reasons, Rows, distinct
 from tidelog.program.analysis.linear import Linear, Term, linear, variables_of
 from tidelog.program.folds import part
-from tidelog.program.typed import Call, Expr, Function, Get, Make, Var
+from tidelog.program.typed import Call, Expr, Function, Get, Make, PythonFunction, Var
 
 __all__ = ["Folds", "Instances"]
 
@@ -61,13 +60,28 @@ class Instances:
         return Instances(self.groups, self.numbers, (np.ones(len(self.numbers), np.int64),), self.weights)
 
 
+class Evaluating(Protocol):
+    """What evaluates the functions of an aggregate."""
+
+    @property
+    def codec(self) -> Codec: ...
+
+    @property
+    def functions(self) -> Mapping[str, Function | PythonFunction]: ...
+
+    @property
+    def reasons(self) -> Reasons: ...
+
+    def evaluate(self, expr: Expr, columns: Mapping[str, Codes], size: int) -> Outcome: ...
+
+
 class Folds:
-    def __init__(self, codec: Codec, functions: Functions, check: Callable[[], None] = lambda: None) -> None:
-        self.codec = codec
-        self.functions = functions
-        self.reasons = Reasons()
-        self._evaluator = Evaluator(codec, functions, self.reasons, check)
-        self._ledger = Ledger(codec, self.reasons, Pulse(check))
+    def __init__(self, evaluator: Evaluating, check: Callable[[], None] = lambda: None) -> None:
+        self.codec = evaluator.codec
+        self.functions = evaluator.functions
+        self.reasons = evaluator.reasons
+        self._evaluator = evaluator
+        self._ledger = Ledger(self.codec, self.reasons, Pulse(check))
 
     # -- what is known of an aggregate
 

@@ -114,6 +114,9 @@ class Sharing:
             case typed.Block():
                 read = sorted({v.name for v in typed.variables(expr)})
                 return expr, *(self._number(scope.find(name)) for name in read)
+            case typed.Over():
+                read = sorted({v.name for v in typed.variables(expr)})
+                return repr(expr), *(self._number(scope.find(name)) for name in read)
             case _:
                 assert_never(expr)
 
@@ -140,7 +143,7 @@ def _is_simple(expr: Expr) -> bool:
             return op not in ("and", "or") and _is_simple(left) and _is_simple(right)
         case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
             return all(map(_is_simple, typed.subexpressions(expr)))
-        case typed.If() | typed.Let() | typed.Call() | typed.Block():
+        case typed.If() | typed.Let() | typed.Call() | typed.Block() | typed.Over():
             return False
         case _:
             assert_never(expr)

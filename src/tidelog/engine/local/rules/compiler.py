@@ -37,6 +37,7 @@ from tidelog.program.typed import (
     Listing,
     Make,
     Match,
+    Over,
     Unary,
     Var,
     Wildcard,
@@ -221,6 +222,7 @@ class _Compiler:
                 | Is()
                 | Listing()
                 | Block()
+                | Over()
             ):
                 return False
             case _:

@@ -14,7 +14,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from tidelog.engine.spark.frames.release import delete_when_unused
+from tidelog.engine.spark.frames.release import checkpointed
 from tidelog.engine.spark.partitions.scratch import Scratch
 from tidelog.errors import SessionError
 
@@ -39,9 +39,7 @@ class Holding:
         """The same rows, persisted by the first action on all of them, or here if `eager`."""
         if self.folder is None:
             return frame.localCheckpoint(eager=eager)
-        held = frame.checkpoint()  # eager in any case: otherwise Spark would compute the rows twice
-        delete_when_unused(held)
-        return held
+        return checkpointed(frame)
 
     def scratch(self) -> Scratch:
         """A new folder for the files of tasks, which every task can access."""

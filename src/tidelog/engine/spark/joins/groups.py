@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from tidelog.data.types import Type
 from tidelog.engine.local.codes.codec import Codec
-from tidelog.engine.local.expressions.evaluator import Functions
+from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
 from tidelog.engine.local.expressions.folds import Folds
 from tidelog.engine.local.kernels.layout import INSTANCE
 from tidelog.engine.local.rules import groups as local
@@ -95,9 +95,8 @@ def _aggregated(
     try:
         numbers = instances.add(np.ascontiguousarray(encode(codec, given, rows).T))
         instances.set_support(numbers, 0, INSTANCE * rows.column("count").to_numpy())
-        table = decode(
-            codec, made, local.results(grouping, instances, numbers, Folds(codec, functions, check), check).T
-        )
+        folds = Folds(Evaluator(codec, functions, check=check), check)
+        table = decode(codec, made, local.results(grouping, instances, numbers, folds, check).T)
         problem = None
     except TidelogError as error:  # reported, not raised: a retry would not help
         table, problem = pa.table({f.name: pa.nulls(1, f.type) for f in arrow_schema(made)}), str(error)

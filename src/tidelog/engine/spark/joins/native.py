@@ -43,6 +43,7 @@ from tidelog.program.typed import (
     Let,
     Listing,
     Make,
+    Over,
     Unary,
     Var,
 )
@@ -68,7 +69,7 @@ def translate(expr: Expr, names: Mapping[str, str]) -> str | None:
         case Binary(op, left, right, _):
             a, b, sign = translate(left, names), translate(right, names), _sign(op, left)
             return None if a is None or b is None or sign is None else f"({a} {sign} {b})"
-        case Unary() | If() | Let() | Call() | Cast() | Make() | Get() | Is() | Listing() | Block():
+        case Unary() | If() | Let() | Call() | Cast() | Make() | Get() | Is() | Listing() | Block() | Over():
             return None
         case _:
             assert_never(expr)

@@ -36,6 +36,7 @@ class FrameFacts(CodedFacts):
     """Rows in a frame; codes are private to this object."""
 
     is_near = False
+    is_frame = True
 
     def __init__(self, relation: Relation, checkpoint: Checkpoint, checkpoints: Checkpoints) -> None:
         self._codec = Codec()
@@ -134,6 +135,8 @@ class WholeFrame(FrameFacts, WholeFacts):
 
 class FrameChanges(RelationChanges):
     """The change of one relation, in two frames."""
+
+    is_frame = True
 
     def __init__(self, relation: Relation, inserted: FrameFacts, deleted: FrameFacts) -> None:
         super().__init__(relation, inserted, deleted)
