@@ -17,8 +17,8 @@ from sizes import size
 from tidelog import pipeline
 from tidelog.cli import main
 from tidelog.errors import PipelineError
+from tidelog.pipeline.expecting import expect_relations
 from tidelog.pipeline.merged.layout import Merged, Part, folded, is_long, read_layout
-from tidelog.pipeline.spec import expect_relations
 from tidelog.program.draft import load
 
 if TYPE_CHECKING:

@@ -137,13 +137,18 @@ def test_another_program_can_be_refused(place: Place, spark: SparkSession) -> No
         pipeline.run(place.spec, spark=spark)
 
 
-def test_a_relation_with_other_columns_is_refused(place: Place, spark: SparkSession) -> None:
+def test_a_result_with_other_columns_is_computed_again(place: Place, spark: SparkSession) -> None:
     place.write({(1, 2)}, set())
     pipeline.run(place.spec, spark=spark)
     (place.folder / "reach.dl").write_text(PROGRAM.replace("Fan(src: int, n: int)", "Fan(src: int, m: int)"))
-    with pytest.raises(
-        StoreError, match=r"Fan\(src: int, n: int\)  is now  output relation Fan\(src: int, m: int\)"
-    ):
+    outcome = pipeline.run(place.spec, spark=spark)
+    assert "all results were recomputed: the columns of Fan changed\n" in str(outcome)
+    assert (outcome.sizes["Fan"], str(outcome.changes["Reach"])) == (1, "0 added, 0 removed")
+    wider = PROGRAM.replace("Blocked(node: int)", "Blocked(node: int, day: int)")
+    wider = wider.replace("Blocked(y)", "Blocked(y, _)").replace("Blocked(z)", "Blocked(z, _)")
+    (place.folder / "reach.dl").write_text(wider)
+    missing = r"does not fit this program:\n.*\n    \+ day: int  give stored rows"
+    with pytest.raises(StoreError, match=missing):
         pipeline.run(place.spec, spark=spark)
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from tidelog.errors import PipelineError
 from tidelog.pipeline import Spec, read_spec, spec_from
+from tidelog.pipeline.expecting import expect_relations
 from tidelog.pipeline.sources.fingerprints import Look, look
 from tidelog.pipeline.sources.paths import qualified, qualified_spec
-from tidelog.pipeline.spec import Source, describe_source, expect_relations
+from tidelog.pipeline.spec import Source, describe_source
 from tidelog.program.draft import load
 from tidelog.program.typed import Relation
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from tidelog import pipeline
 from tidelog.pipeline.inspection import repeated
-from tidelog.pipeline.spec import read_spec
+from tidelog.pipeline.spec import Spec, read_spec
 from tidelog.progress import Line, end
 from tidelog.session.explaining import explain, explain_absence, explain_change, in_a_form
 
@@ -23,6 +24,12 @@ _COMMIT = click.option(
     type=click.IntRange(min=0),
     metavar="N",
     help="Explain an earlier commit, if the store has it.",
+)
+_METRICS = click.option(
+    "--metrics",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Append a line of JSON to FILE for each run and each batch: durations, rows, bytes, placement.",
 )
 _FOLDER = click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
 
@@ -38,13 +45,14 @@ def commands() -> None:
 @commands.command()
 @_SPEC
 @click.option("--reread", is_flag=True, help="Read all sources, even if their files look unchanged.")
-def run(spec: Path, reread: bool) -> None:
+@_METRICS
+def run(spec: Path, reread: bool, metrics: Path | None) -> None:
     """Apply the changes of the sources since the last run.
 
     A run is atomic: after an interruption, either all of its changes apply or none. Run it again to finish.
     """
     with _watched() as line:
-        outcome = pipeline.run(spec, progress=line, reread=reread)
+        outcome = pipeline.run(_measured(spec, metrics), progress=line, reread=reread)
     click.echo(outcome)
 
 
@@ -58,7 +66,9 @@ def run(spec: Path, reread: bool) -> None:
     metavar="SECONDS",
     help="Minimum time between batches.",
 )
-def stream(spec: Path, once: bool, interval: float) -> None:
+@click.option("--with-sources", is_flag=True, help="With each batch, also take what changed in the sources.")
+@_METRICS
+def stream(spec: Path, once: bool, interval: float, with_sources: bool, metrics: Path | None) -> None:
     """Follow the streams until interrupted; every batch of changes is a commit.
 
     After an interruption it resumes where it stopped: every batch is applied exactly once.
@@ -70,7 +80,14 @@ def stream(spec: Path, once: bool, interval: float) -> None:
             click.echo(outcome)
 
         try:
-            pipeline.stream(spec, progress=line, once=once, interval=interval, report=tell)
+            pipeline.stream(
+                _measured(spec, metrics),
+                progress=line,
+                once=once,
+                interval=interval,
+                with_sources=with_sources,
+                report=tell,
+            )
         except KeyboardInterrupt:
             end(line)
             click.echo("stopped", err=True)
@@ -144,6 +161,11 @@ def view(path: Path, dialect: str) -> None:
     PATH is the folder of the output. The query reads the version that is valid now.
     """
     click.echo(pipeline.view(path, dialect))
+
+
+def _measured(file: Path, metrics: Path | None) -> Spec:
+    spec = read_spec(file)
+    return spec if metrics is None else replace(spec, metrics=metrics)
 
 
 @contextmanager

@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from tidelog.errors import PipelineError
+from tidelog.errors import PipelineError, StoreError
 from tidelog.pipeline.opening import Opening, inputs
 from tidelog.pipeline.programs import functions_of
 from tidelog.pipeline.spec import Spec
+from tidelog.program.draft import load
 from tidelog.program.model import Program
 from tidelog.session import Changes, Session
 from tidelog.store.history import changes_between, explainable, version_at
 from tidelog.store.manifest import StoredRelation
+from tidelog.store.migration import breaks
 from tidelog.store.reading import StoredVersion, latest
 from tidelog.tables import compute as pc
 from tidelog.tables.signed import SIGN
@@ -65,6 +67,12 @@ def repeated(spec: Spec, commit: int, progress: Callable[[Any], object] | None =
     session = _opened(spec, older, progress)
     before = session.program
     assert newer.current is not None
+    found = breaks(before, load(newer.current.program, str(spec.program), functions_of(spec)))
+    if found:
+        raise StoreError(
+            f"commit {commit} computed all results again, since {found.reason}; its changes cannot be "
+            "explained: ask about the rows after it, without a commit"
+        )
     with session.transaction() as tx:
         if older.current is None or older.current.program != newer.current.program:
             tx.replace_program(newer.current.program, str(spec.program))

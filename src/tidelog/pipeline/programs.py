@@ -14,6 +14,8 @@ __all__ = ["functions_of", "program_text"]
 
 
 def program_text(spec: Spec) -> str:
+    if spec.text is not None:
+        return bundled(spec.text, str(spec.program))
     problem = f"{spec.name}: program: {spec.program}"
     try:
         text = spec.program.read_bytes().decode()

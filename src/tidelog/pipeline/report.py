@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
 
 from tidelog.pipeline.sources.reading import BadRow
 
-__all__ = ["SHOWN", "Count", "Outcome", "SourceReport", "too_bad"]
+__all__ = ["SHOWN", "Count", "Outcome", "SourceReport", "Work", "too_bad"]
 
 SHOWN = 10
 
@@ -31,7 +33,8 @@ class SourceReport:
     """`is_read` is false if the source was unchanged; `bad` counts the rows that don't match the schema.
 
     If only some files were read, `new_files` is their number; `removed_files` counts those that were removed
-    or replaced. `note` says why a source was read in full that usually is not.
+    or replaced. `note` says why a source was read in full that usually is not. `rows` counts the rows that
+    were read, if that is known.
     """
 
     is_read: bool
@@ -40,6 +43,13 @@ class SourceReport:
     new_files: int = 0
     removed_files: int = 0
     note: str = ""
+    rows: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data; `rows` is None if it is not known how many were read."""
+        counts = asdict(self)
+        difference = counts.pop("difference")
+        return {**counts, "added": difference["inserted"], "removed": difference["deleted"]}
 
     def __str__(self) -> str:
         if not self.is_read:
@@ -52,13 +62,30 @@ class SourceReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """What a run cost: the seconds of its phases, and what was written to the store.
+
+    `strata` has what the engine did, as `db.stats.to_dict()` shows it, and `jobs` how often that asked Spark
+    to compute something.
+    """
+
+    began: datetime | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    stored_bytes: int = 0
+    jobs: int = 0
+    strata: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """`commit` is the last commit of the store, `is_new` whether this run made it.
 
     `changes` and `sizes` are the changes and current sizes of the stored relations that are not inputs.
     `places` are the locations of the sinks, by name (`outputs.R`, `changes.R`). `bad_rows` has the first few.
-    `reworked` says why all results were recomputed, if there was a saved state that could not be used.
-    `partly` says so of strata, by their names; they are recomputed at the latest when they change.
+    `reworked` says why all results were recomputed, if there was a saved state that could not be used, or if
+    the program differs too much. `partly` says so of strata, by their names; they are recomputed at the
+    latest when they change. `batches` are the numbers of the batches of streams that it applied. `work` is
+    what it cost.
     """
 
     commit: int
@@ -71,6 +98,27 @@ class Outcome:
     quarantine: str | None = None
     reworked: str = ""
     partly: Mapping[str, str] = field(default_factory=dict)
+    batches: Mapping[str, int] = field(default_factory=dict)
+    work: Work = field(default_factory=Work, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as plain data, as metrics have it; times are in seconds."""
+        return {
+            "event": "commit" if self.is_new else "unchanged",
+            "time": None if self.work.began is None else self.work.began.isoformat(),
+            "commit": self.commit,
+            "seconds": {name: round(seconds, 6) for name, seconds in self.work.seconds.items()},
+            "batches": dict(self.batches),
+            "sources": {name: report.to_dict() for name, report in self.sources.items()},
+            "relations": {
+                name: {"rows": self.sizes[name], "added": count.inserted, "removed": count.deleted}
+                for name, count in self.changes.items()
+            },
+            "stored_bytes": self.work.stored_bytes,
+            "jobs": self.work.jobs,
+            "strata": [dict(stratum) for stratum in self.work.strata],
+            "reworked": self.reworked,
+        }
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

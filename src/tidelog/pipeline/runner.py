@@ -27,21 +27,29 @@ from tidelog.errors import ProgramError, StoreError
 from tidelog.pipeline.bulk.rows import Bulk
 from tidelog.pipeline.bulk.sessions import changes_of, contents_of, facts_since, given, stored_facts
 from tidelog.pipeline.bulk.workers import SparkWorkers
+from tidelog.pipeline.expecting import expect_relations
+from tidelog.pipeline.lineage.loading import lineage_of
+from tidelog.pipeline.metrics import MetricsFile
+from tidelog.pipeline.observing import Clock, Observer, observed
 from tidelog.pipeline.opening import Opened, Opening
 from tidelog.pipeline.programs import functions_of, program_text
-from tidelog.pipeline.report import Count, Outcome, SourceReport
+from tidelog.pipeline.rebasing import expect_program, rebase
+from tidelog.pipeline.report import Count, Outcome, SourceReport, Work
 from tidelog.pipeline.sinks.outlets import Outlets
 from tidelog.pipeline.sinks.writing import place
+from tidelog.pipeline.sources.frames import expect_session, session_of
 from tidelog.pipeline.sources.intake import Found, Intake
 from tidelog.pipeline.sources.paths import qualified_spec, shown_path
-from tidelog.pipeline.spec import Spec, expect_relations
+from tidelog.pipeline.sources.reading import Raw
+from tidelog.pipeline.spec import Source, Spec
 from tidelog.program.draft import load
 from tidelog.program.model import Program
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Changes, Session
 from tidelog.store.durable import Store, Update
-from tidelog.store.migration import expect_same, expect_similar
-from tidelog.tables.signed import SIGN
+from tidelog.store.manifest import Batch
+from tidelog.store.migration import Breaks
+from tidelog.tables.signed import SIGN, difference
 
 __all__ = ["Pipeline"]
 
@@ -71,8 +79,11 @@ class Pipeline:
         try:
             self._expect_program()
             self._progress("starting Spark")
-            self.spark = spark if spark is not None else local_session("tidelog", conf=spec.spark or None)
+            given = spark if spark is not None else session_of(spec)
+            self.spark = given if given is not None else local_session("tidelog", conf=spec.spark or None)
+            expect_session(spec, self.spark)
             self.spec = spec = qualified_spec(spec, default_file_system(self.spark))
+            self._observers = self._make_observers()
         except BaseException:
             self.store.close()
             raise
@@ -85,7 +96,9 @@ class Pipeline:
         self._opening = Opening(
             spec, self._functions, self.spark, self.store, self._report, self._progress, facts, since
         )
+        self._clock = Clock()
         self._opened: Opened | None = None
+        self._reworked = ""  # why all results are computed again by the next commit
         self.changes: Changes | None = None  # what the last commit of this object changed
 
     def close(self) -> None:
@@ -100,19 +113,72 @@ class Pipeline:
     ) -> None:
         self.close()
 
+    def _make_observers(self) -> list[Observer]:
+        observers: list[Observer] = []
+        if self.spec.metrics is not None:
+            observers.append(MetricsFile(self.spec.metrics, self.about))
+        if self.spec.lineage is not None:
+            observers.append(lineage_of(self.spec, self.spec.lineage, self.program, self.spark.version))
+        return observers
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What metrics call this pipeline."""
+        return {"pipeline": self.spec.name, "store": str(self.spec.store)}
+
     # -- a run
 
     def run(self, *, reread: bool = False) -> Outcome:
         """Bring the results up to date; `reread` reads all sources, even if they look unchanged."""
-        self.finish()
-        found = Found()
-        try:
-            with self._jobs.named("Tidelog pipeline"):
-                for name, source in self.spec.sources.items():
-                    self.intake.take(found, source, self.program.relations[name], reread=reread)
-            return self._outcome() if self._is_current(found) else self.commit(found)
-        finally:
-            found.release()
+        return self._observed(partial(self._take_sources, reread=reread))
+
+    def apply(
+        self,
+        source: Source,
+        raw: Raw,
+        batch: Batch,
+        *,
+        position: bytes | None = None,
+        with_sources: bool = False,
+    ) -> Outcome:
+        """Apply a batch of a stream as a commit, even if it changes nothing; perhaps with the sources.
+
+        The store keeps the `position` of the stream after it, if it is given.
+        """
+
+        def take(found: Found) -> None:
+            if with_sources:
+                self._take_sources(found)
+            found.streams[source.relation] = batch
+            if position is not None:
+                found.positions[source.relation] = position
+            self.intake.take_batch(found, source, self.program.relations[source.relation], raw)
+
+        return self._observed(take)
+
+    def _take_sources(self, found: Found, *, reread: bool = False) -> None:
+        for name, source in self.spec.sources.items():
+            self.intake.take(found, source, self.program.relations[name], reread=reread)
+
+    def _observed(self, take: Callable[[Found], None]) -> Outcome:
+        """Take changes, and commit them if there are any."""
+
+        def work() -> Outcome:
+            self._clock.begin()
+            self.finish()
+            found = Found()
+            try:
+                with self._jobs.named("Tidelog pipeline"):
+                    with self._clock.phase("migrating"):
+                        self._migrate()
+                    with self._clock.phase("reading"):
+                        take(found)
+                made = self._outcome() if self._is_current(found) else self.commit(found)
+                return replace(made, work=self._work(made))
+            finally:
+                found.release()
+
+        return observed(self._observers, work)
 
     def finish(self) -> None:
         """Finish an earlier run that was interrupted after its commit."""
@@ -127,10 +193,12 @@ class Pipeline:
 
     def _commit(self, found: Found) -> Outcome:
         try:
-            session, changes = self._apply(found)
-            self.store.claim()  # before files of this commit are written anywhere
-            sinks = self._outlets.prepare(session, changes)
-            self._outlets.quarantine(found.bad)
+            with self._clock.phase("evaluating"):
+                session, changes = self._apply(found)
+            with self._clock.phase("writing"):
+                self.store.claim()  # before files of this commit are written anywhere
+                sinks = self._outlets.prepare(session, changes)
+                self._outlets.quarantine(found.bad)
             current = self.store.current
             streams = {**({} if current is None else current.streams), **found.streams}
             prints = {**({} if current is None else current.sources), **found.prints}
@@ -140,26 +208,28 @@ class Pipeline:
             stored = self._stored()
             is_near = not any(session[name].is_frame for name in stored)
             workers = SparkWorkers(self.spark, self.store, is_near=is_near)
-            self.store.commit(
-                Update(
-                    self._text,
-                    stored,
-                    changes,
-                    known,
-                    streams,
-                    sinks,
-                    state,
-                    sidecars,
-                    workers,
-                    found.positions,
-                )
+            update = Update(
+                self._text,
+                stored,
+                changes,
+                known,
+                streams,
+                sinks,
+                state,
+                sidecars,
+                workers,
+                found.positions,
             )
+            with self._clock.phase("storing"):
+                self.store.commit(update)
         except BaseException:
-            self._opened = None  # it may be ahead of the store
+            self._opened, self._reworked = None, ""  # it may be ahead of the store
+            self.store.restore()
             raise
         self._opening.committed()
-        if self.store.is_last():  # otherwise the run that comes after shows it, and perhaps more
-            self._outlets.show()
+        with self._clock.phase("showing"):
+            if self.store.is_last():  # otherwise the run that comes after shows it, and perhaps more
+                self._outlets.show()
         return self._outcome(found, changes)
 
     def session(self) -> Session:
@@ -179,17 +249,24 @@ class Pipeline:
 
     # -- the program
 
-    def _expect_program(self) -> None:
-        """Raise StoreError if this program cannot replace the stored one, or the spec refuses changes."""
+    def _expect_program(self) -> Breaks | None:
+        """What takes a migration. Raises StoreError if this program cannot replace the stored one."""
         current = self.store.current
         if current is None or current.program == self._text:
-            return
+            return None
         try:
             before = load(current.program, "the stored program", self._functions)
         except ProgramError as error:
             raise StoreError(f"the program in the store {self.spec.store} cannot be read:\n{error}") from None
-        expect = expect_same if self.spec.program_changes == "refuse" else expect_similar
-        expect(before, self.program, str(self.spec.store))
+        return expect_program(self.spec, self.store, before, self.program)
+
+    def _migrate(self) -> None:
+        """Bring the stored facts into the form of this program; the next commit makes that durable."""
+        found = None if self._reworked else self._expect_program()
+        if found:
+            self._progress("migrating the store")
+            rebase(self.spec, self.store, found, self._text)
+            self._opened, self._reworked = None, found.reason
 
     def _stored(self) -> dict[str, Relation]:
         """The relations to store."""
@@ -207,7 +284,9 @@ class Pipeline:
         current = self.store.current
         return (
             current is not None
+            and not self._reworked
             and current.program == self._text
+            and not found.streams
             and found.prints == current.sources
             and not any(report.difference or report.bad for report in found.reports.values())
             and all(sink.key in current.sinks for sink in self.spec.sinks)
@@ -227,12 +306,17 @@ class Pipeline:
                 for change, rows in ((tx.delete, found.deleted[name]), (tx.insert, found.inserted[name])):
                     if rows.num_rows:
                         change(name, given(rows))
-        self.changes = tx.changes
-        known = {} if current is None else current.relations
-        return session, {
-            name: changes_of(tx.changes[name]) if name in known else contents_of(session[name])
-            for name in self._stored()
-        }
+        self.changes = None if self._reworked else tx.changes
+        return session, {name: self._changed(session, tx.changes, r) for name, r in self._stored().items()}
+
+    def _changed(self, session: Session, changes: Changes, relation: Relation) -> Any:
+        """The changes of a stored relation, as signed rows: a table or `Bulk`."""
+        name, current = relation.name, self.store.current
+        if current is None or name not in current.relations:
+            return contents_of(session[name])
+        if self._reworked and relation.role is not Role.INPUT:
+            return difference(self.store.table(relation), session[name].to_arrow())
+        return changes_of(changes[name])
 
     # -- the report
 
@@ -246,7 +330,8 @@ class Pipeline:
         outputs = [r.name for r in self._stored().values() if r.role is not Role.INPUT]
         session = self.session()
         opened = self._opened or Opened(session)
-        self._opened = Opened(session)  # reported only once
+        reworked = self._reworked or opened.reworked
+        self._opened, self._reworked = Opened(session), ""  # reported only once
         return Outcome(
             current.commit,
             is_new=True,
@@ -256,9 +341,19 @@ class Pipeline:
             places=places,
             bad_rows=tuple(found.bad_rows),
             quarantine=self.spec.quarantine and shown_path(self.spec.quarantine),
-            reworked=opened.reworked,
+            reworked=reworked,
             partly=dict(opened.partly),
+            batches={name: batch.number for name, batch in found.streams.items()},
         )
+
+    def _work(self, outcome: Outcome) -> Work:
+        """What a run that has just ended cost."""
+        began, seconds = self._clock.began, self._clock.seconds
+        if not outcome.is_new:
+            return Work(began, seconds)
+        manifest, stats = self.store.current, self.session().stats.to_dict()
+        assert manifest is not None, "a commit has been made"
+        return Work(began, seconds, manifest.new_bytes, stats["jobs"], tuple(stats["strata"]))
 
 
 def _count(rows: Any) -> Count:

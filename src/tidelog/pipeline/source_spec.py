@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from tidelog.pipeline.spec_tables import Table
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.typed import Relation
 
-__all__ = ["BAD_ROWS", "Source", "describe_source", "problems_of_events", "read_source"]
+__all__ = ["BAD_ROWS", "FRAME", "Source", "describe_source", "problems_of_events", "read_source"]
 
 BAD_ROWS: Final = ("fail", "quarantine")
 ENVELOPES: Final = ("debezium",)
@@ -29,6 +29,9 @@ SEQUENCE_TYPES: Final = ("int", "string", "timestamp", "date", "double")
 # settings that earlier versions did not have
 _LATER: Final = ("sign_map", "envelope", "key", "sequence", "watermark", "value")
 _EVENTS: Final = ("sign", "sign_map", "envelope", "sequence")
+FRAME: Final = "dataframe"  # the format of a source that is given as rows
+_STREAMING: Final = "is a stream of Spark; write [streams.…], or read it with spark.read"
+_NOT_STREAMING: Final = "is not a stream of Spark; read it with spark.readStream, or write [sources.…]"
 _UTF8: Final = ("utf-8", "utf8")
 
 
@@ -43,6 +46,8 @@ class Source:
     of a `key` are ordered, each with its type, or an empty text if that is to be found.
 
     `watermark` is the column that grows with every change of a source that is not read again.
+
+    `frame` is a DataFrame or an Arrow table with the rows, in place of all that says where they are.
     """
 
     relation: str
@@ -59,6 +64,7 @@ class Source:
     sequence: Mapping[str, str] = field(default_factory=dict)
     watermark: str | None = None
     value: str | None = None
+    frame: Any = field(default=None, compare=False, repr=False)
 
 
 def describe_source(source: Source) -> str:
@@ -67,7 +73,8 @@ def describe_source(source: Source) -> str:
     What is not given of the settings that earlier versions didn't have is left out, so that the text is the
     same.
     """
-    content = asdict(source)
+    content = asdict(replace(source, frame=None))
+    del content["frame"]
     plain = {name: value for name, value in content.items() if value or name not in _LATER}
     return json.dumps(plain, sort_keys=True)
 
@@ -81,7 +88,12 @@ def read_source(
     """A source or stream of a spec; `placed` makes paths absolute."""
     paths = tuple(map(placed, table.texts("path")))
     from_table = table.text("table")
+    frame = table.frame("frame")
     format_ = table.text("format") or _format(paths)
+    if frame is not None:
+        if paths or from_table is not None or format_ is not None:
+            table.problem("frame", "cannot be combined with path, table or format; remove them")
+        format_ = FRAME
     if from_table is None and format_ is None:
         table.problem(
             "format", f"is missing; write one, such as {', '.join(sorted(set(EXTENSIONS.values())))}"
@@ -106,6 +118,7 @@ def read_source(
         sequence=_sequence(table),
         watermark=table.text("watermark"),
         value=table.choice_or_none("value", VALUES),
+        frame=frame,
     )
     table.end()
     for key, problem in _problems(source, is_stream=is_stream):
@@ -147,6 +160,10 @@ def _format(paths: Iterable[str]) -> str | None:
 def _problems(source: Source, *, is_stream: bool) -> Iterator[tuple[str, str]]:
     """The settings that do not go together, each with a problem."""
     events = [name for name in _EVENTS if getattr(source, name)]
+    if source.frame is not None and getattr(source.frame, "isStreaming", False) is not is_stream:
+        yield "frame", _NOT_STREAMING if is_stream else _STREAMING
+    if source.frame is not None and source.options:
+        yield "options", "are those of a reader, and a DataFrame has been read; remove them"
     if not is_stream and source.format != "kafka":
         yield from (
             (name, "belongs to a stream, which delivers changes; a source has facts: write [streams.…]")
@@ -177,7 +194,9 @@ def _problems_of_watermark(source: Source, *, is_stream: bool) -> Iterator[tuple
         return
     if is_stream:
         yield "watermark", "belongs to a source; a stream knows its own position: remove it"
-    if source.paths or source.format in ("kafka", "delta"):
+    if source.frame is not None and not hasattr(source.frame, "sparkSession"):
+        yield "watermark", "is for databases, tables of Spark and DataFrames: remove it"
+    elif source.paths or source.format in ("kafka", "delta"):
         what = "files are read by their list" if source.paths else f"{source.format} knows its own position"
         yield "watermark", f"is for databases and tables; {what}: remove it"
 

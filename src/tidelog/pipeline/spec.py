@@ -1,8 +1,8 @@
 """The spec of a pipeline: its program, the sources of its inputs, the sinks of its results.
 
-A spec is a TOML file, or the same tables in Python. Reading checks its form and, against the program, its
-names. All problems are reported together, each with its key and a remedy. No source or sink is opened, so a
-missing file is only found when it is read.
+A spec is a TOML file, or the same tables in Python. Reading checks its form; `expecting` checks its names
+against the program. All problems are reported together, each with its key and a remedy. No source or sink is
+opened, so a missing file is only found when it is read.
 
 Paths are relative to the folder of the spec. `${NAME}` in a value of `options` is replaced by an environment
 variable, so that passwords need not be in the file.
@@ -20,14 +20,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from tidelog.errors import PipelineError, StoreError
-from tidelog.pipeline.formats import format_of
-from tidelog.pipeline.sink_modes import MODES, Sink, expect_mode, problems_of_columns
-from tidelog.pipeline.source_spec import BAD_ROWS, Source, describe_source, problems_of_events, read_source
+from tidelog.pipeline.lineage.spec import Lineage, read_lineage
+from tidelog.pipeline.migrations import Migration, read_migration
+from tidelog.pipeline.sink_modes import MODES, Sink, expect_mode
+from tidelog.pipeline.source_spec import BAD_ROWS, Source, describe_source, read_source
 from tidelog.pipeline.spec_tables import Table
-from tidelog.program.elaborate.problems import did_you_mean
-from tidelog.program.model import Program
-from tidelog.program.typed import Relation, Role
-from tidelog.program.weighting import delays, is_weighted
 from tidelog.store.places import Place, place_of
 
 __all__ = [
@@ -35,7 +32,6 @@ __all__ = [
     "Spec",
     "as_literal",
     "describe_source",
-    "expect_relations",
     "has_scheme",
     "read_spec",
     "spec_from",
@@ -50,7 +46,8 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 class Spec:
     """A pipeline. `name` is its name in messages: usually the file.
 
-    The store keeps the facts of `history` earlier commits, so that their changes can be explained.
+    `text` is the program, if it is not in the file `program`, which is then only its name in messages. The
+    store keeps the facts of `history` earlier commits, so that their changes can be explained.
     """
 
     name: str
@@ -66,6 +63,10 @@ class Spec:
     spark: Mapping[str, str] = field(default_factory=dict)
     placement: str | None = None
     history: int = 0
+    text: str | None = None
+    migrations: Mapping[str, Migration] = field(default_factory=dict)
+    metrics: Path | None = None
+    lineage: Lineage | None = None
 
     @property
     def sinks(self) -> tuple[Sink, ...]:
@@ -123,7 +124,7 @@ def _store(table: Table, folder: Path) -> Place | None:
 
 
 def _spec(table: Table, folder: Path, name: str) -> Spec | None:
-    program = table.text("program", needed='write program = "FILE.dl"')
+    program, text = _program(table, folder)
     store = _store(table, folder)
     quarantine = table.text("quarantine")
     bad_rows = table.choice("bad_rows", BAD_ROWS, "quarantine" if quarantine else "fail")
@@ -136,6 +137,9 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
     spark = table.mapping("spark", table.setting)
     placement = table.choice_or_none("placement", PLACEMENTS)
     history = table.count("history")
+    metrics = _metrics(table, folder)
+    lineage = read_lineage(table)
+    migrations = {n: read_migration(t) for n, t in table.tables("migrations").items()}
     for relation in sorted(sources.keys() & streams.keys()):
         table.problem(
             f"streams.{relation}",
@@ -148,7 +152,7 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
         return None
     return Spec(
         name,
-        folder / program,
+        program,
         store,
         sources,
         streams,
@@ -160,7 +164,29 @@ def _spec(table: Table, folder: Path, name: str) -> Spec | None:
         spark,
         placement,
         history,
+        text,
+        migrations,
+        metrics,
+        lineage,
     )
+
+
+def _metrics(table: Table, folder: Path) -> Path | None:
+    path = table.text("metrics")
+    if path is not None and has_scheme(path):
+        table.problem("metrics", f"is {path!r}; write the path of a local file")
+    return None if path is None else folder / path
+
+
+def _program(table: Table, folder: Path) -> tuple[Path | None, str | None]:
+    """The file of the program, or a name for it and its text; imports in it are relative to the folder."""
+    text = table.text("text")
+    program = table.text("program", needed=None if text else 'write program = "FILE.dl"')
+    if program is not None and text is not None:
+        table.problem("text", "cannot be combined with program; remove one of them")
+    if text is not None:
+        return folder / "<text>", text
+    return None if program is None else folder / program, None
 
 
 def _stream(relation: str, table: Table, folder: Path, bad_rows: str) -> Source:
@@ -202,75 +228,3 @@ def _sink(kind: str, relation: str, table: Table, folder: Path) -> Sink:
 def _placed(folder: Path, path: str) -> str:
     """An absolute path; its file system is determined in `paths`."""
     return path if has_scheme(path) else str(folder.absolute() / path)
-
-
-# -- against the program
-
-
-def expect_relations(spec: Spec, program: Program) -> None:
-    """Raise PipelineError if relations, roles or columns of the spec don't match the program."""
-    problems: list[str] = []
-    groups = (("sources", spec.sources), ("streams", spec.streams))
-    for kind, sources in groups:
-        for name, source in sources.items():
-            problems += _problems_of_source(f"{kind}.{name}", source, program)
-    for sink in spec.sinks:
-        relation = program.relations.get(sink.relation)
-        if relation is None:
-            problems.append(f"{sink.name}: {_unknown(sink.relation, program, None)}")
-        else:
-            problems += problems_of_columns(sink, relation)
-    fed = {*spec.sources, *spec.streams}
-    problems += [
-        f"sources.{r.name}: is missing; {spec.program} declares this input relation; write [sources.{r.name}]"
-        for r in program.relations.values()
-        if r.role is Role.INPUT and r.name not in fed
-    ]
-    problems += [f"program: {problem}" for problem in _unsupported(program)]
-    if problems:
-        raise PipelineError("\n".join(f"{spec.name}: {problem}" for problem in problems))
-
-
-def _unsupported(program: Program) -> list[str]:
-    """What a store cannot hold: weights, and what relations were in earlier commits."""
-    problems = [
-        f"`{r.name}` is a {r.kind.value}; pipelines only support relations"
-        for r in program.relations.values()
-        if is_weighted(r)
-    ]
-    versions = sorted({f"`{r}-{n}`" for r, n in delays(program).values()})
-    return problems + [f"{v} reads an earlier commit, which pipelines do not support" for v in versions]
-
-
-def _problems_of_source(key: str, source: Source, program: Program) -> list[str]:
-    relation = program.relations.get(source.relation)
-    if relation is None or relation.role is not Role.INPUT:
-        return [f"{key}: {_unknown(source.relation, program, Role.INPUT)}"]
-    if any(head.relation == relation.name for rule in program.rules.values() for head in rule.heads):
-        return [f"{key}: rules also derive `{relation.name}`; let them derive another relation"]
-    names = [c.name for c in relation.columns]
-    unknown = [n for n in source.columns if n not in names]
-    problems = [
-        f"{key}.columns.{n}: unknown column of {relation.name}; "
-        f"{did_you_mean(n, names) or 'the columns are ' + ', '.join(names)}"
-        for n in unknown
-    ]
-    problems += problems_of_events(key, source, relation)
-    wanted = format_of(source.format).width
-    if wanted is not None and (len(names) != wanted or not _only_text(relation)):
-        problems.append(
-            f"{key}.format: {source.format} gives {wanted} column{'s' * (wanted != 1)} of text; "
-            f"declare {relation.name} with {wanted} of type string"
-        )
-    return problems
-
-
-def _only_text(relation: Relation) -> bool:
-    return all(str(c.type) == "string" for c in relation.columns)
-
-
-def _unknown(name: str, program: Program, role: Role | None) -> str:
-    known = [r.name for r in program.relations.values() if role is None or r.role is role]
-    what = "relation" if role is None else f"{role.value} relation"
-    hint = did_you_mean(name, known) or f"it has {', '.join(known) or 'none'}"
-    return f"the program has no {what} `{name}`; {hint}"

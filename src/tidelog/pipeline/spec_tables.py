@@ -74,6 +74,14 @@ class Table:
         made = {k: convert(f"{key}.{k}", v) for k, v in value.items()}
         return {k: v for k, v in made.items() if v is not None}
 
+    def values(self, key: str) -> dict[str, Any]:
+        """A table whose values may be anything."""
+        value = self._take(key)
+        if value is not None and not isinstance(value, Mapping):
+            self.problem(key, f"is {value!r}; write a table, as in {key} = {{ name = value }}")
+            return {}
+        return dict(value or {})
+
     def has_table(self, key: str) -> bool:
         return isinstance(self._content.get(key), Mapping)
 
@@ -87,6 +95,21 @@ class Table:
             )
             return {}
         return {k: Table(v, self._full(f"{key}.{k}"), self._problems) for k, v in value.items()}
+
+    def frame(self, key: str) -> Any:
+        """A DataFrame, or anything that gives its rows as an Arrow stream: only Python has these."""
+        value = self._take(key)
+        if value is None or hasattr(value, "sparkSession") or hasattr(value, "__arrow_c_stream__"):
+            return value
+        self.problem(key, f"is {value!r}; give a DataFrame or an Arrow table in Python, or write path = …")
+        return None
+
+    def table(self, key: str) -> Table | None:
+        value = self._take(key)
+        if value is not None and not isinstance(value, Mapping):
+            self.problem(key, f"is {value!r}; write a table, [{self._full(key)}]")
+            return None
+        return None if value is None else Table(value, self._full(key), self._problems)
 
     def end(self) -> None:
         """Report the keys that remain as unknown."""

@@ -14,8 +14,10 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from tidelog.engine.spark.frames.arrow import signed
+from tidelog.engine.spark.runtime.sessions import from_table
 from tidelog.pipeline.sources.paths import as_pattern
 from tidelog.pipeline.sources.reading import spark_schema
 from tidelog.program.typed import Relation
@@ -45,7 +47,7 @@ def segments_frame(
     """The rows of segments, with their signs."""
     schema = spark_schema(relation, sign=True)
     if not segments:
-        return spark.createDataFrame(schema.empty_table())
+        return from_table(spark, schema.empty_table())
     if store.at.folder is not None:
         frame = _verified_reader(spark).parquet(*map(as_pattern, store.paths(segments)))
         return frame.select(*(sf.col(f"`{name}`") for name in schema.names))
@@ -81,7 +83,7 @@ def _verified_reader(spark: SparkSession) -> DataFrameReader:
 
 def _read(spark: SparkSession, task: _Segments | _Parts, count: int) -> DataFrame:
     """What tasks read, each for one of so many numbers."""
-    columns = spark.createDataFrame(task.schema.empty_table()).schema
+    columns = from_arrow_schema(task.schema)
     return spark.range(0, count, 1, max(count, 1)).mapInArrow(task.run, columns)
 
 

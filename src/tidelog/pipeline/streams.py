@@ -26,10 +26,11 @@ from tidelog.data.file_names import file_name
 from tidelog.engine.spark.runtime.failures import reason
 from tidelog.errors import PipelineError, StoreError
 from tidelog.pipeline.failures import naming
+from tidelog.pipeline.listening import StreamListener, listening
+from tidelog.pipeline.metrics import MetricsFile
 from tidelog.pipeline.positions import packed, unpack
 from tidelog.pipeline.report import Outcome
 from tidelog.pipeline.runner import Pipeline
-from tidelog.pipeline.sources.intake import Found
 from tidelog.pipeline.sources.paths import as_uri
 from tidelog.pipeline.sources.reading import Raw, in_batch, read_raw
 from tidelog.pipeline.spec import Source
@@ -46,34 +47,49 @@ def follow(
     *,
     once: bool = False,
     interval: float = 0.0,
+    with_sources: bool = False,
     report: Callable[[Outcome], object] | None = None,
 ) -> None:
     """Bring the sources up to date, then follow the streams until interrupted.
 
     With `once`, process the available data and return. Batches start at least `interval` seconds apart.
-    `report` is called after every commit.
+    With `with_sources`, each batch also takes what changed in the sources, in the same commit. `report` is
+    called after every commit.
     """
     told = report or (lambda _: None)
     if not pipeline.spec.streams:
         raise PipelineError(f"{pipeline.spec.name}: streams: is missing; write [streams.RELATION]")
+    if getattr(pipeline.spark, "sparkContext", None) is None:
+        raise PipelineError(
+            f"{pipeline.spec.name}: streams: batches are processed by this process, which Spark Connect does "
+            "not allow; use a session without Connect, or read the changes as a source, with each run"
+        )
     outcome = pipeline.run()
     if outcome.is_new:
         told(outcome)
-    _Following(pipeline, told).until_the_end(once=once, interval=interval)
+    _Following(pipeline, told, with_sources=with_sources).until_the_end(once=once, interval=interval)
 
 
 class _Following:
     """The running streams of a pipeline; one lock serialises the batches of all streams."""
 
-    def __init__(self, pipeline: Pipeline, report: Callable[[Outcome], object]) -> None:
+    def __init__(
+        self, pipeline: Pipeline, report: Callable[[Outcome], object], *, with_sources: bool
+    ) -> None:
         self._pipeline = pipeline
+        self._with_sources = with_sources
         self._report = report
         self._turn = threading.Lock()
         self._failure: BaseException | None = None
         self._has_failed = threading.Event()
 
     def until_the_end(self, *, once: bool, interval: float) -> None:
-        with self._folder() as folder, self._started(folder, once=once, interval=interval) as queries:
+        listener = self._listener()
+        with (
+            listening(self._pipeline.spark, listener),
+            self._folder() as folder,
+            self._started(folder, once=once, interval=interval) as queries,
+        ):
             while any(query.isActive for query in queries) and not self._has_failed.wait(_POLL):
                 pass
             if self._failure is None:
@@ -81,6 +97,14 @@ class _Following:
                     self._expect_well(query)
         if self._failure is not None:
             raise self._failure
+
+    def _listener(self) -> StreamListener | None:
+        """Adds what Spark measures to the metrics, if there are any."""
+        pipeline = self._pipeline
+        if pipeline.spec.metrics is None:
+            return None
+        names = frozenset(f"streams.{name}" for name in pipeline.spec.streams)
+        return StreamListener(names, MetricsFile(pipeline.spec.metrics, pipeline.about).append)
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
@@ -145,15 +169,10 @@ class _Following:
         last = current.streams.get(source.relation) if current is not None else None
         if last is not None and last.stream == batch.stream and last.number >= batch.number:
             return
-        found = Found(streams={source.relation: batch})
-        if self._pipeline.store.at.folder is None:
-            found.positions[source.relation] = packed(checkpoint)
-        relation = self._pipeline.program.relations[source.relation]
-        try:
-            self._pipeline.intake.take_batch(found, source, relation, raw)
-            self._report(self._pipeline.commit(found))
-        finally:
-            found.release()
+        position = packed(checkpoint) if self._pipeline.store.at.folder is None else None
+        self._report(
+            self._pipeline.apply(source, raw, batch, position=position, with_sources=self._with_sources)
+        )
 
     def _expect_well(self, query: Any) -> None:
         try:

@@ -210,6 +210,29 @@ class Store(StoredVersion):
             self._sweep(self._log.epoch)
         return manifest
 
+    def rebase(self, manifest: Manifest, contents: Mapping[str, tuple[Relation, Any]]) -> None:
+        """Continue from another last commit: `manifest`, with other contents of some relations.
+
+        It becomes durable with the next commit, and is forgotten if that fails.
+        """
+        try:
+            self._claim()
+            relations = {
+                name: StoredRelation(print_relation(relation), self._base(manifest.commit, relation, rows))
+                for name, (relation, rows) in contents.items()
+            }
+        except OSError as error:
+            raise self._failed(error) from None
+        self.current = replace(manifest, relations={**manifest.relations, **relations})
+
+    def restore(self) -> None:
+        """Continue from the last commit."""
+        self.current = self._log.manifest
+
+    def _base(self, number: int, relation: Relation, rows: Any) -> tuple[Segment, ...]:
+        """A new base as of an earlier commit: the next one may write another."""
+        return self._write(number, relation.name, "base", signed(rows, 1)) if len(rows) else ()
+
     def is_last(self) -> bool:
         """Whether no other run has claimed a commit since the last one, as far as can be known."""
         try:

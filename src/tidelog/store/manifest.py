@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import PurePosixPath
 from typing import Any, Final, TypeAlias, TypeVar, assert_never
 
 from tidelog.store.disk import UNFINISHED
@@ -167,6 +168,16 @@ class Manifest:
     def files(self) -> frozenset[str]:
         """The files of these segments."""
         return frozenset(segment.file for segment in self.segments)
+
+    @property
+    def new_bytes(self) -> int:
+        """The size of the files that this commit wrote, as their names say."""
+        sizes = {f"{SEGMENTS}/{segment.file}": segment.size for segment in self.segments}
+        sizes.update({part.file: part.size for part in self.parts})
+        if self.state is not None:
+            sizes[self.state.file] = self.state.size
+        number = f"{self.commit:0{_DIGITS}}"
+        return sum(size for name, size in sizes.items() if PurePosixPath(name).name.startswith(number))
 
     @property
     def needed(self) -> frozenset[str]:

@@ -20,6 +20,7 @@ from pyspark.sql import functions as sf
 from tidelog.engine.spark.frames.arrow import signed
 from tidelog.engine.spark.frames.persistence import holding
 from tidelog.engine.spark.frames.release import release
+from tidelog.engine.spark.runtime.sessions import from_table
 from tidelog.pipeline.bulk.writing import write_pieces
 from tidelog.store.distributed import Distributed, Piece
 from tidelog.store.files import Files
@@ -61,7 +62,7 @@ def as_frame(spark: SparkSession, rows: Any) -> DataFrame:
     """The rows of a table or of a frame, as a frame."""
     if isinstance(rows, Bulk):
         return rows.frame
-    return spark.createDataFrame(cast_table(rows, signed(rows.schema)))
+    return from_table(spark, cast_table(rows, signed(rows.schema)))
 
 
 def as_table(rows: Any) -> Any:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from tidelog.engine.spark.runtime.sessions import from_table
 from tidelog.errors import PipelineError
 from tidelog.pipeline.bulk.rows import Bulk, Frames, quoted
 from tidelog.pipeline.failures import naming
@@ -116,7 +117,7 @@ class Version:
         base = as_uri(self._folder / BASE)
         writer(self._sink, self._relation, contents.rows()).mode("overwrite").save(base)
         if not listed(self._folder, BASE):  # no rows, hence no partitions
-            empty = self._spark.createDataFrame(spark_schema(self._relation).empty_table())
+            empty = from_table(self._spark, spark_schema(self._relation).empty_table())
             plain = replace(self._sink, partition_by=())
             writer(plain, self._relation, empty.coalesce(1)).mode("overwrite").save(base)
         names = partition_names(self._sink, self._relation)
@@ -138,7 +139,7 @@ class Version:
         added = cast_table(changes, target)
         if parts:
             added = total(pa.concat_tables([rows_of(basis, parts, target), added]))
-        return self._spark.createDataFrame(added).coalesce(1), added.num_rows
+        return from_table(self._spark, added).coalesce(1), added.num_rows
 
     def _added_in_frames(self, basis: Path, parts: Sequence[Part], changes: Bulk) -> tuple[DataFrame, int]:
         """The same of many changes."""

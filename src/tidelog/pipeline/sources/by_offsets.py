@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -24,7 +24,7 @@ from tidelog.pipeline.sources.reading import Raw, read_raw
 from tidelog.pipeline.sources.taking import Taking
 from tidelog.program.typed import Relation
 
-__all__ = ["ByOffsets"]
+__all__ = ["ByOffsets", "repositioned"]
 
 Offsets = dict[str, dict[str, int]]  # the next offset, by topic and partition
 
@@ -104,6 +104,12 @@ class ByOffsets:
     def _read(self, source: Source, start: str) -> DataFrame:
         options = {_END: "latest", **source.options, _START: start}
         return self._taking.spark.read.format("kafka").options(**options).load().persist()
+
+
+def repositioned(text: str, source: Source, old: Relation, new: Relation) -> str:
+    """The print of a topic whose relation has other columns from now on: its position stays."""
+    found = read_print(_Print, text, digest(source, old))
+    return "" if found is None else to_text(replace(found, described=digest(source, new)))
 
 
 def _after(known: Offsets, frame: DataFrame) -> Offsets:

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from tidelog.pipeline.sources.by_feed import ByFeed
 from tidelog.pipeline.sources.by_files import ByFiles
 from tidelog.pipeline.sources.by_offsets import ByOffsets
+from tidelog.pipeline.sources.by_rows import ByRows, is_given
 from tidelog.pipeline.sources.by_watermark import ByWatermark
 from tidelog.pipeline.sources.delta import Delta, is_followed
 from tidelog.pipeline.sources.listing import spark_listing
@@ -38,6 +39,9 @@ class Intake:
         taking = Taking(self._spark, self._store, found)
         if is_followed(source):
             ByFeed(taking, Delta(self._spark), self._progress).take(source, relation, reread=reread)
+            return
+        if is_given(source):
+            ByRows(taking).take(source, relation)
             return
         if source.format == "kafka":
             ByOffsets(taking, partial(self._take_events, taking), self._progress).take(

@@ -8,7 +8,7 @@ from 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -137,7 +137,9 @@ def read_raw(
         folders = frozenset() if files is None else _in_folders(source, relation, files)
         inner = replace(relation, columns=tuple(c for c in relation.columns if c.name not in folders))
         layout = delimited(place, spark, source, inner) if form is Form.CELLS else None
-        if source.table is not None:
+        if source.frame is not None:
+            frame = source.frame
+        elif source.table is not None:
             frame = reader.options(**source.options).table(source.table)
         elif form in _LINES:
             frame = _load(reader.format("text").options(**_line_options(form, source)), part)
@@ -239,7 +241,7 @@ def _arranged(
     kept += [sf.col(f"`{name}`") for name in beside]
     if form is Form.VALUES:
         signs = () if sign is None else (sign,)
-        _expect(place, [*wanted, *signs], frame)
+        expect_columns(place, [*wanted, *signs], frame.columns)
         kept = [sf.col(f"`{n}`") for n in dict.fromkeys(wanted) if n not in signs]
         kept += [sf.col(f"`{n}`").cast("string").alias(n) for n in signs]
     has_places = format_of(source.format).has_places and source.table is None and source.envelope is None
@@ -261,10 +263,11 @@ def _arranged(
     )
 
 
-def _expect(place: str, wanted: list[str], frame: DataFrame) -> None:
-    missing = [n for n in wanted if n not in frame.columns]
+def expect_columns(place: str, wanted: Sequence[str], there: Sequence[str]) -> None:
+    """Raise PipelineError if the source lacks a column."""
+    missing = [n for n in wanted if n not in there]
     if missing:
-        problem = f"missing column {', '.join(missing)}; the source has {', '.join(frame.columns)}"
+        problem = f"missing column {', '.join(missing)}; the source has {', '.join(there)}"
         raise PipelineError(f'{place}: {problem}; map names with columns = {{ OURS = "THEIRS" }}')
 
 

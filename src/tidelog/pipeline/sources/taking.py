@@ -121,8 +121,8 @@ class Taking:
         """Note the changes of a relation; `files` are the numbers of new and of removed files."""
         found, name = self.found, relation.name
         found.inserted[name], found.deleted[name] = inserted, deleted
-        count = Count(inserted.num_rows, deleted.num_rows)
-        found.reports[name] = SourceReport(True, count, found.reports[name].bad, *files, note)
+        count, before = Count(inserted.num_rows, deleted.num_rows), found.reports[name]
+        found.reports[name] = SourceReport(True, count, before.bad, *files, note, before.rows)
 
     @contextmanager
     def attempt(self, relation: Relation) -> Iterator[None]:
@@ -141,7 +141,7 @@ class Taking:
         """The good rows of a small source, as a table with what the layout adds to the relation's columns."""
         with naming(raw.place):
             good, bad = collected(raw, forgives_deletions=forgives_deletions)
-        self.set_aside(source, raw.place, bad)
+        self.set_aside(source, raw.place, bad, good.num_rows + bad.num_rows)
         return good
 
     @contextmanager
@@ -150,38 +150,43 @@ class Taking:
         with naming(raw.place):
             frame = self.frames.hold(checked(in_blocks(raw)))
             try:
-                if not frame.where(sf.col(f"`{PROBLEM}`") == OPEN_END).isEmpty():
+                rows, is_bad, is_open = _counts(frame)
+                if is_open:
                     self.frames.release(frame)
                     raw = in_whole_files(raw)
                     frame = self.frames.hold(checked(raw))
-                self._set_aside_all(source, raw, frame)
+                    rows, is_bad, _ = _counts(frame)
+                self._set_aside_all(source, raw, frame, rows, is_bad)
                 yield good_rows(frame, raw.layout)
             finally:
                 self.frames.release(frame)
 
-    def _set_aside_all(self, source: Source, raw: Raw, frame: DataFrame) -> None:
-        """Count the bad rows of a checked source, which may be many."""
-        if frame.where(f"`{PROBLEM}` is not null").isEmpty():
-            self.set_aside(source, raw.place, None)
+    def _set_aside_all(self, source: Source, raw: Raw, frame: DataFrame, rows: int, is_bad: int) -> None:
+        """Count the bad rows of a checked source, which may be many, among so many rows."""
+        if not is_bad:
+            self.set_aside(source, raw.place, None, rows)
             return
         bad = self.frames.hold(bad_rows(raw, frame))
         count = bad.count()
         first = bad.orderBy("file", "row")
         if not is_large(count):
-            self.set_aside(source, raw.place, first.toArrow())
+            self.set_aside(source, raw.place, first.toArrow(), rows)
             self.frames.release(bad)
             return
         header = first.where(sf.col("problem").startswith(HEADER)).limit(1).toArrow()
-        self.set_aside(source, raw.place, header if header.num_rows else first.limit(SHOWN).toArrow(), count)
+        shown = header if header.num_rows else first.limit(SHOWN).toArrow()
+        self.set_aside(source, raw.place, shown, rows, count)
         self.found.bad[source.relation] = _with_names(source, bad)
 
-    def set_aside(self, source: Source, place: str, bad: Any, count: int | None = None) -> None:
-        """Count the bad rows of a source and collect them for the quarantine; raises PipelineError.
+    def set_aside(
+        self, source: Source, place: str, bad: Any, rows: int | None = None, count: int | None = None
+    ) -> None:
+        """Count the bad rows among so many, and collect them for the quarantine; raises PipelineError.
 
         If there are more of them than `bad` has, `count` is their number.
         """
         count = count or (0 if bad is None else bad.num_rows)
-        self.found.reports[source.relation] = SourceReport(is_read=True, bad=count)
+        self.found.reports[source.relation] = SourceReport(is_read=True, bad=count, rows=rows)
         if not count:
             return
         for number, field_name in enumerate(source.sequence):
@@ -212,6 +217,14 @@ class Taking:
         if not self.store.segments(relation.name):
             return self.frames.rows(new.distinct(), schema(relation)), nothing
         return counting.difference(self.frames, relation, stored_frame(self.spark, self.store, relation), new)
+
+
+def _counts(frame: DataFrame) -> tuple[int, int, int]:
+    """The number of checked rows, of those with a problem, and of those whose record has no end."""
+    problem = sf.col(f"`{PROBLEM}`")
+    counts = [sf.count(sf.lit(1)), sf.count(problem), sf.count(sf.when(problem == OPEN_END, 1))]
+    [(rows, bad, unended)] = frame.agg(*(c.alias(f"c{i}") for i, c in enumerate(counts))).collect()
+    return rows, bad, unended
 
 
 def _with_names(source: Source, bad: DataFrame) -> DataFrame:

@@ -23,8 +23,9 @@ from os import getpid
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
-__all__ = ["SETTINGS", "Sessions", "created", "shuffle_partitions"]
+__all__ = ["SETTINGS", "Sessions", "created", "from_table", "shuffle_partitions"]
 
 # of Tidelog's own session
 SETTINGS: Final = {
@@ -92,8 +93,15 @@ def _is_classic(session: SparkSession) -> bool:
     return getattr(session, "sparkContext", None) is not None  # over Connect there is none
 
 
+def from_table(session: SparkSession, table: Any) -> DataFrame:
+    """A frame with the rows of an Arrow table, which may be empty: over Connect, that has no schema."""
+    if not table.num_rows:
+        return session.createDataFrame([], from_arrow_schema(table.schema))
+    return session.createDataFrame(table)
+
+
 def _frame(session: SparkSession, rows: Any, schema: str | None) -> DataFrame:
-    return session.createDataFrame(rows) if schema is None else session.createDataFrame(rows, schema)
+    return from_table(session, rows) if schema is None else session.createDataFrame(rows, schema)
 
 
 def _crossed(frame: DataFrame, session: SparkSession) -> DataFrame:
