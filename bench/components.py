@@ -80,16 +80,21 @@ def _frame(spark: Any, edges: Any) -> Any:
 def _measure(title: str, run: Callable[[], int]) -> int:
     before, start = _processor(), time.perf_counter()
     found = run()
-    used, seconds = _processor() - before, time.perf_counter() - start
-    print(f"{title:20} {seconds:7.1f} s, {used:7.1f} s of processor time; {found:,}", flush=True)
+    java, python = (now - then for now, then in zip(_processor(), before, strict=True))
+    seconds = time.perf_counter() - start
+    times = f"{java + python:7.1f} s of processor time, {python:.1f} of it in Python"
+    print(f"{title:20} {seconds:7.1f} s, {times}; {found:,}", flush=True)
     return found
 
 
-def _processor() -> float:
-    """The processor time of this process and those that it started."""
+def _processor() -> tuple[float, float]:
+    """The processor time of Java, and of this process and the other ones that it started."""
     this = psutil.Process()
-    times = [process.cpu_times() for process in (this, *this.children(recursive=True))]
-    return sum(t.user + t.system for t in times)
+    used = {False: 0.0, True: 0.0}
+    for process in (this, *this.children(recursive=True)):
+        times = process.cpu_times()
+        used[process.name() == "java"] += times.user + times.system
+    return used[True], used[False]
 
 
 def _commit(db: tidelog.Session, change: str, edges: Any) -> int:

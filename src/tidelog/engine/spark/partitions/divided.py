@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tidelog.engine.limits import Limits
 from tidelog.engine.local.storage.record import Corrupt
+from tidelog.engine.spark.partitions.alive import alive
 from tidelog.engine.spark.partitions.packing import logged
 from tidelog.engine.spark.partitions.routes import Routes
 from tidelog.engine.spark.partitions.scratch import Scratch
@@ -16,7 +17,7 @@ from tidelog.errors import EngineError
 from tidelog.maintain.strategy import Strategy
 from tidelog.plan.flat import FlatProgram
 
-__all__ = ["Divided", "Settings", "worker_of"]
+__all__ = ["Divided", "Settings", "keep", "worker_of"]
 
 
 class Settings(NamedTuple):
@@ -54,19 +55,46 @@ class Divided:
 
 
 def worker_of(before: Divided, files: Sequence[str], settings: Settings, scratch: Scratch) -> Worker:
-    """The worker of a partition in the state of the last commit, of which it left these files."""
-    strategy, limits, _ = settings
-    steady = before.routes is not None
+    """The worker of a partition in the state of the last commit, of which it left these files.
+
+    It is no longer kept in memory: `keep` it after what is done with it is complete.
+    """
     if not files:
-        return Worker(strategy, steady=steady)
-    base, *logs = files
+        return Worker(settings.strategy, steady=before.routes is not None)
     try:
-        worker = Worker.of(scratch.read(base), before.programs[0], strategy, steady=steady)
-        for log, program in zip(logs, before.programs[1:], strict=True):
-            worker.advance(program, logged(scratch.read(log)), limits, lambda: None)
+        worker, number = _kept(before, files, settings, scratch) or (
+            _read(before, files, settings, scratch),
+            1,
+        )
+        for log, program in zip(files[number:], before.programs[number:], strict=True):
+            worker.advance(program, logged(scratch.read(log)), settings.limits, lambda: None)
             worker.commit()
     except Corrupt as problem:
         raise EngineError(
             f"a state that a task saved in {scratch.folder} is corrupt ({problem}); reopen the session"
         ) from None
     return worker
+
+
+def keep(worker: Worker, before: Divided, files: Sequence[str], settings: Settings, scratch: Scratch) -> None:
+    """Keep a worker between commits in the memory of this process; its state is in these files, too."""
+    alive.keep(_kind(before, settings), _places(files, scratch), worker)
+
+
+def _kept(
+    before: Divided, files: Sequence[str], settings: Settings, scratch: Scratch
+) -> tuple[Worker, int] | None:
+    return alive.take(_kind(before, settings), _places(files, scratch))
+
+
+def _read(before: Divided, files: Sequence[str], settings: Settings, scratch: Scratch) -> Worker:
+    record, steady = scratch.read(files[0]), before.routes is not None
+    return Worker.of(record, before.programs[0], settings.strategy, steady=steady)
+
+
+def _kind(before: Divided, settings: Settings) -> str:
+    return f"{settings.strategy.name}{' steady' if before.routes is not None else ''}"
+
+
+def _places(files: Sequence[str], scratch: Scratch) -> list[str]:
+    return [f"{scratch.folder}/{file}" for file in files]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow as pa
 from tidelog.engine.local.storage.record import Corrupt, Record
 from tidelog.engine.spark.partitions.worker import Signed
 
-__all__ = ["logged", "packed", "unpacked"]
+__all__ = ["log", "logged", "packed", "unpacked"]
 
 
 def packed(rows: Signed) -> tuple[bytes, bytes]:
@@ -31,6 +32,16 @@ def unpacked(content: tuple[bytes, bytes]) -> Signed:
     """The changes that `packed` made bytes of."""
     inserted, deleted = (pa.ipc.open_stream(rows).read_all() for rows in content)
     return Signed(inserted, deleted)
+
+
+def log(changed: Mapping[str, tuple[bytes, bytes]]) -> Record:
+    """A record of changes as bytes, by relation."""
+    record = Record()
+    record.values = {
+        name: [record.put(np.frombuffer(rows, np.uint8)) for rows in packed]
+        for name, packed in changed.items()
+    }
+    return record
 
 
 def logged(record: Record) -> dict[str, Signed]:

@@ -28,11 +28,10 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidelog.engine.local.storage.record import Record
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import arrow_schema, columns, spark_type, stored, whole
-from tidelog.engine.spark.partitions.divided import Divided, Settings, worker_of
-from tidelog.engine.spark.partitions.packing import packed, unpacked
+from tidelog.engine.spark.partitions.divided import Divided, Settings, keep, worker_of
+from tidelog.engine.spark.partitions.packing import log, packed, unpacked
 from tidelog.engine.spark.partitions.rerouting import sent, through
 from tidelog.engine.spark.partitions.routes import Routes
 from tidelog.engine.spark.partitions.scratch import Scratch
@@ -358,7 +357,7 @@ class _Task:
 
     def _answers(self, number: int, own: Changed) -> Iterator[Any]:
         files = self.before.files[number] if self.before.files else ()
-        worker = self._worker(files)
+        worker = worker_of(self.before, files, self.settings, self.scratch)
         given = {name: unpacked(rows) for name, rows in self.broadcast.items()} | dict(own)
         stats = worker.advance(self.program, given, self.settings.limits, self._within_limit(worker))
         sizes = []
@@ -369,10 +368,12 @@ class _Task:
                 columns_ = {f"m{place}{c}": rows.column(c) for c in rows.column_names}
                 yield from self._batches(place, sign, number, columns_, rows.num_rows, None)
         worker.commit()
-        record = worker.state() if self.is_base else self._log(own)
+        record = worker.state() if self.is_base else log({**self.broadcast, **_packed(own)})
+        file = self.scratch.write(record)
+        keep(worker, self.before, (file,) if self.is_base else (*files, file), self.settings, self.scratch)
         note = {
             "partition": number,
-            "file": self.scratch.write(record),
+            "file": file,
             "bytes": sum(array.nbytes for array in record.arrays),
             "rows": worker.rows,
             "sizes": sizes,
@@ -412,19 +413,6 @@ class _Task:
 
         return check
 
-    def _log(self, own: Changed) -> Record:
-        record = Record()
-        changed = {**self.broadcast, **{name: packed(rows) for name, rows in own.items()}}
-        record.values = {
-            name: [record.put(np.frombuffer(rows, np.uint8)) for rows in packed]
-            for name, packed in changed.items()
-        }
-        return record
-
-    def _worker(self, files: Sequence[str]) -> Worker:
-        """The worker in the state of the last commit."""
-        return worker_of(self.before, files, self.settings, self.scratch)
-
     def _batches(
         self, which: int, sign: int, here: int, made: Mapping[str, Any], size: int, note: str | None
     ) -> Iterator[Any]:
@@ -451,6 +439,10 @@ def _side_by_side(letter: str, kinds: Sequence[Any]) -> list[tuple[str, str]]:
         for number, types in enumerate(kinds)
         for c in stored(types).columns
     ]
+
+
+def _packed(own: Changed) -> dict[str, tuple[bytes, bytes]]:
+    return {name: packed(rows) for name, rows in own.items()}
 
 
 def _nothing() -> None:

@@ -41,6 +41,7 @@ class Signed(NamedTuple):
     deleted: Any
 
 
+_VALUE: Final = 100  # bytes of an interned value
 _CROWD: Final = 100_000  # rows of a partition from which hot keys matter
 _HOT: Final = 0.25  # of the rows of a relation in a partition
 
@@ -124,6 +125,12 @@ class Worker:
     @property
     def rows(self) -> int:
         return sum(table.rows for table in self._engine.tables.values())
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the state takes."""
+        values = sum(len(dictionary) for dictionary in self._engine.codec.dictionaries.values())
+        return _VALUE * values + sum(table.nbytes for table in self._engine.tables.values())
 
     def changes(self, relation: str) -> Signed:
         """The rows that the current commit inserted into and deleted from a relation."""

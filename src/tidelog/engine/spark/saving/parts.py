@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame
 from tidelog.engine.local.storage.record import Corrupt, read_record, write_record
 from tidelog.engine.spark.frames.checkpoints import Checkpoints
 from tidelog.engine.spark.frames.layout import PROBLEM
-from tidelog.engine.spark.partitions.divided import Divided, Settings, worker_of
+from tidelog.engine.spark.partitions.divided import Divided, Settings, keep, worker_of
 from tidelog.engine.spark.partitions.scratch import Scratch
 from tidelog.errors import TidelogError
 from tidelog.store.files import Files, Output
@@ -113,13 +113,15 @@ class _WritePartition:
             yield from _noted(partial(self._write, number))
 
     def _write(self, number: int) -> dict[str, Any]:
-        worker = worker_of(self.divided, self.divided.files[number], self.settings, self.scratch)
-        record = worker.state()
+        files = self.divided.files[number]
+        worker = worker_of(self.divided, files, self.settings, self.scratch)
+        record, rows = worker.state(), worker.rows
+        keep(worker, self.divided, files, self.settings, self.scratch)
 
         def write(out: Output) -> None:
             write_record(out, record, compressed=True)
 
-        return _put(self.files, self.state, write, self.label, number, worker.rows)
+        return _put(self.files, self.state, write, self.label, number, rows)
 
 
 def _put(
