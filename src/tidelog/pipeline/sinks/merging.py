@@ -138,7 +138,9 @@ class Version:
         added = cast_table(changes, target)
         if parts:
             added = total(pa.concat_tables([rows_of(basis, parts, target), added]))
-        return self._spark.createDataFrame(added).coalesce(1), added.num_rows
+        # Spark takes no tables without rows whose nested columns have no chunks
+        few = added if added.num_rows else target.empty_table()
+        return self._spark.createDataFrame(few).coalesce(1), added.num_rows
 
     def _added_in_frames(self, basis: Path, parts: Sequence[Part], changes: Bulk) -> tuple[DataFrame, int]:
         """The same of many changes."""
