@@ -10,7 +10,7 @@ READY := $(VENV)/ready
 unexport PYTHONDONTWRITEBYTECODE
 QUICK := tests/data tests/syntax tests/program tests/plan tests/maintain tests/engine/local tests/session tests/tables
 
-.PHONY: demo test quick nightly docs lint types imports unit bench format clean
+.PHONY: demo test quick nightly editors docs lint types imports unit bench format clean
 
 demo: $(READY)
 	$(BIN)/python examples/access/demo.py
@@ -35,8 +35,12 @@ quick: lint types imports
 	TIDELOG_QUICK=1 $(BIN)/pytest -n 2 --dist worksteal -m "not spark" $(QUICK)
 
 # the same tests in their large sizes: hours instead of minutes; ends with what was tried
-nightly: $(READY)
+nightly: $(READY) editors
 	TIDELOG_NIGHTLY=1 $(BIN)/pytest -n 2 --dist worksteal
+
+# the extension and the grammar with the libraries of VS Code; needs Node and npm
+editors: $(READY)
+	cd editors/tests && npm install --silent --no-package-lock && PYTHON=$(CURDIR)/$(BIN)/python npm test --silent
 
 # build/site/index.html; strict: a broken link fails
 docs: $(READY)

@@ -32,6 +32,7 @@ __all__ = [
     "graph_file",
     "numbered",
     "numbers",
+    "one_way",
     "ontology",
     "rdf",
     "roads",
@@ -114,6 +115,16 @@ def both_ways(name: str, shape: str, *args: float) -> Dataset:
 def _both_ways(shape: str, args: tuple[float, ...]) -> Tables:
     edges = getattr(graphs, shape)(*args)
     return {"Edge": table("Edge", np.unique(np.vstack([edges, edges[:, ::-1]]), axis=0))}
+
+
+def one_way(name: str, shape: str, *args: float) -> Dataset:
+    """A graph with one direction of each edge, from the smaller to the larger node."""
+    return Dataset(name, partial(_one_way, shape, args))
+
+
+def _one_way(shape: str, args: tuple[float, ...]) -> Tables:
+    edges = np.sort(getattr(graphs, shape)(*args), axis=1)
+    return {"Edge": table("Edge", np.unique(edges, axis=0))}
 
 
 def roads(name: str, nodes: int, degree: float) -> Dataset:

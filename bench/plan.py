@@ -17,6 +17,7 @@ from bench.data import (
     graph_file,
     numbered,
     numbers,
+    one_way,
     ontology,
     rdf,
     roads,
@@ -54,7 +55,7 @@ def batches(given: Given, *, quick: bool) -> list[Task]:
         *_tasks("closure, read", [graph_file(path) for path in given.graphs[:1]]),
         *_tasks("nonlinear", [graph("grid", "grid", 20, 20) if quick else graph("grid", "grid", 40, 40)]),
         *_tasks("same generation", [graph("tree", "tree", 800 if quick else 3000, 3)]),
-        *_tasks("triangles", [_hubs(quick)]),
+        *_tasks("triangles", [_hubs(quick), *_one_way(quick)]),
         *_tasks("points-to", [code("software", "points_to", 1000 if quick else 10_000)]),
         *_tasks("CSPA", [code("software", "aliases", 300 if quick else 2000)]),
         *_tasks("CSDA", [code("software", "dataflow", 500 if quick else 5000)]),
@@ -131,6 +132,15 @@ def _hubs(quick: bool) -> Dataset:
     if quick:
         return both_ways("rmat10k", "rmat", 10_000, 30_000)
     return both_ways("rmat60k", "rmat", 60_000, 250_000)
+
+
+def _one_way(quick: bool) -> list[Dataset]:
+    if quick:
+        return [one_way("rmat10k, one way", "rmat", 10_000, 30_000)]
+    return [
+        one_way("rmat60k, one way", "rmat", 60_000, 263_385),
+        one_way("uniform, one way", "gnp", 30_000, 10.0),
+    ]
 
 
 def _roads(quick: bool) -> Dataset:

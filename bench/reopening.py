@@ -2,7 +2,8 @@
 
 The second run inserts or deletes one per cent of the facts. *Opening* is the time from the store to a session
 at the last commit; *run* is the rest: reading, comparing, evaluating, committing. Without the state, the
-input relations are loaded and everything is recomputed, as always if data is in DataFrames.
+input relations are loaded and everything is recomputed. `--placement` is that of the pipeline; without it,
+data is in the driver.
 
 Both start from copies of the same store and run in turn in one process. The best of all repeats is shown.
 """
@@ -55,13 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.reopening", description=__doc__.split("\n\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--repeat", type=int, default=3, help="repeats; the best time counts (3)")
+    parser.add_argument("--placement", choices=["driver", "tasks", "shuffled"], default="driver")
     options = parser.parse_args(arguments)
     from tidelog.engine.spark.runtime.session import local_session  # slow to load
 
     spark = local_session()
     for work in _works(quick=options.quick):
         with tempfile.TemporaryDirectory() as folder:
-            _measure(Bench(work, Path(folder), spark), options.repeat)
+            _measure(Bench(work, Path(folder), spark, options.placement), options.repeat)
     return 0
 
 
@@ -82,8 +84,11 @@ def _measure(bench: Bench, repeat: int) -> None:
         for name, times in found.items():
             bench.go_back(number, state=name != "without")
             times.append(bench.run())
-    size = bench.size / 2**20
-    print(f"{bench.work.name}: {first.rows:,} rows, first run {first.run:.2f} s, state {size:.0f} MB")
+    size, rows = bench.size, first.rows + len(bench.work.data)
+    print(
+        f"{bench.work.name}: {first.rows:,} rows, first run {first.run:.2f} s, "
+        f"state {size / 2**20:.0f} MB, {size / rows:.1f} bytes a row"
+    )
     for name, times in found.items():
         best = min(times, key=lambda t: t.opening)
         print(f"  {name}: opening {best.opening:.2f} s, run {best.run:.2f} s", flush=True)
@@ -92,13 +97,18 @@ def _measure(bench: Bench, repeat: int) -> None:
 class Bench:
     """A pipeline in a folder."""
 
-    def __init__(self, work: Work, folder: Path, spark: Any) -> None:
+    def __init__(self, work: Work, folder: Path, spark: Any, placement: str) -> None:
         self.work = work
         self._folder = folder
         self._spark = spark
         (folder / "program.dl").write_text(work.text)
         source = {work.given: {"path": "facts.parquet"}}
-        tables = {"program": "program.dl", "store": "store", "sources": source}
+        tables = {
+            "program": "program.dl",
+            "store": "store",
+            "sources": source,
+            "placement": placement,
+        }
         self._spec = pipeline.spec_from(tables, folder=folder)
         self._write(0)
 

@@ -21,7 +21,7 @@ class Connection {
     this.isOver = true;
     for (const { reject } of this.waiting.values()) reject(error);
     this.waiting.clear();
-    onEnd(error);
+    if (!this.isStopping) onEnd(error);
   }
 
   send(message) {
@@ -69,6 +69,7 @@ class Connection {
   }
 
   async stop() {
+    this.isStopping = true;
     if (this.isOver) return;
     await this.ask("shutdown", null).catch(() => {});
     this.tell("exit", null);

@@ -35,11 +35,9 @@ async function start() {
 
 function ended(error) {
   diagnostics.clear();
-  if (connection && !connection.isStopping) {
-    vscode.window.showWarningMessage(
-      `Tidelog: ${error.message}. Install it with: pip install 'tidelog[lsp]', or set tidelog.command.`
-    );
-  }
+  vscode.window.showWarningMessage(
+    `Tidelog: ${error.message}. Install it with: pip install 'tidelog[lsp]', or set tidelog.command.`
+  );
 }
 
 function notified(method, params) {
@@ -127,7 +125,7 @@ const providers = {
 
 async function stop() {
   if (!connection) return;
-  connection.isStopping = true;
+  diagnostics.clear();
   await connection.stop();
 }
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import pickle
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -91,6 +91,7 @@ CODES: dict[str, str] = {
     "E130": "row variable in a negation",
     "E131": "invalid index",
     "E134": "invalid delay or prime",
+    "E135": "unknown prefix",
     "E201": "type mismatch",
     "E202": "unsupported operand types",
     "E203": "invalid constant",
@@ -155,12 +156,14 @@ class Severity(Enum):
 class Source:
     """A text and the name users know it by. Lines and columns are computed on demand.
 
-    `first` is the number of its first line, if it is a part of a longer text.
+    `first` is the number of its first line, if it is a part of a longer text. `prefixes` are those that are
+    declared outside of it, with their namespaces.
     """
 
     name: str
     text: str
     first: int = 1
+    prefixes: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     _starts: list[int] = field(default_factory=list, compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -19,11 +19,14 @@ from sparks import BRIEF
 from tidelog import pipeline
 from tidelog.engine.spark.runtime.session import local_session
 from tidelog.pipeline.merged import layout
+from tidelog.store import states
 
 
 def main(folder: Path, day: int, last: int, kind: Kind, placement: str, conf: dict[str, str]) -> None:
     warnings.simplefilter("ignore")
     layout.MAX_SHARE = 4.0  # type: ignore[misc]  # so that the base of a small output is not always written again
+    if placement:
+        states.MAX_SHARE = 0.0  # type: ignore[attr-defined]  # a state with each commit
     spark = local_session(conf={"spark.driver.extraJavaOptions": BRIEF, **conf})
     spec = folder / "pipeline.toml"
     while last < 0 or day <= last:

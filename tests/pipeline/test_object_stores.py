@@ -10,12 +10,16 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.places import SPEC, Place, expected, rows
+from pipeline.test_streaming import SPEC as STREAMING
+from pipeline.test_streaming import Stopped, agrees, arrive, follow
+from sizes import size
 from store.places import bucket
 from tidelog import pipeline
 from tidelog.cli import main
-from tidelog.errors import PipelineError, StoreError
-from tidelog.store.durable import Store, Update
+from tidelog.errors import StoreError
+from tidelog.store.durable import Store, Update, latest
 from tidelog.store.manifest import Manifest
+from tidelog.store.places import files_at
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -117,9 +121,49 @@ def test_a_run_that_is_overtaken_after_its_commit_does_not_show_older_results(
     assert not pipeline.run(place.spec, spark=spark).is_new
 
 
-def test_streams_need_a_local_store(place: Place, spark: SparkSession) -> None:
-    place.write({(1, 2)}, set())
-    text = place.spec.read_text().replace("[sources.Edge]", "[streams.Edge]").replace("Edge.csv", "inbox")
-    place.spec.write_text(text.replace('path = "inbox"', 'path = "inbox"\nformat = "csv"'))
-    with pytest.raises(PipelineError, match=r"the store is s3://tests/.*; write a local path"):
-        pipeline.stream(place.spec, spark=spark, once=True)
+@pytest.fixture
+def streaming(tmp_path: Path, options: dict[str, str]) -> Place:
+    listed = "".join(f'{key} = "{value}"\n' for key, value in options.items())
+    spec = STREAMING.replace('"store"', f'"s3://tests/{tmp_path.name}"') + f"\n[store_options]\n{listed}"
+    place = Place(tmp_path, spec)
+    (tmp_path / "edges").mkdir()
+    (tmp_path / "Blocked.json").write_text("")
+    return place
+
+
+@pytest.mark.parametrize("placement", ["driver", "tasks"][: size(1, 2)])
+def test_streams_go_on_from_an_object_store(
+    streaming: Place, placement: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time in a new folder, as on another machine; every batch is committed once."""
+    place = streaming
+    place.spec.write_text(f'placement = "{placement}"\n{place.spec.read_text()}')
+    arrive(place, "a", "+,1,2")
+    assert [o.commit for o in follow(place, spark)] == [0, 1]
+
+    def stop(*_: object) -> None:
+        raise Stopped
+
+    for number, method in enumerate(("commit", "mark_shown", "commit")[: size(2, 3)]):
+        arrive(place, f"b{number}", f"+,{number},7", "+,1,2")
+        with monkeypatch.context() as patch:
+            patch.setattr(f"tidelog.store.durable.Store.{method}", stop)
+            with pytest.raises(Stopped):
+                follow(place, spark)
+        assert len(follow(place, spark)) == (method == "commit")
+        assert agrees(place, spark, (1, 2), *((n, 7) for n in range(number + 1)))
+    arrive(place, "c", "-,1,2")
+    assert [str(o.sources["Edge"]) for o in follow(place, spark)] == ["0 added, 1 removed"]
+    assert follow(place, spark) == []
+    assert not list(place.folder.rglob("checkpoints"))
+
+
+def test_a_position_that_is_lost_is_reported(streaming: Place, spark: SparkSession) -> None:
+    arrive(streaming, "a", "+,1,2")
+    follow(streaming, spark)
+    spec = pipeline.read_spec(streaming.spec)
+    found = latest(spec.store)
+    assert found is not None
+    files_at(spec.store).delete(found.streams["Edge"].file)
+    with pytest.raises(StoreError, match=r"s3://tests/.*/states/.* is missing; restore it from a backup"):
+        follow(streaming, spark)

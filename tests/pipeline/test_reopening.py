@@ -5,27 +5,20 @@ from __future__ import annotations
 import hashlib
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from pyarrow import parquet
 
-import tidelog
-from oracle.generator import Generator, Step
-from oracle.schema import INPUTS, TYPED_INPUTS
+from oracle.generator import Generator
+from pipeline.histories import History, given_of, text_of
 from pipeline.places import PROGRAM, SPEC, Place, expected
 from sizes import size
 from tidelog import pipeline
-from tidelog.errors import EngineError
-from tidelog.program.text import print_relation
-from tidelog.program.typed import Role
 from tidelog.store.durable import latest
 from tidelog.store.manifest import Manifest
-from tidelog.tables.given import to_table
-from tidelog.tables.signed import SIGN, difference
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +27,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-GIVEN = {**INPUTS, **TYPED_INPUTS}
 CHAIN = {(i, i + 1) for i in range(30)}
 
 
@@ -221,106 +213,7 @@ def test_a_file_that_asks_for_other_code_is_not_followed(place: Place, spark: Sp
         assert "is corrupt: not a saved state" in work.run().reworked
 
 
-def test_where_the_data_is_in_frames_nothing_is_saved(tmp_path: Path, spark: SparkSession) -> None:
-    place = Place(tmp_path)
-    for edges, placement in (({(1, 2)}, "driver"), ({(1, 2), (2, 3)}, "shuffled")):
-        place.spec.write_text(f'placement = "{placement}"\n{SPEC}')
-        place.write(edges, {9})
-        assert pipeline.run(place.spec, spark=spark).reworked == ""
-        assert place.output(spark) == place.added_up(spark) == expected(edges, {9})
-        assert (manifest(place).state is None) == (placement == "shuffled")
-        told = pipeline.status(pipeline.read_spec(place.spec)).splitlines()[-1]
-        assert told.startswith(
-            "  saved state: as of commit 0, " if placement == "driver" else "  no saved state: "
-        )
-
-
 # -- histories
-
-
-def text_of(step: Step) -> str:
-    """A step's program; relations that are no inputs are outputs."""
-    roles = {name: Role.INPUT if name in GIVEN else Role.OUTPUT for name in step.program.relations}
-    relations = [replace(relation, role=roles[name]) for name, relation in step.program.relations.items()]
-    return "\n".join([*map(print_relation, relations), *step.program.rules])
-
-
-def given_of(step: Step) -> dict[str, tuple[list[Any], list[Any]]]:
-    """The facts that a step asserts, and those that it retracts."""
-    return {
-        name: (
-            [row for row, sign in rows.items() if sign > 0],
-            [row for row, sign in rows.items() if sign < 0],
-        )
-        for name, rows in step.facts.items()
-        if name in GIVEN
-    }
-
-
-class History:
-    """A pipeline that is opened for each commit, beside a session that stays open."""
-
-    def __init__(self, folder: Path, spark: SparkSession) -> None:
-        self.folder = folder
-        self.spark = spark
-        self.db: tidelog.Session = tidelog.open(text="")
-        self.before: dict[str, Any] = {}
-        self.told: list[object] = []
-
-    def commit(self, text: str, given: Mapping[str, tuple[list[Any], list[Any]]]) -> bool:
-        """Commit to both, and compare what they hold and what they say has changed; false if both refuse."""
-        try:
-            with self.db.transaction() as tx:
-                tx.replace_program(text)
-                for name, (inserted, deleted) in given.items():
-                    tx.insert(name, inserted)
-                    tx.delete(name, deleted)
-        except EngineError:
-            with pytest.raises(EngineError):
-                self._run(text, given)
-            return False
-        self._run(text, given)
-        return True
-
-    def _run(self, text: str, given: Mapping[str, tuple[list[Any], list[Any]]]) -> None:
-        from tidelog.pipeline.sources.intake import Found
-
-        (self.folder / "program.dl").write_text(text)
-        spec = {
-            "program": str(self.folder / "program.dl"),
-            "store": str(self.folder / "store"),
-            "sources": {name: {"table": name} for name in GIVEN},
-        }
-        with pipeline.open(spec, spark=self.spark, progress=self.told.append) as work:
-            found = Found()
-            for name, (inserted, deleted) in given.items():
-                relation = work.program.relations[name]
-                found.inserted[name], found.deleted[name] = (
-                    to_table(relation, inserted),
-                    to_table(relation, deleted),
-                )
-            assert work.commit(found).reworked == ""
-            self._compare(work)
-
-    def _compare(self, work: Pipeline) -> None:
-        for name, relation in work.program.relations.items():
-            now = self.db[name].to_arrow()
-            assert not difference(work.store.table(relation), now).num_rows, name
-            changes = difference(self.before.get(name, now[:0]), now)
-            files = work.store.paths(work.store.changes_segments(name))
-            if not files:
-                assert not changes.num_rows, name
-            else:
-                told = parquet.read_table(*files)
-                assert told.num_rows == changes.num_rows, name
-                assert rows_of(told) == rows_of(changes), name
-            self.before[name] = now
-
-
-def rows_of(table: Any) -> list[str]:
-    """Rows in order, with NaN equal to itself."""
-    names = [*(n for n in table.column_names if n != SIGN), SIGN]
-    return sorted(repr(row) for row in table.select(names).to_pylist())
 
 
 @pytest.mark.parametrize("flavour", ["positive", "negated", "full", "typed"])
@@ -335,3 +228,4 @@ def test_a_history_of_reopened_pipelines_is_that_of_a_session(
         if not history.commit(text_of(step), given_of(step)):
             break
     assert "loading the store" not in history.told
+    assert not any(history.reworked)

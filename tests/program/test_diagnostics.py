@@ -118,7 +118,7 @@ def test_the_codes_in_the_source_are_the_codes_of_the_table() -> None:
 
 def example_of(code: str) -> str:
     section = EXPLANATIONS.split(f"## {code}: ")[1].split("\n## ")[0]
-    fence = re.search(r"```dl error\n(.*?)```", section, re.DOTALL)
+    fence = re.search(r"```tidelog-error\n(.*?)```", section, re.DOTALL)
     assert fence is not None, f"{code} has no example"
     return fence[1]
 

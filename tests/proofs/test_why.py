@@ -150,3 +150,43 @@ def test_a_row_of_several_stages_of_aggregates_has_a_proof(strategy: str) -> Non
     proof.check()
     assert {f.row for f in proof.facts} == set(orders[:3])
     assert 'a group with customer = "ann", r = "north", total = 7' in str(proof)
+
+
+TWO = "typedef Two = Two{x: int, y: int} output relation P(t: Two) relation Q(x: int, y: int)"
+
+
+@pytest.mark.parametrize(
+    ("program", "row"),
+    [
+        ("output relation P(x: int) P(0). P(x + 1) :- P(x), Most(m), x < m.", (300,)),
+        ("output relation P(x: int) P(300). P(x - 1) :- P(x), Most(m), x > 0.", (0,)),
+        ("output relation P(x: bit<16>) P(0). P(1 + (x + 2) - 2) :- P(x), Most(m), x as int < m.", (300,)),
+        (
+            f"{TWO} Q(0, 0). P(Two{{x, y - 1}}), Q(x + 1, y + 1) :- Q(x, y), Most(m), x < m.",
+            ({"x": 299, "y": 298},),
+        ),
+    ],
+)
+def test_steps_of_a_recursion_that_makes_values_are_found_without_looking_at_every_row(
+    program: str, row: tuple[object, ...]
+) -> None:
+    db = tidelog.open(text=f"input relation Most(m: int)\n{program}", facts={"Most": [(300,)]})
+    proof = db.why("P", row, limit=5000)
+    proof.check()
+    assert {fact.relation for fact in proof.facts} == {"Most"}
+
+
+def test_a_value_is_not_sought_beyond_its_type() -> None:
+    db = tidelog.open(
+        text="""
+        input relation In(x: bit<8>)
+        output relation P(x: bit<8>)
+        P(x + 5) :- In(x).
+        P(x - 5) :- In(x).
+        """,
+        facts={"In": [(5,), (250,)]},
+    )
+    for x in (0, 10, 245, 255):
+        db.why("P", (x,)).check()
+    db.why_not("P", (3,)).check()
+    db.why_not("P", (253,)).check()

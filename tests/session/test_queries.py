@@ -230,3 +230,22 @@ def test_a_parameter_cannot_be_bound_by_a_pattern_or_a_closure(text: str) -> Non
     db = tidelog.open(text="input relation P(x: int)")
     with pytest.raises(SessionError, match="`v` is a parameter, so the query cannot"):
         db.query(text, v=1)
+
+
+@pytest.mark.parametrize("depth", [120, 400, 5000])
+def test_a_parameter_may_not_be_nested_too_deeply(depth: int) -> None:
+    db = tidelog.open(
+        text="typedef Nat = Zero | Next{n: Nat}\ninput relation P(id: int, n: Nat)", facts={"P": []}
+    )
+    number = db.types.Nat.Zero()
+    for _ in range(depth):
+        number = db.types.Nat.Next(number)
+    with db.transaction() as tx:
+        tx.insert("P", [(7, number)])
+    with pytest.raises(SessionError, match="the parameter `n` is nested more than 100 levels deep"):
+        db.query("P(id, n)", n=number)
+    assert [id_ for id_, _ in db["P"].where(n=number)] == [7]
+    endless: list[object] = []
+    endless += [endless, endless]
+    with pytest.raises(SessionError, match="nested more than 100 levels"):
+        db.query("P(id, n)", n=endless)

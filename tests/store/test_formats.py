@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from tidelog.program.draft import load
 from tidelog.program.typed import Relation
 from tidelog.store.durable import Store, Update, latest
 from tidelog.store.local import LocalFiles
+from tidelog.store.manifest import Batch, Manifest, entry_from, epoch_of, to_bytes
 from tidelog.store.marker import MARKER
-from tidelog.store.states import Unusable, usable_state
+from tidelog.store.sealing import unsealed
+from tidelog.store.states import IN_THE_DRIVER, KeptState, StatePart, Unusable, usable_state
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import difference
 
@@ -99,3 +102,39 @@ def test_a_store_of_format_2_with_a_corrupt_manifest_gets_no_marker(folder: Path
         Store(folder)
     assert not (folder / MARKER).exists()
     assert (folder / "segments" / "Edge" / "000000000002-changes.parquet").exists()
+
+
+KEPT = KeptState(f"states/{7:012}-3", 10, "a" * 64, "a stamp", 7, "a program", 5)
+
+
+def test_a_manifest_of_format_5_had_a_state_of_one_file_and_no_positions() -> None:
+    manifest = Manifest(8, "a program", streams={"Edge": Batch("a stream", 3)}, state=KEPT)
+    content = unsealed(to_bytes(manifest))
+    content["format"] = 5
+    for name in ("parts", "place"):
+        del content["state"][name]
+    for name in ("file", "size", "digest"):
+        del content["streams"]["Edge"][name]
+    assert entry_from(content, 8) == manifest
+    assert manifest.state is not None
+    assert manifest.state.place == IN_THE_DRIVER
+
+
+def test_all_files_of_a_state_and_of_streams_belong_to_a_commit() -> None:
+    part = StatePart(f"states/{7:012}-3-{'0' * 32}", 5, "b" * 64)
+    batch = Batch("a stream", 3, f"states/{8:012}-12-{'1' * 32}", 4, "c" * 64)
+    manifest = Manifest(8, "a program", streams={"Edge": batch}, state=replace(KEPT, parts=(part,)))
+    assert entry_from(unsealed(to_bytes(manifest)), 8) == manifest
+    assert manifest.needed == {KEPT.file, part.file, batch.file}
+    assert [epoch_of(name) for name in sorted(manifest.needed)] == [3, 3, 12]
+
+
+@pytest.mark.parametrize("file", ["../secret", f"states/{7:012}-3-x", f"segments/{7:012}-3-{'0' * 32}"])
+def test_a_manifest_that_names_other_files_is_not_one(file: str) -> None:
+    part = StatePart(file, 5, "b" * 64)
+    for manifest in (
+        Manifest(8, "a program", state=replace(KEPT, parts=(part,))),
+        Manifest(8, "a program", streams={"Edge": Batch("a stream", 3, file, 4, "c" * 64)}),
+    ):
+        with pytest.raises(ValueError, match="not this entry"):
+            entry_from(unsealed(to_bytes(manifest)), 8)

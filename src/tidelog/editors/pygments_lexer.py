@@ -35,7 +35,7 @@ class TidelogLexer(Lexer):
 
     name = "Tidelog"
     url = "https://pypi.org/project/tidelog/"
-    aliases: ClassVar = ["tidelog"]
+    aliases: ClassVar = ["tidelog", "tidelog-error"]  # the second for programs with an error
     filenames: ClassVar = ["*.dl"]
     mimetypes: ClassVar = ["text/x-tidelog"]
     priority = 0.1  # other Datalog systems use *.dl as well

@@ -13,6 +13,7 @@ from typing import Any, Final
 from tidelog.editors.tokens import Kind
 from tidelog.program.elaborate.definitions import TYPE_NAMES
 from tidelog.syntax.constants import UNITS
+from tidelog.syntax.lexer import PREFIX
 from tidelog.syntax.quoting import KEYWORDS, NAME
 
 __all__ = ["SCOPES", "grammar"]
@@ -48,7 +49,15 @@ def grammar() -> Rule:
         "patterns": [{"include": "#code"}],
         "repository": {
             "code": {
-                "patterns": [*_comments(), *_strings(), *_numbers(), *_keywords(), *_names(), *_signs()]
+                "patterns": [
+                    *_prefixes(),
+                    *_comments(),
+                    *_strings(),
+                    *_numbers(),
+                    *_keywords(),
+                    *_names(),
+                    *_signs(),
+                ]
             },
             "braces": {
                 "begin": r"\{",
@@ -70,6 +79,13 @@ def _rule(scope: str, match: str, **captures: str) -> Rule:
 
 def _any(words: Iterable[str]) -> str:
     return "|".join(sorted(words))
+
+
+def _prefixes() -> list[Rule]:
+    """First of all, since `//` in a namespace is no comment."""
+    return [
+        _rule("", rf"(?={PREFIX})(@?\w+)(\s[^>]*>(?:[ \t]*\.)?)", _1="keyword.control", _2="string.unquoted")
+    ]
 
 
 def _comments() -> list[Rule]:

@@ -86,6 +86,9 @@ def _marked(
     for before, token, after in zip(padded, tokens, padded[2:], strict=False):
         if token.kind == "string":
             yield from _string(source, token, depth)
+        elif token.kind == "prefix":
+            word = token.start + len(token.text.split(maxsplit=1)[0])
+            yield from ((token.start, word, Kind.KEYWORD), (word, token.end, Kind.STRING))
         elif token.kind != "end":
             yield token.start, token.end, _kind(before, token, after)
 

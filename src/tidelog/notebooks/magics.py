@@ -147,7 +147,7 @@ def _rows(db: Session, text: str) -> Facts:
 
 
 def _why(db: Session, text: str) -> Drawing:
-    relation, rows = matching_rows(text, db.query)
+    relation, rows = matching_rows(text, db.query, db.program)
     return db.why(relation, rows[0]) if rows else db.why_not(*missing_row(text, db.program))
 
 

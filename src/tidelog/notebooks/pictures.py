@@ -89,7 +89,7 @@ def relation(facts: Facts) -> Picture:
 
 def explanation(drawing: Drawing) -> Picture:
     """A proof or a refutation: each step with an arrow to what it rests on. Shared steps are drawn once."""
-    root = drawing.lines()
+    root = drawing.shown()
     places: dict[int, int] = {id(root): 0}
     lines: list[Line] = [root]
     edges: list[Edge] = []

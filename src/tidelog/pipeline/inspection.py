@@ -101,7 +101,7 @@ def _lines(spec: Spec) -> Iterator[str]:
     if manifest.state is None:
         yield "  no saved state: the next run recomputes everything"
     else:
-        yield f"  saved state: as of commit {manifest.state.commit}, {manifest.state.size / 1e6:,.1f} MB"
+        yield f"  saved state: as of commit {manifest.state.commit}, {manifest.state.all_bytes / 1e6:,.1f} MB"
 
 
 def _ranges(numbers: list[int]) -> str:

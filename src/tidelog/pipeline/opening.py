@@ -7,41 +7,43 @@ are loaded and everything is recomputed. Both ways give the same contents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow.compute as pc
 
-from tidelog.engine.local.storage.record import Corrupt
 from tidelog.errors import TidelogError
 from tidelog.pipeline.spec import Spec
 from tidelog.program.draft import load
 from tidelog.program.typed import Relation, Role
 from tidelog.session import Session, open_session
-from tidelog.session.backends.resume import can_save, resume, save, stamp
+from tidelog.session.backends.resume import offer, resume, stamp
 from tidelog.store.manifest import Manifest
 from tidelog.store.reading import StoredVersion
-from tidelog.store.states import KeptState, Offer, Unusable, usable_state
+from tidelog.store.states import IN_FRAMES, KeptState, Offer, Unusable
 from tidelog.tables.signed import SIGN
 
-__all__ = ["Opened", "Opening", "inputs"]
-
-_IN_THE_DRIVER: Final = (None, "driver")  # at least initially
+__all__ = ["Opened", "Opening", "inputs", "lost_and_gained"]
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`reworked` says why the results were recomputed although there was a saved state."""
+    """`reworked` says why all results were recomputed although there was a saved state.
+
+    `partly` says so of single strata, by their names.
+    """
 
     session: Session
     reworked: str = ""
+    partly: Mapping[str, str] = field(default_factory=dict)
 
 
 class Opening:
     """`report` receives the progress of sessions, `progress` that of all other steps.
 
-    `facts` reads a relation from the store, as a table unless it is given.
+    `facts` reads a relation from the store, as a table unless it is given. `since` reads what it lost and
+    gained since the saved state, for sessions in frames.
     """
 
     def __init__(
@@ -53,9 +55,11 @@ class Opening:
         report: Callable[[Any], object] | None,
         progress: Callable[[str], object],
         facts: Callable[[Relation], Any] | None = None,
+        since: Callable[[Relation], tuple[Any, Any]] | None = None,
     ) -> None:
         self._spec = spec
         self._facts = facts or store.table
+        self._since = since
         self._functions = functions
         self._spark = spark
         self._store = store
@@ -69,10 +73,10 @@ class Opening:
         current = self._store.current
         if current is None:
             return Opened(self._session(text))  # for reading only: a first commit starts from `empty`
-        if current.state is None or self._spec.placement not in _IN_THE_DRIVER:
+        if current.state is None:
             return Opened(self._loaded(current))
         try:
-            return Opened(self._resumed(current, current.state))
+            return self._resumed(current, current.state)
         except (Unusable, TidelogError) as problem:
             self._is_missed = True
             self._progress(f"recomputing everything: {problem}")
@@ -83,15 +87,8 @@ class Opening:
         return Opened(self._session(""))
 
     def offer(self, session: Session) -> Offer | None:
-        """The state of a session, to be saved with its commit; None if its data is in DataFrames."""
-        if not can_save(session):
-            return None
-
-        def write(out: Any) -> None:
-            self._progress("saving the state")
-            save(session, out)
-
-        return Offer(write, self._stamp, self._is_missed)
+        """The state of a session, to be saved with its commit; None if not all of it can be saved."""
+        return offer(session, self._stamp, self._progress, is_missed=self._is_missed)
 
     def committed(self) -> None:
         """The offered state was saved: no state is missing any more."""
@@ -118,31 +115,32 @@ class Opening:
                 tx.insert(relation.name, self._facts(relation))
         return session
 
-    def _resumed(self, current: Manifest, kept: KeptState) -> Session:
+    def _resumed(self, current: Manifest, kept: KeptState) -> Opened:
         """A session resumed from a saved state and brought to the last commit; raises Unusable."""
         self._progress("resuming")
-        state = usable_state(self._store.at, kept, self._stamp)
-        file = self._store.at.where(kept.file)
         session = self._session("")
         program = load(kept.program, str(self._spec.program), self._functions)
-        try:
-            fits = resume(session, program, state)
-        except Corrupt as problem:
-            raise Unusable(f"the saved state {file} is corrupt: {problem}") from None
-        except OSError as error:
-            raise Unusable(f"the saved state {file} cannot be read: {error.strerror}") from None
-        if not fits:
-            raise Unusable(f"the saved state {file} belongs to another program")
+        lost = resume(session, program, kept, self._store.at, self._stamp)
         relations = tuple(inputs(program.relations.values()))
         with session.transaction() as tx:
             if kept.program != current.program:
                 tx.replace_program(current.program, str(self._spec.program))
             for relation in relations:
-                rows = self._store.asserted_since(relation)
-                facts = rows.drop_columns([SIGN])
-                tx.delete(relation.name, facts.filter(pc.less(rows[SIGN], 0)))
-                tx.insert(relation.name, facts.filter(pc.greater(rows[SIGN], 0)))
-        return session
+                gone, new = self._changes_since(relation, kept)
+                tx.delete(relation.name, gone)
+                tx.insert(relation.name, new)
+        return Opened(session, partly=lost)
+
+    def _changes_since(self, relation: Relation, kept: KeptState) -> tuple[Any, Any]:
+        if self._since is not None and kept.place == IN_FRAMES:
+            return self._since(relation)
+        return lost_and_gained(self._store.asserted_since(relation))
+
+
+def lost_and_gained(rows: Any) -> tuple[Any, Any]:
+    """The rows that signed rows delete and insert."""
+    facts = rows.drop_columns([SIGN])
+    return facts.filter(pc.less(rows[SIGN], 0)), facts.filter(pc.greater(rows[SIGN], 0))
 
 
 def inputs(relations: Iterable[Relation]) -> Iterator[Relation]:

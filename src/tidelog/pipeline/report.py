@@ -58,6 +58,7 @@ class Outcome:
     `changes` and `sizes` are the changes and current sizes of the stored relations that are not inputs.
     `places` are the locations of the sinks, by name (`outputs.R`, `changes.R`). `bad_rows` has the first few.
     `reworked` says why all results were recomputed, if there was a saved state that could not be used.
+    `partly` says so of strata, by their names; they are recomputed at the latest when they change.
     """
 
     commit: int
@@ -69,6 +70,7 @@ class Outcome:
     bad_rows: tuple[BadRow, ...] = ()
     quarantine: str | None = None
     reworked: str = ""
+    partly: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -81,6 +83,7 @@ class Outcome:
         yield f"commit {self.commit}"
         if self.reworked:
             yield f"  all results were recomputed: {self.reworked}"
+        yield from (f"  {name} is recomputed: {why}" for name, why in self.partly.items())
         yield from (f"  sources.{name}: {report}" for name, report in self.sources.items())
         for name, count in self.changes.items():
             size = self.sizes[name]

@@ -25,7 +25,7 @@ from tidelog.engine.spark.runtime.job_names import JobNames
 from tidelog.engine.spark.runtime.session import local_session
 from tidelog.errors import ProgramError, StoreError
 from tidelog.pipeline.bulk.rows import Bulk
-from tidelog.pipeline.bulk.sessions import changes_of, contents_of, given, stored_facts
+from tidelog.pipeline.bulk.sessions import changes_of, contents_of, facts_since, given, stored_facts
 from tidelog.pipeline.bulk.workers import SparkWorkers
 from tidelog.pipeline.opening import Opened, Opening
 from tidelog.pipeline.programs import functions_of, program_text
@@ -81,8 +81,9 @@ class Pipeline:
         self.intake = Intake(self.spark, self.store, self._progress)
         self._outlets = Outlets(spec, self.program.relations, self.spark, self.store, self._progress)
         facts = partial(stored_facts, self.spark, self.store, spec.placement)
+        since = partial(facts_since, self.spark, self.store)
         self._opening = Opening(
-            spec, self._functions, self.spark, self.store, self._report, self._progress, facts
+            spec, self._functions, self.spark, self.store, self._report, self._progress, facts, since
         )
         self._opened: Opened | None = None
         self.changes: Changes | None = None  # what the last commit of this object changed
@@ -140,7 +141,18 @@ class Pipeline:
             is_near = not any(session[name].is_frame for name in stored)
             workers = SparkWorkers(self.spark, self.store, is_near=is_near)
             self.store.commit(
-                Update(self._text, stored, changes, known, streams, sinks, state, sidecars, workers)
+                Update(
+                    self._text,
+                    stored,
+                    changes,
+                    known,
+                    streams,
+                    sinks,
+                    state,
+                    sidecars,
+                    workers,
+                    found.positions,
+                )
             )
         except BaseException:
             self._opened = None  # it may be ahead of the store
@@ -233,7 +245,7 @@ class Pipeline:
             return Outcome(current.commit, is_new=False, places=places)
         outputs = [r.name for r in self._stored().values() if r.role is not Role.INPUT]
         session = self.session()
-        reworked = "" if self._opened is None else self._opened.reworked
+        opened = self._opened or Opened(session)
         self._opened = Opened(session)  # reported only once
         return Outcome(
             current.commit,
@@ -244,7 +256,8 @@ class Pipeline:
             places=places,
             bad_rows=tuple(found.bad_rows),
             quarantine=self.spec.quarantine and shown_path(self.spec.quarantine),
-            reworked=reworked,
+            reworked=opened.reworked,
+            partly=dict(opened.partly),
         )
 
 

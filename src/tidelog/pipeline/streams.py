@@ -3,7 +3,7 @@
 Spark numbers the batches of a stream and records its progress in a folder (`checkpoints` in the store). After
 a stop it repeats the last batch, with the same rows and the same number. The manifest of a commit records the
 number of its batch, so a repeated batch is recognised and skipped. At any moment a batch is in the store or
-will be repeated.
+will be repeated. If the store is not on a local disk, the folder is a temporary one (see `positions`).
 
 If a stream has a sign column, its rows are inserted or deleted; signs of equal rows in a batch are summed.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import logging
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from tidelog.data.file_names import file_name
 from tidelog.engine.spark.runtime.failures import reason
 from tidelog.errors import PipelineError, StoreError
 from tidelog.pipeline.failures import naming
+from tidelog.pipeline.positions import packed, unpack
 from tidelog.pipeline.report import Outcome
 from tidelog.pipeline.runner import Pipeline
 from tidelog.pipeline.sources.intake import Found
@@ -54,11 +56,6 @@ def follow(
     told = report or (lambda _: None)
     if not pipeline.spec.streams:
         raise PipelineError(f"{pipeline.spec.name}: streams: is missing; write [streams.RELATION]")
-    if pipeline.store.at.folder is None:
-        raise PipelineError(
-            f"{pipeline.spec.name}: store: Spark keeps the position of streams beside the store, in a local "
-            f"folder, but the store is {pipeline.store.place}; write a local path"
-        )
     outcome = pipeline.run()
     if outcome.is_new:
         told(outcome)
@@ -76,7 +73,7 @@ class _Following:
         self._has_failed = threading.Event()
 
     def until_the_end(self, *, once: bool, interval: float) -> None:
-        with self._started(once=once, interval=interval) as queries:
+        with self._folder() as folder, self._started(folder, once=once, interval=interval) as queries:
             while any(query.isActive for query in queries) and not self._has_failed.wait(_POLL):
                 pass
             if self._failure is None:
@@ -86,31 +83,41 @@ class _Following:
             raise self._failure
 
     @contextmanager
-    def _started(self, *, once: bool, interval: float) -> Iterator[list[Any]]:
+    def _folder(self) -> Iterator[Path]:
+        """The folder for Spark's checkpoints."""
+        local = self._pipeline.store.at.folder
+        if local is not None:
+            yield local / _CHECKPOINTS
+            return
+        with tempfile.TemporaryDirectory(prefix="tidelog-", ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+
+    @contextmanager
+    def _started(self, folder: Path, *, once: bool, interval: float) -> Iterator[list[Any]]:
         queries: list[Any] = []
         py4j = logging.getLogger("py4j.clientserver")
         level = py4j.level
         py4j.setLevel(logging.CRITICAL)  # it would print a traceback of an error that is raised anyway
         try:
             for name, source in self._pipeline.spec.streams.items():
-                queries.append(self._start(name, source, once=once, interval=interval))
+                queries.append(self._start(name, source, folder, once=once, interval=interval))
             yield queries
         finally:
             for query in queries:
                 query.stop()
             py4j.setLevel(level)
 
-    def _start(self, name: str, source: Source, *, once: bool, interval: float) -> Any:
+    def _start(self, name: str, source: Source, folder: Path, *, once: bool, interval: float) -> Any:
         pipeline = self._pipeline
         raw = read_raw(pipeline.spark, source, pipeline.program.relations[name], stream=True)
-        assert pipeline.store.at.folder is not None, "checked before"
-        checkpoint = pipeline.store.at.folder / _CHECKPOINTS / file_name(name)
+        checkpoint = folder / file_name(name)
+        self._restore(name, checkpoint)
         self._expect_whole(name, checkpoint)
 
         def take(batch: DataFrame, number: int) -> None:
             with self._turn:
                 try:
-                    self._take(source, in_batch(raw, batch), Batch(_identity(checkpoint), number))
+                    self._take(source, in_batch(raw, batch), checkpoint, number)
                 except BaseException as error:
                     self._failure = error
                     self._has_failed.set()
@@ -124,13 +131,23 @@ class _Following:
             writer = raw.frame.writeStream.foreachBatch(take).queryName(raw.place).trigger(**trigger)
             return writer.option("checkpointLocation", as_uri(checkpoint)).start()
 
-    def _take(self, source: Source, raw: Raw, batch: Batch) -> None:
+    def _restore(self, name: str, checkpoint: Path) -> None:
+        """Restore the checkpoint of the last commit, if the store keeps it."""
+        store = self._pipeline.store
+        last = store.current.streams.get(name) if store.current is not None else None
+        if store.at.folder is None and last is not None and last.file:
+            unpack(store.verifier.content(last.file, last.size, last.digest), checkpoint)
+
+    def _take(self, source: Source, raw: Raw, checkpoint: Path, number: int) -> None:
         """Commit a batch, unless it was committed before."""
+        batch = Batch(_identity(checkpoint), number)
         current = self._pipeline.store.current
         last = current.streams.get(source.relation) if current is not None else None
         if last is not None and last.stream == batch.stream and last.number >= batch.number:
             return
         found = Found(streams={source.relation: batch})
+        if self._pipeline.store.at.folder is None:
+            found.positions[source.relation] = packed(checkpoint)
         relation = self._pipeline.program.relations[source.relation]
         try:
             self._pipeline.intake.take_batch(found, source, relation, raw)

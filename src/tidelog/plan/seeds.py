@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Stored, Stratum
 from tidelog.program.typed import Match, Var
 
-__all__ = ["is_inner", "taken_over", "with_seeds"]
+__all__ = ["SEEDS", "is_inner", "taken_over", "with_seeds"]
+
+SEEDS: Final = " [seeds]"  # ends the names of their relations
 
 
 def is_inner(rule: FlatRule, stratum: Stratum) -> bool:
@@ -43,7 +46,7 @@ def with_seeds(program: FlatProgram, wanted: Callable[[Stratum], bool]) -> FlatP
             continue
         copies: list[FlatRule] = []
         for name in sorted({rule.head for rule in outer}):
-            stored, seeds = program.relations[name], f"{name} [seeds]"
+            stored, seeds = program.relations[name], f"{name}{SEEDS}"
             title = f"seeds of {program.title(name)}"
             relations[seeds] = Stored(seeds, stored.types, Kind.SEEDS, columns=stored.columns, title=title)
             own = tuple(

@@ -42,6 +42,8 @@ from tidelog.syntax.parser import read
 
 __all__ = ["Draft", "check", "examined", "load"]
 
+Elaborate = Callable[[tree.Rule, Declarations, Problems], Rule | None]
+
 # After one of these errors, a name that looks unused may only be misspelt where it is used.
 _UNKNOWN_NAMES = frozenset(["E101", "E103", "E108", "E118"])
 _OF_NAMES = _UNKNOWN_NAMES | {"E406"}
@@ -88,17 +90,17 @@ class Draft:
 
     def load(self, text: str, name: str = "<text>", line: int = 1) -> tuple[Rule, ...]:
         """Add the declarations and rules of a text; return its rules, new or not. An error adds nothing."""
-        return tuple(self._load(Source(name, text, line), one=False))
+        return tuple(self._load(self._source(text, name, line), one=False))
 
     def read(self, text: str, name: str = "<text>", line: int = 1) -> tuple[Rule, ...]:
         """The rules of a text, equal ones too, which are not added. Raises ProgramError."""
-        _, rules, problems = self._elaborate(Source(name, text, line), keeps_all=True)
+        _, rules, problems = self._elaborate(self._source(text, name, line), keeps_all=True)
         _raise_errors(problems)
         return tuple(rules)
 
     def add_rule(self, text: str, name: str = "<rule>") -> Rule:
         """Add one rule."""
-        return self._load(Source(name, text), one=True)[0]
+        return self._load(self._source(text, name), one=True)[0]
 
     def remove_rule(self, rule: Rule | str) -> Rule:
         """Remove a rule, given as itself, its identity or its text. Raises ProgramError if it is unknown."""
@@ -159,7 +161,7 @@ class Draft:
     ) -> Query:
         """The rule body of a text as a query. It is not added to the draft."""
         problems = Problems()
-        query = elaborate_query(Source(name, text), self._declared, problems, parameters)
+        query = elaborate_query(self._source(text, name), self._declared, problems, parameters)
         _raise_errors(problems)
         assert query is not None
         return query
@@ -171,10 +173,25 @@ class Draft:
         _raise_errors(problems)
         return program
 
+    # -- for texts that are edited
+
+    def declarations(self) -> Declarations:
+        """A copy of what is declared."""
+        return self._declared.copy()
+
+    def examined(self, declared: Declarations, rules: Iterable[Rule], problems: Problems) -> Program:
+        """The program with these declarations and rules, which may have errors. It is not added."""
+        draft = self.copy()
+        draft._accept(declared, rules, problems)
+        return draft._program(problems)
+
     # -- internals
 
+    def _source(self, text: str, name: str, line: int = 1) -> Source:
+        return Source(name, text, line, self._declared.names.prefixes)
+
     def _one_rule(self, text: str) -> Rule:
-        _, rules, problems = self._elaborate(Source("<rule>", text))
+        _, rules, problems = self._elaborate(self._source(text, "<rule>"))
         _raise_errors(problems)
         _expect_one(rules, text)
         return rules[0]
@@ -243,6 +260,7 @@ class Draft:
             self._declared.rows,
             self._declared.indexes,
             self._declared.folds,
+            names=self._declared.names,
         )
 
     def _strata(self, rules: Mapping[str, Rule], problems: Problems) -> Strata:
@@ -276,12 +294,8 @@ class Draft:
         makes_instances = bool(declared.recursive) or any(f.type_parameters for f in declared.folds.values())
         if not is_rules or makes_instances or needed_row_types(program.items, declared):
             declared = declared.copy()
-            functions = declare(program.items, declared, problems)
-            functions += declare_folds(program.items, declared, problems)
-            elaborate_functions(functions, declared, problems)
-            check_folds(program.items, declared, problems)
-            declare_indexes(program.items, declared, problems)
-        rules = _elaborate_rules(expansion, declared, problems, keeps_all=keeps_all)
+            declare_all(program.items, declared, problems)
+        rules = elaborate_rules(expansion, declared, problems, keeps_all=keeps_all)
         if declared.recursive:
             add_cycles(declared)
         if any(d.code in _UNKNOWN_MODULES for d in unresolved):
@@ -290,13 +304,27 @@ class Draft:
                 d for d in problems.found if d.code not in _UNKNOWN_NAMES or "::" not in d.message
             ]
         if unread:
-            problems.found = _without_unread(problems.found, source)
-        if not unread and not any(d.code in _UNKNOWN_NAMES for d in problems.found):
+            problems.found = without_unread(problems.found, source)
+        if not unread and knows_all_names(problems):
             _warn(program, source, problems)
         return declared, rules, problems
 
 
-def _without_unread(found: Iterable[Diagnostic], source: Source) -> list[Diagnostic]:
+def declare_all(items: Sequence[tree.Item], declared: Declarations, problems: Problems) -> None:
+    """Add everything that the items declare."""
+    functions = declare(items, declared, problems)
+    functions += declare_folds(items, declared, problems)
+    elaborate_functions(functions, declared, problems)
+    check_folds(items, declared, problems)
+    declare_indexes(items, declared, problems)
+
+
+def knows_all_names(problems: Problems) -> bool:
+    """Whether no name is unknown; otherwise a name that looks unused may only be misspelt."""
+    return not any(d.code in _UNKNOWN_NAMES for d in problems.found)
+
+
+def without_unread(found: Iterable[Diagnostic], source: Source) -> list[Diagnostic]:
     """The diagnostics but those about names whose declarations have syntax errors."""
     declared = {name.strip("`") for name in _DECLARED.findall(source.text)}
     unknown = {f"`{name}`" for name in declared}
@@ -310,6 +338,7 @@ def _declarations(program: Program) -> Declarations:
     declared = Declarations(types=types, templates=dict(program.templates), rows=dict(program.rows))
     declared.indexes |= program.indexes
     declared.folds |= program.folds
+    declared.names = program.names
     declared.recursive |= {name for group in recursive_templates(program.templates)[0] for name in group}
     for relation in program.relations.values():
         declared.add_relation(relation)
@@ -333,15 +362,21 @@ def _expect_one(rules: Sequence[Rule], text: str) -> None:
         raise ProgramError([Diagnostic("E003", NOWHERE, message, hint=hint)])
 
 
-def _elaborate_rules(
-    expansion: Expansion, declared: Declarations, problems: Problems, *, keeps_all: bool
+def elaborate_rules(
+    expansion: Expansion,
+    declared: Declarations,
+    problems: Problems,
+    *,
+    keeps_all: bool = False,
+    elaborate: Elaborate = elaborate_rule,
 ) -> list[Rule]:
+    """The rules among the items. `elaborate` makes one, or remembers it."""
     rules: dict[str, Rule] = {}
     found: list[Rule] = []
     for item in expansion.items:
         if not isinstance(item, tree.Rule):
             continue
-        rule = elaborate_rule(item, declared, problems)
+        rule = elaborate(item, declared, problems)
         if rule is None:
             # a rule that is left out without a report would be a wrong answer
             assert any(d.severity is Severity.ERROR for d in problems.found), item.span.text

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from weakref import ref
 
+from tidelog.data.short_names import NO_NAMES, ShortNames
 from tidelog.data.types import Type
 from tidelog.errors import Diagnostic
 from tidelog.program.analysis.strata import Strata
@@ -47,7 +48,7 @@ class Program:
     the rows of relations, with columns as written: the identity of a type depends on how it is written.
     `folds` are the aggregates with a state, as written; their functions are among the others. `index` is what
     the next program is made from, if it differs little. `written` is the program that this one was made from,
-    if it has relations of other kinds (see `weighting`).
+    if it has relations of other kinds (see `weighting`). `names` are those by which people see terms of RDF.
     """
 
     relations: Mapping[str, Relation] = field(default_factory=dict)
@@ -63,6 +64,7 @@ class Program:
     indexes: Mapping[str, ColumnIndex] = field(default_factory=dict)
     folds: Mapping[str, tree.Fold] = field(default_factory=dict)
     written: Program | None = field(default=None, compare=False, repr=False)
+    names: ShortNames = field(default=NO_NAMES, compare=False)
 
     def __post_init__(self) -> None:
         known = self.index
@@ -74,7 +76,8 @@ class Program:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled without its index, which is made again."""
         parts = (self.relations, self.aliases, self.functions, self.rules, self.strata, self.warnings)
-        return Program, (*parts, None, self.types, self.templates, self.rows, self.indexes, self.folds)
+        more = (self.types, self.templates, self.rows, self.indexes, self.folds)
+        return Program, (*parts, None, *more, None, self.names)
 
 
 EMPTY = Program()

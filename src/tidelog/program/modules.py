@@ -106,7 +106,11 @@ def bundled(text: str, name: str, search: Sequence[Path] = ()) -> str:
     if problems or not is_modular(program):
         return text
     whole, missing = resolve(program, source, search)
-    return text if missing else print_program(tree.Program(whole.items))
+    if missing:
+        return text
+    last = {item.name: item for item in whole.items if isinstance(item, tree.Prefix)}
+    items = (i for i in whole.items if not isinstance(i, tree.Prefix) or last[i.name] is i)
+    return print_program(tree.Program(tuple(items)))
 
 
 def folders(given: object) -> tuple[Path, ...]:
@@ -152,6 +156,8 @@ class _Loader:
                     self._expect_name(item, module)
                 case tree.Import():
                     self._import(item, module)
+                case tree.Prefix():
+                    continue
                 case _:
                     break
         self._open.pop()

@@ -8,14 +8,16 @@ A name that the query itself binds by `var` cannot be a parameter.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from tidelog.data.structs import Struct
 from tidelog.data.values import BadValue
 from tidelog.errors import SessionError, Span, shown
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.syntax import tree
+from tidelog.syntax.cursor import MAX_DEPTH
 from tidelog.syntax.literals import literal
 from tidelog.syntax.variables import expression_variables
 
@@ -78,6 +80,7 @@ def _expect_unbound(part: Any, values: Mapping[str, object]) -> None:
 
 
 def _literal(name: str, value: object, span: Span) -> tree.Expr:
+    _expect_shallow(name, value)
     try:
         made = literal(value, span)
     except BadValue as bad:
@@ -87,3 +90,28 @@ def _literal(name: str, value: object, span: Span) -> tree.Expr:
             return tree.FractionLiteral(Decimal(text), span)
         case _:
             return made
+
+
+def _expect_shallow(name: str, value: object) -> None:
+    """Raise SessionError for a value that is nested more deeply than a text may be."""
+    level: dict[int, object] = {id(value): value}
+    for _ in range(MAX_DEPTH):
+        level = {id(part): part for whole in level.values() for part in _parts(whole)}
+        if not level:
+            return
+    raise SessionError(
+        f"the parameter `{name}` is nested more than {MAX_DEPTH} levels deep;"
+        " select its rows with `where`, or assert it as a fact that the query reads"
+    )
+
+
+def _parts(value: object) -> Iterable[object]:
+    match value:
+        case Struct():
+            return value._values
+        case Mapping():
+            return (*value.keys(), *value.values())
+        case tuple() | list() | Set():
+            return value
+        case _:
+            return ()

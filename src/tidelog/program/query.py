@@ -83,7 +83,7 @@ def elaborate_query(
     if declared.recursive:
         add_cycles(declared)
     functions = {name: f for name, f in declared.functions.items() if name not in known.functions}
-    return Query(Relation(QUERY, columns, Role.OUTPUT, span=whole), rule, functions)
+    return Query(Relation(QUERY, columns, Role.OUTPUT, span=whole, names=known.names), rule, functions)
 
 
 def _rule(

@@ -164,5 +164,7 @@ def _own_name(node: Any, names: Renaming, local: frozenset[str]) -> Any:
             full = _without_std(name)
             full = full if full in AGGREGATE_NAMES else names.function(full)
             return node if full == name else replace(node, function=full)
+        case tree.StringLiteral(short=str()) if names.prefix:
+            return replace(node, short=None)  # a module has prefixes of its own
         case _:
             return node

@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias, assert_never
 
+from tidelog.data.short_names import NO_NAMES, ShortNames
 from tidelog.data.types import Type
 from tidelog.data.values import Value
 from tidelog.errors import NOWHERE, Span
@@ -437,7 +438,7 @@ class Relation:
     """`key` holds the positions of the primary key's columns, or is None.
 
     `row` is the type that a relation is declared with in place of columns. The columns are then the fields of
-    a struct, or one column `value`.
+    a struct, or one column `value`. `names` are those by which people see terms of RDF in it.
     """
 
     name: str
@@ -448,6 +449,7 @@ class Relation:
     options: FileOptions = FileOptions()
     row: Type | None = None
     kind: RelationKind = RelationKind.SET
+    names: ShortNames = field(default=NO_NAMES, compare=False, repr=False)
 
     @property
     def types(self) -> tuple[Type, ...]:

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tidelog.data.values import Row, Value
+from tidelog.data import types
+from tidelog.data.structs import Struct
+from tidelog.data.types import Type
+from tidelog.data.values import BadValue, Row, Value, canonical
 from tidelog.program.analysis.totals import contributions
 from tidelog.program.model import Program
-from tidelog.program.typed import Bind, Body, Constant, Head, Match, Rule, Stratum, Var
+from tidelog.program.typed import Binary, Bind, Body, Constant, Head, Make, Match, Rule, Stratum, Var
 from tidelog.program.weighting import read_name
 from tidelog.proofs.bodies import Bodies, Read
 from tidelog.proofs.kinds import instance_weight
@@ -109,6 +112,45 @@ def wanted_values(head: Head, row: Mapping[int, Value]) -> dict[str, Value] | No
     return wanted
 
 
+def _sought(head: Head, row: Mapping[int, Value]) -> dict[str, Value] | None:
+    """As above, with variables that are parts of values or to which a number is added.
+
+    Without these, each step of a recursion that makes values looks at all instances of its body.
+    """
+    wanted = wanted_values(head, row)
+    if wanted is None:
+        return None
+    waiting = [(head.values[place], value) for place, value in row.items()]
+    while waiting:
+        match waiting.pop():
+            case Make("", fields), tuple(items):
+                waiting += zip(fields, items, strict=True)
+            case Make(constructor, fields), Struct() as struct:
+                if struct._tag != constructor:
+                    return None
+                waiting += zip(fields, struct._values, strict=True)
+            case (Binary("+", operand, Constant(int(number)), type_), int(value)) if types.is_integer(type_):
+                waiting.append((operand, value - number))
+            case (Binary("+", Constant(int(number)), operand, type_), int(value)) if types.is_integer(type_):
+                waiting.append((operand, value - number))
+            case (Binary("-", operand, Constant(int(number)), type_), int(value)) if types.is_integer(type_):
+                waiting.append((operand, value + number))
+            case Var(name, type_), value:
+                if not _fits(type_, value) or not same(wanted.setdefault(name, value), value):
+                    return None
+            case _:
+                pass  # computed, and compared in the end
+    return wanted
+
+
+def _fits(type_: Type, value: Value) -> bool:
+    """Whether a number is one of its type; other values are."""
+    try:
+        return not types.is_integer(type_) or canonical(type_, value) == value
+    except BadValue:
+        return False
+
+
 class Candidates:
     def __init__(self, strata: Strata, bodies: Bodies) -> None:
         self.strata = strata
@@ -119,7 +161,7 @@ class Candidates:
     ) -> Iterator[Derived | Grouped]:
         """The steps of one rule to a fact."""
         row = dict(enumerate(fact.row))
-        wanted = wanted_values(deriving.values, row)
+        wanted = _sought(deriving.values, row)
         if wanted is None:
             return
         if deriving.body is None:
@@ -137,7 +179,7 @@ class Candidates:
         self, deriving: Deriving, bound: Mapping[int, Value], reads: Mapping[int, Read] | None = None
     ) -> Iterator[tuple[Row, Instance]]:
         """The rows with these values that a rule without a group derives, each with its instance."""
-        wanted = wanted_values(deriving.values, bound)
+        wanted = _sought(deriving.values, bound)
         if wanted is None or deriving.body is None:
             return
         for instance in self.bodies.instances(deriving.body, wanted, (), reads):

@@ -184,7 +184,9 @@ class Arrival(_Compared):
     elsewhere = "before"
 
     def __repr__(self) -> str:
-        return f"<why {self._wording.fact(self.goal)} was inserted: {len(self.steps):,} steps>"
+        return self.names.in_text(
+            f"<why {self._wording.fact(self.goal)} was inserted: {len(self.steps):,} steps>"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         new = [self._wording.fact(fact) for fact in self.leaves]
@@ -280,7 +282,9 @@ class Departure(_Compared):
             yield f"{self._wording.literal(instance.body[number], instance.values)}: no longer"
 
     def __repr__(self) -> str:
-        return f"<why {self._wording.fact(self.goal)} {self._what()}; {len(self.ways):,} ways>"
+        return self.names.in_text(
+            f"<why {self._wording.fact(self.goal)} {self._what()}; {len(self.ways):,} ways>"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {

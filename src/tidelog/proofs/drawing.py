@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, Final
 
+from tidelog.data.short_names import NO_NAMES, ShortNames
+
 __all__ = ["Drawing", "Line"]
 
 _SHOWN: Final = 300  # lines in a notebook
@@ -28,6 +30,8 @@ class Line:
 
 
 class Drawing(ABC):
+    names: ShortNames = NO_NAMES  # by which people see terms of RDF
+
     @abstractmethod
     def check(self) -> None:
         """Verify each step against the rows of the commit that it is about; SessionError if one fails."""
@@ -36,26 +40,30 @@ class Drawing(ABC):
     def lines(self) -> Line:
         """The explanation as a tree of lines; what occurs again is the same object."""
 
+    def shown(self) -> Line:
+        """The lines with short names."""
+        return _with_names(self.lines(), self.names)
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain data."""
 
     def __str__(self) -> str:
-        return "\n".join(_text(self.lines()))
+        return "\n".join(_text(self.shown()))
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     def to_html(self) -> str:
         """A page with steps that fold; a step that occurs again is shown folded."""
-        return "".join(_html(self.lines()))
+        return "".join(_html(self.shown()))
 
     def _repr_html_(self) -> str:
         """The first lines, for notebooks; `to_html` has all."""
-        return "".join(_html(self.lines(), _SHOWN))
+        return "".join(_html(self.shown(), _SHOWN))
 
     def to_svg(self) -> str:
-        lines = list(_text(self.lines()))
+        lines = list(_text(self.shown()))
         width = 2 * _MARGIN + 8 * max(map(len, lines))
         rows = "".join(
             f'<text x="{_MARGIN}" y="{_LINE * (i + 1)}" xml:space="preserve">{escape(line)}</text>'
@@ -64,6 +72,21 @@ class Drawing(ABC):
         size = f'width="{width}" height="{_LINE * (len(lines) + 1)}"'
         font = 'font-family="monospace" font-size="13"'
         return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>{rows}</svg>'
+
+
+def _with_names(root: Line, names: ShortNames) -> Line:
+    """A tree with short names; what occurs again stays one object."""
+    if not names:
+        return root
+    listed = [root]
+    for line in listed:  # grows during the loop
+        listed += line.below
+    made: dict[int, Line] = {}
+    for line in reversed(listed):
+        if id(line) not in made:
+            below = tuple(made[id(each)] for each in line.below)
+            made[id(line)] = Line(names.in_text(line.text), line.kind, below)
+    return made[id(root)]
 
 
 def _text(root: Line) -> Iterator[str]:

@@ -44,6 +44,7 @@ class Proof(Drawing):
         self._state = state
         self._limit = limit
         self._wording = Wording(state.program)
+        self.names = state.program.names
 
     def check(self) -> None:
         """Verify each step against the rows of the commit that it is about; SessionError if one fails."""
@@ -177,7 +178,7 @@ class Proof(Drawing):
             yield Line(f"… and {more:,} more", "more")
 
     def __repr__(self) -> str:
-        return f"<proof of {self._wording.fact(self.goal)}: {len(self.steps):,} steps>"
+        return self.names.in_text(f"<proof of {self._wording.fact(self.goal)}: {len(self.steps):,} steps>")
 
     def to_dict(self) -> dict[str, Any]:
         """The steps as plain data: facts are numbered, and steps refer to them by number."""

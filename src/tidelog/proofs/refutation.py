@@ -57,6 +57,7 @@ class Refutation(Drawing):
         self._state = state
         self._limit = limit
         self._wording = Wording(state.program)
+        self.names = state.program.names
 
     def check(self) -> None:
         """Verify it against the rows of the commit that it is about; SessionError if it does not hold."""
@@ -168,7 +169,9 @@ class Refutation(Drawing):
                 assert_never(change)
 
     def __repr__(self) -> str:
-        return f"<refutation of {self._wording.pattern(self.goal)}: {len(self.obstacles):,} obstacles>"
+        return self.names.in_text(
+            f"<refutation of {self._wording.pattern(self.goal)}: {len(self.obstacles):,} obstacles>"
+        )
 
     # -- as data
 

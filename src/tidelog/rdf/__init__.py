@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tidelog.rdf.inference import PROFILES, Inference, infer
     from tidelog.rdf.lubm import universities, university_ontology
     from tidelog.rdf.ontology import LeftOut
-    from tidelog.rdf.prefixes import program, shown
+    from tidelog.rdf.prefixes import shown
     from tidelog.rdf.rdfs import RDFS, schema_closure
     from tidelog.rdf.sparql.answers import query, sparql_rules
     from tidelog.rdf.translation import Translation, owl_rules, rdfs_rules
@@ -27,7 +27,6 @@ __all__ = [
     "graph",
     "infer",
     "owl_rules",
-    "program",
     "query",
     "rdfs_rules",
     "read",
@@ -50,7 +49,7 @@ _MODULES = {
     "rdfs": ("RDFS", "schema_closure"),
     "translation": ("Translation", "owl_rules", "rdfs_rules"),
     "equality": ("EQUALITY_RULES", "with_equality"),
-    "prefixes": ("program", "shown"),
+    "prefixes": ("shown",),
     "sparql.answers": ("query", "sparql_rules"),
     "lubm": ("universities", "university_ontology"),
 }

@@ -18,12 +18,12 @@ from tidelog.syntax.variables import literal_variables
 __all__ = ["matching_rows", "missing_row"]
 
 
-def matching_rows(text: str, query: Callable[[str], Facts]) -> tuple[str, list[Fact]]:
+def matching_rows(text: str, query: Callable[[str], Facts], program: Program) -> tuple[str, list[Fact]]:
     """The relation of an atom and its rows that match, sorted; `query` answers queries.
 
     ProgramError or SessionError if the text is not an atom of the program.
     """
-    atom = _atom(text)
+    atom = _atom(text, program)
     used = {v.name for v in literal_variables(atom)}
     name = next(n for n in ("row", *(f"row_{i}" for i in range(len(used) + 1))) if n not in used)
     found = query(f"{name} in {text}")
@@ -37,7 +37,7 @@ def missing_row(text: str, program: Program) -> tuple[str, tuple[object, ...]]:
 
     ProgramError or SessionError if the text is not an atom of the program with constants and variables.
     """
-    _atom(text)
+    _atom(text, program)
     query = Draft(program).query(text)
     (body,) = query.rule.bodies
     calculator = Calculator({**program.functions, **query.functions})
@@ -59,8 +59,8 @@ def missing_row(text: str, program: Program) -> tuple[str, tuple[object, ...]]:
     return atom.relation, tuple(row)
 
 
-def _atom(text: str) -> tree.Atom:
-    body, problems = read_body(Source("<query>", text))
+def _atom(text: str, program: Program) -> tree.Atom:
+    body, problems = read_body(Source("<query>", text, prefixes=program.names.prefixes))
     if problems:
         raise ProgramError(problems)
     match body:

@@ -37,7 +37,7 @@ def in_a_form(command: F) -> F:
 
 def explain(db: Session, text: str, form: str | None) -> None:
     """Print why the rows of an atom are there, or why not."""
-    relation, rows = matching_rows(text, db.query)
+    relation, rows = matching_rows(text, db.query, db.program)
     if not rows:
         explain_absence(db, text, form)
         return

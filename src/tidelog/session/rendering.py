@@ -24,7 +24,8 @@ def counted(number: int, noun: str) -> str:
 
 def cells(relation: Relation, row: Row) -> list[str]:
     """A row's values as text, truncated if they are long."""
-    texts = (display(t, v) for t, v in zip(relation.types, row, strict=True))
+    names = relation.names
+    texts = (names.in_cell(display(t, v)) for t, v in zip(relation.types, row, strict=True))
     return [clip(t) for t in texts]
 
 

@@ -2,7 +2,7 @@
 
 A store is a folder, on a local disk or in an object store, with a marker, `manifests/` (the log, see `log`),
 `segments/` (one folder per relation), `sidecars/` (what is known of the rows of inputs), `states/` (engine
-states to resume from) and `history/` (see `history`):
+states to resume from, and positions of streams) and `history/` (see `history`):
 
 - A commit writes its segments, occasionally a state, then its manifest. If it stops before the manifest is
   the next entry of the log, it did not happen, and its files are orphans. If it stops later, it happened.
@@ -60,7 +60,7 @@ from tidelog.store.places import Place
 from tidelog.store.reading import StoredVersion, latest, lost, opened, unopened
 from tidelog.store.segments import Segment, is_long, write_segments
 from tidelog.store.sidecars import SIDECARS, Sidecar, SidecarChange, with_change
-from tidelog.store.states import STATES, KeptState, Offer, is_old, with_changes, write_state
+from tidelog.store.states import STATES, KeptState, Offer, is_old, part_name, with_changes, write_state
 from tidelog.store.verifying import Verifier
 from tidelog.tables.signed import signed
 
@@ -78,7 +78,8 @@ class Update:
     `relations` are all relations of the store after the commit; any other relation is dropped. `state` is
     saved if a new one is due. `sidecars` are changes to those of some input relations, by their kinds: a
     relation that is named loses the kinds that aren't, and all others keep theirs. `workers` do what takes
-    too many rows for this process, if there are any.
+    too many rows for this process, if there are any. `positions` are what Spark needs to go on after a batch
+    in `streams`, if the store is to keep that.
     """
 
     program: str
@@ -90,6 +91,7 @@ class Update:
     state: Offer | None = None
     sidecars: Mapping[str, Mapping[str, SidecarChange]] = field(default_factory=dict)
     workers: Workers | None = None
+    positions: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class _Obsolete(NamedTuple):
@@ -258,12 +260,21 @@ class Store(StoredVersion):
             relations,
             written,
             update.sources,
-            update.streams,
+            self._streams(number, update),
             update.sinks,
             state,
             self._log.writer,
             sidecars,
         )
+
+    def _streams(self, number: int, update: Update) -> dict[str, Batch]:
+        """The batches of streams, after writing their positions."""
+        made = dict(update.streams)
+        for name, content in update.positions.items():
+            file = part_name(f"{STATES}/{number:012}-{self._log.epoch}")
+            size, digest = self.at.put(file, lambda out, content=content: out.write(content))  # type: ignore[misc]
+            made[name] = replace(made[name], file=file, size=size, digest=digest)
+        return made
 
     def _sidecars(self, number: int, update: Update) -> dict[str, Mapping[str, Sidecar]]:
         before = {} if self.current is None else self.current.sidecars

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from tidelog.store.disk import Disk, try_lock
 from tidelog.store.files import Created, Output
@@ -22,6 +22,10 @@ class LocalFiles:
     def __init__(self, folder: Path, disk: Disk | None = None) -> None:
         self.folder = folder
         self._disk = disk or Disk()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled with an absolute path: tasks may have another current folder."""
+        return LocalFiles, (self.folder.absolute(), self._disk)
 
     @property
     def place(self) -> str:

@@ -21,7 +21,7 @@ from tidelog.store.distributed import PIECE
 from tidelog.store.sealing import sealed
 from tidelog.store.segments import SEGMENTS, Segment
 from tidelog.store.sidecars import SIDECARS, Part, Sidecar
-from tidelog.store.states import STATES, KeptState
+from tidelog.store.states import STATES, KeptState, StatePart
 
 __all__ = [
     "HISTORY",
@@ -44,7 +44,7 @@ D = TypeVar("D")
 
 FORMAT: Final = 6
 # 1 had no states, 1 and 2 no digests, 1 to 3 no origins of sinks, 1 to 4 no writers and sidecars, 1 to 5 one
-# file for the changes of a relation
+# file for the changes of a relation, states of one file, and no positions of streams
 _READABLE: Final = (1, 2, 3, 4, 5, FORMAT)
 _WITH_DIGESTS: Final = 3
 MANIFESTS: Final = "manifests"
@@ -53,12 +53,14 @@ _DIGITS: Final = 12
 _PLAIN: Final = {"str": str, "int": int, "bool": bool}
 _INPUT: Final = re.compile(r"^input ", re.MULTILINE)  # attributes may stand on the lines before
 _STATE: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}(?:-(\d+))?")
+_PART: Final = re.compile(rf"{STATES}/\d{{{_DIGITS}}}-(\d+)-[0-9a-f]{{32}}")
 _SEGMENT: Final = re.compile(rf"[^./][^/]*/\d{{{_DIGITS}}}-(?:changes|base)(?:-(\d+))?{PIECE}\.parquet")
 _SIDECAR: Final = re.compile(
     rf"{SIDECARS}/[^./][^/]*/\d{{{_DIGITS}}}-(?:files|counts|keys)(?:-(\d+))?{PIECE}\.parquet"
 )
 _FILE: Final = re.compile(
-    rf"(?:{SEGMENTS}/{_SEGMENT.pattern}|{_STATE.pattern}|{_SIDECAR.pattern})(?:{re.escape(UNFINISHED)})?"
+    rf"(?:{SEGMENTS}/{_SEGMENT.pattern}|{_STATE.pattern}|{_PART.pattern}|{_SIDECAR.pattern})"
+    rf"(?:{re.escape(UNFINISHED)})?"
     rf"|(?:{MANIFESTS}|{HISTORY})/\d{{{_DIGITS}}}(?:-\d+)?\.json(?:\.[0-9a-f]+)?{re.escape(UNFINISHED)}"
 )
 
@@ -102,10 +104,16 @@ class StoredRelation:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The last committed batch of a stream; `stream` is the id that Spark assigned."""
+    """The last committed batch of a stream; `stream` is the id that Spark assigned.
+
+    `file` has what Spark needs to go on, with its size and digest; "" if Spark keeps that itself.
+    """
 
     stream: str
     number: int
+    file: str = ""
+    size: int = 0
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +173,8 @@ class Manifest:
         """All files of the store that this commit needs, by their names in it."""
         files = {f"{SEGMENTS}/{file}" for file in self.files}
         files.update(part.file for part in self.parts)
-        return frozenset(files if self.state is None else files | {self.state.file})
+        files.update(batch.file for batch in self.streams.values() if batch.file)
+        return frozenset(files if self.state is None else files | self.state.files)
 
 
 Entry: TypeAlias = Manifest | Claim
@@ -216,7 +225,13 @@ def _is_sound(manifest: Manifest, *, has_digests: bool) -> bool:
     """Whether a manifest names only files of the store, each with its digest."""
     is_named = all(_SEGMENT.fullmatch(s.file) and bool(s.digest) >= has_digests for s in manifest.segments)
     is_named = is_named and all(_SIDECAR.fullmatch(part.file) and part.digest for part in manifest.parts)
-    return is_named and (manifest.state is None or bool(_STATE.fullmatch(manifest.state.file)))
+    is_named = is_named and all(not b.file or _PART.fullmatch(b.file) for b in manifest.streams.values())
+    state = manifest.state
+    if state is None or not is_named:
+        return is_named
+    return bool(_STATE.fullmatch(state.file)) and all(
+        _PART.fullmatch(p.file) and p.digest for p in state.parts
+    )
 
 
 def _from_json(content: Mapping[str, Any]) -> Manifest:
@@ -263,7 +278,8 @@ def _state(content: Mapping[str, Any] | None) -> KeptState | None:
         return None
     log = {name: _segments(segments) for name, segments in content["log"].items()}
     known = {name: value for name, value in content.items() if name != "checksum"}  # in earlier formats
-    return _plain(KeptState, {"digest": "", **known, "log": log})
+    parts = tuple(_plain(StatePart, part) for part in content.get("parts", ()))
+    return _plain(KeptState, {"digest": "", **known, "log": log, "parts": parts})
 
 
 def _plain(kind: type[D], content: Mapping[str, Any]) -> D:

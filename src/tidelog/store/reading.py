@@ -79,11 +79,14 @@ class StoredVersion:
         """The segments with the changes of the last commit to a relation; none if there are no changes."""
         return self.current.changes.get(name, ()) if self.current is not None else ()
 
+    def log(self, name: str) -> tuple[Segment, ...]:
+        """The segments with the changes of a relation's asserted facts since the saved state."""
+        state = self.current.state if self.current is not None else None
+        return () if state is None else state.log.get(name, ())
+
     def asserted_since(self, relation: Relation) -> Any:
         """The changes of a relation's asserted facts since the saved state, as signed rows."""
-        state = self.current.state if self.current is not None else None
-        log = () if state is None else state.log.get(relation.name, ())
-        return read_changes(relation, log, self.verifier)
+        return read_changes(relation, self.log(relation.name), self.verifier)
 
     def matching(self, relation: Relation, asked: Any) -> Any:
         """The rows of a relation at the last commit with the values of one of the rows of `asked`."""

@@ -17,7 +17,7 @@ from tidelog.syntax.expressions import (
     expression,
     rest_of_expression,
 )
-from tidelog.syntax.foreign import JOINTS, end_hint
+from tidelog.syntax.foreign import JOINTS, argument_hint, end_hint
 from tidelog.syntax.names import is_word, variable_name
 from tidelog.syntax.precedence import NOT
 
@@ -269,7 +269,7 @@ def atom(c: Cursor) -> tree.Atom:
             break
     before = found[-1].span if found and c.at("=") else None
     named = "" if before is None else c.source.text[before.start : before.end]
-    hint = f"a column that is given by name begins with a dot: `.{named} = …`" if named else None
+    hint = f"a column that is given by name begins with a dot: `.{named} = …`" if named else argument_hint(c)
     c.expect(")", f"after the arguments of `{name.name}`", hint)
     place = c.since(name.start)
     return tree.Atom(name.name, tuple(found), place, c.span(name), delay=delay, is_prime=is_prime)

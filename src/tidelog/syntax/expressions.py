@@ -224,6 +224,9 @@ def _primary(c: Cursor) -> tree.Expr:
         case "string":
             c.advance()
             return string(c, token, expression)
+        case "short":
+            c.advance()
+            return tree.StringLiteral(token.text, c.span(token), c.source.text[token.start : token.end])
         case "raw":
             c.advance()
             return tree.StringLiteral(token.text[2:-1], c.span(token))

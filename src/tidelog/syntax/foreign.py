@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from operator import attrgetter
+
 from tidelog.syntax.cursor import Cursor
 
 __all__ = [
@@ -43,6 +46,7 @@ _NEGATED = {
     "between": "`not` stands before the condition: `not (low <= x and x <= high)`",
 }
 _NAMED = "write `var x = …`"
+_PREFIX = "for short names, declare prefixes at the top: `prefix ex: <http://example.org/>`"
 _OVER_BODY = "write `var n = count { … }` or `var n = sum(x) { … }`"
 _BEFORE = {  # by the word before what was not expected
     "let": _NAMED,
@@ -78,6 +82,8 @@ def end_hint(c: Cursor) -> str | None:
     match c.token.text, c.peek().text:
         case ("<", "-") | (":", "="):
             return "write `:-`"
+        case ":", _ if _is_short_name(c):
+            return _PREFIX
         case "-", "-":
             return "comments begin with `//`"
         case "{", _:
@@ -104,17 +110,28 @@ def end_hint(c: Cursor) -> str | None:
 def operator_hint(c: Cursor) -> str | None:
     """What to write instead of an operator of two characters that ends with the next token."""
     text, end = c.source.text, c.token.end
+    if _is_short_name(c):
+        return _PREFIX
     return next((hint for operator, hint in _OPERATORS.items() if text.endswith(operator, 0, end)), None)
 
 
 def statement_hint(c: Cursor, start: int) -> str | None:
     """What to write instead of a statement that begins with the word at an offset."""
-    first = next((token.text for token in c.tokens if token.start == start), "")
-    return _STATEMENTS.get(first)
+    place = bisect_left(c.tokens, start, key=attrgetter("start"))
+    first = c.tokens[place]
+    return _STATEMENTS.get(first.text) if first.start == start else None
 
 
 def argument_hint(c: Cursor) -> str | None:
     """What to write instead of a token that neither continues nor ends an argument."""
+    if _is_short_name(c):
+        return _PREFIX
     before = c.tokens[c.index - 1].text if c.index else ""
     is_closure = before in ("lambda", "fn", "func", "function", "\\") or c.token.text in ("=>", "->")
     return "a closure is written `|x| …`" if is_closure else None
+
+
+def _is_short_name(c: Cursor) -> bool:
+    """Whether the next tokens are the end of a short name for an IRI."""
+    following = c.peek()
+    return c.token.text == ":" and following.start == c.token.end and following.kind in ("name", "Name")

@@ -44,4 +44,4 @@ def expect_at_start(c: Cursor, item: tree.Item, before: Sequence[tree.Item]) -> 
         c.complain("E003", item.span, "the name of the module must be the first line", "move it to the top")
 
 
-_HEADER = (tree.Import, tree.Module)
+_HEADER = (tree.Import, tree.Module, tree.Prefix)

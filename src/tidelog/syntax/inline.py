@@ -174,7 +174,9 @@ def _value(expr: tree.Expr) -> str:
             return "true" if value else "false"
         case tree.WidthLiteral(width, number, span):
             return span.text if _WIDTH.fullmatch(span.text) else f"{width}'d{number}"
-        case tree.StringLiteral(value, span):
+        case tree.StringLiteral(value, span, short):
+            if short is not None:
+                return short
             return span.text if span.text == f'r"{value}"' else quote(value)
         case tree.BytesLiteral(value):
             return f'x"{value.hex()}"'

@@ -4,7 +4,8 @@ Tokens are small tuples `(kind, text, start, end)`, since a file of ten thousand
 thousand of them. Kinds: `name` (lower case), `Name` (capitalised, or namespaced with `::`), `quoted` (a name
 with backticks, which belong to its `text` and not to its `name`), `int`, `fraction`, `string` (with quotes,
 and with escapes and `${…}` not yet processed; a lone quote if it is unterminated), `raw` (a string without
-escapes, `r"…"`), `bytes`, `width` (`8'hff`), `op`, `keyword` (the text is the keyword itself) and `end`.
+escapes, `r"…"`), `bytes`, `width` (`8'hff`), `op`, `prefix` (a whole declaration), `keyword` (the text is the
+keyword itself) and `end`. `prefixes` makes tokens of the kind `short`.
 Comments are collected in a separate list.
 
 Text that is not a token becomes a diagnostic and is skipped; the lexer never stops early. The comment and
@@ -21,7 +22,7 @@ from tidelog.errors import Diagnostic, Source, Span
 from tidelog.syntax.quoting import KEYWORDS, NAME, unquoted
 from tidelog.syntax.tree import Comment
 
-__all__ = ["KEYWORDS", "Token", "hole_end", "tokenize"]
+__all__ = ["KEYWORDS", "PREFIX", "Token", "hole_end", "tokenize"]
 
 
 class Token(NamedTuple):
@@ -36,11 +37,13 @@ class Token(NamedTuple):
         return unquoted(self.text) if self.kind == "quoted" else self.text
 
 
+PREFIX = r'@?[Pp][Rr][Ee][Ff][Ii][Xx][ \t]+[\w-]*:[ \t]*<[^<>"{}|^`\\\s]*>(?:[ \t]*\.)?'  # and a namespace
 _TOKEN = re.compile(
     rf"""
       (?P<blank>\s+)
     | (?P<comment>//[^\n\r]*|/\*(?:[^*]|\*(?!/))*\*/)
     | (?P<bytes>x"[^"\n]*")
+    | (?P<prefix>{PREFIX})
     | (?P<raw>r"[^"]*")
     | (?P<name>{NAME})
     | (?P<width>\d[\d_]*'(?:d[\d_]+|h[0-9A-Fa-f_]+|b[01_]+))

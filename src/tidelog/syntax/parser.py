@@ -24,6 +24,7 @@ from tidelog.syntax.headers import expect_at_start, header, is_header
 from tidelog.syntax.imperative import head, imperative_rule, is_loop
 from tidelog.syntax.indexes import index, is_index
 from tidelog.syntax.lexer import tokenize
+from tidelog.syntax.prefixes import declared_prefixes, prefix, with_short_names
 from tidelog.syntax.quoting import STARTS
 
 __all__ = ["First", "is_file_name", "parse", "read", "read_body", "read_first"]
@@ -39,7 +40,8 @@ _BEGINNINGS = {
 }
 _FUNCTION = "functions are declared with `function`: `function double(x: int): int { x * 2 }`"
 _TYPE = "types are declared with `typedef`: `typedef Shape = Circle{radius: int} | Square{side: int}`"
-_DECLARED = {"fn": _FUNCTION, "def": _FUNCTION, "func": _FUNCTION} | dict.fromkeys(
+_PREFIX = "prefixes are declared as in `prefix ex: <http://example.org/>`"
+_DECLARED = {"prefix": _PREFIX, "fn": _FUNCTION, "def": _FUNCTION, "func": _FUNCTION} | dict.fromkeys(
     ["struct", "enum", "type", "data"], _TYPE
 )
 
@@ -78,6 +80,8 @@ def is_file_name(text: str) -> bool:
 
 def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
     tokens, comments, problems = tokenize(source, again=again)
+    prefixes = {**source.prefixes, **declared_prefixes(tokens)}
+    tokens = with_short_names(source, tokens, problems)
     unreadable = sorted(p.span.start for p in problems)
     cursor = Cursor(source, tokens, problems)
     items: list[tree.Item] = []
@@ -97,7 +101,7 @@ def _read(source: Source, again: bool) -> tuple[tree.Program, list[Diagnostic]]:
             if left_out == bisect_right(unreadable, cursor.token.start):
                 problems.append(unexpected.diagnostic)
             _recover(cursor, start)
-    return tree.Program(tuple(items), tuple(comments)), problems
+    return tree.Program(tuple(items), tuple(comments), prefixes), problems
 
 
 def _not_a_text(source: Source) -> Diagnostic:
@@ -111,6 +115,7 @@ def _not_a_text(source: Source) -> Diagnostic:
 def read_body(source: Source) -> tuple[tuple[tree.Literal, ...], list[Diagnostic]]:
     """The literals of a text that is a rule body, with an optional full stop, and its syntax errors."""
     tokens, _, problems = tokenize(source)
+    tokens = with_short_names(source, tokens, problems)
     cursor = Cursor(source, tokens, problems)
     try:
         body = literals(cursor)
@@ -142,6 +147,7 @@ class First:
 def read_first(source: Source, start: int, *, is_query: bool = False) -> First:
     """The first item from an offset on, or the first query, with an optional full stop."""
     tokens, _, problems = tokenize(source, start)
+    tokens = with_short_names(source, tokens, problems)
     cursor = Cursor(source, tokens, problems)
     item: tree.Item | None = None
     try:
@@ -249,6 +255,8 @@ def _item(c: Cursor) -> tree.Item:
         return relation(c)
     if c.at("#["):
         return attributed(c)
+    if c.token.kind == "prefix":
+        return prefix(c)
     if is_header(c):
         return header(c)
     if is_index(c):
@@ -263,7 +271,9 @@ def _item(c: Cursor) -> tree.Item:
         capital = c.token.text[0].upper() + c.token.text[1:]
         message = f"`{c.token.text}` cannot be a relation: relation names must be capitalised"
         raise Unexpected(Diagnostic("E005", c.span(c.token), message, hint=f"write `{capital}`"))
-    word = _DECLARED.get(c.token.text) if c.peek().kind in ("name", "Name") else None
+    word = (
+        _DECLARED.get(c.token.text) if c.peek().kind in ("name", "Name") or c.token.text == "prefix" else None
+    )
     if word is not None:
         raise c.unexpected(f"expected a declaration or a rule, found {describe(c.token)}", word)
     message = f"expected a declaration or a rule, found {describe(c.token)}"

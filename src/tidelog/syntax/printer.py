@@ -86,6 +86,8 @@ def print_line(item: tree.Item) -> str:
             return f"module {written_path(path)}"
         case tree.Import(path, alias):
             return f"import {written_path(path)}{f' as {written_type(alias)}' if alias else ''}"
+        case tree.Prefix(name, namespace):
+            return f"prefix {name}: <{namespace}>"
         case tree.Index(name, parameters, atom):
             given = ", ".join(map(print_parameter, parameters))
             return f"index {written_relation(name)}({given}) on {print_literal(atom)}"
@@ -161,7 +163,7 @@ def _broken(item: tree.Item) -> Iterator[Line]:
             for column, comma in _separated(columns, ",", ""):
                 yield _line(print_column(column) + comma, column.span)
             yield Line(_ending(item), key[0].span.start if key else end - 1, end, INDENT)
-        case tree.Alias() | tree.Module() | tree.Import() | tree.Index():
+        case tree.Alias() | tree.Module() | tree.Import() | tree.Prefix() | tree.Index():
             yield Line(print_line(item), start, end)
         case tree.TypeDefinition(constructors=(only,)):
             yield Line(f"{_opening(item)} {written_relation(only.name)}{{", start, only.name_span.end)

@@ -256,7 +256,7 @@ class Subject:
         """What is wrong with the session after all steps."""
         if self.name != "recompute":  # once for each case
             return None
-        library, again = taken_back(self.session, "\n".join(self.case.declarations), self.case.seed)
+        library, again = taken_back(self.session, "\n".join(self.case.declarations), self.case.seed or 0)
         for name in self.session:
             found, wanted = shown(again[name].given), shown(self.session[name])
             if found != wanted:

@@ -54,7 +54,7 @@ def execute(console: Console, command: Command) -> None:
 
 
 def _why(console: Console, text: str) -> None:
-    relation, rows = matching_rows(text, console.db.query)
+    relation, rows = matching_rows(text, console.db.query, console.db.program)
     if not rows:
         _why_not(console, text)
         return

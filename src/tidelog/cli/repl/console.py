@@ -6,7 +6,7 @@ that fails, which ends it. Without an open transaction, each statement is one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, assert_never
@@ -68,6 +68,11 @@ class Console:
             self.open.rollback()
             self.open = None
         return was_open
+
+    @property
+    def prefixes(self) -> Mapping[str, str]:
+        """Those of the program, with their namespaces."""
+        return self.db.program.names.prefixes
 
     def number(self, rule: SessionRule) -> int:
         """The number of a rule, which it keeps."""
@@ -261,5 +266,7 @@ def _declared(item: tree.Item) -> str:
             return f"module {path} imported"
         case tree.Module(path=path):
             return f"module {path}"
+        case tree.Prefix(name, namespace):
+            return f"prefix {name}: <{namespace}>"
         case _:
             assert_never(item)

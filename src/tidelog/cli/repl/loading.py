@@ -53,7 +53,7 @@ def _load_text(console: Console, path: Path) -> None:
         raise SessionError(f"{name} is not UTF-8 text (at byte {error.start})") from None
     except (OSError, ValueError) as error:
         raise SessionError(f"{name} cannot be read: {getattr(error, 'strerror', error)}") from None
-    found = list(statements(text, name))
+    found = list(statements(text, name, prefixes=console.prefixes))
     for statement in found:
         if not isinstance(statement, Add | Assert):
             place = f"{name}:{statement.place.line}"

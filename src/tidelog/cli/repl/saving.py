@@ -10,6 +10,7 @@ from typing import assert_never
 
 from tidelog.data import types
 from tidelog.data.order import in_order
+from tidelog.data.short_names import WELL_KNOWN
 from tidelog.data.types import Type
 from tidelog.data.values import Row, Value
 from tidelog.errors import ProgramError, SessionError
@@ -31,7 +32,7 @@ from tidelog.session.facts import WholeFacts
 from tidelog.syntax import tree
 from tidelog.syntax.inline import print_expression
 from tidelog.syntax.parser import read
-from tidelog.syntax.printer import print_item
+from tidelog.syntax.printer import print_item, print_line
 from tidelog.syntax.quoting import written_relation
 
 __all__ = ["python_functions", "saved_text", "write_text"]
@@ -45,6 +46,7 @@ def saved_text(db: Session) -> str:
     program = db.program
     written = Written(program)
     parts = [
+        [print_line(tree.Prefix(n, s)) for n, s in program.names.prefixes.items() if n not in WELL_KNOWN],
         [print_item(item) for item in program.types.values()],
         [print_alias(n, t) for n, t in program.aliases.items() if n not in program.types],
         [print_relation(r) for r in program.relations.values()],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NoReturn
 
 import click
@@ -18,7 +18,7 @@ __all__ = ["run_script"]
 
 def run_script(console: Console, lines: Iterable[str], name: str) -> None:
     """Execute statements as their lines arrive; the process exits with 1 after an error."""
-    for statement in _statements(lines, name):
+    for statement in _statements(lines, name, console.prefixes):
         try:
             console.execute(statement)
         except TidelogError as error:
@@ -32,8 +32,8 @@ def run_script(console: Console, lines: Iterable[str], name: str) -> None:
         fail(f"{name}: the input ends in an open transaction, which is rolled back")
 
 
-def _statements(lines: Iterable[str], name: str) -> Iterator[Statement]:
-    reader = Reader(name)
+def _statements(lines: Iterable[str], name: str, prefixes: Mapping[str, str]) -> Iterator[Statement]:
+    reader = Reader(name, prefixes=prefixes)
     try:
         for line in lines:
             yield from reader.feed(line)

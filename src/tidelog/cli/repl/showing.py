@@ -66,7 +66,8 @@ class ChangedRows(Protocol):
 
 
 def fact_text(relation: Relation, row: Row) -> str:
-    values = (clip(value_text(type_, v), _WIDEST) for type_, v in zip(relation.types, row, strict=True))
+    names, types = relation.names, relation.types
+    values = (clip(names.in_text(value_text(t, v)), _WIDEST) for t, v in zip(types, row, strict=True))
     return f"{written_relation(relation.name)}({', '.join(values)})"
 
 

@@ -13,8 +13,9 @@ A statement knows its place: the lines that it is in and their numbers, so that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from tidelog.errors import Diagnostic, ProgramError, Source, Span
@@ -41,6 +42,7 @@ _WORD: Final = re.compile(rf"({'|'.join((*WORDS, 'exit', 'help', 'quit'))})[ \t]
 _COMMAND: Final = re.compile(r":[ \t]*([^\s:]*)([^\r\n]*)")
 _NUMBER: Final = re.compile(r"-[ \t]*(\d{1,9})[ \t]*\.?[ \t]*(?=[\r\n]|//)")
 _BLANK: Final = re.compile(r"(?:\s+|//[^\n\r]*|/\*(?:[^*]|\*(?!/))*\*/)*")
+_NO_PREFIXES: Final[Mapping[str, str]] = MappingProxyType({})
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _EMPTY_LINE: Final = re.compile(r"\n[ \t\r]*\n")
 
@@ -132,9 +134,11 @@ def blanked(text: str) -> str:
     return re.sub(r"[^\n\r]", " ", text)
 
 
-def statements(text: str, name: str, line: int = 1) -> Iterator[Statement]:
-    """All statements of a text; ProgramError where one cannot be read."""
-    reader = Reader(name, line)
+def statements(
+    text: str, name: str, line: int = 1, prefixes: Mapping[str, str] = _NO_PREFIXES
+) -> Iterator[Statement]:
+    """All statements of a text; ProgramError where one cannot be read. `prefixes` are known already."""
+    reader = Reader(name, line, prefixes)
     yield from reader.feed(text)
     yield from reader.end()
 
@@ -142,8 +146,9 @@ def statements(text: str, name: str, line: int = 1) -> Iterator[Statement]:
 class Reader:
     """Takes lines, and gives the statements that end in them."""
 
-    def __init__(self, name: str, line: int = 1) -> None:
+    def __init__(self, name: str, line: int = 1, prefixes: Mapping[str, str] = _NO_PREFIXES) -> None:
         self._name = name
+        self._prefixes = dict(prefixes)
         self._first = line
         self._lines = ""  # from the line on in which the next statement begins
         self._start = 0  # where it begins
@@ -166,6 +171,8 @@ class Reader:
             if found is None:
                 return
             self._skip(found.place.end)
+            if isinstance(found, Add) and isinstance(found.item, tree.Prefix):
+                self._prefixes[found.item.name] = found.item.namespace
             yield found
 
     def _skip(self, end: int) -> None:
@@ -183,7 +190,7 @@ class Reader:
         self._skip(blank.end())
         if self._start == len(self._lines):
             return None
-        lines = Source(self._name, self._lines, self._first)
+        lines = Source(self._name, self._lines, self._first, self._prefixes)
         place = Place(lines, self._start, len(self._lines), self._offset)
         return _simple(place) or self._program_text(place, at_end)
 

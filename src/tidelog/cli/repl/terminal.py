@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import click
@@ -38,6 +39,7 @@ __all__ = ["HISTORY", "execute_text", "history", "is_complete", "run"]
 
 HISTORY: Final = "TIDELOG_HISTORY"  # the file of the history; an empty text for none
 _INPUT: Final = "<input>"
+_NO_PREFIXES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def run(db: Session) -> None:
@@ -60,7 +62,7 @@ def run(db: Session) -> None:
 def execute_text(console: Console, text: str) -> None:
     """Execute all statements of a text, up to the first error, which is shown."""
     try:
-        for statement in statements(text, _INPUT):
+        for statement in statements(text, _INPUT, prefixes=console.prefixes):
             console.execute(statement)
             if console.is_over:
                 return
@@ -72,9 +74,9 @@ def execute_text(console: Console, text: str) -> None:
         show_problem(": ".join(str(part) for part in (error.filename, error.strerror) if part))
 
 
-def is_complete(text: str) -> bool:
+def is_complete(text: str, prefixes: Mapping[str, str] = _NO_PREFIXES) -> bool:
     """Whether a text can be executed: no statement goes on, or the last line is empty."""
-    reader = Reader(_INPUT)
+    reader = Reader(_INPUT, prefixes=prefixes)
     try:
         for _ in reader.feed(text):
             pass
@@ -94,7 +96,7 @@ def _prompts(console: Console) -> PromptSession[str]:
         complete_while_typing=False,
         auto_suggest=AutoSuggestFromHistory(),
         style=Style.from_dict(STYLES),
-        key_bindings=_keys(),
+        key_bindings=_keys(console),
         multiline=True,
     )
 
@@ -107,12 +109,12 @@ def _continuation(width: int, _: int, __: int) -> str:
     return "... ".rjust(width)
 
 
-def _keys() -> KeyBindings:
+def _keys(console: Console) -> KeyBindings:
     keys = KeyBindings()
 
     @keys.add("enter")
     def _(event: KeyPressEvent) -> None:
-        _enter(event.current_buffer)
+        _enter(event.current_buffer, console)
 
     @keys.add("escape", "enter")
     def _(event: KeyPressEvent) -> None:
@@ -121,11 +123,11 @@ def _keys() -> KeyBindings:
     return keys
 
 
-def _enter(buffer: Buffer) -> None:
+def _enter(buffer: Buffer, console: Console) -> None:
     """Accept a completion, execute the text, or begin a new line."""
     if buffer.complete_state is not None and buffer.complete_state.current_completion is not None:
         buffer.complete_state = None
-    elif is_complete(buffer.text):
+    elif is_complete(buffer.text, console.prefixes):
         buffer.validate_and_handle()
     else:
         buffer.newline(copy_margin=False)

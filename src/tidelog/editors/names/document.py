@@ -8,8 +8,9 @@ parsed it as a whole.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -22,18 +23,27 @@ from tidelog.syntax.parser import read
 
 __all__ = ["Block", "Document", "Place"]
 
+_PREFIX: Final = re.compile("prefix", re.IGNORECASE)
 _DECLARED: Final = (Role.RELATION, Role.TYPE, Role.CONSTRUCTOR, Role.FUNCTION, Role.INDEX)
 
 
 @dataclass(slots=True)
 class Block:
-    """`origin` is where the block begins in the source that its item was parsed from."""
+    """`origin` is where the block begins in the source that its item was parsed from, with `prefixes`."""
 
     length: int
     item: tree.Item | None
     origin: int
     has_errors: bool
+    prefixes: Mapping[str, str] = field(default_factory=dict, repr=False)
     _names: tuple[Occurrence, ...] | None = field(default=None, repr=False)
+
+    def with_item(self, other: Block) -> Block:
+        """The block with the item of another one, which has the same text."""
+        if self.item is None or other.item is None or other is self:
+            return self
+        origin = other.item.span.start - (self.item.span.start - self.origin)
+        return Block(self.length, other.item, origin, self.has_errors, self.prefixes)
 
     @property
     def names(self) -> tuple[Occurrence, ...]:
@@ -56,14 +66,24 @@ class Place:
 class Document:
     """`name` is what its source is called: the path of a file, or the address of a text without one."""
 
-    def __init__(self, name: str, text: str, path: Path | None = None, version: int = 0) -> None:
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        path: Path | None = None,
+        version: int = 0,
+        known: Iterable[Block] = (),
+    ) -> None:
+        """`known` are blocks of an earlier version; those that are the same are taken over."""
         self.name = name
         self.path = path
         self.version = version
         self.source = Source(name, text)
-        self.blocks, problems = _parsed(text, name)
+        # `problems` are the syntax errors of the text when it was last parsed as a whole
+        self.blocks, self.problems = _parsed(text, name, {})
         self.is_settled = True
-        self.has_errors = bool(problems)
+        self.has_errors = bool(self.problems)
+        self.blocks = _kept(self.blocks, known)
         self._starts: list[int] | None = None
         self._declared: dict[Role, dict[str, list[tuple[int, Occurrence]]]] | None = None
 
@@ -86,10 +106,11 @@ class Document:
         begin = self.starts[first]
         old = self.blocks[first:last]
         stop = begin + sum(b.length for b in old) + len(text) - len(self.text)
-        made, problems = _parsed(text[begin:stop], self.name)
-        if problems or any(b.has_errors for b in old):
+        made, problems = _parsed(text[begin:stop], self.name, _prefixes(self.blocks))
+        parts = self.text[begin : begin + sum(b.length for b in old)], text[begin:stop]
+        if problems or any(b.has_errors for b in old) or any(map(_PREFIX.search, parts)):
             self.is_settled = False
-        self.blocks[first:last] = made
+        self.blocks[first:last] = _kept(made, old)
         self.has_errors = any(b.has_errors for b in self.blocks)
         self._changed(text)
 
@@ -102,8 +123,10 @@ class Document:
     def settle(self) -> None:
         """Parse the whole text, if an edit may have left wrong items."""
         if not self.is_settled:
-            self.blocks, problems = _parsed(self.text, self.name)
-            self.is_settled, self.has_errors = True, bool(problems)
+            known = self.blocks
+            self.blocks, self.problems = _parsed(self.text, self.name, {})
+            self.blocks = _kept(self.blocks, known)
+            self.is_settled, self.has_errors = True, bool(self.problems)
             self._changed(self.text)
 
     def adopt(self, other: Document) -> None:
@@ -187,14 +210,33 @@ def _moved(name: Occurrence, by: int) -> Occurrence:
     return replace(name, start=name.start + by, end=name.end + by)
 
 
-def _parsed(text: str, name: str) -> tuple[list[Block], list[Diagnostic]]:
-    """The blocks of a text. One without items is one block."""
-    program, problems = read(Source(name, text))
+def _prefixes(blocks: Sequence[Block]) -> Mapping[str, str]:
+    """What was known when the blocks were parsed together."""
+    return blocks[0].prefixes
+
+
+def _kept(made: Sequence[Block], known: Iterable[Block]) -> list[Block]:
+    """The blocks; items that have the same text as known ones stay the same objects."""
+    prefixes = _prefixes(made)
+    usable = [b for b in known if b.item is not None and b.prefixes == prefixes]
+    by_text = {b.item.span.text: b for b in usable if b.item is not None}
+    return [b if b.item is None else b.with_item(by_text.pop(b.item.span.text, b)) for b in made]
+
+
+def _parsed(text: str, name: str, prefixes: Mapping[str, str]) -> tuple[list[Block], list[Diagnostic]]:
+    """The blocks of a text. One without items is one block. `prefixes` are declared in other blocks."""
+    program, problems = read(Source(name, text, prefixes=prefixes))
     starts = [item.span.start for item in program.items]
     places = [0, *starts[1:], len(text)] if starts else [0, len(text)]
     wrong = sorted(p.span.start for p in problems)
     items = program.items or (None,)
     return [
-        Block(end - start, item, start, bisect_right(wrong, end) > bisect_right(wrong, start - 1))
+        Block(
+            end - start,
+            item,
+            start,
+            bisect_right(wrong, end) > bisect_right(wrong, start - 1),
+            program.prefixes,
+        )
         for item, start, end in zip(items, places[:-1], places[1:], strict=True)
     ], problems

@@ -146,7 +146,7 @@ class _Walk:
                 self._index(item)
             case tree.Import(path, name_span=span):
                 self._add(Role.MODULE, path, span)
-            case tree.Module():
+            case tree.Module() | tree.Prefix():
                 return
             case _:
                 assert_never(item)

@@ -140,6 +140,8 @@ def _header(document: Document) -> list[tree.Import | tree.Module]:
     """What a document imports, and the name of its module."""
     found: list[tree.Import | tree.Module] = []
     for block in document.blocks:
+        if isinstance(block.item, tree.Prefix):
+            continue
         if not isinstance(block.item, tree.Import | tree.Module):
             break
         found.append(block.item)

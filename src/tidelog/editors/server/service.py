@@ -117,6 +117,7 @@ class Service:
         if document is not None:
             self.workspace.close(document)
             self.programs.pop(document.name, None)
+            self.checker.forget(document)
             self._send(document, [])
             self.checker.schedule_all()
 

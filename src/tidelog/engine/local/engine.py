@@ -24,6 +24,8 @@ from tidelog.engine.local.kernels import layout
 from tidelog.engine.local.native.calls import end_round
 from tidelog.engine.local.rules.bytecode import MODES
 from tidelog.engine.local.rules.cache import Variants
+from tidelog.engine.local.rules.compiler import Variant
+from tidelog.engine.local.rules.first_rounds import reads_nothing, with_constants
 from tidelog.engine.local.rules.fusion import FusedLoops
 from tidelog.engine.local.rules.groups import Groups
 from tidelog.engine.local.rules.increments import Trials
@@ -217,14 +219,27 @@ class LocalEngine:
     def derive(self, step: Derive, rank: int) -> int:
         """Find a rule's instances and apply them to their heads; returns their number."""
         driver = self.driver(step)
-        if driver is not None and not len(driver):
+        if (driver is not None and not len(driver)) or reads_nothing(step, self.pending, self.dense.bits):
             return 0
         before = self.runner.instances
         if not self._rediscover(step, driver, rank):
             rows = None if driver is None else len(driver)
             variant = self.variants.first(step.rule, step.driver, rows)
+            driver = self._matching(variant, step, driver)
             self.runner.run(variant, step.views, driver, step.mode, rank)
         return self.runner.instances - before
+
+    def _matching(self, variant: Variant, step: Derive, driver: Rows | None) -> Rows | None:
+        """The rows of a delta that can match the first atom, as far as that is known."""
+        if driver is None or step.driver is None or step.views[step.driver] is not View.DELTA:
+            return driver
+        first = variant.stages[0].levels[0] if variant.stages[0].levels else None
+        if step.mode is not Mode.INSERT or first is None or first.join is None:
+            return driver
+        if first.join.position != step.driver or first.join.relation in self.dense.bits:
+            return driver
+        working = self.change(first.join.relation).working
+        return with_constants(first, working, self.runner.slots(variant), driver)
 
     def done_so_far(self, relation: str) -> tuple[int, int]:
         return self.runner.examined, self.change(relation).working.found_since

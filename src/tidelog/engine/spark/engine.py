@@ -66,7 +66,7 @@ class SparkEngine(LackingOperators):
         self._placement = placement
         self._is_whole = not strategy.in_frames
         most_steps = None if placement == "shuffled" else _DEEP
-        self._whole = LocalStrata(checkpoints, strategy, limits, room, most_steps)
+        self.whole = LocalStrata(checkpoints, strategy, limits, room, most_steps)
         self._work: dict[str, Work] = {}
         self._made: list[str] = []
         self._placed: dict[frozenset[str], Placed] = {}
@@ -122,7 +122,7 @@ class SparkEngine(LackingOperators):
         """Drop the relations that are not in a program."""
         for name in [n for n in self.states if n not in program.relations]:
             del self.states[name]
-        self._whole.forget(program)
+        self.whole.forget(program)
         self._known = program.functions
 
     def adopt(
@@ -136,6 +136,17 @@ class SparkEngine(LackingOperators):
     ) -> None:
         """Adopt a relation from another backend. What supports its tuples is unknown."""
         self.states[relation] = taken_over(types, facts, given, is_derived=is_derived)
+
+    def restore(self, program: FlatProgram, states: Mapping[str, RelationState]) -> None:
+        """Take over the relations of a program, as they were saved."""
+        self.states |= states
+        self._work_on(program)
+        self._known = program.functions
+
+    def divided_by(self, program: FlatProgram, relation: str) -> tuple[str, ...]:
+        """The columns by which the tuples of a relation are partitioned; all of them if there are none."""
+        self._work_on(program)
+        return self._by.get(relation, ())
 
     def work(self, relation: str) -> Work:
         """What the current commit has done to a relation so far."""
@@ -338,12 +349,12 @@ class SparkEngine(LackingOperators):
             whole=self._is_whole,
             room=self._room(stratum),
             sends=self._can_send(stratum, sizes.beside),
-            sent=self._whole.has_routes(stratum),
+            sent=self.whole.has_routes(stratum),
         )
 
     def _can_send(self, stratum: Stratum, beside: int) -> bool:
         """Whether tasks can send each other what they find, with so many rows that they read from below."""
-        if stratum.relations in self._whole.deep:
+        if stratum.relations in self.whole.deep:
             return False
         if stratum.relations not in self._sending:
             self._sending[stratum.relations] = self.sends and is_routable(stratum)
@@ -356,7 +367,7 @@ class SparkEngine(LackingOperators):
         assert self._program is not None
         counted = any(self._program.relations[n].kind is Kind.INSTANCES for n in stratum.relations)
         counted = counted and stratum.totals is None  # otherwise the counts stay in the local engine
-        return -1 if counted or stratum.relations in self._whole.outgrown else self._whole.room
+        return -1 if counted or stratum.relations in self.whole.outgrown else self.whole.room
 
     def must_bootstrap(self, stratum: Stratum) -> bool:
         if not stratum.rules or self._place(stratum).where != "shuffled" or self._place(stratum).sends:
@@ -390,27 +401,27 @@ class SparkEngine(LackingOperators):
         assert self._program is not None
         known = self._program.relations, self._functions, self.work
         if self._place(stratum).where == "driver":
-            stats = self._whole.in_driver(stratum, *known, self._check)
+            stats = self.whole.in_driver(stratum, *known, self._check)
             if stats is not None:
                 return stats
             del self._placed[stratum.relations]  # it does not fit in the driver
         placed = self._place(stratum)
         kept_whole = placed.where == "tasks" or placed.sends
-        if kept_whole and self._whole.is_new(stratum) and not self._has_rows(stratum):
+        if kept_whole and self.whole.is_new(stratum) and not self._has_rows(stratum):
             return StratumStats(stratum.name, "bootstrap", "it and all relations that it reads are empty")
         if placed.where == "tasks":
-            return self._whole.in_tasks(stratum, *known, self._tell)
+            return self.whole.in_tasks(stratum, *known, self._tell)
         if placed.sends:
-            routes = self._whole.routes(stratum, self.work)
+            routes = self.whole.routes(stratum, self.work)
             if routes is not None:
-                return self._whole.in_tasks(stratum, *known, self._tell, None if routes.is_plain else routes)
+                return self.whole.in_tasks(stratum, *known, self._tell, None if routes.is_plain else routes)
             why = "too many rows match the constants in its rules to copy them to every task"
             if stratum.best:
                 self._placed[stratum.relations] = Placed("tasks", f"{why}; in a single task")
-                return self._whole.in_tasks(stratum, *known, self._tell)
+                return self.whole.in_tasks(stratum, *known, self._tell)
             why += "; by joins"
             self._placed[stratum.relations] = Placed("shuffled", why)
-        self._whole.leave(stratum)
+        self.whole.go(stratum)
         return None
 
     def _has_rows(self, stratum: Stratum) -> bool:
@@ -448,7 +459,7 @@ class SparkEngine(LackingOperators):
         """Make the new state current."""
         for name, work in self._work.items():
             self.states[name] = work.now
-        self._whole.commit()
+        self.whole.commit()
         self._program_before = self._program
         self._end()
 
@@ -456,7 +467,7 @@ class SparkEngine(LackingOperators):
         """Restore the state before the commit."""
         for name in self._made:
             self.states.pop(name, None)
-        self._whole.rollback()
+        self.whole.rollback()
         self._work_on(self._program_before)
         self._end()
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
 
-from tidelog.pipeline.bulk.rows import Bulk, is_large, with_sign
-from tidelog.pipeline.stored import stored_frame
+from tidelog.pipeline.bulk.rows import Bulk, is_large, quoted, with_sign
+from tidelog.pipeline.opening import lost_and_gained
+from tidelog.pipeline.sources.reading import spark_schema
+from tidelog.pipeline.stored import segments_frame, stored_frame
 from tidelog.program.typed import Relation
 from tidelog.session.backends.adaptive import BUDGET
 from tidelog.session.changes import RelationChanges
@@ -18,7 +21,7 @@ from tidelog.session.facts import Facts
 from tidelog.store.durable import Store
 from tidelog.tables.signed import SIGN, signed, signed_schema
 
-__all__ = ["changes_of", "contents_of", "given", "stored_facts"]
+__all__ = ["changes_of", "contents_of", "facts_since", "given", "stored_facts"]
 
 
 def given(rows: Any) -> Any:
@@ -35,6 +38,18 @@ def stored_facts(spark: SparkSession, store: Store, placement: str | None, relat
     if is_near or not is_large(sum(segment.rows for segment in store.segments(relation.name))):
         return store.table(relation)
     return stored_frame(spark, store, relation)
+
+
+def facts_since(spark: SparkSession, store: Store, relation: Relation) -> tuple[Any, Any]:
+    """The facts that a relation lost and gained since the saved state, for a session in frames."""
+    log = store.log(relation.name)
+    if not is_large(sum(segment.rows for segment in log)):
+        return lost_and_gained(store.asserted_since(relation))
+    names = quoted(spark_schema(relation).names)
+    total = sf.sum(sf.col(f"`{SIGN}`")).alias(SIGN)
+    rows = segments_frame(spark, store, relation, log).groupBy(*names).agg(total)
+    lost, gained = (rows.where(f"`{SIGN}` {sign} 0").select(*names) for sign in "<>")
+    return lost, gained
 
 
 def contents_of(facts: Facts) -> Any:

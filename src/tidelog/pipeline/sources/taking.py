@@ -61,6 +61,7 @@ class Found:
     prints: dict[str, str] = field(default_factory=dict)
     streams: dict[str, Batch] = field(default_factory=dict)
     sidecars: dict[str, Settling | BulkSettling | Mapping[str, SidecarChange]] = field(default_factory=dict)
+    positions: dict[str, bytes] = field(default_factory=dict)  # of streams, if the store keeps them
     bad: dict[str, DataFrame] = field(default_factory=dict)
     bad_rows: list[BadRow] = field(default_factory=list)
     frames: Frames | None = None

@@ -8,10 +8,11 @@ further errors. A column of unknown type has the type None, in `Signature` only.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tidelog.data import types
+from tidelog.data.short_names import NO_NAMES, WELL_KNOWN, ShortNames
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE
 from tidelog.program.elaborate.attributes import file_options
@@ -66,6 +67,7 @@ class Declarations:
     indexes: dict[str, Index] = field(default_factory=dict)
     folds: dict[str, tree.Fold] = field(default_factory=dict)
     recursive: set[str] = field(default_factory=set)
+    names: ShortNames = NO_NAMES
 
     def copy(self) -> Declarations:
         return Declarations(
@@ -79,6 +81,7 @@ class Declarations:
             dict(self.indexes),
             dict(self.folds),
             set(self.recursive),
+            self.names,
         )
 
     def add_relation(self, relation: Relation) -> None:
@@ -87,6 +90,12 @@ class Declarations:
             columns = tuple(tree.Column(c.name, type_tree(c.type)) for c in relation.columns)
             self.rows[relation.name] = _row_definition(relation.name, columns)
         self.known[relation.name] = Signature(tuple((c.name, c.type) for c in relation.columns))
+
+    def add_prefixes(self, prefixes: Mapping[str, str]) -> None:
+        """Show terms by these prefixes, too, in all relations."""
+        self.names = ShortNames({**WELL_KNOWN, **self.names.prefixes, **prefixes})
+        for name, relation in self.relations.items():
+            self.relations[name] = replace(relation, names=self.names)
 
     def add_function(self, function: Function | PythonFunction) -> None:
         self.functions[function.name] = function
@@ -100,6 +109,9 @@ class Declarations:
 def declare(items: Iterable[tree.Item], known: Declarations, problems: Problems) -> list[tree.Function]:
     """Add all declarations among the items; return the functions whose bodies are still to be typed."""
     items = list(items)
+    prefixes = _prefixes(items, problems)
+    if prefixes:
+        known.add_prefixes(prefixes)
     for item in items:
         if isinstance(item, tree.Relation) and item.row is None and item.name not in known.relations:
             known.rows[item.name] = _row_definition(item.name, item.columns)
@@ -109,17 +121,33 @@ def declare(items: Iterable[tree.Item], known: Declarations, problems: Problems)
             _declare_relation(item, known, problems)
             _expect_other_name(item, known.calls, "function", problems)
     functions: dict[str, tree.Function] = {}
+    forms: dict[str, list[tree.Function]] = {}
+    for item in items:
+        if isinstance(item, tree.Function):
+            forms.setdefault(item.name, []).append(item)
     sound: list[tree.Function] = []
     for item in items:
         if isinstance(item, tree.Function):
             _expect_other_name(item, known.known, "relation", problems)
-            if _is_template(item, items, known):
+            if _is_template(item, forms[item.name], known):
                 sound += _declare_template(item, known, problems)
                 continue
             if _declare_function(item, functions.get(item.name), known, problems):
                 sound.append(item)
             functions.setdefault(item.name, item)
     return sound
+
+
+def _prefixes(items: Iterable[tree.Item], problems: Problems) -> dict[str, str]:
+    """The prefixes with their namespaces. In one file, each has one."""
+    found: dict[str, tree.Prefix] = {}
+    for item in items:
+        if isinstance(item, tree.Prefix):
+            before = found.setdefault(item.name, item)
+            if before.namespace != item.namespace and before.span.source is item.span.source:
+                problems.report("E111", item.span, f"the prefix `{item.name}:` already has a namespace")
+            found[item.name] = item
+    return {name: item.namespace for name, item in found.items()}
 
 
 def _expect_other_name(
@@ -158,7 +186,7 @@ def _declare_relation(item: tree.Relation, known: Declarations, problems: Proble
         return
     kind = RelationKind(item.kind) if item.kind else RelationKind.SET
     _expect_weights(item, len(columns), problems)
-    relation = Relation(item.name, sound, role, key, item.span, options, row, kind)
+    relation = Relation(item.name, sound, role, key, item.span, options, row, kind, known.names)
     before = known.relations.get(item.name)
     if before is None:
         known.add_relation(relation)
@@ -296,10 +324,10 @@ def _mentioned(part: object) -> Iterator[str]:
 # -- templates
 
 
-def _is_template(item: tree.Function, items: Iterable[tree.Item], known: Declarations) -> bool:
+def _is_template(item: tree.Function, same: Sequence[tree.Function], known: Declarations) -> bool:
+    """Whether a function is expanded where it is called; `same` are all of its name."""
     if item.type_parameters or item.name in known.templates:
         return True
-    same = [x for x in items if isinstance(x, tree.Function) and x.name == item.name]
     forms = {tuple(p.type for p in x.parameters) for x in same}
     return len(forms) > 1 or any(p.type.name == "||" for x in same for p in x.parameters)
 

@@ -229,7 +229,7 @@ def _types(item: tree.Item) -> Iterator[tree.TypeName]:
                 yield from (f.type for f in constructor.fields)
         case tree.Index(parameters=given):
             yield from (p.type for p in given if p.type is not None)
-        case tree.Rule() | tree.RuleLoop() | tree.Module() | tree.Import():
+        case tree.Rule() | tree.RuleLoop() | tree.Module() | tree.Import() | tree.Prefix():
             pass
         case _:
             assert_never(item)

@@ -33,6 +33,12 @@ class Problems:
         self.found.append(Diagnostic(code, span, message, note, hint))
         self._places.add((code, span))
 
+    def repeat(self, found: Iterable[Diagnostic]) -> None:
+        """Add diagnostics that were found before."""
+        for each in found:
+            self.found.append(each)
+            self._places.add((each.code, each.span))
+
     def has(self, code: str, span: Span) -> bool:
         """Whether a problem with this code was reported for this span."""
         return (code, span) in self._places

@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from tidelog.engine.limits import Limits
+from tidelog.engine.local.storage.record import Record
 from tidelog.engine.spark.frames.arrow import publisher
 from tidelog.engine.spark.frames.layout import decode
 from tidelog.engine.spark.ingest import is_frame
@@ -32,11 +33,12 @@ from tidelog.progress import Report
 from tidelog.session.backends.local.decoding import Decoder
 from tidelog.session.backends.local.staging import StagedData
 from tidelog.session.backends.local.state import LocalBackend
-from tidelog.session.backends.protocol import Done, Staging
+from tidelog.session.backends.protocol import Done, Saved, Staging
 from tidelog.session.backends.spark.state import SparkBackend
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.locks import Locks
 from tidelog.session.profiles.observed import Observed
+from tidelog.store.states import StateParts
 
 __all__ = ["BUDGET", "AdaptiveBackend"]
 
@@ -103,11 +105,19 @@ class AdaptiveBackend:
         with self.locks.turn:
             return self.current.answer(query, check)
 
-    def saved(self) -> Any:
+    def saved(self) -> Saved:
         return self.current.saved()
 
-    def resume(self, program: Program, found: Any) -> bool:
-        return self.current.resume(program, found)
+    def resume(self, program: Program, record: Record) -> bool:
+        return self.current.resume(program, record)
+
+    def resume_frames(self, program: Program, record: Record, parts: StateParts) -> Mapping[str, str]:
+        """Go on in frames, where the data was."""
+        frames = self._make()
+        lost = frames.resume_frames(program, record, parts)
+        with self.locks.turn, self.locks.reading:
+            self.current = frames
+        return lost
 
     def stage(self, relation: Relation) -> Staging:
         return _MovingStaging(relation, self)

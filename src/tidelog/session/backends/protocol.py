@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from tidelog.engine.limits import Limits
+from tidelog.engine.local.storage.record import Record
 from tidelog.engine.statistics import Stats
 from tidelog.maintain.strategy import Strategy
 from tidelog.plan.fan_outs import Start
@@ -24,8 +25,10 @@ from tidelog.session.changes import Changes
 from tidelog.session.facts import Facts, WholeFacts
 from tidelog.session.locks import Locks
 from tidelog.session.profiles.observed import Observed
+from tidelog.store.files import Files
+from tidelog.store.states import StatePart, StateParts
 
-__all__ = ["Backend", "Done", "MakeBackend", "Staging"]
+__all__ = ["Backend", "Done", "InFrames", "MakeBackend", "Saved", "Staging"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +114,37 @@ class Backend(Protocol):
         """Inside this block, the data in this process does not change, and others can read it."""
         ...
 
-    def saved(self) -> Any:
-        """The state at the last commit, to write before the next; None if it is not in this process."""
+    def saved(self) -> Saved:
+        """The state at the last commit, to write before the next."""
         ...
 
-    def resume(self, program: Program, found: Any) -> bool:
-        """Switch to a program and its saved state; false if that is impossible."""
+    def resume(self, program: Program, record: Record) -> bool:
+        """Switch to a program and its saved state of data in this process; false if that is impossible."""
+        ...
+
+
+class Saved(Protocol):
+    """The state of a session, to be written; `place` says where its data is."""
+
+    @property
+    def place(self) -> str: ...
+
+    def write_parts(self, files: Files, state: str) -> Sequence[StatePart]:
+        """Write all files but the one with the record, which comes last. Raises OSError."""
+        ...
+
+    def record(self) -> Record: ...
+
+
+class InFrames(Protocol):
+    """A backend that can have its data in DataFrames."""
+
+    def resume_frames(self, program: Program, record: Record, parts: StateParts) -> Mapping[str, str]:
+        """Switch to a program and its saved state; returns why some strata are bootstrapped, by their names.
+
+        The next commits add to it, where a stratum turns out to be maintained in another way than before.
+        Raises Unusable, Corrupt or EngineError if that is impossible; the backend is of no use then.
+        """
         ...
 
 

@@ -11,19 +11,22 @@ import inspect
 import platform
 import sys
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from types import ModuleType
+from typing import Any, Final, cast
 
 import numpy as np
 
-from tidelog import __version__
-from tidelog.engine import local
-from tidelog.engine.local.storage.record import map_record, read_record, write_record
+from tidelog import __version__, engine, plan
+from tidelog.engine.local.storage.record import Corrupt, map_record, read_record, write_record
 from tidelog.program.model import Program
+from tidelog.session.backends.protocol import InFrames
 from tidelog.session.session import Session
+from tidelog.store.files import Files, Output
+from tidelog.store.states import IN_FRAMES, KeptState, Offer, StatePart, Unusable, usable_state
 
-__all__ = ["can_save", "resume", "save", "stamp"]
+__all__ = ["offer", "resume", "save", "stamp"]
 
 _DIGITS: Final = 12
 
@@ -45,9 +48,14 @@ def stamp(functions: Iterable[Callable[..., object]] = ()) -> str:
 
 
 def _engine_print() -> str:
-    """A fingerprint of the engine's modules, which alone define what its arrays mean."""
-    files = sorted(Path(local.__file__).parent.rglob("*.py"))
+    """A fingerprint of the modules that define what arrays mean, and what relations a program has."""
+    files = sorted(file for package in (engine, plan) for file in _folder(package).rglob("*.py"))
     return hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()[:_DIGITS]
+
+
+def _folder(package: ModuleType) -> Path:
+    assert package.__file__ is not None, "a package with an __init__"
+    return Path(package.__file__).parent
 
 
 def _text(module: str) -> str:
@@ -58,9 +66,27 @@ def _text(module: str) -> str:
         return uuid.uuid4().hex
 
 
-def can_save(session: Session) -> bool:
-    """Whether the data of a session is in this process, and all of it can be saved."""
-    return not session._kinds.is_needed and session._state.saved() is not None
+def offer(
+    session: Session, stamp: str, progress: Callable[[str], object], *, is_missed: bool
+) -> Offer | None:
+    """The state of a session, to be saved with its last commit; None if not all of it can be saved."""
+    if session._kinds.is_needed:
+        return None
+    saved = session._state.saved()
+
+    def write_parts(files: Files, state: str) -> Sequence[StatePart]:
+        progress("saving the state")
+        try:
+            return saved.write_parts(files, state)
+        except OSError as error:
+            progress(f"the state was not saved: {error.strerror}")
+            raise
+
+    def write(out: Output) -> None:
+        with session._state.still():
+            write_record(out, saved.record(), compressed=True)
+
+    return Offer(write, stamp, is_missed, saved.place, write_parts)
 
 
 def save(session: Session, out: Any) -> None:
@@ -69,7 +95,31 @@ def save(session: Session, out: Any) -> None:
         write_record(out, session._state.saved().record(), compressed=True)
 
 
-def resume(session: Session, program: Program, state: Path | bytes) -> bool:
-    """Switch a session to a program and its saved state, a file or its content; returns whether it fits."""
-    record = read_record(state) if isinstance(state, bytes) else map_record(state)
-    return session._state.resume(program, record)
+def resume(
+    session: Session, program: Program, kept: KeptState, files: Files, stamp: str
+) -> Mapping[str, str]:
+    """Switch a session to a program and its saved state.
+
+    Returns why some strata are bootstrapped, by their names, also by the next commits. Raises Unusable or an
+    EngineError.
+    """
+    where = files.where(kept.file)
+    state = usable_state(files, kept, stamp)
+    try:
+        record = read_record(state) if isinstance(state, bytes) else map_record(state)
+        if kept.place == IN_FRAMES:
+            return _in_frames(session).resume_frames(program, record, kept.known(files))
+        if session._state.resume(program, record):
+            return {}
+    except Corrupt as problem:
+        raise Unusable(f"the saved state {where} is corrupt: {problem}") from None
+    except OSError as error:
+        raise Unusable(f"the saved state {where} cannot be read: {error.strerror}") from None
+    raise Unusable(f"the saved state {where} belongs to another program")
+
+
+def _in_frames(session: Session) -> InFrames:
+    backend = session._state
+    if not hasattr(backend, "resume_frames"):
+        raise Unusable("the saved state is of data in DataFrames, and the placement is the driver")
+    return cast(InFrames, backend)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -109,10 +109,11 @@ class WidthLiteral:
 
 @dataclass(frozen=True, slots=True)
 class StringLiteral:
-    """`"text"`, or `r"text"`, in which a backslash is a backslash."""
+    """`"text"`, or `r"text"`, in which a backslash is a backslash. `short` is the short name of an IRI."""
 
     value: str
     span: Span = spanned()
+    short: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -32,6 +33,7 @@ __all__ = [
     "Index",
     "Item",
     "Module",
+    "Prefix",
     "Program",
     "Relation",
     "Rule",
@@ -167,6 +169,15 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
+class Prefix:
+    """`prefix ex: <http://example.org/>`"""
+
+    name: str
+    namespace: str
+    span: Span = spanned()
+
+
+@dataclass(frozen=True, slots=True)
 class Index:
     """`index Name(parameters) on Relation(arguments)`"""
 
@@ -178,7 +189,7 @@ class Index:
 
 
 Item: TypeAlias = (
-    Relation | Alias | TypeDefinition | Function | Fold | Rule | RuleLoop | Module | Import | Index
+    Relation | Alias | TypeDefinition | Function | Fold | Rule | RuleLoop | Module | Import | Prefix | Index
 )
 
 
@@ -193,7 +204,8 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The items of a text. Comments are kept for the printer and ignored by equality."""
+    """The items of a text. Comments are kept for the printer, and `prefixes` are all that it knows."""
 
     items: tuple[Item, ...]
     comments: tuple[Comment, ...] = field(default=(), compare=False, repr=False)
+    prefixes: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)

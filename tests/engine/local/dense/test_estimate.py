@@ -81,6 +81,26 @@ def test_an_estimate_that_is_close_takes_more_ranks(monkeypatch: pytest.MonkeyPa
     assert len(drawn) == few + 5
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_paths_are_at_least_as_many_as_pairs(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a tree they are as many, so no ranks are drawn."""
+    counted: list[int] = []
+    count = calls.most_pairs
+
+    def most_pairs(*args: Any) -> int:
+        counted.append(count(*args))
+        return counted[-1]
+
+    monkeypatch.setattr(calls, "most_pairs", most_pairs)
+    edges = SHAPES[shape]()
+    if "tree" in shape:
+        monkeypatch.delattr(calls, "lowest_ranks")
+    _begins(LINEAR, edges)
+    pairs, values = _size(LINEAR, edges)
+    assert all(pairs <= most <= values * values for most in counted)
+    assert "tree" not in shape or counted == [pairs]
+
+
 def test_an_acyclic_closure_begins_as_bits() -> None:
     edges = graphs.mesh(98, 23)
     db = tidelog.open(text=PROGRAM)

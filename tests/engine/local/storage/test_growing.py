@@ -46,7 +46,7 @@ def test_a_table_that_was_spread_has_every_slot_where_it_is_found(seed: int) -> 
 
 
 def test_a_large_table_grows_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing, "_LARGE", 1024)
+    monkeypatch.setattr(growing, "IN_PLACE", 1024)
     table = Table(2)
     data = np.random.default_rng(0).integers(0, 2**40, (30_000, 2))
     for first in range(0, len(data), 1000):

@@ -1,9 +1,10 @@
 """Estimates the size of a recursion before its first round, to decide whether it begins as bits.
 
-The largest strongly connected component is a lower bound. If that is too small, the number of pairs is
-estimated as in Cohen's size-estimation framework: every value draws random ranks, and each component keeps
-the smallest rank of all values that it is paired with, which takes one pass over the steps. The smallest of n
-uniform ranks is 1 / (n + 1) on average. So an estimate takes time and space by the steps, not by the pairs.
+The largest strongly connected component is a lower bound, and the number of paths an upper one. If these do
+not decide, the number of pairs is estimated as in Cohen's size-estimation framework: every value draws random
+ranks, and each component keeps the smallest rank of all values that it is paired with, which takes one pass
+over the steps. The smallest of n uniform ranks is 1 / (n + 1) on average. So an estimate takes time and space
+by the steps, not by the pairs.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ def _is_expected(
     """Whether the number of pairs, estimated with more and more ranks, is enough."""
     random, sums, drawn = np.random.default_rng(0), np.zeros(count), 0
     members = calls.grouped(component, np.arange(len(component)), count)
+    if not pays(calls.most_pairs(step, base, component, members, places), places):
+        return False
     for more, sure in _PASSES:
         check(8 * more * (places + count))
         ranks = random.integers(_LARGEST, size=(places, more))

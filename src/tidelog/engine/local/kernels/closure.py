@@ -25,6 +25,7 @@ __all__ = [
     "group",
     "leads_to",
     "lowest_ranks",
+    "most_pairs",
     "pairs",
     "reaching",
     "transpose",
@@ -233,6 +234,29 @@ def lowest_ranks(step, to, base_step, base, component, members, first, count, ra
                 if d != c:
                     _keep_lowest(own, lowest + 8 * width * d, width)
     return 0
+
+
+@exported
+def most_pairs(step, to, base_step, component, members, first, count, places, most):
+    """At most how many pairs there are; `most` gets with how many values each component is paired at most.
+
+    `members` are as in `fill`. A value counts once for each path to it.
+    """
+    total = 0
+    for c in range(count):
+        own, begin, end = 0, load64(first, c), load64(first, c + 1)
+        for m in range(begin, end):
+            x = load64(members, m)
+            own += load64(base_step, x + 1) - load64(base_step, x)
+            for i in range(load64(step, x), load64(step, x + 1)):
+                d = load64(component, load64(to, i))
+                if d != c:
+                    own += load64(most, d)
+        if own > places:
+            own = places
+        store64(most, c, own)
+        total += own * (end - begin)
+    return total
 
 
 @exported

@@ -111,6 +111,7 @@ from tidelog.engine.local.kernels.layout import (
 from tidelog.engine.local.kernels.look_ahead import look_ahead, skip_barren
 from tidelog.engine.local.kernels.memory import load8, load32, load64, store64
 from tidelog.engine.local.kernels.pending import flush, next_pending, put_off
+from tidelog.engine.local.kernels.probes import probe
 from tidelog.engine.local.kernels.ranges import agrees, enter_range, next_in_range
 from tidelog.engine.local.kernels.rows import (
     SEED,
@@ -326,7 +327,8 @@ def _derive(code):
             number -= 1
         elif number == joined and load64(code, level + END) - load64(code, level + CURSOR) >= FEWEST_JOINED:
             store64(code, STEPS, steps)
-            status = join(code, number)
+            tests = load64(code, level + LEVEL_WIDTH + KIND) == MEMBER
+            status = probe(code, number) if tests else join(code, number)
             steps, number = load64(code, STEPS), load64(code, LEVEL)
             if status != DONE:
                 break

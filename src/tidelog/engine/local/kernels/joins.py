@@ -8,8 +8,11 @@ which goes on with the second one.
 
 from __future__ import annotations
 
+import numpy as np
+
 from tidelog.engine.local.kernels.cells import cell, larger, rank_of
 from tidelog.engine.local.kernels.compiled import inlined, kernel
+from tidelog.engine.local.kernels.conditions import passes
 from tidelog.engine.local.kernels.indexes import (
     bucket_end,
     bucket_start,
@@ -21,6 +24,7 @@ from tidelog.engine.local.kernels.layout import (
     AT,
     BIND,
     BIND_SOME,
+    BOUNDS,
     CELLS_AT,
     COL_COLUMN,
     COL_FROM,
@@ -31,11 +35,14 @@ from tidelog.engine.local.kernels.layout import (
     CURSOR,
     DONE,
     END,
+    FIL_FROM,
+    FIL_TO,
     GROUPED,
     GROUPED_AT,
     HEADER,
     HIGHEST,
     INDEX,
+    IS_PLAIN,
     JOINED,
     JOINED_HALF,
     JOINED_ROW,
@@ -43,6 +50,7 @@ from tidelog.engine.local.kernels.layout import (
     KEY_CHECKS,
     KEY_FROM,
     KEY_SLOT,
+    KEY_SOURCES,
     KEY_TO,
     KEY_WIDTH,
     KIND,
@@ -50,6 +58,7 @@ from tidelog.engine.local.kernels.layout import (
     LEVEL_WIDTH,
     LOOKUP,
     MASK,
+    MEMBER,
     MOST_JOINED,
     NONE,
     PAUSE,
@@ -59,22 +68,24 @@ from tidelog.engine.local.kernels.layout import (
     STEPS,
     STRIDE,
     TAG_AT,
+    VARYING,
     WIDE,
 )
 from tidelog.engine.local.kernels.look_ahead import list_of
 from tidelog.engine.local.kernels.memory import load8, load32, load64, prefetch, store64
 from tidelog.engine.local.kernels.ranges import agrees
-from tidelog.engine.local.kernels.rows import CACHED, SEED, mix, upper
+from tidelog.engine.local.kernels.rows import CACHED, SEED, fetch_cells, fetch_slot, mix, upper
 from tidelog.engine.local.kernels.sweep import sweep
 
-__all__ = ["FEWEST_JOINED", "join"]
+__all__ = ["FEWEST_JOINED", "gather", "join", "matches"]
 
 FEWEST_JOINED = 4  # rows for which a block is worthwhile
+_AHEAD = 8  # rows between beginning to load a row and using it
 _AT_ONCE = 1024  # rows of the first atom that are looked at before the steps are counted
 
 
 @inlined
-def _matches(code, cells, at, wide, first, last):
+def matches(code, cells, at, wide, first, last):
     """Whether a row matches the terms of its atom; binds its columns to slots."""
     same = True
     for j in range(first, last, COL_WIDTH):
@@ -91,56 +102,100 @@ def _matches(code, cells, at, wide, first, last):
 
 
 @kernel
-def _gather(code, level, at, last):
+def _fetch_of_first(code, level, relation, at):
+    """Begin to load the row at a position of the first atom."""
+    if load64(code, level + KIND) == LOOKUP:
+        fetch_cells(relation, load32(load64(load64(code, level + INDEX), GROUPED_AT), at))
+    else:
+        fetch_cells(relation, load64(list_of(code, level), at))
+    return 0
+
+
+@kernel
+def _finds_nothing(index, half):
+    """Whether no row has a key, as far as half its hash tells."""
+    return bucket_start(index, half) == bucket_end(index, half) and chain_head(index, half) < 0
+
+
+@kernel
+def _half_of_rest(code, prefix, key, last_key, source, cells, at, wide):
+    """Half the hash of a key, given the hash of its first values; -1 if one of the others matches nothing."""
+    h, matches_nothing = np.uint64(prefix), False
+    for j in range(key, last_key, KEY_WIDTH):
+        column = load64(code, source)
+        v = cell(cells, at + column, wide) if column >= 0 else load64(code, load64(code, j + KEY_SLOT))
+        matches_nothing |= v == NONE and load64(code, j + KEY_CHECKS) != 0
+        h = mix(h, v)
+        source += 1
+    return -1 if matches_nothing else upper(h)
+
+
+@kernel
+def _is_accepted(code, level, cells, at, wide):
+    """Whether a row matches the terms and comparisons of its atom; binds its columns to slots."""
+    if not matches(code, cells, at, wide, load64(code, level + COL_FROM), load64(code, level + COL_TO)):
+        return False
+    return load64(code, level + FIL_FROM) == load64(code, level + FIL_TO) or passes(code, level) == 1
+
+
+@kernel
+def gather(code, level, at, last):
     """Fill the block with rows from a position on; returns the position to go on with.
 
-    If the index is small, rows that find nothing are left out.
+    Begins to load where the second atom looks them up. If that is in a small index, rows that find nothing
+    are left out. A key is not hashed again if only one of its values varies, and is that of the row before.
     """
     relation, mask, kind = load64(code, level + REL), load64(code, level + MASK), load64(code, level + KIND)
     cells, stride, wide = load64(relation, CELLS_AT), load64(relation, STRIDE), load64(relation, WIDE)
-    tags, from_, to = load64(relation, TAG_AT), load64(code, level + COL_FROM), load64(code, level + COL_TO)
-    second, block = level + LEVEL_WIDTH, load64(code, JOINED)
-    first_key, last_key = load64(code, second + KEY_FROM), load64(code, second + KEY_TO)
-    index = load64(code, second + INDEX)
-    is_large = load64(index, GROUPED) >= CACHED
-    listed, entry, full = 0, block + 1, block + 1 + JOINED_WIDTH * MOST_JOINED
-    first_own, last_own = 0, 0
+    tags, block, second = load64(relation, TAG_AT), load64(code, JOINED), level + LEVEL_WIDTH
+    entry, full = block + 1, block + 1 + JOINED_WIDTH * MOST_JOINED
+    sources, tests = load64(code, second + BOUNDS), load64(code, second + KIND) == MEMBER
+    is_plain, varies = load64(code, sources + IS_PLAIN), load64(code, sources + VARYING)
+    key, last_key = load64(code, second + KEY_FROM), load64(code, second + KEY_TO)
+    index = load64(code, second + REL if tests else second + INDEX)
+    is_large = not tests and load64(index, GROUPED) >= CACHED
+    listed, own, last_own = 0, 0, 0
     if kind == LOOKUP:
         listed = load64(load64(code, level + INDEX), GROUPED_AT)
-        first_own, last_own = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
+        own, last_own = load64(code, level + KEY_FROM), load64(code, level + KEY_TO)
     elif kind != SCAN:
         listed = list_of(code, level)
+    prefix, column = SEED, sources + KEY_SOURCES  # the first values may be the same for all rows
+    while key < last_key and load64(code, column) < 0 and not load64(code, key + KEY_CHECKS):
+        prefix = mix(prefix, load64(code, load64(code, key + KEY_SLOT)))
+        key += KEY_WIDTH
+        column += 1
+    before, half, finds = NONE, 0, True
     while at < last and entry < full:
         row = at
         if kind == LOOKUP:
             row = load32(listed, at)
         elif kind != SCAN:
             row = load64(listed, at)
+        if kind != SCAN and at + _AHEAD < last:
+            _fetch_of_first(code, level, relation, at + _AHEAD)
         at += 1
-        if not (mask >> load8(tags, row)) & 1:
+        begin = row * stride
+        if not (mask >> load8(tags, row)) & 1 or not agrees(code, cells, begin, wide, own, last_own):
             continue
-        if not agrees(code, cells, row * stride, wide, first_own, last_own):
+        if not is_plain and not _is_accepted(code, level, cells, begin, wide):
             continue
-        if not _matches(code, cells, row * stride, wide, from_, to):
-            continue
-        h, given = SEED, True
-        for j in range(first_key, last_key, KEY_WIDTH):
-            v = load64(code, load64(code, j + KEY_SLOT))
-            if v == NONE and load64(code, j + KEY_CHECKS):
-                given = False
-                break
-            h = mix(h, v)
-        if not given:
-            continue
-        half = upper(h)
-        if is_large:
-            fetch_bucket(index, half)
-        elif bucket_start(index, half) == bucket_end(index, half) and chain_head(index, half) < 0:
-            continue
-        store64(code, entry, at - 1)
-        store64(code, entry + JOINED_ROW, row)
-        store64(code, entry + JOINED_HALF, half)
-        entry += JOINED_WIDTH
+        value = cell(cells, begin + varies, wide) if varies >= 0 else NONE
+        if value == NONE or value != before:
+            before = value
+            half = _half_of_rest(code, np.int64(prefix), key, last_key, column, cells, begin, wide)
+            finds = half >= 0
+            if tests:
+                fetch_slot(index, half)
+            elif is_large:
+                fetch_bucket(index, half)
+            elif finds:
+                finds = not _finds_nothing(index, half)
+        if finds:
+            store64(code, entry, at - 1)
+            store64(code, entry + JOINED_ROW, row)
+            store64(code, entry + JOINED_HALF, half)
+            entry += JOINED_WIDTH
     store64(code, block, (entry - block) // JOINED_WIDTH)
     return at
 
@@ -185,7 +240,7 @@ def join(code, number):
     at, end, status = load64(code, level + CURSOR), load64(code, level + END), DONE
     while at < end and status == DONE:
         begins = at
-        at = _gather(code, level, begins, begins + _AT_ONCE if begins + _AT_ONCE < end else end)
+        at = gather(code, level, begins, begins + _AT_ONCE if begins + _AT_ONCE < end else end)
         steps, count = load64(code, STEPS) - (at - begins), load64(code, block)
         store64(code, STEPS, steps)
         if load64(index, GROUPED) >= CACHED:
@@ -194,7 +249,7 @@ def join(code, number):
             if not _enter_found(code, second, load64(code, entry + JOINED_HALF)):
                 continue
             row = load64(code, entry + JOINED_ROW)
-            _matches(code, cells, row * stride, wide, first, last)
+            matches(code, cells, row * stride, wide, first, last)
             store64(code, second + HIGHEST, larger(above, rank_of(relation, row)) if ranked else above)
             status = sweep(code, second)
             if status != DONE:

@@ -132,6 +132,7 @@ __all__ = [
     "IS_BELOW_HIGH",
     "IS_LARGEST",
     "IS_MIDWAY",
+    "IS_PLAIN",
     "ITEMS",
     "ITEMS_AT",
     "ITEMS_CAP",
@@ -146,6 +147,7 @@ __all__ = [
     "KEY_COLUMN",
     "KEY_FROM",
     "KEY_SLOT",
+    "KEY_SOURCES",
     "KEY_TO",
     "KEY_WIDTH",
     "KIND",
@@ -299,6 +301,7 @@ __all__ = [
     "UNFIT",
     "UNKNOWN",
     "UNSETTLED",
+    "VARYING",
     "WAITING",
     "WANTED",
     "WEIGHT",
@@ -382,9 +385,15 @@ NOT_BEGUN = -2  # a value of LEVEL
 # HASHED, each at the remainder of its position; a power of two
 MOST_HASHED = 16
 
-# the rows that `joins` works on, at JOINED: how many there are, and for each its position, its number, and
-# half the hash of the key that it looks up; JOINED is 0 if the last two levels are of another kind
+# the rows that `joins` and `probes` work on, at JOINED: how many there are, and for each its position, its
+# number, and half the hash of the key that it looks up or of the tuple that it tests; JOINED is 0 if the last
+# two levels are of another kind
 JOINED_ROW, JOINED_HALF, JOINED_WIDTH, MOST_JOINED = 1, 2, 3, 32
+
+# where the values of the keys of these rows come from, at the BOUNDS of the second level: whether the first
+# one accepts all rows; the column of the only value that is not the same for all of them, or -1; and for each
+# value its column in the first level, or -1 if a slot has it
+IS_PLAIN, VARYING, KEY_SOURCES = range(3)
 
 # SEARCHES says what is done with heads: apply them, or, in a thread that only searches, emit those that
 # change more than a count, or emit all, in a list for each of the SHARES of the hashes, with the lengths of

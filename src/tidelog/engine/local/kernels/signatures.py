@@ -37,6 +37,7 @@ SIGNATURES: Final = {
     "lowest_ranks": "step to base_step base component members first count ranks width lowest",
     "lose_rows": "relation rows count",
     "merge": "relation index fresh size merged",
+    "most_pairs": "step to base_step component members first count places most",
     "next_improved": "relation is_cut cut",
     "pairs": "nodes count rows words ids size less less_words less_ids less_size out",
     "publish": "relation whole",

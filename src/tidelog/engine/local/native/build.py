@@ -44,6 +44,7 @@ MODULES: Final = (
     "indexes",
     "inserting",
     "joins",
+    "probes",
     "look_ahead",
     "numbers",
     "partitions",

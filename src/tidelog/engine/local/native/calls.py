@@ -48,6 +48,7 @@ __all__ = [
     "lose_rows",
     "lowest_ranks",
     "merge",
+    "most_pairs",
     "next_improved",
     "pairs",
     "publish",
@@ -427,6 +428,15 @@ def lowest_ranks(
         *map(_at, (*steps, *base, component, of, first)), len(lowest), _at(ranks), ranks.shape[1], _at(lowest)
     )
     return lowest
+
+
+def most_pairs(steps: Grouped, base: Grouped, component: Integers, members: Grouped, places: int) -> int:
+    """At most how many pairs there are, each value counted once for each path to it."""
+    first, of = members
+    most = np.empty(len(first) - 1, np.int64)
+    return _kernels.most_pairs(
+        *map(_at, (*steps, base[0], component, of, first)), len(most), places, _at(most)
+    )
 
 
 def changed(old_rows: Words, old: Integers, rows: Words, ids: Integers) -> Integers:

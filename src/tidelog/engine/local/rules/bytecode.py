@@ -58,6 +58,7 @@ _FUSED: Final = (
     layout.REPLACE,
 )
 _SHARED: Final = (layout.INSERT, layout.REMOVE, layout.OVERDELETE)
+_COMPARISONS: Final = range(layout.EQ, layout.ABSENT + 1)  # and negations
 _DIVIDED: Final = (layout.LIST, layout.DELTA, layout.SCAN)
 _SWEPT: Final = (
     layout.LIST,
@@ -296,18 +297,43 @@ class Bytecode:
     def _block(self) -> int:
         """The position of the block in which the last two levels are joined; 0 if they are not of this kind.
 
-        The first of them may have no conditions, and values must not change meanwhile.
+        Values must not change meanwhile. The first of them may have no conditions if the second is looked up,
+        and only comparisons, which have no effects, if it is tested.
         """
         words, count, mode = self._words, len(self.stage.levels), self.request.mode
         first, second = (layout.HEADER + (count - i) * layout.LEVEL_WIDTH for i in (2, 1))
-        changes = mode in (layout.IMPROVE, layout.REPLACE)
-        if count < 2 or changes or not words[layout.SOURCE] or words[second] != layout.LOOKUP:
+        changes = mode not in _FUSED or mode in (layout.IMPROVE, layout.REPLACE)
+        if count < 2 or changes or words[first] not in (*_DIVIDED, layout.LOOKUP):
             return 0
-        if words[first] not in (*_DIVIDED, layout.LOOKUP):
+        filters = range(words[first + layout.FIL_FROM], words[first + layout.FIL_TO], layout.FIL_WIDTH)
+        if words[second] == layout.MEMBER:
+            joins = all(words[at + layout.FIL_OP] in _COMPARISONS for at in filters)
+        else:
+            joins = words[second] == layout.LOOKUP and words[layout.SOURCE] != 0 and not filters
+        if not joins:
             return 0
-        if words[first + layout.FIL_FROM] != words[first + layout.FIL_TO]:
-            return 0
+        self._key_sources(first, second)
+        twins = words[layout.TWINS]
+        if twin := words[twins + count - 2] if twins else 0:
+            self._key_sources(twin, twin + layout.LEVEL_WIDTH)
         return self._place([0] * (1 + layout.JOINED_WIDTH * layout.MOST_JOINED))
+
+    def _key_sources(self, first: int, second: int) -> None:
+        """Store where the values that the second level looks up or tests come from."""
+        words = self._words
+        columns = range(words[first + layout.COL_FROM], words[first + layout.COL_TO], layout.COL_WIDTH)
+        is_plain = all(words[i + layout.COL_OP] == layout.BIND for i in columns)
+        is_plain &= words[first + layout.FIL_FROM] == words[first + layout.FIL_TO]
+        bound = {
+            words[i + layout.COL_SLOT]: words[i + layout.COL_COLUMN]
+            for i in columns
+            if words[i + layout.COL_OP] in (layout.BIND, layout.BIND_SOME)
+        }
+        keys = range(words[second + layout.KEY_FROM], words[second + layout.KEY_TO], layout.KEY_WIDTH)
+        sources = [bound.get(words[i + layout.KEY_SLOT], -1) for i in keys]
+        varying = {source for source in sources if source >= 0}
+        only = varying.pop() if len(varying) == 1 else -1
+        words[second + layout.BOUNDS] = self._place([int(is_plain), only, *sources])
 
     # -- running
 
@@ -384,7 +410,7 @@ class Bytecode:
         """
         if status == layout.GROW_INDEX:
             check(0)
-            cover_shared(self.tables.values(), threads)
+            cover_shared(((i, t) for t in self.tables.values() for i in t.indexes.values()), threads)
         make_room(status, target, check, self)
         if status == layout.PAUSE and threads > 1 and self._is_divisible:
             room = partial(make_room, target=target, check=check, bytecode=self)

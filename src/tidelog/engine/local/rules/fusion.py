@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tidelog.engine.local.rules.first_rounds import reads_nothing
 from tidelog.engine.local.rules.rounds import LARGE, Loops
+from tidelog.engine.local.rules.sharing import cover_shared
+from tidelog.engine.local.storage.index import Buckets
+from tidelog.engine.local.storage.table import Table
 from tidelog.engine.protocol import FusedRounds
 from tidelog.engine.rounds import Rounds
 from tidelog.maintain.script import Mode
@@ -41,6 +45,7 @@ class FusedLoops:
             change = engine.change(name)
             waiting, size = waiting + change.working.unfinished, size + change.size
         if waiting > LARGE:
+            self._cover_ahead(rounds)
             return None
         if rounds.end.mode is Mode.REDERIVE:
             for name in relations:
@@ -60,6 +65,25 @@ class FusedLoops:
         started = before + loop.found - engine.delta(relations)
         rows = engine.extrema.replacing.new_keys(relations) if loop.replaces else loop.found
         return FusedRounds(loop.rounds, rows, *loop.done(), started, engine.dense.wants(relations))
+
+    def _cover_ahead(self, rounds: Rounds) -> None:
+        """Bring the indexes up to date that the rules of a large round look up, on several threads.
+
+        A rule by itself would do so with one after the other.
+        """
+        engine, indexes = self._engine, dict[int, tuple[Buckets, Table]]()
+        if engine.runner.threads == 1 or rounds.end.mode is not Mode.INSERT:
+            return
+        for step in rounds.derivations:
+            driver = engine.driver(step)
+            if driver is None or not len(driver) or reads_nothing(step, engine.pending, engine.dense.bits):
+                continue
+            variant = engine.variants.first(step.rule, step.driver, len(driver))
+            found = engine.runner.first_bytecode(variant, step.views, driver, step.mode)
+            for index, table in () if found is None else found.indexes:
+                if isinstance(index, Buckets):
+                    indexes[index.at] = index, table
+        cover_shared(indexes.values(), engine.runner.threads)
 
     def running(self) -> tuple[int, int]:
         """The number of the running derivation of fused rounds, and how many of them have ended."""

@@ -256,6 +256,15 @@ class Runner:
         entered = () if bindings is None else tuple(bindings.slots)
         return self.bytecode_for(variant, Request(stage, tuple(views), first, mode, self.inside, entered))
 
+    def first_bytecode(
+        self, variant: Variant, views: Sequence[View], driver: Rows, mode: Mode
+    ) -> Bytecode | None:
+        """The bytecode that a run begins with, given rows of the first literal."""
+        if not variant.stages[0].levels:
+            return None
+        does = MODES[mode] if len(variant.stages) == 1 and variant.head is not None else layout.EMIT
+        return self.bytecode(variant, 0, views, driver, does)
+
     def bytecode_for(self, variant: Variant, request: Request) -> Bytecode:
         known = variant.bytecodes.get(request)
         if known is None or not known.fits(self.tables, self.bits):

@@ -33,6 +33,7 @@ from tidelog.engine.local.native.calls import (
     run,
     write_heads,
 )
+from tidelog.engine.local.storage.index import Buckets
 from tidelog.engine.local.storage.pending import Working
 from tidelog.engine.local.storage.table import Table
 
@@ -135,9 +136,9 @@ class _Searcher:
         self._words[layout.EMITTED] = self._counts[:] = 0
 
 
-def cover_shared(tables: Iterable[Table], threads: int) -> None:
-    """Bring the indexes of tables up to date that lack many rows, each in a thread of its own."""
-    behind = [(t, i) for t in tables for i in t.indexes.values() if t.rows - i.covered >= _MANY]
+def cover_shared(indexes: Iterable[tuple[Buckets, Table]], threads: int) -> None:
+    """Bring indexes of tables up to date that lack many rows, each in a thread of its own."""
+    behind = [(t, i) for i, t in indexes if t.rows - i.covered >= _MANY]
     if threads > 1 and len(behind) > 1:
         with ThreadPoolExecutor(threads - 1) as pool:
             _together(pool, [partial(i.cover, t.at, t.rows) for t, i in behind])

@@ -73,8 +73,11 @@ def _add_twin(words: list[int], at: int, first: Level, second: Level, index: Buc
     tested[layout.KIND], tested[layout.INDEX] = layout.MEMBER, 0
     keys = [x for c, slot, checks in second.keys if slot not in bound for x in (c, slots + slot, checks)]
     columns = [x for c, slot, _ in second.keys if slot in bound for x in (c, layout.BIND, slots + slot)]
-    all_keys = [x for c, slot, checks in first.keys for x in (c, slots + slot, checks)]
-    all_keys += [x for c, _, slot in first.columns for x in (c, slots + slot, 0)]
+    of_columns = [(c, slot, 0) for c, _, slot in first.columns]
+    # in the order in which tuples are hashed
+    all_keys = [
+        x for c, slot, checks in sorted([*first.keys, *of_columns]) for x in (c, slots + slot, checks)
+    ]
     _span(words, looked, layout.KEY_FROM, keys)
     _span(words, looked, layout.COL_FROM, columns)
     _span(words, tested, layout.KEY_FROM, all_keys)

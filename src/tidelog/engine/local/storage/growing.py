@@ -16,9 +16,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["extended", "longer", "zeros"]
+__all__ = ["IN_PLACE", "extended", "longer", "zeros"]
 
-_LARGE: Final = 2**23  # bytes from which on ranges are reserved; malloc reuses smaller ones
+IN_PLACE: Final = 2**23  # bytes from which on ranges are reserved; malloc reuses smaller ones
 _RESERVED: Final = 16  # times the length
 
 
@@ -38,7 +38,7 @@ def longer(array: npt.NDArray[Any], length: int) -> Any:
     room: Any = array.base
     if isinstance(room, _Room) and size <= len(room):
         return np.ndarray(shape, array.dtype, room)
-    made = _reserved(shape, array.dtype, size) if size >= _LARGE else None
+    made = _reserved(shape, array.dtype, size) if size >= IN_PLACE else None
     if made is None:
         made = np.zeros(shape, array.dtype)
     made[: len(array)] = array
@@ -48,7 +48,7 @@ def longer(array: npt.NDArray[Any], length: int) -> Any:
 def zeros(length: int, dtype: npt.DTypeLike) -> Any:
     """An array of zeros, with room to grow if it is large."""
     kind = np.dtype(dtype)
-    made = _reserved((length,), kind, kind.itemsize * length) if kind.itemsize * length >= _LARGE else None
+    made = _reserved((length,), kind, kind.itemsize * length) if kind.itemsize * length >= IN_PLACE else None
     return np.zeros(length, kind) if made is None else made
 
 

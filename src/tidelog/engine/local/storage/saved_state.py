@@ -9,7 +9,7 @@ only by the same version of Tidelog on the same kind of machine.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -23,8 +23,9 @@ from tidelog.engine.local.engine import LocalEngine
 from tidelog.engine.local.storage.record import Corrupt, Record, expect, expect_within
 from tidelog.engine.local.storage.table import Table
 from tidelog.plan.flat import FlatProgram
+from tidelog.store.states import StatePart
 
-__all__ = ["Costs", "Restored", "Saved", "restored"]
+__all__ = ["Costs", "Restored", "Saved", "cost_from", "described_types", "restored"]
 
 Costs = Mapping[frozenset[str], StratumCost]
 
@@ -36,13 +37,18 @@ class Saved:
     engine: LocalEngine
     costs: Costs
     strategy: str = ""
+    place: str = "driver"
+
+    def write_parts(self, files: object, state: str) -> Sequence[StatePart]:
+        """Nothing: all is in the record."""
+        return ()
 
     def record(self) -> Record:
         engine, record = self.engine, Record()
         columns = [type_ for kinds in engine.types.values() for type_ in kinds]
         record.values = {
             "strategy": self.strategy,
-            "types": _types(engine.types),
+            "types": described_types(engine.types),
             "dictionaries": put_dictionaries(record, engine.codec, columns),
             "tables": {name: table.saved(record) for name, table in engine.tables.items()},
             "bits": {name: bits.saved(record) for name, bits in engine.dense.bits.items()},
@@ -69,7 +75,7 @@ def restored(record: Record, program: FlatProgram, strategy: str = "") -> Restor
 def _restored(record: Record, program: FlatProgram, strategy: str) -> Restored | None:
     values = record.values
     types = {name: stored.types for name, stored in program.relations.items()}
-    if values["strategy"] != strategy or values["types"] != _types(types):
+    if values["strategy"] != strategy or values["types"] != described_types(types):
         return None
     engine = LocalEngine()
     columns = [type_ for kinds in types.values() for type_ in kinds]
@@ -88,10 +94,10 @@ def _restored(record: Record, program: FlatProgram, strategy: str) -> Restored |
     engine.types.update(types)
     engine.prepare(program)
     engine.dense.have_fitting(values["fitting"])
-    return Restored(engine, {frozenset(map(str, names)): _cost(cost) for names, cost in values["costs"]})
+    return Restored(engine, {frozenset(map(str, names)): cost_from(cost) for names, cost in values["costs"]})
 
 
-def _types(types: Mapping[str, tuple[Type, ...]]) -> dict[str, list[Any]]:
+def described_types(types: Mapping[str, tuple[Type, ...]]) -> dict[str, list[Any]]:
     return {name: list(map(described, types[name])) for name in sorted(types)}
 
 
@@ -109,7 +115,7 @@ def _expect_codes(codec: Codec, types: tuple[Type, ...], table: Table) -> None:
             expect_within(codes, 0, len(codec.dictionary(type_)), "code")
 
 
-def _cost(saved: Mapping[str, Any]) -> StratumCost:
+def cost_from(saved: Mapping[str, Any]) -> StratumCost:
     made = StratumCost(**saved)
     for name in ("insertions", "deletions"):
         setattr(made, name, {int(digits): float(s) for digits, s in getattr(made, name).items()})

@@ -42,7 +42,7 @@ from tidelog.engine.local.native.calls import (
     slot_rows,
     spread,
 )
-from tidelog.engine.local.storage.growing import extended, longer, zeros
+from tidelog.engine.local.storage.growing import IN_PLACE, extended, longer, zeros
 from tidelog.engine.local.storage.index import Buckets, Ordered
 from tidelog.engine.local.storage.record import Record, expect, expect_each, expect_within
 from tidelog.engine.local.storage.sample import Fixed, Sample, sampled
@@ -192,7 +192,7 @@ class Table:
                     "(deleted rows count until they are compacted); open the session on Spark, "
                     "which partitions relations among processes"
                 )
-            share = 2 if capacity < _MANY else 4  # larger arrays grow in place
+            share = 1 if self.cells.nbytes < IN_PLACE else 4  # larger arrays grow without copies
             capacity = min(max(wanted, capacity + capacity // share), MOST_ROWS)
             try:
                 self.cells = longer(self.cells, capacity)

@@ -10,11 +10,12 @@ All work is done in a session of Tidelog's own; `runtime.sessions` moves rows th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -32,6 +33,8 @@ from tidelog.errors import EngineError
 from tidelog.tables.casting import cast_table
 
 __all__ = ["BROADCAST", "Checkpoint", "Checkpoints", "Held", "looked_up", "smaller", "union"]
+
+Key = TypeVar("Key", bound=Hashable)
 
 BROADCAST: Final = 200_000  # rows up to which one side of a join is broadcast instead of shuffling both
 _HASHED: Final = 4_000_000  # rows up to which one side of a join is hashed; more are sorted, and may spill
@@ -183,6 +186,36 @@ class Checkpoints:
         held = self._hold(self.sessions.made(table.drop_columns([PROBLEM])))
         self._cost += _JOB + table.num_rows * _ROW
         return Checkpoint(held.frame, table.num_rows, held)
+
+    def rows(self, table: Any) -> Checkpoint:
+        """Rows in the driver. They are persisted when they are first read."""
+        held = self._hold(self.sessions.made(table))
+        return Checkpoint(held.frame, table.num_rows, held)
+
+    def read(self, frames: Mapping[Key, DataFrame]) -> dict[Key, Checkpoint]:
+        """Evaluate and persist frames with columns of problems, in one job; EngineError if there is one."""
+        held = {key: self._hold(frame) for key, frame in frames.items()}
+        asked = ("count(1) as size", f"first({PROBLEM}, true) as problem")
+        counts = [
+            one.frame.selectExpr(f"{number} as number", PROBLEM).groupBy("number").agg(*map(F.expr, asked))
+            for number, one in enumerate(held.values())
+        ]
+        found = {row["number"]: row for row in (self.collect(union(counts)) if counts else ())}
+        problem = next((row["problem"] for row in found.values() if row["problem"] is not None), None)
+        if problem is not None:
+            raise EngineError(problem)
+        return {
+            key: Checkpoint(one.frame.drop(PROBLEM), found[number]["size"] if number in found else 0, one)
+            for number, (key, one) in enumerate(held.items())
+        }
+
+    def notes(self, frames: Sequence[DataFrame]) -> list[Any]:
+        """What tasks note as JSON while frames are evaluated, in one job; EngineError for a problem."""
+        notes = [json.loads(row[0]) for row in self.collect(union(frames))] if frames else []
+        problem = next((note["problem"] for note in notes if "problem" in note), None)
+        if problem is not None:
+            raise EngineError(problem)
+        return notes
 
     def empty(self, schema: str) -> Checkpoint:
         """A frame without rows; `schema` is Spark's."""

@@ -29,6 +29,7 @@ from tidelog.engine.protocol import Tell
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import columns
 from tidelog.engine.spark.joins.native import literal
+from tidelog.engine.spark.partitions.divided import Divided, Settings
 from tidelog.engine.spark.partitions.rerouting import arranged, received, sent
 from tidelog.engine.spark.partitions.routes import Pattern, Routes
 from tidelog.engine.spark.partitions.tasks import (
@@ -41,10 +42,8 @@ from tidelog.engine.spark.partitions.tasks import (
     SIGN,
     Answers,
     Changes,
-    Divided,
     Given,
     Late,
-    Settings,
     answers,
 )
 from tidelog.engine.statistics import StratumStats
@@ -231,7 +230,7 @@ class _Exchange:
                 yield _Way(sent(name), received(name), lambda _: _ALL, f"xxhash64(c{column})")
             if name in routes.copied:
                 mine = self._mine(routes, name, routes.copied[name])
-                yield _Way(name, received(name), mine, _others(self.checkpoints))
+                yield _Way(name, received(name), mine, _others(self.divided.partitions, self.checkpoints))
         for (name, column), patterns in routes.arranged.items():
             mine = self._mine(routes, name, patterns)
             yield _Way(name, arranged(name, column), mine, f"xxhash64(c{column})")
@@ -245,7 +244,7 @@ class _Exchange:
         """The condition that a tuple belongs to this partition."""
         if name not in routes.copied:
             return lambda _: _ALL
-        return lambda prefix: f"{_owner(routes, name, self.checkpoints, prefix)} = {HERE}"
+        return lambda prefix: f"{_owner(routes, name, self.divided.partitions, prefix)} = {HERE}"
 
     def _counts(self, made: Answers, routes: Routes, ways: Sequence[_Way]) -> Counts:
         """How many tuples were inserted, deleted and moved, by way, and of the stratum's own relations."""
@@ -405,23 +404,21 @@ def matches(patterns: Sequence[Pattern], prefix: str = "") -> str:
 
 
 def everywhere(
-    frame: DataFrame, patterns: Sequence[Pattern], owner: int, checkpoints: Checkpoints
+    frame: DataFrame, patterns: Sequence[Pattern], owner: int, parts: int, checkpoints: Checkpoints
 ) -> DataFrame:
     """Tuples with their destinations: all partitions if they match a pattern, otherwise their own."""
-    keys = ", ".join(f"{key}L" for key in _keys(checkpoints))
+    keys = ", ".join(f"{key}L" for key in _keys(parts, checkpoints))
     to = f"if({matches(patterns)}, array({keys}), array(xxhash64(c{owner})))"
     return frame.selectExpr("*", f"explode({to}) as {PART}")
 
 
-def to_arrange(
-    asserted: Mapping[str, Checkpoint], routes: Routes, checkpoints: Checkpoints
-) -> dict[str, Given]:
+def to_arrange(asserted: Mapping[str, Checkpoint], routes: Routes, parts: int) -> dict[str, Given]:
     """The asserted facts of a stratum to be bootstrapped, addressed to where they are arranged."""
     made: dict[str, Given] = {}
     for (name, column), patterns in routes.arranged.items():
         checkpoint = asserted.get(name)
         if checkpoint is not None:
-            owner = f"{_owner(routes, name, checkpoints)} as {HERE}"
+            owner = f"{_owner(routes, name, parts)} as {HERE}"
             rows = checkpoint.frame.where(matches(patterns)).selectExpr("*", owner)
             made[arranged(name, column)] = Given(
                 checkpoint.with_columns(_addressed(rows, f"xxhash64(c{column})")), None
@@ -429,9 +426,9 @@ def to_arrange(
     return made
 
 
-def _owner(routes: Routes, name: str, checkpoints: Checkpoints, prefix: str = "") -> str:
+def _owner(routes: Routes, name: str, parts: int, prefix: str = "") -> str:
     """The SQL expression for the partition that a tuple belongs to."""
-    return f"pmod(hash(xxhash64({prefix}c{routes.owners[name]})), {checkpoints.partitions})"
+    return f"pmod(hash(xxhash64({prefix}c{routes.owners[name]})), {parts})"
 
 
 def _addressed(frame: DataFrame, to: str) -> DataFrame:
@@ -441,19 +438,18 @@ def _addressed(frame: DataFrame, to: str) -> DataFrame:
     return frame.selectExpr(f"cast({HERE} as bigint) as c0", *moved, f"{to} as {PART}")
 
 
-def _others(checkpoints: Checkpoints) -> str:
+def _others(parts: int, checkpoints: Checkpoints) -> str:
     """The SQL expression for all partitions except this one."""
-    keys = ", ".join(f"{key}L" for key in _keys(checkpoints))
-    others = f"filter(sequence(0, {checkpoints.partitions - 1}), p -> p <> {HERE})"
+    keys = ", ".join(f"{key}L" for key in _keys(parts, checkpoints))
+    others = f"filter(sequence(0, {parts - 1}), p -> p <> {HERE})"
     return f"explode(transform({others}, p -> element_at(array({keys}), p + 1)))"
 
 
 _KEYS: dict[int, list[int]] = {}
 
 
-def _keys(checkpoints: Checkpoints) -> list[int]:
-    """For each partition, a number that hashes to it."""
-    parts = checkpoints.partitions
+def _keys(parts: int, checkpoints: Checkpoints) -> list[int]:
+    """For each of so many partitions, a number that hashes to it."""
     found: dict[int, int] = {}
     many = 16 * parts
     while parts not in _KEYS:

@@ -20,6 +20,7 @@ from tidelog.engine.protocol import Tell
 from tidelog.engine.spark.frames.checkpoints import BROADCAST, Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.relation_state import Work
 from tidelog.engine.spark.partitions.best_first import best_first
+from tidelog.engine.spark.partitions.divided import Divided, Settings
 from tidelog.engine.spark.partitions.exchange import (
     STEP,
     Deep,
@@ -40,7 +41,7 @@ from tidelog.engine.spark.partitions.rerouting import (
     without_new_rules,
 )
 from tidelog.engine.spark.partitions.routes import WIDE, Pattern, Routes, find_routes, named
-from tidelog.engine.spark.partitions.tasks import Divided, Failed, Given, Late, Settings, collected
+from tidelog.engine.spark.partitions.tasks import Failed, Given, Late, collected
 from tidelog.engine.spark.partitions.worker import Worker, program_of, read_by, signed_rows
 from tidelog.engine.spark.placement import passed_through
 from tidelog.engine.statistics import StratumStats
@@ -48,7 +49,7 @@ from tidelog.maintain.strategy import ELASTIC, Strategy
 from tidelog.plan.flat import FlatProgram, Stored, Stratum
 from tidelog.program.typed import Function, PythonFunction
 
-__all__ = ["LocalStrata"]
+__all__ = ["Here", "LocalStrata"]
 
 Relations: TypeAlias = frozenset[str]
 
@@ -72,7 +73,7 @@ class _Task:
 
 
 @dataclass(slots=True)
-class _Here:
+class Here:
     """A stratum maintained in the driver."""
 
     worker: Worker
@@ -93,11 +94,12 @@ class LocalStrata:
     most_steps: int | None = None
     outgrown: set[Relations] = field(default_factory=set)  # strata that did not fit in the driver
     deep: set[Relations] = field(default_factory=set)  # strata that took too many steps
-    _divided: dict[Relations, Divided] = field(default_factory=dict)
-    _here: dict[Relations, _Here] = field(default_factory=dict)
+    divided: dict[Relations, Divided] = field(default_factory=dict)
+    here: dict[Relations, Here] = field(default_factory=dict)
     _next_divided: dict[Relations, Divided] = field(default_factory=dict)
-    _next_here: dict[Relations, _Here] = field(default_factory=dict)
-    _late: dict[Relations, int] = field(default_factory=dict)  # rows deleted when an update was too costly
+    _next_here: dict[Relations, Here] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)  # why states of strata were of no use, by their names
+    late: dict[Relations, int] = field(default_factory=dict)  # rows deleted when an update was too costly
     _left: set[Relations] = field(default_factory=set)  # strata whose state is invalid after this commit
 
     # -- commits
@@ -112,14 +114,15 @@ class LocalStrata:
         routes: Routes | None = None,
     ) -> StratumStats:
         """Bring a stratum to its new state in tasks, which send each other what they find by `routes`."""
-        task = self._task(stratum, relations, functions, routes)
+        task = self.task(stratum, relations, functions, routes)
         known = self._known(stratum, task.through, routes, work)
-        start = known or Divided((), task.through, routes)
+        fresh = self._undivided(task, routes)
+        start = known or fresh
         try:
             return self._advance(stratum, start, task, work, tell)
         except Late:
-            self._late[stratum.relations] = self._going(stratum, work)
-            again = self._advance(stratum, Divided((), task.through, routes), task, work, tell)
+            self.late[stratum.relations] = self._going(stratum, work)
+            again = self._advance(stratum, fresh, task, work, tell)
             return replace(again, why="the update turned out to cost more")
         except Deep:
             self.deep.add(stratum.relations)
@@ -129,7 +132,12 @@ class LocalStrata:
                 raise
             return self.in_tasks(stratum, relations, functions, work, tell)
 
-    def _task(
+    def _undivided(self, task: _Task, routes: Routes | None) -> Divided:
+        """The state before a bootstrap."""
+        parts = 1 if task.through is None else self.checkpoints.partitions
+        return Divided((), task.through, parts, routes)
+
+    def task(
         self,
         stratum: Stratum,
         relations: Mapping[str, Stored],
@@ -167,15 +175,15 @@ class LocalStrata:
                     for n, g in given.items()
                     if n in stratum.relations and g.inserted is not None
                 }
-            given = {name: self._routed(name, found, task.copies, routes) for name, found in given.items()}
-            given |= to_arrange(asserted, routes, self.checkpoints)
+            parts = start.partitions
+            given = {n: self._routed(n, found, task.copies, routes, parts) for n, found in given.items()}
+            given |= to_arrange(asserted, routes, parts)
             if before is not None and routes.in_phases:
                 leaving, given = _split(given, leaves_by_insertion(task.stratum))
                 if leaving or before.rules.keys() - program.rules.keys():
                     first = Deletions(without_new_rules(program, before), leaving)
                     if start.unsettled:
-                        fresh = Divided((), task.through, routes)
-                        return self._advance(stratum, fresh, task, work, tell)
+                        return self._advance(stratum, self._undivided(task, routes), task, work, tell)
         size = sum(work(name).before.facts.size for name in stratum.relations)
         settings = Settings(self.strategy, self.limits)
         if routes is not None:
@@ -213,8 +221,9 @@ class LocalStrata:
         work: Callable[[str], Work],
     ) -> Divided | None:
         """The state of a stratum at the last commit, if it can be updated."""
-        before = self._divided.get(stratum.relations)
+        before = self.divided.get(stratum.relations)
         if before is None or before.through != divided or before.routes != routes:
+            self._lose(stratum, "it is divided in another way")
             return None
         if routes is None:
             return before
@@ -222,7 +231,7 @@ class LocalStrata:
             self._going(stratum, work),
             sum(w.before.facts.size for w in self._works(stratum, work)),
         )
-        is_much = deleted > _MOST * size or 2 * deleted > self._late.get(stratum.relations, 2 * deleted)
+        is_much = deleted > _MOST * size or 2 * deleted > self.late.get(stratum.relations, 2 * deleted)
         return None if is_much or not self.strategy.updates else before
 
     @staticmethod
@@ -238,16 +247,16 @@ class LocalStrata:
 
     def is_new(self, stratum: Stratum) -> bool:
         """Whether there is no state of a stratum."""
-        return stratum.relations not in self._divided and stratum.relations not in self._here
+        return stratum.relations not in self.divided and stratum.relations not in self.here
 
     def has_routes(self, stratum: Stratum) -> bool:
         """Whether the tasks of a stratum sent each other what they found in the last commit."""
-        before = self._divided.get(stratum.relations)
+        before = self.divided.get(stratum.relations)
         return before is not None and before.routes is not None
 
     def routes(self, stratum: Stratum, work: Callable[[str], Work]) -> Routes | None:
         """What the tasks of a stratum send each other; None if there are no routes."""
-        before = self._divided.get(stratum.relations)
+        before = self.divided.get(stratum.relations)
         divided = frozenset[str]()
         if before is not None and before.routes is not None:
             divided = frozenset(beside.relation for beside in before.routes.beside)
@@ -291,7 +300,7 @@ class LocalStrata:
                 found.update({(name, p): count for p, count in zip(patterns, counts, strict=True)})
         return found
 
-    def _routed(self, name: str, given: Given, copied: Sequence[Copy], routes: Routes) -> Given:
+    def _routed(self, name: str, given: Given, copied: Sequence[Copy], routes: Routes, parts: int) -> Given:
         """Changes, with copied tuples addressed to all partitions."""
         head = next((copy.head for copy in copied if copy.name == name), name)
         if head not in routes.copied:
@@ -301,7 +310,9 @@ class LocalStrata:
             *(
                 None
                 if checkpoint is None
-                else checkpoint.with_columns(everywhere(checkpoint.frame, patterns, owner, self.checkpoints))
+                else checkpoint.with_columns(
+                    everywhere(checkpoint.frame, patterns, owner, parts, self.checkpoints)
+                )
                 for checkpoint in (given.inserted, given.deleted)
             )
         )
@@ -316,11 +327,13 @@ class LocalStrata:
     ) -> StratumStats | None:
         """Bring a stratum to its new state in the driver; None if it turns out not to fit."""
         program = program_of(stratum, relations, functions)
-        known = self._here.get(stratum.relations)
+        known = self.here.get(stratum.relations)
+        if known is None:
+            self._lose(stratum, "it is evaluated in the driver now")
         given = _given(stratum, read_by(stratum), None if known is None else known.program, work)
         worker = Worker(self.strategy) if known is None else known.worker
         self.leave(stratum)
-        self._next_here[stratum.relations] = _Here(worker, program)
+        self._next_here[stratum.relations] = Here(worker, program)
         changes = {
             name: signed_rows(
                 program,
@@ -340,6 +353,16 @@ class LocalStrata:
             _take(work(name), inserted, deleted, is_new=known is None)
         return stats
 
+    def go(self, stratum: Stratum) -> None:
+        """Leave a stratum to frames."""
+        self._lose(stratum, "it is evaluated by joins now")
+        self.leave(stratum)
+
+    def _lose(self, stratum: Stratum, why: str) -> None:
+        """Note that the state of a stratum is of no use, if there is one."""
+        if not self.is_new(stratum):
+            self.lost[stratum.name] = why
+
     def leave(self, stratum: Stratum) -> None:
         """Invalidate the state of a stratum, which is brought to its new state in another way."""
         self._left.add(stratum.relations)
@@ -351,12 +374,12 @@ class LocalStrata:
 
     def commit(self) -> None:
         for relations in self._left:
-            self._divided.pop(relations, None)
-            self._here.pop(relations, None)
+            self.divided.pop(relations, None)
+            self.here.pop(relations, None)
         for here in self._next_here.values():
             here.worker.commit()
-        self._divided |= self._next_divided
-        self._here |= self._next_here
+        self.divided |= self._next_divided
+        self.here |= self._next_here
         self._clear()
 
     def rollback(self) -> None:
@@ -372,14 +395,12 @@ class LocalStrata:
     def forget(self, program: FlatProgram) -> None:
         """Drop the state of strata that a program does not have; between commits."""
         strata = {stratum.relations for stratum in program.strata}
-        for kept in (self._divided, self._here, self._late):
+        for kept in (self.divided, self.here, self.late):
             for relations in kept.keys() - strata:
                 del kept[relations]
         self.outgrown &= strata
         self.deep &= strata
-        self.checkpoints.scratch.keep(
-            name for divided in self._divided.values() for name in divided.all_files
-        )
+        self.checkpoints.scratch.keep(name for divided in self.divided.values() for name in divided.all_files)
 
 
 def _given(

@@ -28,18 +28,17 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidelog.engine.limits import Limits
-from tidelog.engine.local.storage.record import Corrupt, Record
+from tidelog.engine.local.storage.record import Record
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints, union
 from tidelog.engine.spark.frames.layout import arrow_schema, columns, spark_type, stored, whole
-from tidelog.engine.spark.partitions.packing import logged, packed, unpacked
+from tidelog.engine.spark.partitions.divided import Divided, Settings, worker_of
+from tidelog.engine.spark.partitions.packing import packed, unpacked
 from tidelog.engine.spark.partitions.rerouting import sent, through
 from tidelog.engine.spark.partitions.routes import Routes
 from tidelog.engine.spark.partitions.scratch import Scratch
 from tidelog.engine.spark.partitions.worker import Changed, Signed, Worker, signed_rows
 from tidelog.engine.statistics import StratumStats, at_the_same_time, rules_data, rules_from
 from tidelog.errors import EngineError, TidelogError
-from tidelog.maintain.strategy import Strategy
 from tidelog.plan.flat import FlatProgram
 
 __all__ = [
@@ -52,11 +51,9 @@ __all__ = [
     "SIGN",
     "Answers",
     "Changes",
-    "Divided",
     "Failed",
     "Given",
     "Late",
-    "Settings",
     "answers",
     "collected",
 ]
@@ -68,14 +65,6 @@ _SIGNS: Final = (INSERTED, DELETED, MOVED, ASSERTED)
 _BATCH: Final = 200_000  # rows
 _LOGS: Final = 32
 _SHARE: Final = 0.25  # of the rows in all states: rows received and instances found since the last base
-
-
-class Settings(NamedTuple):
-    """The settings of workers; `most` limits the instances that a task may find."""
-
-    strategy: Strategy
-    limits: Limits
-    most: int | None = None
 
 
 class Late(Exception):
@@ -96,30 +85,6 @@ class Given:
     @property
     def size(self) -> int:
         return sum(checkpoint.size for checkpoint in (self.inserted, self.deleted) if checkpoint is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class Divided:
-    """A stratum maintained in tasks: its programs since the base, and the files of each partition since then.
-
-    `through` are the columns by which its relations are divided; None if one task has it all. `moved` counts
-    the changes since the base and the instances found for them, `rows` are those in all states. `work` is the
-    work of its bootstrap (see `exchange`). If it is `unsettled`, the order in which tuples were found says
-    nothing about the support of some of them.
-    """
-
-    programs: tuple[FlatProgram, ...]
-    through: Mapping[str, int] | None
-    routes: Routes | None = None
-    files: tuple[tuple[str, ...], ...] = ()
-    moved: int = 0
-    work: int = 0
-    unsettled: bool = False
-    rows: int = 0
-
-    @property
-    def all_files(self) -> Iterator[str]:
-        return (name for files in self.files for name in files)
 
 
 class Changes(NamedTuple):
@@ -208,7 +173,7 @@ def answers(
         settings,
         checkpoints.scratch,
     )
-    rows = _rows(given, task, by, checkpoints)
+    rows = _rows(given, task, checkpoints)
     made, told = checkpoints.told(rows.mapInArrow(task.run, task.answer_ddl), _NOTE)
     notes = [json.loads(note) for note in told]
     problem = next((note["problem"] for note in notes if note.get("problem")), None)
@@ -226,7 +191,9 @@ def answers(
     stats = _stats(program, notes)
     moved = 0 if is_base else moved + stats.instances
     rows_now = sum(note["rows"] for note in notes)
-    after = Divided(programs, by, before.routes, files, moved, before.work, unsettled, rows_now)
+    after = Divided(
+        programs, by, before.partitions, before.routes, files, moved, before.work, unsettled, rows_now
+    )
     sizes = {
         name: Changes(*(sum(note["sizes"][number][i] for note in notes) for i in range(len(_SIGNS))))
         for number, name in enumerate(task.made)
@@ -260,17 +227,15 @@ def _stats(program: FlatProgram, notes: Sequence[Mapping[str, Any]]) -> StratumS
 # -- the input of tasks
 
 
-def _rows(
-    given: Mapping[str, Given], task: _Task, through: Mapping[str, int] | None, checkpoints: Checkpoints
-) -> DataFrame:
+def _rows(given: Mapping[str, Given], task: _Task, checkpoints: Checkpoints) -> DataFrame:
     """The changes of divided relations, such that every partition has a task, even without rows."""
+    through, parts = task.before.through, task.before.partitions
     tagged = [
         _tagged(checkpoint.frame, number, sign, None if through is None else through[name], task)
         for number, name in enumerate(task.divided)
         for checkpoint, sign in ((given[name].inserted, 1), (given[name].deleted, -1))
         if checkpoint is not None and checkpoint.size
     ]
-    parts = checkpoints.partitions if through is not None else 1
     if not tagged:
         return _marked(checkpoints.spark.range(0, parts, 1, parts), task).drop(PART)
     if not checkpoints.sessions.are_two:  # adaptive execution may be on, which starts no tasks without rows
@@ -458,22 +423,7 @@ class _Task:
 
     def _worker(self, files: Sequence[str]) -> Worker:
         """The worker in the state of the last commit."""
-        strategy, limits, _ = self.settings
-        steady = self.before.routes is not None
-        if not files:
-            return Worker(strategy, steady=steady)
-        base, *logs = files
-        try:
-            worker = Worker.of(self.scratch.read(base), self.before.programs[0], strategy, steady=steady)
-            for log, program in zip(logs, self.before.programs[1:], strict=True):
-                worker.advance(program, logged(self.scratch.read(log)), limits, _nothing)
-                worker.commit()
-        except Corrupt as problem:
-            raise EngineError(
-                f"a state that a task saved in {self.scratch.folder} is corrupt ({problem}); "
-                "reopen the session"
-            ) from None
-        return worker
+        return worker_of(self.before, files, self.settings, self.scratch)
 
     def _batches(
         self, which: int, sign: int, here: int, made: Mapping[str, Any], size: int, note: str | None

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from tidelog.engine.limits import Limits, memory_errors
+from tidelog.engine.local.storage.record import Record
 from tidelog.engine.spark.commits import SparkCommits
 from tidelog.engine.spark.engine import SparkEngine
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints
@@ -22,6 +23,8 @@ from tidelog.engine.spark.placement import Placement
 from tidelog.engine.spark.runtime.cancellation import Stopper
 from tidelog.engine.spark.runtime.job_names import step_name
 from tidelog.engine.spark.runtime.progress import Ticker
+from tidelog.engine.spark.saving.restored import restore
+from tidelog.engine.spark.saving.saved import SavedFrames
 from tidelog.engine.statistics import Stats
 from tidelog.errors import SessionError
 from tidelog.maintain.strategy import STRATEGIES, Strategy
@@ -41,6 +44,7 @@ from tidelog.session.changes import Changes, RelationChanges
 from tidelog.session.interrupt import is_interrupted
 from tidelog.session.locks import AT_WORK, Locks
 from tidelog.session.profiles.observed import Observed, Size
+from tidelog.store.states import StateParts, Unusable
 
 __all__ = ["SparkBackend"]
 
@@ -198,11 +202,24 @@ class SparkBackend:
             state = self.engine.states.get(relation.name)
             return FrameStaging(relation, state, self.checkpoints, working)
 
-    def saved(self) -> None:
-        """None: frames are not in this process."""
+    def saved(self) -> SavedFrames:
+        costs = self.commits.scheduler.costs
+        working = partial(self.working, "Tidelog · saving the state")
+        return SavedFrames(self.engine, self.commits.program, costs, working)
 
-    def resume(self, program: Program, found: object) -> bool:
-        return False
+    def resume(self, program: Program, record: object) -> bool:
+        raise Unusable("the saved state is of data in the driver, and the placement is DataFrames")
+
+    def resume_frames(self, program: Program, record: Record, parts: StateParts) -> Mapping[str, str]:
+        with self.working("Tidelog · resuming"):
+            found = restore(self.engine, program, record.values, parts)
+            self.commits.adopt(found.program)
+            self.commits.scheduler.costs.update(found.costs)
+        with self.locks.reading:
+            self.program = program
+            self._is_adopted = found.is_other
+            self.commit += 1
+        return self.engine.whole.lost
 
     def adopt(
         self,

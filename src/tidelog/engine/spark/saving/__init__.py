@@ -1,0 +1,1 @@
+"""States of sessions in DataFrames, as files: what a pipeline saves beside its store to go on from."""
