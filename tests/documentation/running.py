@@ -21,7 +21,7 @@ from documentation.blocks import ROOT, Block
 from documentation.commands import expect, expect_valid, run_console, run_shell
 from tidelog import pipeline
 from tidelog.errors import Severity
-from tidelog.pipeline.spec import expect_relations
+from tidelog.pipeline.expecting import expect_relations
 from tidelog.program.draft import check
 from tidelog.syntax.parser import parse
 from tidelog.syntax.printer import print_program
