@@ -21,10 +21,10 @@ from tidelog.data import types
 from tidelog.data.structs import FrozenMap, Struct
 from tidelog.data.values import Row, Value, from_text, order_key
 from tidelog.data.zset import ZSet
+from tidelog.program.declared import Relation, RelationKind, Role
 from tidelog.program.draft import Draft, load
 from tidelog.program.model import Program
 from tidelog.program.text import constant_tree
-from tidelog.program.typed import Relation, RelationKind, Role
 from tidelog.reference.evaluate import Failure, evaluate
 from tidelog.syntax import tree
 from tidelog.syntax.printer import print_line

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import tidelog
 from tidelog.data.values import Row
 from tidelog.data.zset import ZSet
+from tidelog.program.declared import RelationKind
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.text import print_relation
-from tidelog.program.typed import RelationKind
 from tidelog.reference.replay import Contents, Replay
 
 __all__ = ["ReplayReasoner", "SessionReasoner", "WeightedReasoner", "weights"]

@@ -11,7 +11,7 @@ import pytest
 from conformance.case import Case, cases, show_outputs
 from conformance.sessions import ReplayReasoner, SessionReasoner, WeightedReasoner
 from tidelog.maintain.strategy import STRATEGIES
-from tidelog.program.typed import RelationKind
+from tidelog.program.declared import RelationKind
 from tidelog.reference.replay import Contents
 
 ALL = cases(Path(__file__).parent / "kinds")

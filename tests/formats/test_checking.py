@@ -20,7 +20,7 @@ from tidelog.formats.assembly import Delimited
 from tidelog.formats.checking import PROBLEM, RAW, Form, Layout, check_batches
 from tidelog.formats.delimited import CSV, read_delimited
 from tidelog.formats.json_lines import read_lines, write_lines
-from tidelog.program.typed import Column, Relation, Role
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.tables.arrow import schema
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import SIGN, difference

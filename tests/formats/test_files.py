@@ -23,7 +23,7 @@ from tidelog.data.types import Type
 from tidelog.data.values import Row
 from tidelog.errors import DataError
 from tidelog.formats.files import EXTENSIONS, read_facts, write_facts
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.arrow import schema
 from tidelog.tables.given import to_table
 

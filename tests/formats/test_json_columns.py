@@ -18,7 +18,7 @@ from tidelog.data.values import Value
 from tidelog.errors import DataError
 from tidelog.formats.json_columns import read_columns
 from tidelog.formats.json_lines import read_lines, read_patiently, write_lines
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.columns import values_of
 from tidelog.tables.given import to_table
 

@@ -19,7 +19,7 @@ from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import DataError
 from tidelog.formats.files import read_facts, write_facts
-from tidelog.program.typed import Column, Relation, Role
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.tables.given import to_table
 
 ROUNDS = size(150, 20_000)

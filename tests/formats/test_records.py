@@ -22,7 +22,7 @@ from tidelog.formats.assembly import OPEN_END, Delimited
 from tidelog.formats.checking import PROBLEM, RAW, Form, Layout, check_batches
 from tidelog.formats.delimited import CSV, TABS, Dialect, read_delimited
 from tidelog.formats.records import Records, ends_open
-from tidelog.program.typed import Column, Relation, Role
+from tidelog.program.declared import Column, Relation, Role
 
 PIECES = [
     b'"',

@@ -15,8 +15,8 @@ from oracle.generator import Step
 from oracle.schema import INPUTS, TYPED_INPUTS
 from tidelog import pipeline
 from tidelog.errors import EngineError
+from tidelog.program.declared import Role
 from tidelog.program.text import print_relation
-from tidelog.program.typed import Role
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import SIGN, difference
 

@@ -13,7 +13,7 @@ import pytest
 
 import tidelog
 from tidelog import pipeline, rdf
-from tidelog.program.typed import Role
+from tidelog.program.declared import Role
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,9 +21,9 @@ from tidelog.pipeline.migrations import Migration
 from tidelog.pipeline.sources.by_offsets import repositioned
 from tidelog.pipeline.sources.fingerprints import digest
 from tidelog.pipeline.spec import Source
+from tidelog.program.declared import Relation
 from tidelog.program.draft import load
 from tidelog.program.text import print_relation
-from tidelog.program.typed import Relation
 from tidelog.tables.given import to_table
 
 if TYPE_CHECKING:

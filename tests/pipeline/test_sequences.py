@@ -18,7 +18,7 @@ from tidelog.data import types
 from tidelog.errors import PipelineError
 from tidelog.pipeline.source_spec import Source
 from tidelog.pipeline.sources.sequencing import sequenced
-from tidelog.program.typed import Column, Relation, Role
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.store.durable import Store, Update
 from tidelog.store.sidecars import KEYS
 from tidelog.tables.given import to_table

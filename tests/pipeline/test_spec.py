@@ -13,8 +13,8 @@ from tidelog.pipeline.expecting import expect_relations
 from tidelog.pipeline.sources.fingerprints import Look, look
 from tidelog.pipeline.sources.paths import qualified, qualified_spec
 from tidelog.pipeline.spec import Source, describe_source
+from tidelog.program.declared import Relation
 from tidelog.program.draft import load
-from tidelog.program.typed import Relation
 
 PROGRAM = """input relation Edge(src: string, km: int)
 input relation Line(text: string)

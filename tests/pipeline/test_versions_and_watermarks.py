@@ -22,7 +22,7 @@ from tidelog.pipeline.source_spec import Source
 from tidelog.pipeline.sources import delta
 from tidelog.pipeline.sources.delta import State
 from tidelog.pipeline.sources.reading import Raw, read_raw
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

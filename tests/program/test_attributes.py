@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tidelog.errors import ProgramError
+from tidelog.program.declared import FileOptions
 from tidelog.program.describe import describe_program
 from tidelog.program.draft import Draft, check, load
-from tidelog.program.typed import FileOptions
 from tidelog.syntax.parser import parse
 from tidelog.syntax.printer import print_program
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from tidelog.data import types
 from tidelog.data.types import BIGINT, BOOL, BYTES, DATE, DOUBLE, FLOAT, INT, STRING, TIMESTAMP, Option, Type
 from tidelog.data.values import NAN, Value, canonical
-from tidelog.program import typed
+from tidelog.program import declared
+from tidelog.program.declared import Column
 from tidelog.program.library.catalog import can_cast
-from tidelog.program.typed import Binary, Call, Cast, Column, Constant, Expr, If, Let, Unary, Var
+from tidelog.program.typed import Binary, Call, Cast, Constant, Expr, If, Let, Unary, Var
 from tidelog.reference.evaluate import Failure, evaluate
 
 BYTE = types.Bit(8)
@@ -358,8 +359,10 @@ def test_a_number_becomes_the_nearest_float(strata: int) -> None:
 
 
 def test_a_function_of_the_language_sees_its_parameters_only() -> None:
-    twice = typed.Function("twice", (Column("n", INT),), INT, Binary("+", Var("n", INT), Var("n", INT), INT))
-    constant = typed.Function("constant", (Column("n", INT),), INT, Constant(7, INT))
+    twice = declared.Function(
+        "twice", (Column("n", INT),), INT, Binary("+", Var("n", INT), Var("n", INT), INT)
+    )
+    constant = declared.Function("constant", (Column("n", INT),), INT, Constant(7, INT))
     call = Call("twice", (Call("twice", (Var("x", INT),), INT),), INT)
     functions = {"twice": twice, "constant": constant}
     assert evaluate(call, {"x": 3, "n": 100}, functions) == 12
@@ -371,7 +374,7 @@ def test_a_function_of_the_language_sees_its_parameters_only() -> None:
 
 def python(call: object, result: Type = INT) -> Value | Failure:
     assert callable(call)
-    function = typed.PythonFunction("f", (Column("x", INT),), result, "module", "f", call)
+    function = declared.PythonFunction("f", (Column("x", INT),), result, "module", "f", call)
     return evaluate(Call("f", (Constant(4, INT),), result), {}, {"f": function})
 
 

@@ -26,7 +26,7 @@ from tidelog.engine.local.codes.codec import Codec
 from tidelog.engine.local.codes.interning import Dictionary
 from tidelog.engine.local.codes.texts import Texts
 from tidelog.engine.local.storage import index
-from tidelog.program.typed import Column, Relation, Role
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.session.backends.local import readers as reading
 from tidelog.session.backends.local.decoding import Decoder
 

@@ -15,7 +15,7 @@ from tidelog.data.structs import struct_class
 from tidelog.data.types import Type
 from tidelog.data.values import Value, canonical
 from tidelog.errors import SessionError
-from tidelog.program.typed import Column, Relation, Role
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.session.rendering import cells
 from tidelog.session.types import TypeDescription, Types
 

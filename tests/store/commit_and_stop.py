@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tidelog.data import types
-from tidelog.program.typed import Column, Relation, Role
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update
 from tidelog.store.local import LocalFiles

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tidelog.data import types
-from tidelog.program.typed import Column, Relation, Role
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.store.durable import Store, Update
 from tidelog.store.files import Files
 from tidelog.store.log import find_slots

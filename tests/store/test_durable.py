@@ -25,8 +25,8 @@ from tables import facts
 from tables.facts import TYPES, patiently, relation
 from tidelog.data import types
 from tidelog.errors import StoreError
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.program.draft import load
-from tidelog.program.typed import Column, Relation, Role
 from tidelog.store.disk import Disk
 from tidelog.store.durable import Store, Update, latest
 from tidelog.store.files import Files

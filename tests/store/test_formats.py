@@ -11,8 +11,8 @@ import pytest
 
 from store.histories import file_of, rows
 from tidelog.errors import StoreError
+from tidelog.program.declared import Relation
 from tidelog.program.draft import load
-from tidelog.program.typed import Relation
 from tidelog.store.durable import Store, Update, latest
 from tidelog.store.local import LocalFiles
 from tidelog.store.manifest import Batch, Manifest, entry_from, epoch_of, to_bytes

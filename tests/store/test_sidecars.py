@@ -16,7 +16,7 @@ from sizes import size
 from store.stops import Stopped, Stopping
 from tidelog.data import types
 from tidelog.errors import StoreError
-from tidelog.program.typed import Column, Relation, Role
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.store.durable import Store, Update
 from tidelog.store.local import LocalFiles
 from tidelog.store.sidecars import COUNT, COUNTS, FILE, FILES, SIDECARS, SidecarChange, added_up

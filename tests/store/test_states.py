@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import pytest
 
 from tidelog.data import types
-from tidelog.program.typed import Column, Relation, Role
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.store.durable import Store, Update
 from tidelog.store.local import LocalFiles
 from tidelog.store.segments import MAX_SEGMENTS

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Row, Value, canonical, to_text
-from tidelog.program.typed import Column, Relation, Role
+from tidelog.program.declared import Column, Relation, Role
 
 SCALARS: tuple[types.Item, ...] = (
     types.BOOL,

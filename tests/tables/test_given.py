@@ -252,7 +252,7 @@ def test_data_of_others_needs_neither_pandas_nor_polars() -> None:
                     raise ImportError(name)
         sys.meta_path.insert(0, Absent())
         from tidelog.data import types
-        from tidelog.program.typed import Column, Relation, Role
+        from tidelog.program.declared import Column, Relation, Role
         from tidelog.tables.given import to_table
         assert to_table(Relation("R", (Column("a", types.INT),), Role.INPUT), [(1,)]).num_rows == 1
         assert not {"numba", "pyspark"} & set(sys.modules)

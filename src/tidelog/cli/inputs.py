@@ -16,7 +16,7 @@ import click
 from tidelog.cli.messages import warn
 from tidelog.errors import SessionError
 from tidelog.maintain.strategy import STRATEGIES
-from tidelog.program.typed import Relation, Role
+from tidelog.program.declared import Relation, Role
 
 if TYPE_CHECKING:
     from tidelog.session import Transaction

@@ -24,7 +24,7 @@ from tidelog.cli.inputs import (
 )
 from tidelog.cli.messages import counted_rows, is_watched, loading, warn
 from tidelog.cli.rows import print_rows
-from tidelog.program.typed import Role
+from tidelog.program.declared import Role
 from tidelog.progress import Line
 
 if TYPE_CHECKING:

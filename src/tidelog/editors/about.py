@@ -11,10 +11,11 @@ from tidelog.editors.names.occurrences import Occurrence, Role
 from tidelog.editors.names.symbols import Symbol, declarations, symbol_at
 from tidelog.editors.names.workspace import Workspace
 from tidelog.errors import clip
+from tidelog.program.declared import PythonFunction
 from tidelog.program.elaborate.definitions import STANDARD, TYPE_NAMES
 from tidelog.program.library.catalog import lookup, lookup_aggregate
 from tidelog.program.model import Program
-from tidelog.program.typed import PythonFunction, Rule, Var
+from tidelog.program.typed import Rule, Var
 from tidelog.syntax import tree
 
 __all__ = ["about"]

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from tidelog.program.declared import Relation
 from tidelog.program.describe import declared_functions, expanded
 from tidelog.program.elaborate.definitions import TYPE_NAMES
 from tidelog.program.library.catalog import AGGREGATE_NAMES, FUNCTION_NAMES
 from tidelog.program.model import Program
-from tidelog.program.typed import Relation
 from tidelog.syntax import tree
 from tidelog.syntax.quoting import (
     CONTEXTUAL,

@@ -30,7 +30,7 @@ from tidelog.formats.envelopes import WRONG, events_of, field_of
 from tidelog.formats.folders import with_folder_columns
 from tidelog.formats.json_lines import is_written_apart, read_object, read_value
 from tidelog.formats.triples import TERMS, parse_triples
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.arrow import UNIT, arrow_type
 from tidelog.tables.casting import cast_table
 from tidelog.tables.fitting import Misfit, fit_arrow, fit_values

@@ -21,7 +21,7 @@ from tidelog.data.types import Type
 from tidelog.errors import DataError, shown
 from tidelog.formats.cells import read_cells, write_cells
 from tidelog.formats.records import CSV, MARK, TABS, Dialect, Records, cells_shown, first_record
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.arrow import UNIT
 from tidelog.tables.fitting import Misfit
 from tidelog.tables.given import make_table, unit_table

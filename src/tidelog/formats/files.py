@@ -37,7 +37,7 @@ from tidelog.formats import triples
 from tidelog.formats.delimited import CSV, TABS, Dialect, read_delimited, write_delimited
 from tidelog.formats.json_lines import read_lines, write_lines
 from tidelog.formats.triples import parse_triples, read_terms, write_ntriples
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.given import to_table
 
 __all__ = [

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from tidelog.formats.cells import read_cells
-from tidelog.program.typed import Column
+from tidelog.program.declared import Column
 from tidelog.tables import compute as pc
 from tidelog.tables.arrow import arrow_type
 from tidelog.tables.fitting import Misfit

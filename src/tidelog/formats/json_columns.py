@@ -27,7 +27,7 @@ from tidelog.data import types
 from tidelog.data.layouts import TAG, Cell, Json, Record, Series, Word, layout
 from tidelog.data.types import Field, Named, Scalar, Type, present
 from tidelog.formats.cells import read_cells
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables import compute as pc
 from tidelog.tables.arrow import arrow_type, is_text, is_wide
 from tidelog.tables.columns import spread

@@ -22,7 +22,7 @@ from tidelog.data.values import BadValue, from_text
 from tidelog.errors import DataError
 from tidelog.formats.cells import write_cells
 from tidelog.formats.json_columns import read_columns
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.arrow import UNIT, is_wide, type_of
 from tidelog.tables.given import to_table
 

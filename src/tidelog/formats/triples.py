@@ -27,7 +27,7 @@ from pyoxigraph import DefaultGraph, RdfFormat, parse
 
 from tidelog.data import types
 from tidelog.errors import DataError, shown
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.given import make_table
 
 __all__ = ["EXTENSIONS", "QUADS", "TERMS", "parse_triples", "read_terms", "write_ntriples"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidelog.notebooks.graphs import MOST, Edge, Graph, Node, Picture, text_picture
 from tidelog.program.analysis.strata import reads
-from tidelog.program.typed import Role
+from tidelog.program.declared import Role
 from tidelog.proofs.drawing import Drawing, Line
 from tidelog.session import Facts, Session
 from tidelog.session.rendering import counted

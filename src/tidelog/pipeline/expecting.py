@@ -8,9 +8,9 @@ from tidelog.pipeline.migrating import problems_of_migration
 from tidelog.pipeline.sink_modes import problems_of_columns
 from tidelog.pipeline.source_spec import Source, problems_of_events
 from tidelog.pipeline.spec import Spec
+from tidelog.program.declared import Relation, Role
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
-from tidelog.program.typed import Relation, Role
 from tidelog.program.weighting import delays, is_weighted
 
 __all__ = ["expect_relations"]

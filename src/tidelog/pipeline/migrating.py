@@ -8,8 +8,8 @@ from typing import Any
 from tidelog.data.types import Option
 from tidelog.errors import DataError
 from tidelog.pipeline.migrations import Migration
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.program.elaborate.problems import did_you_mean
-from tidelog.program.typed import Column, Relation, Role
 from tidelog.tables.arrow import schema
 from tidelog.tables.given import make_table, to_table, unit_table
 from tidelog.tables.grouping import grouped

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from tidelog.errors import TidelogError
 from tidelog.pipeline.spec import Spec
+from tidelog.program.declared import Relation, Role
 from tidelog.program.draft import load
-from tidelog.program.typed import Relation, Role
 from tidelog.session import Session, open_session
 from tidelog.session.backends.resume import offer, resume, stamp
 from tidelog.store.manifest import Manifest

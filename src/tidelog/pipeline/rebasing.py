@@ -17,9 +17,9 @@ from tidelog.pipeline.migrating import migrated, unexplained
 from tidelog.pipeline.migrations import Migration
 from tidelog.pipeline.sources.by_offsets import repositioned
 from tidelog.pipeline.spec import Spec
+from tidelog.program.declared import Relation
 from tidelog.program.model import Program
 from tidelog.program.text import print_relation
-from tidelog.program.typed import Relation
 from tidelog.store.durable import Store
 from tidelog.store.manifest import Manifest
 from tidelog.store.migration import Breaks, breaks, expect_no_new_inputs, expect_same, listed

@@ -42,9 +42,9 @@ from tidelog.pipeline.sources.intake import Found, Intake
 from tidelog.pipeline.sources.paths import qualified_spec, shown_path
 from tidelog.pipeline.sources.reading import Raw
 from tidelog.pipeline.spec import Source, Spec
+from tidelog.program.declared import Relation, Role
 from tidelog.program.draft import load
 from tidelog.program.model import Program
-from tidelog.program.typed import Relation, Role
 from tidelog.session import Changes, Session
 from tidelog.store.durable import Store, Update
 from tidelog.store.manifest import Batch

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 from tidelog.data.types import Bytes, is_structured, present
 from tidelog.pipeline.spec_tables import Table
+from tidelog.program.declared import Relation
 from tidelog.program.elaborate.problems import did_you_mean
-from tidelog.program.typed import Relation
 
 __all__ = ["MODES", "TABLES", "Sink", "expect_mode", "problems_of_columns"]
 

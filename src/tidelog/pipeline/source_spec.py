@@ -17,8 +17,8 @@ from typing import Any, Final
 from tidelog.data.types import is_structured, present
 from tidelog.pipeline.formats import EXTENSIONS, format_of
 from tidelog.pipeline.spec_tables import Table
+from tidelog.program.declared import Relation
 from tidelog.program.elaborate.problems import did_you_mean
-from tidelog.program.typed import Relation
 
 __all__ = ["BAD_ROWS", "FRAME", "Source", "describe_source", "problems_of_events", "read_source"]
 

@@ -20,7 +20,7 @@ from tidelog.engine.spark.frames.arrow import signed
 from tidelog.engine.spark.runtime.sessions import from_table
 from tidelog.pipeline.sources.paths import as_pattern
 from tidelog.pipeline.sources.reading import spark_schema
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.files import Files
 from tidelog.store.reading import StoredVersion
 from tidelog.store.segments import Segment, read_changes

@@ -10,20 +10,11 @@ import zlib
 
 from tidelog.data.overlay import copied
 from tidelog.plan.flat import FlatProgram, FlatRule, Kind, Stored
+from tidelog.program.declared import Relation
 from tidelog.program.library.catalog import NUMBER
 from tidelog.program.text import print_value
-from tidelog.program.typed import (
-    Body,
-    Call,
-    Expr,
-    Match,
-    Relation,
-    Term,
-    Var,
-    Wildcard,
-    expressions,
-    subexpressions,
-)
+from tidelog.program.traversal import expressions, subexpressions
+from tidelog.program.typed import Body, Call, Expr, Match, Term, Var, Wildcard
 
 __all__ = ["Assembly", "declared", "hidden", "mark_of"]
 

@@ -14,19 +14,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeAlias, assert_never
 
 from tidelog.plan.flat import FlatLiteral
-from tidelog.program.typed import (
-    Absent,
-    Binary,
-    Bind,
-    Constant,
-    Each,
-    Expr,
-    Match,
-    Term,
-    Test,
-    Var,
-    variables,
-)
+from tidelog.program.traversal import variables
+from tidelog.program.typed import Absent, Binary, Bind, Constant, Each, Expr, Match, Term, Test, Var
 
 __all__ = [
     "Bound",

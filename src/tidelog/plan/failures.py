@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Final
 
 from tidelog.data.types import BOOL
-from tidelog.program import typed
+from tidelog.program import traversal
 from tidelog.program.analysis.failing import fails, often_fails, succeeds
 from tidelog.program.typed import Binary, Bind, Body, Each, Expr, Literal, Nested, Test
 
@@ -90,4 +90,4 @@ def _either(left: Expr, right: Expr) -> Expr:
 
 
 def _reads(literal: Literal) -> set[str]:
-    return {v.name for e in typed.expressions(literal) for v in typed.variables(e)}
+    return {v.name for e in traversal.expressions(literal) for v in traversal.variables(e)}

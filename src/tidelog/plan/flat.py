@@ -30,18 +30,8 @@ from weakref import ref
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Span
 from tidelog.program.analysis.order import Order
-from tidelog.program.typed import (
-    Absent,
-    Aggregate,
-    Best,
-    Bind,
-    Each,
-    Expr,
-    Function,
-    Match,
-    PythonFunction,
-    Test,
-)
+from tidelog.program.declared import Function, PythonFunction
+from tidelog.program.typed import Absent, Aggregate, Best, Bind, Each, Expr, Match, Test
 
 __all__ = [
     "Dependencies",

@@ -34,19 +34,8 @@ from tidelog.plan.cost import (
 )
 from tidelog.plan.flat import FlatLiteral, FlatRule
 from tidelog.program.elaborate.ordering import in_order_of_need
-from tidelog.program.typed import (
-    Absent,
-    Binary,
-    Bind,
-    Each,
-    Expr,
-    Match,
-    Term,
-    Test,
-    Var,
-    expressions,
-    variables,
-)
+from tidelog.program.traversal import expressions, variables
+from tidelog.program.typed import Absent, Binary, Bind, Each, Expr, Match, Term, Test, Var
 
 __all__ = [
     "Compute",

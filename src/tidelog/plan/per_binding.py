@@ -24,7 +24,7 @@ from itertools import count
 from typing import Final, assert_never
 
 from tidelog.data.types import BOOL, INT, Tuple, Type, Vec
-from tidelog.program import typed
+from tidelog.program import traversal
 from tidelog.program.analysis.failing import may_fail
 from tidelog.program.analysis.nesting import sources
 from tidelog.program.folds import shown_aggregate
@@ -135,7 +135,9 @@ class _Rewriting:
         parameters = {p.name: p for p in literal.parameters}
         keys = tuple(p for p in literal.parameters if p.name in split.bound and p.name in known)
         evaluated = self._evaluated(split, parameters)
-        needed = {v for x in evaluated for v in _read(x)} | {v.name for a in args for v in typed.variables(a)}
+        needed = {v for x in evaluated for v in _read(x)} | {
+            v.name for a in args for v in traversal.variables(a)
+        }
         others = [v for v in split.bound.values() if v not in keys and v.name in needed | parameters.keys()]
         columns = tuple(self._fresh(v.name, v.type) if v.name in parameters else v for v in others)
         same = [
@@ -183,7 +185,7 @@ class _Rewriting:
             return False
         if isinstance(literal, Bind | Each) and literal.variable.name in split.bound:
             return False
-        return not any(map(may_fail, typed.expressions(literal)))
+        return not any(map(may_fail, traversal.expressions(literal)))
 
     def _deeper(self, literal: Literal, split: _Split) -> list[Literal]:
         """The literal without nested bodies; what these collect joins what is collected."""
@@ -272,4 +274,4 @@ def _value(literal: Nested | Without, ranges: tuple[Source, ...]) -> Literal:
 
 
 def _read(literal: Literal) -> set[str]:
-    return {v.name for e in typed.expressions(literal) for v in typed.variables(e)}
+    return {v.name for e in traversal.expressions(literal) for v in traversal.variables(e)}

@@ -17,6 +17,7 @@ from typing import assert_never
 
 from tidelog.data.types import BigInt, Decimal, Int, Option, Signed, Type
 from tidelog.plan.flat import FlatRule, Stratum
+from tidelog.program.traversal import variables
 from tidelog.program.typed import (
     Best,
     Binary,
@@ -36,7 +37,6 @@ from tidelog.program.typed import (
     Over,
     Unary,
     Var,
-    variables,
 )
 
 __all__ = ["is_strict"]

@@ -16,7 +16,8 @@ from tidelog.errors import Span
 from tidelog.plan.flat import Dependencies, FlatBody, FlatRule, Grouping, Kept, Kind, Stored, Stratum, Totals
 from tidelog.program import typed
 from tidelog.program.analysis.totals import GroupRule, group_columns, groups_of, rule_of_groups
-from tidelog.program.typed import Aggregate, Body, Expr, Match, Nested, Relation, Stage, Var, Without
+from tidelog.program.declared import Relation
+from tidelog.program.typed import Aggregate, Body, Expr, Match, Nested, Stage, Var, Without
 
 __all__ = ["TotalsPlan", "asserted_rows", "parts_of"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tidelog.program.analysis.strata import reads
+from tidelog.program.declared import Function, PythonFunction
 from tidelog.program.folds import is_part, written_name
 from tidelog.program.model import Program
 from tidelog.program.text import print_alias, print_function, print_index, print_relation, print_rule
-from tidelog.program.typed import Function, PythonFunction, Stratum
+from tidelog.program.typed import Stratum
 from tidelog.syntax import tree
 from tidelog.syntax.printer import print_item
 

@@ -20,6 +20,7 @@ from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Severity, Source, 
 from tidelog.program.analysis.calls import calls
 from tidelog.program.analysis.kinds import atoms_of, check_kinds
 from tidelog.program.analysis.strata import Strata, restratify, stratify
+from tidelog.program.declared import Function, PythonFunction, Relation
 from tidelog.program.elaborate.declarations import Declarations, declare, needed_row_types
 from tidelog.program.elaborate.definitions import resolve_type
 from tidelog.program.elaborate.folds import check_folds, declare_folds
@@ -36,7 +37,7 @@ from tidelog.program.model import EMPTY, Index, Program, RuleChange
 from tidelog.program.modules import Texts, folders, resolve
 from tidelog.program.query import Query, elaborate_query
 from tidelog.program.text import type_tree
-from tidelog.program.typed import Function, PythonFunction, Relation, Rule
+from tidelog.program.typed import Rule
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read
 

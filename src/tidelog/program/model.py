@@ -10,10 +10,11 @@ from tidelog.data.short_names import NO_NAMES, ShortNames
 from tidelog.data.types import Type
 from tidelog.errors import Diagnostic
 from tidelog.program.analysis.strata import Strata
+from tidelog.program.declared import Function, PythonFunction, Relation
+from tidelog.program.declared import Index as ColumnIndex
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.definitions import Definition
-from tidelog.program.typed import Function, PythonFunction, Relation, Rule, Stratum
-from tidelog.program.typed import Index as ColumnIndex
+from tidelog.program.typed import Rule, Stratum
 from tidelog.syntax import tree
 
 __all__ = ["EMPTY", "Difference", "Index", "Program", "RuleChange", "difference", "rule_changes"]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from tidelog.errors import Source, Span
+from tidelog.program.declared import Column, Function, PythonFunction, Relation, Role
 from tidelog.program.elaborate.declarations import Declarations, Signature, needed_row_types
 from tidelog.program.elaborate.instances import add_cycles
 from tidelog.program.elaborate.problems import Problems
@@ -20,21 +21,7 @@ from tidelog.program.elaborate.rules import elaborate_rule
 from tidelog.program.elaborate.typedefs import declare_types
 from tidelog.program.parameters import with_values
 from tidelog.program.renaming import with_standard_names
-from tidelog.program.typed import (
-    Bind,
-    Body,
-    Column,
-    Each,
-    Function,
-    Match,
-    Nested,
-    PythonFunction,
-    Relation,
-    Role,
-    Rule,
-    Stage,
-    Var,
-)
+from tidelog.program.typed import Bind, Body, Each, Match, Nested, Rule, Stage, Var
 from tidelog.syntax import tree
 from tidelog.syntax.parser import read_body
 from tidelog.syntax.rebuilding import nodes_of

@@ -15,7 +15,7 @@ from typing import assert_never
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import Value, to_text
-from tidelog.program import typed
+from tidelog.program import declared, typed
 from tidelog.program.folds import written_name
 from tidelog.program.steps import Assign, Branch, Jump, Loop, Return, Steps
 from tidelog.program.typed import Body, Group, Head, Rule
@@ -83,21 +83,21 @@ def print_body_literal(literal: typed.Literal) -> str:
     return print_literal(_literal(literal, _AsIs()))
 
 
-def print_relation(relation: typed.Relation) -> str:
-    role = "" if relation.role is typed.Role.INTERNAL else relation.role.value
+def print_relation(relation: declared.Relation) -> str:
+    role = "" if relation.role is declared.Role.INTERNAL else relation.role.value
     columns = tuple(tree.Column(c.name, _type(c.type)) for c in relation.columns)
     key = relation.key
     names = None if key is None else tuple(tree.Variable(relation.columns[i].name) for i in key)
     attributes = tuple(_attributes(relation.options))
     row = None if relation.row is None else _type(relation.row)
     shown = columns if row is None else ()
-    kind = "" if relation.kind is typed.RelationKind.SET else relation.kind.value
+    kind = "" if relation.kind is declared.RelationKind.SET else relation.kind.value
     return print_item(
         tree.Relation(role, relation.name, shown, names, attributes=attributes, row=row, kind=kind)
     )
 
 
-def print_index(index: typed.Index, relation: typed.Relation) -> str:
+def print_index(index: declared.Index, relation: declared.Relation) -> str:
     names = {position: name for name, position in index.columns}
     args = [
         tree.Variable(names[i]) if i in names else tree.Wildcard() for i, _ in enumerate(relation.columns)
@@ -107,7 +107,7 @@ def print_index(index: typed.Index, relation: typed.Relation) -> str:
     return print_line(tree.Index(index.name, tuple(given), atom))
 
 
-def _attributes(options: typed.FileOptions) -> Iterator[tree.Attribute]:
+def _attributes(options: declared.FileOptions) -> Iterator[tree.Attribute]:
     if options.file is not None:
         yield tree.Attribute("file", tree.StringLiteral(options.file))
     if options.delimiter is not None:
@@ -120,7 +120,7 @@ def print_alias(name: str, type_: Type) -> str:
     return print_item(tree.Alias(name, _type(type_)))
 
 
-def print_function(function: typed.Function) -> str:
+def print_function(function: declared.Function) -> str:
     parameters = tuple(tree.Column(p.name, _type(p.type)) for p in function.parameters)
     body = _expr(function.body, _AsIs())
     block = body if isinstance(body, tree.Block | tree.Steps) else tree.Block((), body)

@@ -24,16 +24,12 @@ variables that positive atoms and earlier assignments bind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
-from tidelog.data.short_names import NO_NAMES, ShortNames
 from tidelog.data.types import Type
 from tidelog.data.values import Value
 from tidelog.errors import NOWHERE, Span
-from tidelog.program import steps
 from tidelog.program.steps import Steps
 
 __all__ = [
@@ -46,16 +42,13 @@ __all__ = [
     "Body",
     "Call",
     "Cast",
-    "Column",
     "Constant",
     "Each",
     "Expr",
-    "Function",
     "Get",
     "Group",
     "Head",
     "If",
-    "Index",
     "Is",
     "Lambda",
     "Let",
@@ -65,10 +58,6 @@ __all__ = [
     "Match",
     "Nested",
     "Over",
-    "PythonFunction",
-    "Relation",
-    "RelationKind",
-    "Role",
     "Rule",
     "Source",
     "Stage",
@@ -81,9 +70,6 @@ __all__ = [
     "Var",
     "Wildcard",
     "Without",
-    "expressions",
-    "subexpressions",
-    "variables",
 ]
 
 
@@ -401,88 +387,6 @@ class Rule:
         return self.bodies == ((),) and self.group is None
 
 
-# -- declarations
-
-
-class Role(Enum):
-    INPUT = "input"
-    INTERNAL = "internal"
-    OUTPUT = "output"
-
-
-class RelationKind(Enum):
-    """How often a relation has a row, and for how long: a stream has the rows of one commit."""
-
-    SET = "relation"
-    MULTISET = "multiset"
-    STREAM = "stream"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    name: str
-    type: Type
-
-
-@dataclass(frozen=True, slots=True)
-class FileOptions:
-    """The attributes of a relation: its file in a folder, and the form of CSV. None is not given."""
-
-    file: str | None = None
-    delimiter: str | None = None
-    header: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """`key` holds the positions of the primary key's columns, or is None.
-
-    `row` is the type that a relation is declared with in place of columns. The columns are then the fields of
-    a struct, or one column `value`. `names` are those by which people see terms of RDF in it.
-    """
-
-    name: str
-    columns: tuple[Column, ...]
-    role: Role
-    key: tuple[int, ...] | None = None
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-    options: FileOptions = FileOptions()
-    row: Type | None = None
-    kind: RelationKind = RelationKind.SET
-    names: ShortNames = field(default=NO_NAMES, compare=False, repr=False)
-
-    @property
-    def types(self) -> tuple[Type, ...]:
-        return tuple(c.type for c in self.columns)
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A function written in the language.
-
-    `cycle` are the functions that call each other and this one, in order; empty if it does not call itself.
-    """
-
-    name: str
-    parameters: tuple[Column, ...]
-    result: Type
-    body: Expr
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-    cycle: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PythonFunction:
-    """A pure Python function. Other processes import it by `module` and `qualname`."""
-
-    name: str
-    parameters: tuple[Column, ...]
-    result: Type
-    module: str
-    qualname: str
-    call: Callable[..., object] = field(compare=False, repr=False)
-
-
 # -- strata
 
 
@@ -516,16 +420,6 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
-    """A way to look up the rows of a relation; `columns` are the parameters with the positions of columns."""
-
-    name: str
-    relation: str
-    columns: tuple[tuple[str, int], ...]
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Stratum:
     """Mutually dependent relations with the rules that derive them, as rewritten for this stratum.
 
@@ -539,89 +433,3 @@ class Stratum:
     best: tuple[tuple[str, Best], ...] = ()
     totals: Totals | None = None
     per_binding: frozenset[str] = frozenset()
-
-
-# -- traversal
-
-
-def subexpressions(expr: Expr) -> tuple[Expr, ...]:
-    """The expressions directly below this one."""
-    match expr:
-        case Constant() | Var():
-            return ()
-        case Unary(operand=operand) | Cast(operand=operand):
-            return (operand,)
-        case Binary(left=left, right=right):
-            return (left, right)
-        case If(condition=condition, then=then, otherwise=otherwise):
-            return (condition, then, otherwise)
-        case Let(value=value, body=body):
-            return (value, body)
-        case Call(args=args, closures=closures):
-            return (*args, *(c.body for c in closures))
-        case Make(fields=items) | Listing(items=items):
-            return items
-        case Get(operand=operand) | Is(operand=operand):
-            return (operand,)
-        case Block(inside):
-            return tuple(steps.parts(inside))
-        case Over(parameters=parameters, sources=sources, nothing=nothing):
-            inner = (part for source in sources for part in _parts(source))
-            return (*parameters, *inner, *(() if nothing is None else (nothing,)))
-        case _:
-            assert_never(expr)
-
-
-def variables(expr: Expr) -> Iterator[Var]:
-    """The free variables of an expression, in order, with duplicates."""
-    match expr:
-        case Var():
-            yield expr
-        case Let(name, value, body):
-            yield from variables(value)
-            yield from (v for v in variables(body) if v.name != name)
-        case Call(args=args, closures=closures):
-            for arg in args:
-                yield from variables(arg)
-            for closure in closures:
-                own = {p.name for p in closure.parameters}
-                yield from (v for v in variables(closure.body) if v.name not in own)
-        case Block(inside):
-            own = {v.name for v in steps.assigned(inside)}
-            for part in steps.parts(inside):
-                yield from (v for v in variables(part) if v.name not in own)
-        case Over(parameters=parameters, sources=sources):
-            yield from parameters
-            for source in sources:
-                own = {v.name for v in source.columns}
-                own.update(x.variable.name for x in source.body if isinstance(x, Bind | Each))
-                yield from (v for part in _parts(source) for v in variables(part) if v.name not in own)
-        case Constant() | Unary() | Binary() | If() | Cast() | Make() | Get() | Is() | Listing():
-            for sub in subexpressions(expr):
-                yield from variables(sub)
-        case _:
-            assert_never(expr)
-
-
-def _parts(source: Source) -> tuple[Expr, ...]:
-    """The expressions of a source."""
-    return (source.rows, *(e for literal in source.body for e in expressions(literal)), *source.args)
-
-
-def expressions(literal: Literal) -> tuple[Expr, ...]:
-    """The expressions a literal reads, without the variable that a binding defines."""
-    match literal:
-        case Match(terms=terms) | Absent(terms=terms):
-            return tuple(t for t in terms if not isinstance(t, Wildcard))
-        case Test(condition):
-            return (condition,)
-        case Bind(value=value):
-            return (value,)
-        case Each(collection=collection):
-            return (collection,)
-        case Nested(parameters=parameters) | Without(parameters=parameters):
-            return parameters
-        case Stage():
-            return literal.columns
-        case _:
-            assert_never(literal)

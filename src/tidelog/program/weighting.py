@@ -23,6 +23,7 @@ from tidelog.data.types import BIGINT, INT, STRING, Type
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError
 from tidelog.program.analysis.kinds import atoms_of
 from tidelog.program.analysis.strata import stratify
+from tidelog.program.declared import Column, Relation, RelationKind, Role
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.model import Program
 from tidelog.program.query import Query
@@ -34,7 +35,6 @@ from tidelog.program.typed import (
     Body,
     Call,
     Cast,
-    Column,
     Constant,
     Each,
     Expr,
@@ -44,9 +44,6 @@ from tidelog.program.typed import (
     Literal,
     Match,
     Nested,
-    Relation,
-    RelationKind,
-    Role,
     Rule,
     Stage,
     Term,

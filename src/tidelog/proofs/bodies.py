@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from tidelog.data.values import Row, Value, joins, order_key
+from tidelog.program.traversal import expressions, variables
 from tidelog.program.typed import (
     Absent,
     Aggregate,
@@ -32,8 +33,6 @@ from tidelog.program.typed import (
     Var,
     Wildcard,
     Without,
-    expressions,
-    variables,
 )
 from tidelog.program.weighting import read_name
 from tidelog.proofs.calculator import Calculator

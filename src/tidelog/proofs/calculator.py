@@ -23,7 +23,8 @@ from tidelog.engine.local.expressions.folds import Folds, Instances
 from tidelog.engine.local.expressions.vectors import Outcome
 from tidelog.program.folds import fold_of
 from tidelog.program.library.nothing import over_nothing
-from tidelog.program.typed import Aggregate, Binary, Constant, Expr, Nested, Var, variables
+from tidelog.program.traversal import variables
+from tidelog.program.typed import Aggregate, Binary, Constant, Expr, Nested, Var
 from tidelog.proofs.model import FAILED, Computed, Failed
 
 __all__ = ["Calculator"]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tidelog.data.values import Row, Value
+from tidelog.program.declared import Relation, RelationKind
 from tidelog.program.model import Program
-from tidelog.program.typed import Match, Relation, RelationKind
+from tidelog.program.typed import Match
 from tidelog.program.weighting import GIVEN, contributions, delays, is_weighted
 from tidelog.proofs.model import Fact, Instance
 from tidelog.proofs.state import State

@@ -9,7 +9,8 @@ from typing import Any, assert_never
 
 from tidelog.data.values import Value, to_text
 from tidelog.errors import SessionError
-from tidelog.program.typed import Absent, Match, Role, Rule
+from tidelog.program.declared import Role
+from tidelog.program.typed import Absent, Match, Rule
 from tidelog.proofs.absence import (
     Blocked,
     Change,

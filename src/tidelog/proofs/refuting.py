@@ -10,17 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from tidelog.data.values import Value
-from tidelog.program.typed import (
-    Absent,
-    Bind,
-    Each,
-    Literal,
-    Match,
-    Nested,
-    Stage,
-    Test,
-    Without,
-)
+from tidelog.program.typed import Absent, Bind, Each, Literal, Match, Nested, Stage, Test, Without
 from tidelog.program.weighting import read_name
 from tidelog.proofs.absence import Blocked, Change, Kept, Mismatch, Obstacle, Other, Pattern
 from tidelog.proofs.bodies import bound_columns

@@ -16,21 +16,9 @@ from itertools import islice
 from typing import Final, assert_never
 
 from tidelog.data.values import Value
-from tidelog.program.typed import (
-    Absent,
-    Bind,
-    Body,
-    Each,
-    Match,
-    Nested,
-    Role,
-    Stage,
-    Test,
-    Var,
-    Without,
-    expressions,
-    variables,
-)
+from tidelog.program.declared import Role
+from tidelog.program.traversal import expressions, variables
+from tidelog.program.typed import Absent, Bind, Body, Each, Match, Nested, Stage, Test, Var, Without
 from tidelog.program.weighting import read_name
 from tidelog.proofs.absence import Change, Delete, Drop, Insert, Pattern
 from tidelog.proofs.bodies import bound_columns

@@ -12,6 +12,7 @@ from tidelog.data.values import Value
 from tidelog.errors import clip
 from tidelog.program.model import Program
 from tidelog.program.text import print_body_literal, print_rule
+from tidelog.program.traversal import expressions, subexpressions, variables
 from tidelog.program.typed import (
     Absent,
     Bind,
@@ -29,9 +30,6 @@ from tidelog.program.typed import (
     Var,
     Wildcard,
     Without,
-    expressions,
-    subexpressions,
-    variables,
 )
 from tidelog.proofs.absence import Pattern
 from tidelog.proofs.kinds import relation_read

@@ -32,6 +32,7 @@ from tidelog.data.values import Row, Value, joins, order_key
 from tidelog.data.zset import ZSet
 from tidelog.errors import EngineError
 from tidelog.program.analysis.totals import contributions
+from tidelog.program.declared import RelationKind
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
 from tidelog.program.text import print_rule
@@ -46,7 +47,6 @@ from tidelog.program.typed import (
     Literal,
     Match,
     Nested,
-    RelationKind,
     Rule,
     Stage,
     Stratum,

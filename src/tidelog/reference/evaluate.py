@@ -30,7 +30,7 @@ from typing import TypeAlias, assert_never
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.data.values import BadValue, Value, canonical, joins, order_key
-from tidelog.program import typed
+from tidelog.program import declared, typed
 from tidelog.program.folds import written_name
 from tidelog.program.library.catalog import MAX_BIGINT_SHIFT, MAX_CALL_DEPTH, TOO_DEEP
 from tidelog.program.steps import Assign, Branch, Jump, Loop, Return, Steps
@@ -51,7 +51,7 @@ class Failure:
 
 
 Environment: TypeAlias = Mapping[str, Value | Failure]
-Functions: TypeAlias = Mapping[str, typed.Function | typed.PythonFunction]
+Functions: TypeAlias = Mapping[str, declared.Function | declared.PythonFunction]
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class _Activation:
     `number` is the next of those calls in the evaluation of the body that is going on.
     """
 
-    function: typed.Function
+    function: declared.Function
     arguments: Environment
     depth: int
     values: list[Value | Failure] = field(default_factory=list)
@@ -151,14 +151,14 @@ def _connective(expr: typed.Binary, env: Environment, context: _Context) -> Valu
 
 def _call(call: typed.Call, env: Environment, context: _Context) -> Value:
     match context.functions.get(call.function):
-        case typed.Function() as function:
+        case declared.Function() as function:
             names = [p.name for p in function.parameters]
             values = [_outcome(a, env, context) for a in call.args]
             arguments = dict(zip(names, values, strict=True))
             if function.cycle:
                 return _call_recursive(function, arguments, context)
             return _value(function.body, arguments, context)
-        case typed.PythonFunction() as function:
+        case declared.PythonFunction() as function:
             return _call_python(function, [_value(a, env, context) for a in call.args])
         case None:
             operands = tuple(_value(a, env, context) for a in call.args)
@@ -167,7 +167,7 @@ def _call(call: typed.Call, env: Environment, context: _Context) -> Value:
             return checked(call.type, call_standard(call.function, operands, argument_types, closures))
 
 
-def _call_recursive(function: typed.Function, arguments: Environment, context: _Context) -> Value:
+def _call_recursive(function: declared.Function, arguments: Environment, context: _Context) -> Value:
     """The value of a call, which may be inside another one of the same recursion."""
     around = context.activation
     if around is None or function.name not in around.function.cycle:
@@ -207,7 +207,7 @@ def _closure(closure: typed.Lambda, env: Environment, context: _Context) -> Call
     return apply
 
 
-def _call_python(function: typed.PythonFunction, arguments: list[Value]) -> Value:
+def _call_python(function: declared.PythonFunction, arguments: list[Value]) -> Value:
     try:
         return checked(function.result, function.call(*arguments))
     except Undefined as problem:

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from tidelog.data.types import Type
 from tidelog.data.values import Row, Value, order_key
+from tidelog.program.declared import Function, PythonFunction
 from tidelog.program.folds import fold_of, part
-from tidelog.program.typed import Aggregate, Call, Function, Nested, PythonFunction, Var
+from tidelog.program.typed import Aggregate, Call, Nested, Var
 from tidelog.reference import aggregates
 from tidelog.reference.evaluate import Failure, evaluate
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from tidelog.data.values import Row
+from tidelog.program.declared import RelationKind
 from tidelog.program.model import EMPTY, Program
-from tidelog.program.typed import Absent, Body, Match, Nested, RelationKind, Stage, Without
+from tidelog.program.typed import Absent, Body, Match, Nested, Stage, Without
 from tidelog.reference.chibi import extend
 from tidelog.reference.facts import Facts, IndexedFacts
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from tidelog.errors import ProgramError, SessionError, Source
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
-from tidelog.program.typed import Binary, Bind, Match, Test, Var, variables
+from tidelog.program.traversal import variables
+from tidelog.program.typed import Binary, Bind, Match, Test, Var
 from tidelog.proofs.calculator import Calculator
 from tidelog.proofs.model import Failed
 from tidelog.session.facts import Fact, Facts

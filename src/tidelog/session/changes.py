@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.errors import SessionError, shown
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.proofs.change import Arrival, Departure
 from tidelog.session.facts import Fact, Facts
 from tidelog.session.names import free_name, unknown_relation

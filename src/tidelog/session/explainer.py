@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from weakref import ref
 
 from tidelog.errors import SessionError
+from tidelog.program.declared import Relation, RelationKind
 from tidelog.program.model import Program
-from tidelog.program.typed import Relation, RelationKind
 from tidelog.program.weighting import without_kinds
 from tidelog.proofs.change import Arrival, Departure, arrival, departure
 from tidelog.proofs.kinds import with_kinds

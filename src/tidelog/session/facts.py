@@ -12,8 +12,8 @@ from typing import Any, TypeAlias, overload
 
 from tidelog.data.values import Value
 from tidelog.errors import DataError, SessionError, shown
+from tidelog.program.declared import Relation
 from tidelog.program.elaborate.problems import did_you_mean
-from tidelog.program.typed import Relation
 from tidelog.session.rendering import SHOWN, cells, counted, html_table, text_table
 from tidelog.session.tabular import Tabular
 from tidelog.tables.arrow import UNIT

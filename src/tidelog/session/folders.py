@@ -9,7 +9,7 @@ from typing import Any, Final
 from tidelog.data.file_names import file_name
 from tidelog.errors import DataError
 from tidelog.formats.files import EXTENSIONS, TRIPLES, read_facts, write_facts
-from tidelog.program.typed import Relation, Role
+from tidelog.program.declared import Relation, Role
 from tidelog.progress import Progress, Report
 from tidelog.session.facts import Facts
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tidelog.errors import SessionError, shown
+from tidelog.program.declared import Index
 from tidelog.program.elaborate.problems import did_you_mean
-from tidelog.program.typed import Index
 from tidelog.session.facts import Facts, WholeFacts
 
 __all__ = ["IndexView", "find_index"]

@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, SessionError, TidelogError, shown
+from tidelog.program.declared import Relation
 from tidelog.program.elaborate.problems import did_you_mean, expect_text
-from tidelog.program.typed import Relation
 
 __all__ = ["as_path", "expect_text", "find_relation", "free_name", "is_name", "unknown_relation"]
 

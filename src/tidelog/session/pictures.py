@@ -9,8 +9,9 @@ from html import escape
 from typing import Final
 
 from tidelog.program.analysis.strata import reads
+from tidelog.program.declared import Role
 from tidelog.program.model import Program
-from tidelog.program.typed import Role, Stratum
+from tidelog.program.typed import Stratum
 
 __all__ = ["strata_picture"]
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from tidelog.data.values import BadValue, Row, Value
 from tidelog.errors import DataError
+from tidelog.program.declared import Relation
 from tidelog.program.model import Program
-from tidelog.program.typed import Relation
 from tidelog.program.weighting import is_weighted, weighted_relation
 from tidelog.proofs.absence import Pattern
 from tidelog.proofs.model import Fact

@@ -8,7 +8,7 @@ from typing import Final
 
 from tidelog.data.display import display
 from tidelog.data.values import Row
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 
 __all__ = ["LISTED", "SHOWN", "cells", "clip", "counted", "html_table", "text_table"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tidelog.errors import SessionError, shown
-from tidelog.program.typed import Role
+from tidelog.program.declared import Role
 from tidelog.session.session import Snapshot, open_session
 from tidelog.syntax.parser import is_file_name
 from tidelog.syntax.written import Written

@@ -20,11 +20,11 @@ from tidelog.engine.limits import Limits, bytes_of
 from tidelog.engine.statistics import Stats
 from tidelog.errors import SessionError, shown
 from tidelog.maintain.strategy import STRATEGIES
+from tidelog.program.declared import Index, Role
 from tidelog.program.draft import Draft
 from tidelog.program.elaborate.problems import did_you_mean
 from tidelog.program.model import Program
 from tidelog.program.modules import folders
-from tidelog.program.typed import Index, Role
 from tidelog.progress import Line, Report, end
 from tidelog.proofs.proof import Proof
 from tidelog.proofs.refutation import Refutation

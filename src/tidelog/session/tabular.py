@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tidelog.errors import SessionError
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.session.names import as_path
 
 if TYPE_CHECKING:

@@ -14,10 +14,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from tidelog.errors import DataError, SessionError
+from tidelog.program.declared import Function, PythonFunction, Relation
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
 from tidelog.program.text import print_function, print_relation
-from tidelog.program.typed import Function, PythonFunction, Relation, Rule
+from tidelog.program.typed import Rule
 from tidelog.progress import end
 from tidelog.session.backends.protocol import Staging
 from tidelog.session.changes import Changes

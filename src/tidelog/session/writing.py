@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from tidelog.data.values import Row, Value
 from tidelog.errors import SessionError
+from tidelog.program.declared import Function, PythonFunction
 from tidelog.program.text import print_value
-from tidelog.program.typed import Bind, Expr, Function, Literal, PythonFunction, Rule
+from tidelog.program.typed import Bind, Expr, Literal, Rule
 from tidelog.proofs.calculator import Calculator
 from tidelog.proofs.model import Fact, Failed
 from tidelog.session.rules import SessionRule

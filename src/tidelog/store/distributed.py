@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.files import Files
 
 if TYPE_CHECKING:

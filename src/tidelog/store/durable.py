@@ -30,8 +30,8 @@ from typing import Any, Final, NamedTuple
 
 from tidelog.data.file_names import file_name
 from tidelog.errors import StoreError
+from tidelog.program.declared import Relation, Role
 from tidelog.program.text import print_relation
-from tidelog.program.typed import Relation, Role
 from tidelog.store.claiming import LogWriter
 from tidelog.store.distributed import Workers
 from tidelog.store.files import Files, Uncertain

@@ -21,7 +21,7 @@ from math import inf
 from typing import Any, Final
 
 from tidelog.errors import StoreError
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.files import Files, Output
 from tidelog.store.log import Slot, accepted, find_slots
 from tidelog.store.manifest import HISTORY, SEGMENTS, Manifest, OtherFormat, entry_from

@@ -15,9 +15,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tidelog.errors import StoreError
+from tidelog.program.declared import Function, Relation, Role
 from tidelog.program.model import Program, difference
 from tidelog.program.text import print_function, print_relation, print_rule
-from tidelog.program.typed import Function, Relation, Role, Rule
+from tidelog.program.typed import Rule
 
 __all__ = ["Breaks", "breaks", "differences", "expect_no_new_inputs", "expect_same", "listed"]
 

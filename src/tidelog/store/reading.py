@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from tidelog.errors import StoreError
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.files import Files
 from tidelog.store.log import Head, read_head
 from tidelog.store.manifest import MANIFESTS, SEGMENTS, Manifest

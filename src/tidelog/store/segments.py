@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from tidelog.errors import StoreError
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.distributed import Distributed, Piece, unit_of
 from tidelog.store.files import Files, Output
 from tidelog.store.verifying import Verifier, corrupt

@@ -174,10 +174,8 @@ def _value(expr: tree.Expr) -> str:
             return "true" if value else "false"
         case tree.WidthLiteral(width, number, span):
             return span.text if _WIDTH.fullmatch(span.text) else f"{width}'d{number}"
-        case tree.StringLiteral(value, span, short):
-            if short is not None:
-                return short
-            return span.text if span.text == f'r"{value}"' else quote(value)
+        case tree.StringLiteral():
+            return _text(expr)
         case tree.BytesLiteral(value):
             return f'x"{value.hex()}"'
         case tree.NoneLiteral():
@@ -229,6 +227,14 @@ def _value(expr: tree.Expr) -> str:
             raise AssertionError(f"{expr!r} has an operator")
         case _:
             assert_never(expr)
+
+
+def _text(literal: tree.StringLiteral) -> str:
+    """The literal as it was written, if it is a short name or raw."""
+    if literal.short is not None:
+        return literal.short
+    written = literal.span.text
+    return written if written == f'r"{literal.value}"' else quote(literal.value)
 
 
 def _structured(

@@ -23,8 +23,8 @@ from tidelog.data.layouts import Cell, Json, Layout, Part, Record, Series, Word,
 from tidelog.data.traits import traits
 from tidelog.data.types import Type
 from tidelog.errors import DataError
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.program.elaborate.declarations import MAX_COLUMNS
-from tidelog.program.typed import Column, Relation, Role
 from tidelog.syntax.quoting import written_column
 
 __all__ = ["UNIT", "arrow_type", "is_list", "is_text", "is_wide", "relation_from_schema", "schema", "type_of"]

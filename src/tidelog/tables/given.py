@@ -16,7 +16,7 @@ from tidelog.data import types
 from tidelog.data.structs import Struct
 from tidelog.data.types import Named, Type, present
 from tidelog.errors import DataError
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.arrow import UNIT, is_list, relation_from_schema, schema
 from tidelog.tables.fitting import Misfit, fit_arrow, fit_values
 from tidelog.tables.shapes import BadShape, Given, take_apart

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 
 from tidelog.errors import DataError, shown
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 
 __all__ = ["key_of", "rows_of_keys"]
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables import compute as pc
 from tidelog.tables.arrow import schema
 from tidelog.tables.grouping import grouped

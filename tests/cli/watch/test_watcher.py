@@ -16,7 +16,7 @@ from tidelog.cli.watch.contents import Contents
 from tidelog.cli.watch.outputs import Folder
 from tidelog.cli.watch.watcher import Paths, Watcher
 from tidelog.errors import TidelogError
-from tidelog.program.typed import Role
+from tidelog.program.declared import Role
 
 PROGRAM = """input relation Edge(src: int, dst: int)
 output relation Reach(src: int, dst: int)

@@ -7,7 +7,7 @@ with finitely many results. A recursive `min` or `max` may add: it ends, or all 
 from __future__ import annotations
 
 from tidelog.data import types
-from tidelog.program import typed
+from tidelog.program import traversal, typed
 from tidelog.program.model import Program
 from tidelog.program.typed import Bind, Body, Each, Expr, Literal, Match, Nested, Rule, Var
 
@@ -89,4 +89,4 @@ def _is_bounded(expr: Expr, body: Body) -> bool:
         case typed.Call(function, args) if function in _SELECTING:
             return all(_is_bounded(a, body) for a in args)
         case _:
-            return isinstance(expr.type, types.Bool) or not any(True for _ in typed.variables(expr))
+            return isinstance(expr.type, types.Bool) or not any(True for _ in traversal.variables(expr))

@@ -28,10 +28,11 @@ from oracle.language.case import (
 )
 from tidelog.data.values import Row, canonical
 from tidelog.errors import EngineError, ProgramError, TidelogError
+from tidelog.program.declared import Relation
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
 from tidelog.program.query import Query
-from tidelog.program.typed import Relation, Term
+from tidelog.program.typed import Term
 from tidelog.reference.chibi import answers, extend
 from tidelog.reference.facts import IndexedFacts, Substitution
 

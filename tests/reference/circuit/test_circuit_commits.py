@@ -10,20 +10,8 @@ from reference.circuit.circuit_programs import binary, condition, constant, rows
 from tidelog.data.types import DOUBLE, INT
 from tidelog.data.values import NAN, Row
 from tidelog.errors import EngineError
-from tidelog.program.typed import (
-    Aggregate,
-    Binary,
-    Bind,
-    Call,
-    Column,
-    Constant,
-    Function,
-    Group,
-    Head,
-    Match,
-    Rule,
-    Var,
-)
+from tidelog.program.declared import Column, Function
+from tidelog.program.typed import Aggregate, Binary, Bind, Call, Constant, Group, Head, Match, Rule, Var
 from tidelog.reference.circuit import Circuit
 from tidelog.reference.circuit.rewrite import Rewrite, unify
 

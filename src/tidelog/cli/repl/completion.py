@@ -9,8 +9,8 @@ from typing import Final
 from tidelog.cli.repl.statements import WORDS
 from tidelog.editors import completion
 from tidelog.editors.completion import Names, Suggestion, beginning, last_word
+from tidelog.program.declared import Relation
 from tidelog.program.model import Program
-from tidelog.program.typed import Relation
 
 __all__ = ["is_path", "names_of", "suggestions"]
 

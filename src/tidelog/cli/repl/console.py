@@ -23,7 +23,7 @@ from tidelog.cli.repl.statements import (
 )
 from tidelog.data.values import Row
 from tidelog.errors import Diagnostic, ProgramError, SessionError
-from tidelog.program.typed import RelationKind
+from tidelog.program.declared import RelationKind
 from tidelog.session import Session, Transaction
 from tidelog.session.rules import SessionRule
 from tidelog.session.writing import WrittenFact

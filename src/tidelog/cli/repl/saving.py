@@ -14,6 +14,7 @@ from tidelog.data.short_names import WELL_KNOWN
 from tidelog.data.types import Type
 from tidelog.data.values import Row, Value
 from tidelog.errors import ProgramError, SessionError
+from tidelog.program.declared import Function, PythonFunction, Relation, RelationKind
 from tidelog.program.describe import declared_functions, expanded
 from tidelog.program.draft import Draft
 from tidelog.program.model import Program
@@ -26,7 +27,7 @@ from tidelog.program.text import (
     print_relation,
     print_rule,
 )
-from tidelog.program.typed import Function, PythonFunction, Relation, RelationKind, Rule
+from tidelog.program.typed import Rule
 from tidelog.session import Session
 from tidelog.session.facts import WholeFacts
 from tidelog.syntax import tree

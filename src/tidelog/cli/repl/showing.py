@@ -11,7 +11,7 @@ import click
 
 from tidelog.data.values import Row
 from tidelog.errors import clip
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.proofs.wording import value_text
 from tidelog.session.changes import Changes
 from tidelog.session.facts import Facts

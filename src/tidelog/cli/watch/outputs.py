@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidelog.cli.repl.showing import ChangedRows, Line, changed_rows
-from tidelog.program.typed import Relation, Role
+from tidelog.program.declared import Relation, Role
 from tidelog.session import Changes, Session
 from tidelog.session.facts import WholeFacts
 from tidelog.session.folders import write_folder

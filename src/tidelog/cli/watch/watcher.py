@@ -15,9 +15,9 @@ from tidelog.cli.repl.showing import NOTE, Line
 from tidelog.cli.watch.contents import Contents, Digests
 from tidelog.cli.watch.outputs import Difference, Folder, after, between, outputs
 from tidelog.errors import SessionError, TidelogError
+from tidelog.program.declared import Relation, RelationKind, Role
 from tidelog.program.model import Program
 from tidelog.program.modules import files_looked_at
-from tidelog.program.typed import Relation, RelationKind, Role
 from tidelog.program.weighting import has_versions
 from tidelog.session import Session, Transaction
 from tidelog.session.folders import find_files, read_file

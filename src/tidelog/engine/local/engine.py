@@ -41,7 +41,8 @@ from tidelog.engine.protocol import Check, Tell
 from tidelog.errors import EngineError
 from tidelog.maintain.script import Assertions, Derive, EndRound, Mode, Regroup, View
 from tidelog.plan.flat import FlatProgram, FlatRule, Role, Stratum
-from tidelog.program.typed import Absent, Function, Match, PythonFunction
+from tidelog.program.declared import Function, PythonFunction
+from tidelog.program.typed import Absent, Match
 
 __all__ = ["LocalEngine"]
 

@@ -36,8 +36,9 @@ from tidelog.maintain.strategy import ELASTIC, Strategy
 from tidelog.plan.flat import FlatProgram, Kind, Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.plan.seeds import is_inner, with_seeds
+from tidelog.program.declared import Function, PythonFunction
 from tidelog.program.model import Program
-from tidelog.program.typed import Function, Match, PythonFunction
+from tidelog.program.typed import Match
 
 __all__ = ["SparkEngine"]
 

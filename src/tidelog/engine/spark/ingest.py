@@ -20,7 +20,7 @@ from tidelog.data.types import Option, Type, present
 from tidelog.engine.spark.frames.checkpoints import Checkpoint, Checkpoints
 from tidelog.engine.spark.frames.layout import PROBLEM, arrow_schema, columns, ddl, spark_type
 from tidelog.errors import DataError
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.casting import cast_table
 from tidelog.tables.given import to_table
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 
 from tidelog.pipeline.bulk.rows import Bulk, Frames, as_frame, quoted
 from tidelog.pipeline.sources.ledger import Inconsistent
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.sidecars import COUNT, COUNTS, FILE, FILES, Dead, SidecarChange
 from tidelog.tables.arrow import schema
 from tidelog.tables.signed import SIGN

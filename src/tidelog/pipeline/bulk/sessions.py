@@ -14,7 +14,7 @@ from tidelog.pipeline.bulk.rows import Bulk, is_large, quoted, with_sign
 from tidelog.pipeline.opening import lost_and_gained
 from tidelog.pipeline.sources.reading import spark_schema
 from tidelog.pipeline.stored import segments_frame, stored_frame
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.session.backends.adaptive import BUDGET
 from tidelog.session.changes import RelationChanges
 from tidelog.session.facts import Facts

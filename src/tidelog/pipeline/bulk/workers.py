@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 
 from tidelog.pipeline.bulk.rows import Bulk, as_frame, is_large, quoted, with_sign
 from tidelog.pipeline.stored import PART, parts_frame, segments_frame, summed
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.session.backends.adaptive import BUDGET
 from tidelog.store.distributed import Distributed, Workers
 from tidelog.store.durable import Store

@@ -12,9 +12,10 @@ from typing import TypeAlias
 
 from tidelog.plan.flat import FlatBody, FlatProgram, FlatRule, Role
 from tidelog.plan.flatten import flatten
-from tidelog.program import typed
+from tidelog.program import declared
 from tidelog.program.model import Program
-from tidelog.program.typed import Bind, Each, Expr, Match, Var, variables
+from tidelog.program.traversal import variables
+from tidelog.program.typed import Bind, Each, Expr, Match, Var
 
 __all__ = ["column_origins"]
 
@@ -46,7 +47,7 @@ def _inputs(place: Place, flows: Mapping[Place, set[Place]], program: Program) -
                 seen.add(below)
                 waiting.append(below)
     relations = program.relations
-    return {p for p in seen if p[0] in relations and relations[p[0]].role is typed.Role.INPUT}
+    return {p for p in seen if p[0] in relations and relations[p[0]].role is declared.Role.INPUT}
 
 
 def _flows(flat: FlatProgram) -> Flows:

@@ -24,7 +24,7 @@ from tidelog.pipeline.failures import naming
 from tidelog.pipeline.sink_modes import Sink
 from tidelog.pipeline.sinks.tables import by_key
 from tidelog.pipeline.sinks.writing import sign_column, writer
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 
 __all__ = ["Names", "merge_database", "staging_name", "statements"]
 

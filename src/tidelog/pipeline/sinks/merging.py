@@ -39,7 +39,7 @@ from tidelog.pipeline.sinks.writing import HOLDS, partition_names, sign_column, 
 from tidelog.pipeline.sources.paths import as_pattern, as_uri, local
 from tidelog.pipeline.sources.reading import spark_schema
 from tidelog.pipeline.versions import sync, version
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.disk import Disk
 from tidelog.tables.arrow import UNIT
 from tidelog.tables.casting import cast_table

@@ -18,7 +18,7 @@ from tidelog.pipeline.sinks.tables import create_table, exists, merge_table
 from tidelog.pipeline.sinks.writing import deliver, discard, prepare, show, sign_column
 from tidelog.pipeline.spec import Spec
 from tidelog.pipeline.stored import segments_frame, stored_frame
-from tidelog.program.typed import Relation, Role
+from tidelog.program.declared import Relation, Role
 from tidelog.session import Session
 from tidelog.store.durable import Store
 from tidelog.store.manifest import Written

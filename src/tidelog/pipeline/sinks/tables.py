@@ -17,7 +17,7 @@ from tidelog.pipeline.failures import naming
 from tidelog.pipeline.sink_modes import Sink
 from tidelog.pipeline.sinks.writing import sign_column, writer
 from tidelog.pipeline.sources.paths import local
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 
 __all__ = ["by_key", "create_table", "exists", "merge_table"]
 

@@ -16,7 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from tidelog.data.types import Duration, Type, is_recursive, is_structured, present
 from tidelog.formats.cells import write_cells
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.arrow import arrow_type
 from tidelog.tables.casting import cast_table
 

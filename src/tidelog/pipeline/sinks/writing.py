@@ -27,7 +27,7 @@ from tidelog.pipeline.sink_modes import TABLES, Sink
 from tidelog.pipeline.sinks.texts import with_texts
 from tidelog.pipeline.sources.paths import local, shown_path
 from tidelog.pipeline.versions import CURRENT, point, sync, version
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.session.names import free_name
 from tidelog.store.manifest import Written
 from tidelog.tables.arrow import UNIT

@@ -24,7 +24,7 @@ from tidelog.pipeline.sources.ledger import Inconsistent, counted, settled_whole
 from tidelog.pipeline.sources.prints import read_print, to_text
 from tidelog.pipeline.sources.reading import spark_schema
 from tidelog.pipeline.sources.taking import Taking
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.sidecars import COUNT, COUNTS, added_up
 from tidelog.tables.given import to_table
 from tidelog.tables.signed import SIGN

@@ -37,7 +37,7 @@ from tidelog.pipeline.sources.reading import Files, read_raw, spark_schema
 from tidelog.pipeline.sources.taking import Taking
 from tidelog.pipeline.spec import Source
 from tidelog.pipeline.stored import PART, parts_frame
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.sidecars import COUNTS, FILE, FILES, Dead, Kept
 from tidelog.tables.arrow import schema
 from tidelog.tables.given import to_table

@@ -22,7 +22,7 @@ from tidelog.pipeline.sources.fingerprints import digest
 from tidelog.pipeline.sources.prints import read_print, to_text
 from tidelog.pipeline.sources.reading import Raw, read_raw
 from tidelog.pipeline.sources.taking import Taking
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 
 __all__ = ["ByOffsets", "repositioned"]
 

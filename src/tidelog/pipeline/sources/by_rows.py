@@ -11,7 +11,7 @@ from tidelog.errors import DataError, PipelineError
 from tidelog.pipeline.source_spec import Source
 from tidelog.pipeline.sources.reading import expect_columns
 from tidelog.pipeline.sources.taking import Taking
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.given import to_table
 
 __all__ = ["ByRows", "is_given"]

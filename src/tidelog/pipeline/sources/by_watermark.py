@@ -26,7 +26,7 @@ from tidelog.pipeline.sources.prints import read_print, to_text
 from tidelog.pipeline.sources.reading import Raw, read_raw, spark_schema
 from tidelog.pipeline.sources.sequencing import expect_one, newest_rows, replaced
 from tidelog.pipeline.sources.taking import Taking
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.sidecars import SEQUENCE
 from tidelog.tables.given import to_table
 

@@ -18,7 +18,7 @@ from tidelog.formats.assembly import Delimited
 from tidelog.formats.records import CSV, MARK, TABS, cells_shown, first_record
 from tidelog.pipeline.formats import format_of
 from tidelog.pipeline.spec import Source
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.arrow import UNIT
 
 __all__ = ["delimited", "file_options"]

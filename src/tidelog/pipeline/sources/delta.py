@@ -17,7 +17,7 @@ from tidelog.pipeline.failures import naming
 from tidelog.pipeline.source_spec import Source
 from tidelog.pipeline.sources.paths import local
 from tidelog.pipeline.sources.reading import Raw, read_raw
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 
 __all__ = ["Delta", "State", "Tables", "is_followed"]
 

@@ -31,7 +31,7 @@ from tidelog.formats.envelopes import (
     problem_of,
 )
 from tidelog.pipeline.source_spec import Source
-from tidelog.program.typed import Column, Relation
+from tidelog.program.declared import Column, Relation
 from tidelog.store.sidecars import SEQUENCE
 
 __all__ = [

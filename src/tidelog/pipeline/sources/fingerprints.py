@@ -25,8 +25,8 @@ from tidelog.formats.folders import names_in
 from tidelog.pipeline.formats import format_of
 from tidelog.pipeline.sources.paths import as_uri, local, shown_path
 from tidelog.pipeline.spec import Source, describe_source
+from tidelog.program.declared import Relation
 from tidelog.program.text import print_relation
-from tidelog.program.typed import Relation
 
 __all__ = ["Changed", "File", "Listing", "Look", "digest", "look"]
 

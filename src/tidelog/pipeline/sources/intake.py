@@ -18,7 +18,7 @@ from tidelog.pipeline.sources.reading import Raw
 from tidelog.pipeline.sources.sequencing import sequenced
 from tidelog.pipeline.sources.taking import Found, Taking
 from tidelog.pipeline.spec import Source
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.durable import Store
 from tidelog.store.sidecars import KEYS
 from tidelog.tables.given import to_table

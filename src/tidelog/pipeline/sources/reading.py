@@ -37,7 +37,7 @@ from tidelog.pipeline.sources.events import (
     wanted_in_rows,
 )
 from tidelog.pipeline.spec import Source, as_literal
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.arrow import schema
 from tidelog.tables.signed import SIGN
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from tidelog.errors import PipelineError
 from tidelog.pipeline.source_spec import Source
 from tidelog.pipeline.sources.events import sequence_names
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.durable import Store
 from tidelog.store.matching import those_in
 from tidelog.store.sidecars import KEYS, LIVE, SidecarChange, last_events

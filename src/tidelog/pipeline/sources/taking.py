@@ -34,7 +34,7 @@ from tidelog.pipeline.sources.reading import (
 )
 from tidelog.pipeline.spec import Source
 from tidelog.pipeline.stored import stored_frame
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.store.durable import Store
 from tidelog.store.manifest import Batch
 from tidelog.store.sidecars import SEQUENCE, SidecarChange

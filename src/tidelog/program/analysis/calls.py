@@ -9,20 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from tidelog.program.typed import (
-    Body,
-    Call,
-    Expr,
-    Function,
-    Group,
-    Nested,
-    PythonFunction,
-    Rule,
-    Stage,
-    Without,
-    expressions,
-    subexpressions,
-)
+from tidelog.program.declared import Function, PythonFunction
+from tidelog.program.traversal import expressions, subexpressions
+from tidelog.program.typed import Body, Call, Expr, Group, Nested, Rule, Stage, Without
 from tidelog.syntax import tree
 from tidelog.syntax import variables as syntax
 

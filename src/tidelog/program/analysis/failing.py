@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from tidelog.data import types
 from tidelog.data.types import BOOL
-from tidelog.program import typed
+from tidelog.program import traversal
 from tidelog.program.library.catalog import FAILS
 from tidelog.program.typed import (
     Binary,
@@ -40,13 +40,13 @@ _SAFE_FUNCTIONS: Final = frozenset([FAILS, "is_none", "is_some", "some"])
 
 def may_fail(expr: Expr) -> bool:
     """Whether an expression may have no value; if in doubt, it may."""
-    return _fails_itself(expr) or any(map(may_fail, typed.subexpressions(expr)))
+    return _fails_itself(expr) or any(map(may_fail, traversal.subexpressions(expr)))
 
 
 def often_fails(expr: Expr) -> bool:
     """Whether an expression may fail for other reasons than that a number is too large."""
     overflows = isinstance(expr, Unary | Binary) and expr.op in _OVERFLOWING
-    return (_fails_itself(expr) and not overflows) or any(map(often_fails, typed.subexpressions(expr)))
+    return (_fails_itself(expr) and not overflows) or any(map(often_fails, traversal.subexpressions(expr)))
 
 
 def _fails_itself(expr: Expr) -> bool:
@@ -83,7 +83,7 @@ def doubtful(body: Iterable[Literal]) -> set[str]:
     while size != len(found):
         size = len(found)
         for literal in literals:
-            read = {v.name for e in typed.expressions(literal) for v in typed.variables(e)}
+            read = {v.name for e in traversal.expressions(literal) for v in traversal.variables(e)}
             match literal:
                 case Bind(variable, value) | Each(variable, value) if may_fail(value) or read & found:
                     found.add(variable.name)

@@ -11,22 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never
 
 from tidelog.program.analysis.strata import Strata, reads
+from tidelog.program.declared import Relation, RelationKind
 from tidelog.program.elaborate.problems import Problems
-from tidelog.program.typed import (
-    Absent,
-    Bind,
-    Body,
-    Each,
-    Match,
-    Nested,
-    Relation,
-    RelationKind,
-    Rule,
-    Stage,
-    Stratum,
-    Test,
-    Without,
-)
+from tidelog.program.typed import Absent, Bind, Body, Each, Match, Nested, Rule, Stage, Stratum, Test, Without
 
 __all__ = ["atoms_in", "atoms_of", "check_kinds"]
 

@@ -15,7 +15,9 @@ from typing import Final, TypeAlias, assert_never
 from tidelog.data import types
 from tidelog.data.types import BOOL, Type
 from tidelog.program import steps
+from tidelog.program.declared import Function
 from tidelog.program.steps import Assign, Branch, Jump, Loop, Return, Steps
+from tidelog.program.traversal import variables
 from tidelog.program.typed import (
     Binary,
     Block,
@@ -23,7 +25,6 @@ from tidelog.program.typed import (
     Cast,
     Constant,
     Expr,
-    Function,
     Get,
     If,
     Is,
@@ -33,7 +34,6 @@ from tidelog.program.typed import (
     Over,
     Unary,
     Var,
-    variables,
 )
 
 __all__ = ["Linear", "Term", "linear", "variables_of"]

@@ -21,7 +21,7 @@ from typing import assert_never
 
 from tidelog.data.types import is_float, is_number
 from tidelog.errors import Span
-from tidelog.program import typed
+from tidelog.program import traversal, typed
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.library.catalog import NUMBER
 from tidelog.program.typed import (
@@ -88,7 +88,7 @@ def _form(rule: Rule, name: str) -> Best | None:
         return None
     forms = set()
     for head in (h for h in rule.heads if h.relation == name):
-        columns = [i for i, v in enumerate(head.values) if aggregate.result in typed.variables(v)]
+        columns = [i for i, v in enumerate(head.values) if aggregate.result in traversal.variables(v)]
         if len(columns) != 1 or head.values[columns[0]] != aggregate.result:
             return None
         forms.add(Best(columns[0], aggregate.function))
@@ -152,7 +152,7 @@ def _in_order(body: Body, names: Iterable[str]) -> Body:
 def _numbers(expr: Expr, names: Iterable[str]) -> Expr:
     """The expression with checks that no float computed from these variables is NaN."""
     followed = frozenset(names)
-    if not any(v.name in followed for v in typed.variables(expr)):
+    if not any(v.name in followed for v in traversal.variables(expr)):
         return expr
     match expr:
         case typed.Constant() | Var():
@@ -227,7 +227,7 @@ def _follow(body: Body, best: Mapping[str, Best], given: frozenset[str] = frozen
 
 def _check_use(literal: Absent | Each | Nested | Without, directions: Mapping[str, int]) -> None:
     """Raise _NotMonotone if a literal depends on a value in a way that has no direction."""
-    if not any(_direction(e, directions) for e in typed.expressions(literal)):
+    if not any(_direction(e, directions) for e in traversal.expressions(literal)):
         return
     match literal:
         case Absent(relation):
@@ -271,7 +271,7 @@ def _check_heads(
 
 def _direction(expr: Expr, directions: Mapping[str, int]) -> int:
     """The direction of an expression as the values get better; raises _NotMonotone if it is unknown."""
-    if not any(v.name in directions and directions[v.name] for v in typed.variables(expr)):
+    if not any(v.name in directions and directions[v.name] for v in traversal.variables(expr)):
         return 0
     match expr:
         case Var(name):
@@ -335,7 +335,7 @@ def _sign(expr: Expr) -> int | None:
 
 def _turning(expr: Expr, directions: Mapping[str, int], function: str) -> str:
     """Why an aggregated expression gets worse as the values it depends on get better."""
-    for sub in typed.subexpressions(expr):
+    for sub in traversal.subexpressions(expr):
         direction = _direction(sub, directions) if not isinstance(expr, typed.Let) else 0
         if direction == -_direction(expr, directions):
             return f"{_operation(expr)} reverses the order of values"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidelog.data.types import BOOL
-from tidelog.program import typed
+from tidelog.program import traversal
 from tidelog.program.analysis.failing import fails, may_fail, succeeds
 from tidelog.program.elaborate.ordering import definers_in_order
 from tidelog.program.typed import Binary, Bind, Body, Each, Literal, Match, Nested, Stage, Test, Var, Without
@@ -40,7 +40,7 @@ def _computed(literal: Literal) -> str | None:
 
 
 def _reads(literal: Literal) -> set[str]:
-    return {v.name for e in typed.expressions(literal) for v in typed.variables(e)}
+    return {v.name for e in traversal.expressions(literal) for v in traversal.variables(e)}
 
 
 def own_bodies(literal: Nested | Without) -> tuple[Body, ...]:
@@ -69,7 +69,7 @@ def _equation(condition: Binary, wanted: set[str], bound: set[str]) -> Bind | No
     if condition.op != "==":
         return None
     for side, value in ((condition.left, condition.right), (condition.right, condition.left)):
-        known = all(v.name in bound for v in typed.variables(value))
+        known = all(v.name in bound for v in traversal.variables(value))
         if isinstance(side, Var) and side.name in wanted and known:
             return Bind(side, value)
     return None

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, assert_never
 
-from tidelog.program import typed
+from tidelog.program import traversal, typed
+from tidelog.program.declared import Relation
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.typed import (
     Absent,
@@ -31,7 +32,6 @@ from tidelog.program.typed import (
     Literal,
     Match,
     Nested,
-    Relation,
     Rule,
     Stage,
     Term,
@@ -98,7 +98,7 @@ def _form(rule: Rule, name: str) -> Total | None:
         return None
     forms = set()
     for head in (h for h in rule.heads if h.relation == name):
-        columns = [i for i, v in enumerate(head.values) if aggregate.result in typed.variables(v)]
+        columns = [i for i, v in enumerate(head.values) if aggregate.result in traversal.variables(v)]
         if len(columns) != 1 or head.values[columns[0]] != aggregate.result:
             return None
         forms.add(Total(columns[0], aggregate.function))
@@ -174,13 +174,15 @@ def _dependent(
             terms = (literal.terms[i] for i in aggregated.get(literal.relation, ()))
             names.update(t.name for t in terms if isinstance(t, Var))
     for literal in body:
-        if isinstance(literal, Bind | Each) and any(_depends(e, names) for e in typed.expressions(literal)):
+        if isinstance(literal, Bind | Each) and any(
+            _depends(e, names) for e in traversal.expressions(literal)
+        ):
             names.add(literal.variable.name)
     return frozenset(names)
 
 
 def _depends(expr: Expr, names: Iterable[str]) -> bool:
-    return any(v.name in names for v in typed.variables(expr))
+    return any(v.name in names for v in traversal.variables(expr))
 
 
 # -- the threshold form
@@ -219,7 +221,7 @@ def _is_allowed(literal: Literal, totals: frozenset[str], aggregated: Mapping[st
             others = (t for i, t in enumerate(terms) if i not in own)
             return not any(isinstance(t, Var) and t.name in totals for t in others)
         case Absent() | Bind() | Each() | Nested() | Without() | Stage():
-            return not any(_depends(e, totals) for e in typed.expressions(literal))
+            return not any(_depends(e, totals) for e in traversal.expressions(literal))
         case Test(condition):
             return all(_is_threshold(part, totals) for part in _conjuncts(condition))
         case _:
@@ -313,7 +315,7 @@ def rule_of_groups(
             case Stage():
                 made.append(literal)
             case Absent() | Test() | Bind() | Each() | Nested() | Without():
-                if not any(_depends(e, names) for e in typed.expressions(literal)):
+                if not any(_depends(e, names) for e in traversal.expressions(literal)):
                     made.append(literal)
             case _:
                 assert_never(literal)
@@ -323,13 +325,13 @@ def rule_of_groups(
 def _needed(body: Iterable[Literal], head: Iterable[Expr]) -> Body:
     """A body without the assignments that nothing else uses, so that they cannot fail."""
     literals = tuple(body)
-    others = (e for x in literals if not isinstance(x, Bind) for e in typed.expressions(x))
-    used = {v.name for expr in (*head, *others) for v in typed.variables(expr)}
+    others = (e for x in literals if not isinstance(x, Bind) for e in traversal.expressions(x))
+    used = {v.name for expr in (*head, *others) for v in traversal.variables(expr)}
     dropped: set[int] = set()
     for number, literal in reversed(tuple(enumerate(literals))):  # each uses only those before it
         if isinstance(literal, Bind):
             if literal.variable.name in used:
-                used |= {v.name for v in typed.variables(literal.value)}
+                used |= {v.name for v in traversal.variables(literal.value)}
             else:
                 dropped.add(number)
     return tuple(x for number, x in enumerate(literals) if number not in dropped)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tidelog.data.types import Type
+from tidelog.program.declared import RelationKind
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.problems import Problems
-from tidelog.program.typed import RelationKind
 from tidelog.syntax import tree
 
 __all__ = ["Placed", "place"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tidelog.program.declared import FileOptions
 from tidelog.program.elaborate.problems import Problems
-from tidelog.program.typed import FileOptions
 from tidelog.syntax import tree
 
 __all__ = ["file_options"]

@@ -16,7 +16,7 @@ from typing import TypeAlias, assert_never
 from tidelog.data import types
 from tidelog.data.types import BOOL, Type
 from tidelog.errors import Span
-from tidelog.program import typed
+from tidelog.program import traversal, typed
 from tidelog.program.elaborate.aggregates import over_body
 from tidelog.program.elaborate.alternatives import MAX_ALTERNATIVES, Simple, alternatives
 from tidelog.program.elaborate.atoms import Placed, place
@@ -378,8 +378,10 @@ class BodyMaker:
         found: dict[Var, None] = {}
         for body in bodies:
             for literal in body:
-                found |= dict.fromkeys(v for e in typed.expressions(literal) for v in typed.variables(e))
-        found |= dict.fromkeys(v for arg in args for v in typed.variables(arg))
+                found |= dict.fromkeys(
+                    v for e in traversal.expressions(literal) for v in traversal.variables(e)
+                )
+        found |= dict.fromkeys(v for arg in args for v in traversal.variables(arg))
         shared = self._outside & self.typer.variables.keys()
         return tuple(v for v in found if v.name in shared)
 

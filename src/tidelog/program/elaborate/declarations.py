@@ -15,13 +15,13 @@ from tidelog.data import types
 from tidelog.data.short_names import NO_NAMES, WELL_KNOWN, ShortNames
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE
+from tidelog.program.declared import Column, Function, Index, PythonFunction, Relation, RelationKind, Role
 from tidelog.program.elaborate.attributes import file_options
 from tidelog.program.elaborate.definitions import TYPE_NAMES, Definitions, parameter_type, resolve_type
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.typedefs import declare_types, twice
 from tidelog.program.library.catalog import RESERVED_NAMES
 from tidelog.program.text import type_tree
-from tidelog.program.typed import Column, Function, Index, PythonFunction, Relation, RelationKind, Role
 from tidelog.syntax import tree
 from tidelog.syntax.rebuilding import nodes_of
 from tidelog.syntax.whole import used_whole

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator
 
 from tidelog.errors import NOWHERE, Span
 from tidelog.program.analysis.linear import linear
+from tidelog.program.declared import Function
 from tidelog.program.elaborate.declarations import Declarations, Signature, declare, template_bound
 from tidelog.program.elaborate.expressions import Typer
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.typedefs import twice
 from tidelog.program.library.catalog import AGGREGATE_NAMES, RESERVED_NAMES
 from tidelog.program.text import type_tree
-from tidelog.program.typed import Function
 from tidelog.syntax import tree
 from tidelog.syntax.rebuilding import nodes_of
 from tidelog.syntax.variables import expression_variables

@@ -19,13 +19,13 @@ from datetime import date, datetime
 from tidelog.data import types
 from tidelog.data.types import Type
 from tidelog.errors import NOWHERE, Diagnostic, ProgramError, Source, shown
+from tidelog.program.declared import Column, Function, PythonFunction
 from tidelog.program.elaborate.declarations import Declarations, Signature, template_bound
 from tidelog.program.elaborate.definitions import Definitions, resolve_type
 from tidelog.program.elaborate.expressions import Typer
 from tidelog.program.elaborate.instances import add_cycles, has_closures, recursive_templates
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.library.catalog import RESERVED_NAMES
-from tidelog.program.typed import Column, Function, PythonFunction
 from tidelog.syntax import tree
 from tidelog.syntax.cursor import Cursor, Unexpected
 from tidelog.syntax.expressions import type_name

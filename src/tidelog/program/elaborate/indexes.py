@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tidelog.program.declared import Index
 from tidelog.program.elaborate.atoms import Placed, place
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.definitions import resolve_type
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.typedefs import twice
-from tidelog.program.typed import Index
 from tidelog.syntax import tree
 
 __all__ = ["declare_indexes"]

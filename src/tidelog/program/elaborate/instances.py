@@ -15,13 +15,14 @@ from tidelog.data.types import Type
 from tidelog.errors import Span, clip
 from tidelog.program.analysis.calls import calls as calls_of
 from tidelog.program.analysis.order import components
+from tidelog.program.declared import Column, Function
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.forms import ClosureType, Opened, Unfit, open_form, opened_template
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.retyping import rewritten
 from tidelog.program.elaborate.unknowns import Unknowns, inner, is_open
 from tidelog.program.folds import shown_aggregate
-from tidelog.program.typed import Call, Column, Expr, Function, Var
+from tidelog.program.typed import Call, Expr, Var
 from tidelog.syntax import tree
 from tidelog.syntax.variables import calls
 

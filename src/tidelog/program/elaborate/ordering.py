@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from typing import TypeVar, assert_never
 
-from tidelog.program import typed
+from tidelog.program import traversal
 from tidelog.program.typed import Absent, Bind, Body, Each, Literal, Match, Nested, Stage, Test, Without
 
 __all__ = ["definers_in_order", "in_order_of_need"]
@@ -61,6 +61,9 @@ def definers_in_order(literals: list[Literal]) -> Body:
     """The same literals, with each that defines a variable after those whose variables it reads."""
     definers = [(x, name) for x in literals if (name := _defines(x)) is not None]
     given = {name for _, name in definers}
-    needs = [given & {v.name for e in typed.expressions(x) for v in typed.variables(e)} for x, _ in definers]
+    needs = [
+        given & {v.name for e in traversal.expressions(x) for v in traversal.variables(e)}
+        for x, _ in definers
+    ]
     supply = iter(in_order_of_need([(x, (name,), n) for (x, name), n in zip(definers, needs, strict=True)]))
     return tuple(next(supply) if _defines(x) is not None else x for x in literals)

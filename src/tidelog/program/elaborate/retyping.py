@@ -8,6 +8,7 @@ from typing import Final, assert_never
 
 from tidelog.data.types import Type
 from tidelog.program.steps import with_parts
+from tidelog.program.traversal import subexpressions
 from tidelog.program.typed import (
     Binary,
     Block,
@@ -25,7 +26,6 @@ from tidelog.program.typed import (
     Over,
     Unary,
     Var,
-    subexpressions,
 )
 
 __all__ = ["MAX_TYPED_DEPTH", "depth", "retyped", "rewritten"]

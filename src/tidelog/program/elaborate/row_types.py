@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidelog.data.types import Named, Type
+from tidelog.program.declared import Relation
 from tidelog.program.elaborate.declarations import Declarations
-from tidelog.program.typed import Relation
 from tidelog.syntax import tree
 
 __all__ = ["RowType", "row_type"]

@@ -15,11 +15,11 @@ from dataclasses import replace
 from itertools import count
 from typing import TypeVar
 
+from tidelog.program.declared import Relation
 from tidelog.program.elaborate.atoms import place
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.row_types import RowType, row_type
-from tidelog.program.typed import Relation
 from tidelog.syntax import tree
 from tidelog.syntax.rebuilding import nodes_of, rebuilt
 from tidelog.syntax.whole import used_whole

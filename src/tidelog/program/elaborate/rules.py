@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tidelog.data.types import Type
+from tidelog.program.declared import Role
 from tidelog.program.elaborate.aggregates import grouped
 from tidelog.program.elaborate.alternatives import MAX_ALTERNATIVES, Simple, alternatives
 from tidelog.program.elaborate.atoms import Placed, place
@@ -23,7 +24,7 @@ from tidelog.program.elaborate.problems import Problems
 from tidelog.program.elaborate.rows import without_rows
 from tidelog.program.elaborate.stages import Stages, StageText, reads, stages_of
 from tidelog.program.text import canonical_id
-from tidelog.program.typed import Body, Group, Head, Role, Rule, Stage, Var
+from tidelog.program.typed import Body, Group, Head, Rule, Stage, Var
 from tidelog.syntax import tree
 
 __all__ = ["elaborate_rule"]

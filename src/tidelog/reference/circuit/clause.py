@@ -21,6 +21,7 @@ from typing import assert_never
 
 from tidelog.errors import EngineError
 from tidelog.program import steps
+from tidelog.program.traversal import expressions, variables
 from tidelog.program.typed import (
     Absent,
     Binary,
@@ -52,8 +53,6 @@ from tidelog.program.typed import (
     Var,
     Wildcard,
     Without,
-    expressions,
-    variables,
 )
 
 __all__ = ["Clause", "binds", "clauses", "name", "slot"]

@@ -17,18 +17,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias, assert_never
 
 from tidelog.data.values import Row, Value, joins
-from tidelog.program.typed import (
-    Absent,
-    Bind,
-    Constant,
-    Each,
-    Expr,
-    Match,
-    Term,
-    Test,
-    Var,
-    Wildcard,
-)
+from tidelog.program.typed import Absent, Bind, Constant, Each, Expr, Match, Term, Test, Var, Wildcard
 from tidelog.reference.circuit.clause import name, slot
 from tidelog.reference.circuit.kit import Order, Prefix
 from tidelog.reference.evaluate import Failure, Functions, evaluate

@@ -26,9 +26,9 @@ from tidelog.engine.spark.runtime.job_names import JobNames
 from tidelog.maintain.strategy import Strategy
 from tidelog.plan.fan_outs import Start
 from tidelog.plan.flat import Stratum
+from tidelog.program.declared import Relation
 from tidelog.program.model import Program
 from tidelog.program.query import Query
-from tidelog.program.typed import Relation
 from tidelog.progress import Report
 from tidelog.session.backends.local.decoding import Decoder
 from tidelog.session.backends.local.staging import StagedData

@@ -17,9 +17,9 @@ from tidelog.engine.statistics import Stats
 from tidelog.maintain.strategy import Strategy
 from tidelog.plan.fan_outs import Start
 from tidelog.plan.flat import Stratum
+from tidelog.program.declared import Relation
 from tidelog.program.model import Program
 from tidelog.program.query import Query
-from tidelog.program.typed import Relation
 from tidelog.progress import Report
 from tidelog.session.changes import Changes
 from tidelog.session.facts import Facts, WholeFacts

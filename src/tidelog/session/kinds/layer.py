@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from tidelog.program.declared import Relation, RelationKind
 from tidelog.program.model import Program, rule_changes
 from tidelog.program.query import Query
-from tidelog.program.typed import Relation, RelationKind
 from tidelog.program.weighting import (
     GIVEN,
     contributions,

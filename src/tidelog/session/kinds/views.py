@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from tidelog.data.values import order_key
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.session.changes import RelationChanges
 from tidelog.session.facts import Fact, Facts, WholeFacts, position
 from tidelog.session.kinds.weights import table_of

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tidelog.errors import DataError
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.columns import column_of, values_of
 from tidelog.tables.given import make_table, to_table, unit_table
 

@@ -19,6 +19,8 @@ from tidelog.engine.local.expressions.aggregates import aggregate
 from tidelog.engine.local.expressions.closures import TAKE_CLOSURES
 from tidelog.engine.local.expressions.collections import COLLECTION_FUNCTIONS
 from tidelog.engine.local.expressions.evaluator import Evaluator
+from tidelog.program.declared import Column as Parameter
+from tidelog.program.declared import Function
 from tidelog.program.library.catalog import COLLECTIONS
 from tidelog.program.typed import (
     Binary,
@@ -26,7 +28,6 @@ from tidelog.program.typed import (
     Cast,
     Constant,
     Expr,
-    Function,
     Get,
     If,
     Is,
@@ -36,7 +37,6 @@ from tidelog.program.typed import (
     Unary,
     Var,
 )
-from tidelog.program.typed import Column as Parameter
 from tidelog.reference.evaluate import Failure, evaluate
 
 RESULT = named("result", constructor("Ok", value=INT), constructor("Err", error=STRING), args=(INT, STRING))

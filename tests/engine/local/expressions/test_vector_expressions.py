@@ -15,12 +15,13 @@ from tidelog.data.types import BIGINT, BOOL, DATE, INT, STRING, Bit, Option, Sig
 from tidelog.data.values import Value
 from tidelog.engine.local.codes.codec import Codec
 from tidelog.engine.local.expressions.evaluator import Evaluator
-from tidelog.program import typed
+from tidelog.program import declared
+from tidelog.program.declared import Column
 from tidelog.program.elaborate.declarations import Declarations
 from tidelog.program.elaborate.expressions import Typer
 from tidelog.program.elaborate.problems import Problems
 from tidelog.program.library.catalog import GROUPS, Example
-from tidelog.program.typed import Binary, Call, Cast, Column, Constant, Expr, If, Let, Var
+from tidelog.program.typed import Binary, Call, Cast, Constant, Expr, If, Let, Var
 from tidelog.reference.evaluate import Failure, evaluate
 from tidelog.syntax import tree
 from tidelog.syntax.parser import parse
@@ -123,7 +124,7 @@ def test_each_side_is_evaluated_in_its_own_rows_only() -> None:
         seen.append(x)
         return x
 
-    function = typed.PythonFunction("record", (Column("x", INT),), INT, "module", "record", record)
+    function = declared.PythonFunction("record", (Column("x", INT),), INT, "module", "record", record)
     call = Call("record", (X,), INT)
     positive = Binary(">", X, ZERO, BOOL)
     expr = Let("n", call, If(positive, Var("n", INT), ZERO, INT), INT)
@@ -142,7 +143,7 @@ def test_division_behind_its_own_guard_never_fails() -> None:
 
 def test_a_name_that_nobody_reads_is_never_evaluated() -> None:
     assert over(Let("n", BROKEN, X, INT), {"x": [1, 2]}, {}, 2) == [1, 2]
-    constant = typed.Function("constant", (Column("n", INT),), INT, Constant(7, INT))
+    constant = declared.Function("constant", (Column("n", INT),), INT, Constant(7, INT))
     assert over(Call("constant", (BROKEN,), INT), {}, {"constant": constant}, 2) == [7, 7]
     both = over(Let("n", Binary("/", X, Y, INT), Var("n", INT), INT), {"x": [4, 4], "y": [2, 0]}, {}, 2)
     assert both == [2, Failure("division by zero")]
@@ -155,7 +156,7 @@ def test_many_names_in_a_row_are_evaluated_once_each() -> None:
         calls.append(x)
         return x + 1
 
-    function = typed.PythonFunction("step", (Column("x", INT),), INT, "module", "step", step)
+    function = declared.PythonFunction("step", (Column("x", INT),), INT, "module", "step", step)
     body: Expr = If(Binary(">", X, ZERO, BOOL), Var("n30", INT), ZERO, INT)
     for i in range(30, 0, -1):
         last, older = (X if k < 1 else Var(f"n{k}", INT) for k in (i - 1, i - 2))
@@ -194,7 +195,7 @@ def test_no_rows_give_no_outcome_and_call_nothing() -> None:
     def never(x: int) -> int:
         raise AssertionError(x)
 
-    function = typed.PythonFunction("never", (Column("x", INT),), INT, "module", "never", never)
+    function = declared.PythonFunction("never", (Column("x", INT),), INT, "module", "never", never)
     assert over(Call("never", (X,), INT), {"x": []}, {"never": function}, 0) == []
     assert over(BROKEN, {}, {}, 0) == []
 
@@ -235,7 +236,7 @@ def test_a_plain_function_runs_once_for_each_distinct_combination() -> None:
         return s * n
 
     parameters = (Column("s", STRING), Column("n", INT))
-    function = typed.PythonFunction("join", parameters, STRING, "module", "join", join)
+    function = declared.PythonFunction("join", parameters, STRING, "module", "join", join)
     expr = Call("join", (Var("s", STRING), Var("n", INT)), STRING)
     columns: dict[str, list[Value]] = {"s": ["a", "b"] * 500, "n": [1, 1, 2, 2] * 250}
     found = over(expr, columns, {"join": function}, 1000)

@@ -11,7 +11,8 @@ from decimal import Decimal
 from tidelog.data import types
 from tidelog.data.types import BIGINT, BOOL, BYTES, DATE, DOUBLE, FLOAT, INT, STRING, TIMESTAMP, Option, Type
 from tidelog.data.values import Value, canonical
-from tidelog.program import typed
+from tidelog.program import declared
+from tidelog.program.declared import Column
 from tidelog.program.library.catalog import (
     GROUPS,
     Applied,
@@ -22,7 +23,7 @@ from tidelog.program.library.catalog import (
     allows,
     can_cast,
 )
-from tidelog.program.typed import Binary, Call, Cast, Column, Constant, Expr, If, Let, Unary, Var
+from tidelog.program.typed import Binary, Call, Cast, Constant, Expr, If, Let, Unary, Var
 
 SCALARS: tuple[types.Item, ...] = (
     BOOL,
@@ -192,16 +193,16 @@ def _wrong(_s: str) -> object:
     return 1 << 70
 
 
-def _python(name: str, parameter: Type, result: Type, call: Callable[..., object]) -> typed.PythonFunction:
-    return typed.PythonFunction(name, (Column("x", parameter),), result, "vector_cases", name, call)
+def _python(name: str, parameter: Type, result: Type, call: Callable[..., object]) -> declared.PythonFunction:
+    return declared.PythonFunction(name, (Column("x", parameter),), result, "vector_cases", name, call)
 
 
-def _language(number: int, type_: Type) -> tuple[typed.Function, typed.Function]:
+def _language(number: int, type_: Type) -> tuple[declared.Function, declared.Function]:
     a, b = Var("a", type_), Var("b", type_)
     pair = (Column("a", type_), Column("b", type_))
-    first = typed.Function(f"first{number}", pair, type_, a)
+    first = declared.Function(f"first{number}", pair, type_, a)
     condition = Binary("==", a, b, BOOL)
-    either = typed.Function(f"either{number}", pair, type_, If(condition, b, a, type_))
+    either = declared.Function(f"either{number}", pair, type_, If(condition, b, a, type_))
     return first, either
 
 
@@ -212,7 +213,7 @@ _PYTHON = (
     _python("wrong", STRING, INT, _wrong),
 )
 _LANGUAGE = tuple(f for number, type_ in enumerate(TYPES) for f in _language(number, type_))
-FUNCTIONS: Mapping[str, typed.Function | typed.PythonFunction] = {
+FUNCTIONS: Mapping[str, declared.Function | declared.PythonFunction] = {
     **{f.name: f for f in _PYTHON},
     **{f.name: f for f in _LANGUAGE},
 }

@@ -9,7 +9,8 @@ import numpy as np
 from tidelog.data.values import Value
 from tidelog.engine.local.codes.codec import Codec
 from tidelog.engine.local.expressions.evaluator import Evaluator, Functions
-from tidelog.program.typed import Expr, variables
+from tidelog.program.traversal import variables
+from tidelog.program.typed import Expr
 from tidelog.reference.evaluate import Failure, evaluate
 from tidelog.reference.json_paths import PROBLEM
 

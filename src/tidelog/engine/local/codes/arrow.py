@@ -19,7 +19,7 @@ from tidelog.data.values import BadValue
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes
 from tidelog.engine.local.codes.nested import decode_array, encode_array
 from tidelog.errors import DataError
-from tidelog.program.typed import Column, Relation
+from tidelog.program.declared import Column, Relation
 from tidelog.tables.arrow import UNIT, schema
 
 __all__ = ["decode_table", "encode_table"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from tidelog.data import types
 from tidelog.engine.local.codes.codec import Codec, Codes
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 
 __all__ = ["FEW", "encode_few"]
 

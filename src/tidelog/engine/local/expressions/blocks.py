@@ -25,7 +25,8 @@ from tidelog.engine.local.expressions.operations import Pulse
 from tidelog.engine.local.expressions.scopes import Name, Scope
 from tidelog.engine.local.expressions.vectors import Rows, Vector
 from tidelog.program.steps import Assign, Branch, Jump, Loop, Return, Steps, assigned
-from tidelog.program.typed import Block, Expr, variables
+from tidelog.program.traversal import variables
+from tidelog.program.typed import Block, Expr
 
 __all__ = ["Blocks"]
 

@@ -19,7 +19,8 @@ from tidelog.engine.local.codes.pools import lengths_to_starts
 from tidelog.engine.local.codes.structures import Rows
 from tidelog.engine.local.expressions.scopes import Name, Scope, Selection
 from tidelog.engine.local.expressions.vectors import Failures, Vector, distinct, first_failures
-from tidelog.program.typed import Call, Expr, Lambda, variables
+from tidelog.program.traversal import variables
+from tidelog.program.typed import Call, Expr, Lambda
 
 __all__ = ["TAKE_CLOSURES", "Closures"]
 

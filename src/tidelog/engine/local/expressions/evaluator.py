@@ -42,13 +42,13 @@ from tidelog.engine.local.expressions.scopes import Name, Scope, Selection
 from tidelog.engine.local.expressions.sharing import Sharing
 from tidelog.engine.local.expressions.structures import getting, listing, making, testing
 from tidelog.engine.local.expressions.vectors import Failures, Mask, Outcome, Reasons, Vector
-from tidelog.program import typed
+from tidelog.program import declared, traversal, typed
 from tidelog.program.library.catalog import FAILS
 from tidelog.program.typed import Expr
 
 __all__ = ["Evaluator", "Functions", "Outcome"]
 
-Functions: TypeAlias = Mapping[str, typed.Function | typed.PythonFunction]
+Functions: TypeAlias = Mapping[str, declared.Function | declared.PythonFunction]
 
 
 class Evaluator:
@@ -137,7 +137,7 @@ class Evaluator:
             case typed.Over():
                 return self._overs.value(expr, scope)
             case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
-                parts = [self._value(part, scope) for part in typed.subexpressions(expr)]
+                parts = [self._value(part, scope) for part in traversal.subexpressions(expr)]
                 return self._ledger.run(self._structural(expr), parts)
             case _:
                 assert_never(expr)
@@ -217,10 +217,10 @@ class Evaluator:
 
     def _call(self, call: typed.Call, scope: Scope) -> Vector:
         function = self.functions.get(call.function)
-        if isinstance(function, typed.Function) and function.cycle:
+        if isinstance(function, declared.Function) and function.cycle:
             given = [self._value(a, scope) for a in call.args]
             return self._recursion.call(function, given, scope.size)
-        if isinstance(function, typed.Function):
+        if isinstance(function, declared.Function):
             names = {p.name: Name(a, scope) for p, a in zip(function.parameters, call.args, strict=True)}
             inner = Scope(names, scope.size)
             return self._sharing.call(
@@ -231,7 +231,7 @@ class Evaluator:
         arguments = [self._value(a, scope) for a in call.args]
         if call.function == FAILS:
             return Vector((~_sound(arguments[0])).astype(np.int64))
-        if isinstance(function, typed.PythonFunction):
+        if isinstance(function, declared.PythonFunction):
             return self._ledger.run(_python(function, self._pulse), arguments)
         argument_types = tuple(a.type for a in call.args)
         operation = self._operation(
@@ -239,7 +239,7 @@ class Evaluator:
         )
         return self._ledger.run(operation, arguments)
 
-    def _body(self, function: typed.Function, scope: Scope) -> Vector:
+    def _body(self, function: declared.Function, scope: Scope) -> Vector:
         """The value of a function's body, without the results of other calls."""
         before, self._sharing = self._sharing, Sharing(self._read)
         found = self._value(function.body, scope)
@@ -288,7 +288,7 @@ def _sound(vector: Vector) -> Mask:
     return sound
 
 
-def _python(function: typed.PythonFunction, pulse: Pulse) -> Operation:
+def _python(function: declared.PythonFunction, pulse: Pulse) -> Operation:
     def call(*arguments: Value) -> Value:
         pulse.beat()
         try:

@@ -25,8 +25,9 @@ from tidelog.engine.local.expressions.comparisons import keys
 from tidelog.engine.local.expressions.operations import Ledger, Pulse, Undefined, checked
 from tidelog.engine.local.expressions.vectors import Failures, Mask, Outcome, Reasons, Rows, distinct
 from tidelog.program.analysis.linear import Linear, Term, linear, variables_of
+from tidelog.program.declared import Function, PythonFunction
 from tidelog.program.folds import part
-from tidelog.program.typed import Call, Expr, Function, Get, Make, PythonFunction, Var
+from tidelog.program.typed import Call, Expr, Get, Make, Var
 
 __all__ = ["Folds", "Instances"]
 

@@ -29,7 +29,8 @@ from tidelog.engine.local.expressions.structures import each_item
 from tidelog.engine.local.expressions.vectors import Failures, Mask, Outcome, Vector, distinct, first_failures
 from tidelog.program.folds import fold_of
 from tidelog.program.library.catalog import NONE_OF
-from tidelog.program.typed import Bind, Each, Expr, Over, Source, Test, Var, variables
+from tidelog.program.traversal import variables
+from tidelog.program.typed import Bind, Each, Expr, Over, Source, Test, Var
 
 __all__ = ["Overs"]
 

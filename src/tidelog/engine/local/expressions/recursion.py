@@ -22,9 +22,9 @@ from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.expressions.scopes import Name, Scope
 from tidelog.engine.local.expressions.vectors import Reasons, Rows, Vector, distinct
 from tidelog.errors import EngineError
+from tidelog.program.declared import Function
 from tidelog.program.folds import written_name
 from tidelog.program.library.catalog import MAX_CALL_DEPTH, TOO_DEEP
-from tidelog.program.typed import Function
 
 __all__ = ["MOST_CALLS", "Recursion"]
 

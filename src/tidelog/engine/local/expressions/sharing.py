@@ -18,7 +18,7 @@ from typing import Final, assert_never
 
 from tidelog.engine.local.expressions.scopes import Name, Scope
 from tidelog.engine.local.expressions.vectors import Vector
-from tidelog.program import typed
+from tidelog.program import traversal, typed
 from tidelog.program.typed import Expr
 
 __all__ = ["Sharing"]
@@ -112,10 +112,10 @@ class Sharing:
             case typed.Listing(items, type_):
                 return "list", type_, *(self._part(item, scope) for item in items)
             case typed.Block():
-                read = sorted({v.name for v in typed.variables(expr)})
+                read = sorted({v.name for v in traversal.variables(expr)})
                 return expr, *(self._number(scope.find(name)) for name in read)
             case typed.Over():
-                read = sorted({v.name for v in typed.variables(expr)})
+                read = sorted({v.name for v in traversal.variables(expr)})
                 return repr(expr), *(self._number(scope.find(name)) for name in read)
             case _:
                 assert_never(expr)
@@ -123,7 +123,7 @@ class Sharing:
     def _closure(self, closure: typed.Lambda, scope: Scope) -> Hashable:
         """A key of a closure: its text, and the numbers of the names around it that it reads."""
         own = {p.name for p in closure.parameters}
-        read = sorted({v.name for v in typed.variables(closure.body)} - own)
+        read = sorted({v.name for v in traversal.variables(closure.body)} - own)
         return repr(closure), *((name, self._number(scope.find(name))) for name in read)
 
     def _part(self, expr: Expr, scope: Scope) -> int:
@@ -142,7 +142,7 @@ def _is_simple(expr: Expr) -> bool:
         case typed.Binary(op, left, right):
             return op not in ("and", "or") and _is_simple(left) and _is_simple(right)
         case typed.Make() | typed.Get() | typed.Is() | typed.Listing():
-            return all(map(_is_simple, typed.subexpressions(expr)))
+            return all(map(_is_simple, traversal.subexpressions(expr)))
         case typed.If() | typed.Let() | typed.Call() | typed.Block() | typed.Over():
             return False
         case _:

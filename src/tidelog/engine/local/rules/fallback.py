@@ -23,17 +23,7 @@ from tidelog.errors import EngineError, shown
 from tidelog.maintain.script import Mode, View
 from tidelog.plan.flat import FlatLiteral
 from tidelog.plan.join_order import Join, Order, Refute, values_first
-from tidelog.program.typed import (
-    Absent,
-    Binary,
-    Bind,
-    Each,
-    Expr,
-    Match,
-    Test,
-    Var,
-    Wildcard,
-)
+from tidelog.program.typed import Absent, Binary, Bind, Each, Expr, Match, Test, Var, Wildcard
 
 if TYPE_CHECKING:
     from tidelog.engine.local.rules.runner import Runner

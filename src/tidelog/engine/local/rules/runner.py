@@ -33,7 +33,8 @@ from tidelog.errors import EngineError
 from tidelog.maintain.script import Mode, View
 from tidelog.plan.flat import Role
 from tidelog.plan.join_order import Compute, Expand, Filter, Refute
-from tidelog.program.typed import Binary, Expr, Var, Wildcard, variables
+from tidelog.program.traversal import variables
+from tidelog.program.typed import Binary, Expr, Var, Wildcard
 
 __all__ = ["MOST", "Runner"]
 

@@ -21,7 +21,7 @@ from tidelog.data.types import Type
 from tidelog.engine.local.codes.arrow import decode_table, encode_table
 from tidelog.engine.local.codes.codec import Codec, Codes
 from tidelog.engine.spark.frames.arrow import signed
-from tidelog.program.typed import Column, Relation, Role
+from tidelog.program.declared import Column, Relation, Role
 from tidelog.tables.arrow import UNIT, arrow_type, schema
 from tidelog.tables.casting import cast_table
 

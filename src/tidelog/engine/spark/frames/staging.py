@@ -18,7 +18,7 @@ from tidelog.engine.spark.frames.relation_state import RelationState
 from tidelog.engine.spark.ingest import is_frame, take_in
 from tidelog.engine.spark.joins.matching import without
 from tidelog.errors import DataError, shown
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.tables.keys import key_of, rows_of_keys
 
 __all__ = ["FrameStaging", "expect_one_each"]

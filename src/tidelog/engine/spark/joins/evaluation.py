@@ -24,7 +24,8 @@ from tidelog.engine.spark.frames.checkpoints import Checkpoints
 from tidelog.engine.spark.frames.layout import PROBLEM, columns, decode, encode, spark_type
 from tidelog.errors import shown
 from tidelog.plan.flat import FlatRule
-from tidelog.program.typed import Binary, Bind, Each, Expr, Function, PythonFunction, Test, Var
+from tidelog.program.declared import Function, PythonFunction
+from tidelog.program.typed import Binary, Bind, Each, Expr, Test, Var
 
 __all__ = ["Remainder", "evaluate"]
 

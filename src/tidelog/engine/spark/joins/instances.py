@@ -22,18 +22,8 @@ from tidelog.engine.spark.joins.native import literal, translate
 from tidelog.plan.cost import SizesOnly
 from tidelog.plan.flat import FlatLiteral, FlatRule, Role
 from tidelog.plan.join_order import Compute, Expand, Filter, Join, Refute, order, values_first
-from tidelog.program.typed import (
-    Absent,
-    Binary,
-    Bind,
-    Constant,
-    Each,
-    Function,
-    PythonFunction,
-    Term,
-    Test,
-    Var,
-)
+from tidelog.program.declared import Function, PythonFunction
+from tidelog.program.typed import Absent, Binary, Bind, Constant, Each, Term, Test, Var
 
 __all__ = ["RANK", "TOP", "Instances", "Range", "find"]
 

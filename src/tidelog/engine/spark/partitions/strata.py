@@ -47,7 +47,7 @@ from tidelog.engine.spark.placement import passed_through
 from tidelog.engine.statistics import StratumStats
 from tidelog.maintain.strategy import ELASTIC, Strategy
 from tidelog.plan.flat import FlatProgram, Stored, Stratum
-from tidelog.program.typed import Function, PythonFunction
+from tidelog.program.declared import Function, PythonFunction
 
 __all__ = ["Here", "LocalStrata"]
 

@@ -26,7 +26,7 @@ from tidelog.engine.spark.partitions.routes import Pattern
 from tidelog.engine.statistics import StratumStats
 from tidelog.maintain.strategy import Strategy
 from tidelog.plan.flat import FlatProgram, Stored, Stratum
-from tidelog.program.typed import Function, PythonFunction
+from tidelog.program.declared import Function, PythonFunction
 
 __all__ = ["Signed", "Worker", "program_of", "read_by", "signed_rows"]
 

@@ -17,7 +17,7 @@ from tidelog.engine.local.codes.arrow import decode_table
 from tidelog.engine.local.codes.codec import NONE, Codec, Codes, is_direct
 from tidelog.engine.local.storage.snapshot import Extent
 from tidelog.errors import DataError, SessionError
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.session.facts import Fact
 from tidelog.tables.natives import check, native
 

@@ -16,7 +16,7 @@ from tidelog.data.values import Value
 from tidelog.engine.local.codes.codec import Codes
 from tidelog.engine.local.storage.snapshot import Extent, Unread, matching
 from tidelog.engine.local.storage.table import Table
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.session.backends.local.decoding import Decoder
 from tidelog.session.backends.local.readers import Source
 from tidelog.session.facts import Fact, Facts, WholeFacts, position

@@ -20,7 +20,7 @@ from tidelog.engine.local.kernels.layout import ALIVE
 from tidelog.engine.local.storage.lookup import lookup
 from tidelog.engine.local.storage.table import Rows, Table
 from tidelog.errors import DataError, shown
-from tidelog.program.typed import Relation
+from tidelog.program.declared import Relation
 from tidelog.session.backends.local.readers import Committed
 from tidelog.session.interrupt import let_interrupt
 from tidelog.tables.given import to_table

@@ -26,9 +26,9 @@ from tidelog.plan.fan_outs import Start
 from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.plan.flatten import flatten
 from tidelog.program.analysis.strata import reads
+from tidelog.program.declared import Relation
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
-from tidelog.program.typed import Relation
 from tidelog.progress import Report, end
 from tidelog.session.backends.local.decoding import Decoder
 from tidelog.session.backends.local.facts import CodedFacts, LazyFacts, View

@@ -20,7 +20,8 @@ from tidelog.engine.spark.frames.relation_state import RelationState
 from tidelog.engine.spark.joins.matching import without
 from tidelog.engine.spark.joins.native import literal
 from tidelog.errors import DataError
-from tidelog.program.typed import Constant, Relation
+from tidelog.program.declared import Relation
+from tidelog.program.typed import Constant
 from tidelog.session.backends.local.decoding import Decoder
 from tidelog.session.backends.local.facts import CodedFacts
 from tidelog.session.changes import RelationChanges

@@ -33,9 +33,9 @@ from tidelog.plan.describe import describe_plan
 from tidelog.plan.fan_outs import Start, fan_outs
 from tidelog.plan.flat import FlatProgram, Stratum
 from tidelog.plan.join_order import order
+from tidelog.program.declared import Relation
 from tidelog.program.model import EMPTY, Program
 from tidelog.program.query import Query
-from tidelog.program.typed import Relation
 from tidelog.progress import Line, Progress, Report, end
 from tidelog.session.backends.local.state import only_query
 from tidelog.session.backends.protocol import Done
